@@ -1,0 +1,63 @@
+//! The run's time: nanoseconds of CLOCK_MONOTONIC since the engine said hello.
+
+/// Time since the engine began. `Copy`, so that every thread has its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    monotonic_at_zero_ns: u64,
+    realtime_at_zero_ns: u64,
+}
+
+impl Clock {
+    /// Make this moment zero.
+    pub fn start() -> Self {
+        Self { monotonic_at_zero_ns: read_ns(libc::CLOCK_MONOTONIC), realtime_at_zero_ns: read_ns(libc::CLOCK_REALTIME) }
+    }
+
+    /// Nanoseconds since zero.
+    #[inline]
+    pub fn now_ns(self) -> u64 {
+        read_ns(libc::CLOCK_MONOTONIC) - self.monotonic_at_zero_ns
+    }
+
+    /// CLOCK_MONOTONIC at zero.
+    pub fn monotonic_at_zero_ns(self) -> u64 {
+        self.monotonic_at_zero_ns
+    }
+
+    /// CLOCK_REALTIME at zero.
+    pub fn realtime_at_zero_ns(self) -> u64 {
+        self.realtime_at_zero_ns
+    }
+
+    /// The run's time of a CLOCK_REALTIME instant, by the offset of the two clocks now; the past gives now.
+    pub fn from_realtime_ns(self, at_realtime_ns: u64) -> u64 {
+        let ahead = at_realtime_ns.saturating_sub(read_ns(libc::CLOCK_REALTIME));
+        self.now_ns() + ahead
+    }
+
+    /// Sleep until `t_ns`, waking a little early and spinning the rest, so that all workers leave together.
+    pub fn sleep_until(self, t_ns: u64) {
+        const SPIN_NS: u64 = 200_000;
+        loop {
+            let now = self.now_ns();
+            if now >= t_ns {
+                return;
+            }
+            let left = t_ns - now;
+            if left > SPIN_NS {
+                std::thread::sleep(std::time::Duration::from_nanos(left - SPIN_NS));
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+/// One clock in nanoseconds.
+#[inline]
+pub fn read_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec for the whole call; the clock ids used here exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -1,0 +1,74 @@
+//! Why the engine stopped.
+
+use crate::events::ErrorClass;
+use std::io;
+use std::path::PathBuf;
+
+/// Result of everything here.
+pub type Result<T> = std::result::Result<T, EngineError>;
+
+/// Why the engine stopped. The text says what to do about it; the number travels beside it in the `error` event.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The Plan asks for what cannot be.
+    #[error("{0}")]
+    Plan(String),
+    /// A system call failed.
+    #[error("{op} {}: {}", path.display(), describe(source))]
+    Io {
+        /// What was being done, as a verb: `create`, `write`, `lock`.
+        op: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The failure.
+        source: io::Error,
+    },
+    /// The machine cannot do what was asked; the text says why and what to do.
+    #[error("{0}")]
+    Environment(String),
+    /// A stop came in from outside.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl EngineError {
+    /// An I/O failure.
+    pub fn io(op: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Io { op, path: path.into(), source }
+    }
+
+    /// The last operating-system error as an I/O failure.
+    pub fn last_os(op: &'static str, path: impl Into<PathBuf>) -> Self {
+        Self::io(op, path, io::Error::last_os_error())
+    }
+
+    /// Whose fault it is.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Self::Plan(_) => ErrorClass::Plan,
+            _ => ErrorClass::Environment,
+        }
+    }
+
+    /// Error number, if a system call failed.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Io { source, .. } => source.raw_os_error(),
+            _ => None,
+        }
+    }
+}
+
+/// The errno in words with what to do, for the ones that users meet.
+fn describe(error: &io::Error) -> String {
+    let cure = match error.raw_os_error() {
+        Some(libc::ENOSPC) => "no space left on the device; choose a smaller --size or free some space",
+        Some(libc::EDQUOT) => "the disk quota is used up; choose a smaller --size",
+        Some(libc::EROFS) => "the file system is mounted read-only",
+        Some(libc::EACCES | libc::EPERM) => "permission denied; choose a directory that you may write to",
+        Some(libc::EMFILE) => "too many open files; raise the limit (ulimit -n)",
+        Some(libc::ENOENT) => "no such file or directory",
+        _ => return error.to_string(),
+    };
+    cure.to_owned()
+}

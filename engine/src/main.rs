@@ -1,0 +1,3 @@
+//! The shell around the engine: Plan and control lines on standard input, events on standard output.
+
+fn main() {}

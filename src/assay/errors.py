@@ -1,0 +1,58 @@
+"""What can go wrong, and the exit code that says so.
+
+AssayError
+├── InputError (2)         the user can mend it by editing a file or a flag
+│   ├── PlanError          the Plan asks for what cannot be
+│   └── FrontEndError      a load file or command line, with its line
+├── RunError (3)           the machine said no
+├── BundleError (2)        the run is not there, or is not what its manifest says
+└── Interrupted (130)      Ctrl-C; what was measured is kept
+"""
+
+MEASURED = 0
+NOT_TRUSTED = 1
+BAD_INPUT = 2
+COULD_NOT_RUN = 3
+INTERRUPTED = 130
+
+
+class AssayError(Exception):
+    """Base of what a caller may want to catch."""
+
+    exit_code = COULD_NOT_RUN
+
+
+class InputError(AssayError):
+    """The user can mend it by editing a file or a flag."""
+
+    exit_code = BAD_INPUT
+
+
+class PlanError(InputError):
+    """The Plan asks for what cannot be."""
+
+
+class FrontEndError(InputError):
+    """A load file or command line cannot be read as meant."""
+
+    def __init__(self, source: str, line: int | None, text: str) -> None:
+        """Put `source:line:` in front of the text."""
+        super().__init__(f"{source}:{line}: {text}" if line is not None else f"{source}: {text}")
+        self.source = source
+        self.line = line
+
+
+class RunError(AssayError):
+    """The machine said no."""
+
+
+class BundleError(AssayError):
+    """The run is not there, or is not what its manifest says."""
+
+    exit_code = BAD_INPUT
+
+
+class Interrupted(AssayError):
+    """Ctrl-C; what was measured is kept."""
+
+    exit_code = INTERRUPTED

@@ -1,0 +1,392 @@
+"""The event stream: what happened, as the engine wrote it.
+
+One JSON object a line; the Rust twin is `engine/src/events.rs`, which says what each field means where the name does not.
+`t_ns` is nanoseconds of CLOCK_MONOTONIC since `Hello`. Counters of host and workers are running totals; operations, bytes
+and histograms of an interval are that interval's own, and sum to the phase's totals exactly.
+"""
+
+import enum
+
+import msgspec
+
+SCHEMA = "assay.events/1"
+
+
+def _snake(name: str) -> str:
+    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of everything in the stream."""
+
+
+class _Event(Fact, kw_only=True, tag_field="event", tag=_snake):
+    """Base of the lines of the stream; `t_ns` says when, 0 for Hello."""
+
+
+class EngineFacts(Fact, kw_only=True):
+    """The engine that wrote the stream."""
+
+    version: str
+    profile: str
+    rustc: str
+    pid: int
+    uid: int
+
+
+class MachineFacts(Fact, kw_only=True):
+    """The machine, as far as the engine needs it."""
+
+    hostname: str
+    kernel: str
+    cpus: int
+    page_size_bytes: int
+    ram_bytes: int
+
+
+class ClockFacts(Fact, kw_only=True):
+    """What `t_ns` means."""
+
+    source: str
+    read_cost_ns: float
+    realtime_at_zero_ns: int
+    monotonic_at_zero_ns: int
+
+
+class Capabilities(Fact, kw_only=True):
+    """What kernel and privileges allow; `notes` says why something is missing."""
+
+    io_uring: bool
+    cachestat: bool
+    drop_caches: bool
+    delay_accounting: bool
+    schedstat: bool
+    notes: tuple[str, ...]
+
+
+class Ceiling(Fact, kw_only=True):
+    """One ceiling of one thread of this client."""
+
+    name: str
+    block_size_bytes: int | None
+    ops_per_s: float
+    bytes_per_s: float | None
+
+
+class Moment(enum.Enum):
+    """Before the start or after the stop."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class Buckets(Fact, kw_only=True):
+    """Sparse histogram; `analysis/histogram.py` says what values an index stands for."""
+
+    index: tuple[int, ...]
+    count: tuple[int, ...]
+    max_ns: int
+    """Largest value since the phase began, exact."""
+    sum_ns: int
+    """Sum of this interval's values, exact."""
+
+
+class OperationInterval(Fact, kw_only=True):
+    """One operation of one job in one interval, all workers together."""
+
+    job: str
+    operation: str
+    ops: int
+    bytes: int
+    errors: int
+    latency: Buckets
+    response: Buckets | None
+
+
+class WorkerSample(Fact, kw_only=True):
+    """Where one worker's time went, as running totals since the phase began."""
+
+    job: str
+    worker: int
+    ops: int
+    bytes: int
+    on_cpu_ns: int | None
+    run_delay_ns: int | None
+    block_delay_ns: int | None
+    user_cpu_ns: int | None
+    system_cpu_ns: int | None
+    io_calls: int | None
+
+
+class HostSample(Fact, kw_only=True):
+    """Counters of one instance of one source."""
+
+    source: str
+    instance: str
+    values: dict[str, float]
+
+
+class StoppedBy(enum.Enum):
+    """What ended a phase or a worker."""
+
+    TIME = "time"
+    OPS = "ops"
+    BYTES = "bytes"
+    PASSES = "passes"
+    EXHAUSTED = "exhausted"
+    STONEWALL = "stonewall"
+    CONTROL = "control"
+    ERROR = "error"
+
+
+class WorkerWindow(Fact, kw_only=True):
+    """When one worker was at work; started = completed + failed + abandoned."""
+
+    job: str
+    worker: int
+    first_op_ns: int | None
+    last_op_ns: int | None
+    started: int
+    completed: int
+    failed: int
+    abandoned: int
+    stopped_by: StoppedBy
+
+
+class JobFacts(Fact, kw_only=True):
+    """What really happened below the workers of a job."""
+
+    job: str
+    backend: str
+    direct: bool
+    mean_queue_depth: float
+    mean_reap_batch: float
+    short_transfers: int
+    punted: int | None
+
+
+class ErrorCount(Fact, kw_only=True):
+    """Errors of one kind."""
+
+    job: str
+    operation: str
+    errno: int
+    count: int
+
+
+class ErrorClass(enum.Enum):
+    """Whose fault an error is: PLAN exits 2, ENVIRONMENT exits 3."""
+
+    PLAN = "plan"
+    ENVIRONMENT = "environment"
+
+
+class Outcome(enum.Enum):
+    """How a run ended."""
+
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+# -- the lines ---------------------------------------------------------------------------------------------------------
+
+
+class Hello(_Event, kw_only=True):
+    """First line: who speaks, on what, by which clock."""
+
+    schema: str
+    engine: EngineFacts
+    machine: MachineFacts
+    clock: ClockFacts
+    capabilities: Capabilities
+
+
+class Progress(_Event, kw_only=True):
+    """Work outside the timed part that may take long."""
+
+    t_ns: int
+    activity: str
+    done: int
+    total: int
+    unit: str
+
+
+class Prepared(_Event, kw_only=True):
+    """A file set is in place."""
+
+    t_ns: int
+    set: str
+    path: str
+    files: int
+    directories: int
+    bytes: int
+    seconds: float
+    reused: bool
+
+
+class StepDone(_Event, kw_only=True):
+    """A step was done, or could not be."""
+
+    t_ns: int
+    phase_index: int
+    step: str
+    subject: str | None
+    achieved: bool
+    detail: str
+    seconds: float
+
+
+class Ceilings(_Event, kw_only=True):
+    """What this client could ever show."""
+
+    t_ns: int
+    ceilings: tuple[Ceiling, ...]
+
+
+class Residency(_Event, kw_only=True):
+    """How much of a file set is in the page cache."""
+
+    t_ns: int
+    phase_index: int
+    moment: Moment
+    set: str
+    files_sampled: int
+    files: int
+    pages: int
+    resident_pages: int
+    dirty_pages: int
+    method: str
+
+
+class Ready(_Event, kw_only=True):
+    """All workers hold their files and wait for the start."""
+
+    t_ns: int
+    phase_index: int
+    workers: int
+
+
+class Started(_Event, kw_only=True):
+    """The start was ordered."""
+
+    t_ns: int
+    phase_index: int
+    start_ns: int
+
+
+class Interval(_Event, kw_only=True):
+    """One tick of the interval clock; the first of a phase holds the counters at its start and no operations."""
+
+    t_ns: int
+    dt_ns: int
+    phase_index: int
+    operations: tuple[OperationInterval, ...]
+    workers: tuple[WorkerSample, ...]
+    process_cpu_ns: int
+    observer_cpu_ns: int
+    process_read_bytes: int | None
+    process_write_bytes: int | None
+    host: tuple[HostSample, ...]
+
+
+class Mark(_Event, kw_only=True):
+    """A moment worth remembering."""
+
+    t_ns: int
+    label: str
+    source: str
+
+
+class Warning(_Event, kw_only=True):  # noqa: A001 - the name of the line in the stream
+    """Something that can move the numbers, or was not possible."""
+
+    t_ns: int
+    phase_index: int | None
+    id: str
+    text: str
+
+
+class Error(_Event, kw_only=True):
+    """Something that ended the run."""
+
+    t_ns: int
+    phase_index: int | None
+    class_: ErrorClass = msgspec.field(name="class")
+    text: str
+    path: str | None
+    errno: int | None
+
+
+class PhaseFinished(_Event, kw_only=True):
+    """A phase is over; its last interval has been written before."""
+
+    t_ns: int
+    phase_index: int
+    start_ns: int
+    stopped_by: StoppedBy
+    workers: tuple[WorkerWindow, ...]
+    jobs: tuple[JobFacts, ...]
+    errors: tuple[ErrorCount, ...]
+
+
+class Finished(_Event, kw_only=True):
+    """Last line."""
+
+    t_ns: int
+    outcome: Outcome
+    user_cpu_ns: int
+    system_cpu_ns: int
+    peak_rss_bytes: int
+
+
+Event = (
+    Hello
+    | Progress
+    | Prepared
+    | StepDone
+    | Ceilings
+    | Residency
+    | Ready
+    | Started
+    | Interval
+    | Mark
+    | Warning
+    | Error
+    | PhaseFinished
+    | Finished
+)
+
+_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def decode(line: bytes) -> Event:
+    """Decode one line; raises msgspec.DecodeError (a ValueError) on anything that is not an event."""
+    return _DECODER.decode(line)
+
+
+# -- control lines, from assay to the engine ---------------------------------------------------------------------------
+
+
+class _Control(Fact, kw_only=True, tag_field="control", tag=_snake):
+    """Base of the lines on the engine's standard input after the Plan."""
+
+
+class Start(_Control, kw_only=True):
+    """Start the phase that is ready at CLOCK_REALTIME `at_realtime_ns`; the past means now."""
+
+    phase_index: int
+    at_realtime_ns: int
+
+
+class SetMark(_Control, kw_only=True, tag="mark"):
+    """Remember this moment."""
+
+    label: str
+
+
+class Stop(_Control, kw_only=True):
+    """Stop the workers, clean up, finish."""
+
+
+Control = Start | SetMark | Stop

@@ -1,0 +1,787 @@
+"""The Plan: what to do, complete and explicit.
+
+A front end makes one, the engine carries it out, the bundle keeps it. The Rust twin with the same fields is
+`engine/src/plan.rs`; `tests/unit/test_seams.py` sends every variant through both. Units are in the names: `_s` seconds,
+`_bytes` bytes, `_per_s` rates. Shares lie between 0 and 1.
+"""
+
+import enum
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.errors import PlanError
+
+SCHEMA = "assay.plan/1"
+
+
+def _snake(name: str) -> str:
+    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of everything in a Plan: immutable, keyword-only, strict."""
+
+
+class _Kind(Value, kw_only=True, tag_field="kind", tag=_snake):
+    """Base of the members of a tagged union: JSON carries `kind`."""
+
+
+# -- distributions -----------------------------------------------------------------------------------------------------
+
+
+class Fixed(_Kind, kw_only=True):
+    """Always the same."""
+
+    value: float
+
+
+class Uniform(_Kind, kw_only=True):
+    """Equally likely between two bounds, both included for whole numbers."""
+
+    min: float
+    max: float
+
+
+class Normal(_Kind, kw_only=True):
+    """Normal."""
+
+    mean: float
+    deviation: float
+
+
+class Exponential(_Kind, kw_only=True):
+    """Exponential."""
+
+    mean: float
+
+
+class Gamma(_Kind, kw_only=True):
+    """Gamma: `min` plus a draw of the given mean and shape."""
+
+    mean: float
+    shape: float
+    min: float = 0.0
+
+
+class Lognormal(_Kind, kw_only=True):
+    """Log-normal; `sigma` is the standard deviation of the logarithm."""
+
+    median: float
+    sigma: float
+
+
+class Zipf(_Kind, kw_only=True):
+    """Zipf over ranks; rank 0 is the likeliest, scattered over the range if `scramble`."""
+
+    theta: float
+    scramble: bool = True
+
+
+class Pareto(_Kind, kw_only=True):
+    """Share `h` of the accesses goes to share `1 - h` of the range."""
+
+    h: float
+    scramble: bool = True
+
+
+class HotSpot(_Kind, kw_only=True):
+    """Share `access_share` of the accesses goes to the first `range_share` of the range."""
+
+    range_share: float
+    access_share: float
+
+
+class Tabular(_Kind, kw_only=True):
+    """Weighted segments `(weight, min, max)`, uniform inside each."""
+
+    rows: tuple[tuple[float, float, float], ...]
+
+
+Distribution = Fixed | Uniform | Normal | Exponential | Gamma | Lognormal | Zipf | Pareto | HotSpot | Tabular
+
+ANYWHERE = Uniform(min=0.0, max=1.0)
+"""Every position equally likely."""
+
+
+# -- targets and file sets ---------------------------------------------------------------------------------------------
+
+
+class Origin(Value, kw_only=True):
+    """The front end and the text that the Plan was made from."""
+
+    front_end: str
+    source: str
+    sha256: str
+
+
+class Untranslated(Value, kw_only=True):
+    """Something of the source that has no equal in the Plan."""
+
+    what: str
+    why: str
+
+
+class Target(Value, kw_only=True):
+    """A place that stores data: `file:///absolute/dir`."""
+
+    name: str
+    uri: str
+
+
+class Flat(_Kind, kw_only=True):
+    """All files in the set's own folder."""
+
+
+class PerDirectory(_Kind, kw_only=True):
+    """`files` files in each of as many numbered directories as are needed."""
+
+    files: int
+
+
+class Tree(_Kind, kw_only=True):
+    """Files only in the leaves of a tree of fixed shape."""
+
+    width: int
+    depth: int
+
+
+class TreeGamma(_Kind, kw_only=True):
+    """A tree whose width is drawn per directory (Filebench)."""
+
+    mean_width: float
+    gamma: float
+
+
+Layout = Flat | PerDirectory | Tree | TreeGamma
+
+
+class Reuse(enum.Enum):
+    """Whether a set that is already there may serve."""
+
+    NEVER = "never"
+    IF_MATCHES = "if_matches"
+    TRUST = "trust"
+
+
+class Allocate(enum.Enum):
+    """How file blocks come to be."""
+
+    WRITE = "write"
+    FALLOCATE = "fallocate"
+    SPARSE = "sparse"
+
+
+class Content(Value, kw_only=True):
+    """What written bytes look like: size ratio before and after compression, and before and after deduplication."""
+
+    compress_ratio: float = 1.0
+    dedupe_ratio: float = 1.0
+    stamped: bool = False
+
+
+class FileSet(Value, kw_only=True):
+    """Files of one kind, named by index: no list of names exists anywhere."""
+
+    name: str
+    target: str
+    path: str
+    """Folder of the set, relative to the target's data folder; it carries Assay's mark."""
+    files: int
+    """Number of indices: the most files that the set can hold."""
+    size: Distribution
+    """Size of each file in bytes."""
+    layout: Layout = Flat()
+    file_name: str = "f{index}"
+    existing_share: float = 1.0
+    """Share of the files that exist after `prepare`; the rest is for creation during the run."""
+    reuse: Reuse = Reuse.NEVER
+    content: Content = Content()
+    allocate: Allocate = Allocate.WRITE
+    create_workers: int = 2
+    keep: bool = False
+    """Whether the set stays on the target after the run; if not, it is removed however the run ends."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be laid out."""
+        if self.files < 1:
+            raise PlanError(f"file set '{self.name}': files is {self.files}; it must be 1 or more")
+        if not 0.0 <= self.existing_share <= 1.0:
+            raise PlanError(f"file set '{self.name}': existing_share is {self.existing_share}; it lies between 0 and 1")
+        if self.create_workers < 1:
+            raise PlanError(f"file set '{self.name}': create_workers is {self.create_workers}; it must be 1 or more")
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+class Place(enum.Enum):
+    """Whose caches a step means."""
+
+    CLIENT = "client"
+    SERVER = "server"
+
+
+class Prepare(_Kind, kw_only=True):
+    """Lay a file set out."""
+
+    set: str
+
+
+class Evict(_Kind, kw_only=True):
+    """Ask the kernel to forget the pages of a set (fsync, then POSIX_FADV_DONTNEED). Needs no privilege."""
+
+    set: str
+
+
+class DropCaches(_Kind, kw_only=True):
+    """Drop page cache, dentries and inodes of a whole machine. Needs root."""
+
+    place: Place = Place.CLIENT
+
+
+class Remount(_Kind, kw_only=True):
+    """Unmount and mount the target again. Needs root and a target that is a mount point."""
+
+    target: str
+
+
+class Warm(_Kind, kw_only=True):
+    """Read the first `share` of each file of a set into the page cache."""
+
+    set: str
+    share: float = 1.0
+
+
+class Sync(_Kind, kw_only=True):
+    """`syncfs` on every target."""
+
+
+class Settle(_Kind, kw_only=True):
+    """Wait until dirty and write-back pages are back at their base."""
+
+    at_most_s: float
+
+
+class Fill(_Kind, kw_only=True):
+    """Fill the target's file system to a share of its size."""
+
+    target: str
+    used_share: float
+
+
+class Remove(_Kind, kw_only=True):
+    """Remove a marked file set."""
+
+    set: str
+
+
+class Sleep(_Kind, kw_only=True):
+    """Do nothing."""
+
+    seconds: float
+
+
+class Command(_Kind, kw_only=True):
+    """Run a program without a shell; only when the user allowed commands."""
+
+    argv: tuple[str, ...]
+
+
+class Ceilings(_Kind, kw_only=True):
+    """Measure what this client could ever show; the set's first file serves for the cached pread."""
+
+    set: str
+    seconds: float
+
+
+Step = (
+    Prepare | Evict | DropCaches | Remount | Warm | Sync | Settle | Fill | Remove | Sleep | Command | Ceilings
+)
+
+
+# -- operations --------------------------------------------------------------------------------------------------------
+
+
+class OpKind(enum.Enum):
+    """Kinds of operations."""
+
+    READ = "read"
+    WRITE = "write"
+    FSYNC = "fsync"
+    FDATASYNC = "fdatasync"
+    SYNC_FILE_RANGE = "sync_file_range"
+    CREATE = "create"
+    OPEN = "open"
+    CLOSE = "close"
+    STAT = "stat"
+    FSTAT = "fstat"
+    UNLINK = "unlink"
+    RENAME = "rename"
+    LINK = "link"
+    SYMLINK = "symlink"
+    TRUNCATE = "truncate"
+    FALLOCATE = "fallocate"
+    MKDIR = "mkdir"
+    RMDIR = "rmdir"
+    READDIR = "readdir"
+    READDIR_STAT = "readdir_stat"
+    CLONE = "clone"
+    COPY = "copy"
+    CHMOD = "chmod"
+    SETXATTR = "setxattr"
+    GETXATTR = "getxattr"
+    ADVISE = "advise"
+
+
+class Next(_Kind, kw_only=True):
+    """One after another, shared by all workers; sequential access moves on when a file is through."""
+
+
+class RandomFile(_Kind, kw_only=True, tag="random"):
+    """Drawn anew for each operation from the existing files."""
+
+    distribution: Distribution = ANYWHERE
+
+
+class Indexed(_Kind, kw_only=True):
+    """By a variable of the front end, modulo the number of files."""
+
+    value: Distribution
+
+
+class New(_Kind, kw_only=True):
+    """The next index that does not exist yet."""
+
+
+class Existing(_Kind, kw_only=True):
+    """The next existing file in rotation; `unlink` takes each once."""
+
+
+class Own(_Kind, kw_only=True):
+    """File `worker modulo files`: each worker its own."""
+
+
+Pick = Next | RandomFile | Indexed | New | Existing | Own
+
+
+class FromSet(_Kind, kw_only=True, tag="set"):
+    """A file picked from a set; `slot` keeps it for later operations of the worker."""
+
+    set: str
+    pick: Pick
+    slot: int | None = None
+
+
+class Slot(_Kind, kw_only=True):
+    """The file that an earlier operation of this worker left in a slot."""
+
+    slot: int
+
+
+FileRef = FromSet | Slot
+
+
+class WholeFile(_Kind, kw_only=True, tag="whole"):
+    """All of the file."""
+
+
+class Slice(_Kind, kw_only=True):
+    """The worker's equal share: worker i of n gets the i-th part."""
+
+
+class Range(_Kind, kw_only=True):
+    """From a byte on, for a length."""
+
+    from_bytes: int
+    length_bytes: int
+
+
+Region = WholeFile | Slice | Range
+
+
+class Coverage(enum.Enum):
+    """Whether random access visits a block again before all others had their turn."""
+
+    WITH_REPEATS = "with_repeats"
+    EACH_ONCE = "each_once"
+    ROUNDS = "rounds"
+
+
+class Sequential(_Kind, kw_only=True):
+    """Upwards; at the end start over (`wrap`) or be exhausted."""
+
+    region: Region = WholeFile()
+    wrap: bool = True
+
+
+class Backward(_Kind, kw_only=True):
+    """Downwards from the end."""
+
+    region: Region = WholeFile()
+    wrap: bool = True
+
+
+class Stride(_Kind, kw_only=True):
+    """Upwards, leaving gaps: `stride_bytes` from the start of one operation to the start of the next."""
+
+    stride_bytes: int
+    region: Region = WholeFile()
+    wrap: bool = True
+
+
+class RandomAccess(_Kind, kw_only=True, tag="random"):
+    """Jumping; offsets are multiples of `align_bytes` (0: of the operation's size)."""
+
+    region: Region = WholeFile()
+    distribution: Distribution = ANYWHERE
+    coverage: Coverage = Coverage.WITH_REPEATS
+    align_bytes: int = 0
+
+
+class Append(_Kind, kw_only=True):
+    """At the end of the file."""
+
+
+class Whole(_Kind, kw_only=True):
+    """The whole file from start to end, in pieces, as one operation (0: pieces of the operation's size)."""
+
+    chunk_bytes: int = 0
+
+
+Access = Sequential | Backward | Stride | RandomAccess | Append | Whole
+
+
+class OpFlags(Value, kw_only=True):
+    """Extras of an operation: RWF_ flags, pieces of a vectored call, name of an advice."""
+
+    dsync: bool = False
+    nowait: bool = False
+    high_priority: bool = False
+    vectors: int = 0
+    advice: str = ""
+
+
+class Op(Value, kw_only=True):
+    """An operation; `name` is the key of its histogram."""
+
+    op: OpKind
+    name: str
+    file: FileRef
+    access: Access = Whole()
+    size: Distribution = Fixed(value=0.0)
+    flags: OpFlags = OpFlags()
+
+
+# -- bodies and jobs ---------------------------------------------------------------------------------------------------
+
+
+class TokenUnit(enum.Enum):
+    """What a token of a rate stands for."""
+
+    EVENT = "event"
+    OP = "op"
+    DATA_OP = "data_op"
+    MEBIBYTE = "mebibyte"
+
+
+class Do(_Kind, kw_only=True, tag="op"):
+    """Issue an operation."""
+
+    op: Op
+
+
+class Group(_Kind, kw_only=True):
+    """Actions that are also timed together, under a name of their own."""
+
+    name: str
+    actions: tuple["Action", ...]
+
+
+class Branch(Value, kw_only=True):
+    """One branch of a choice."""
+
+    weight: float
+    actions: tuple["Action", ...]
+
+
+class Choice(_Kind, kw_only=True):
+    """One of several branches, by weight."""
+
+    branches: tuple[Branch, ...]
+
+
+class Repeat(_Kind, kw_only=True):
+    """A number of times."""
+
+    times: int
+    actions: tuple["Action", ...]
+
+
+class Wait(_Kind, kw_only=True):
+    """Take from a semaphore that all workers of the phase share."""
+
+    semaphore: str
+    count: int = 1
+
+
+class Post(_Kind, kw_only=True):
+    """Give to a semaphore."""
+
+    semaphore: str
+    count: int = 1
+
+
+class Token(_Kind, kw_only=True):
+    """Take a token of a rate that workers share."""
+
+    bucket: str
+    rate_per_s: float
+    unit: TokenUnit
+
+
+class Think(_Kind, kw_only=True):
+    """Pause, asleep or burning CPU."""
+
+    seconds: Distribution
+    burn: bool = False
+
+
+class FinishOn(_Kind, kw_only=True):
+    """The worker is done once an operation (empty: all of its data operations) has reached a count."""
+
+    op: str = ""
+    ops: int | None = None
+    bytes: int | None = None
+
+
+Action = Do | Group | Choice | Repeat | Wait | Post | Token | Think | FinishOn
+
+
+class Loop(_Kind, kw_only=True):
+    """Actions in order, again and again."""
+
+    actions: tuple[Action, ...]
+
+
+class Script(_Kind, kw_only=True):
+    """An explicit list of operations in a file beside the Plan: NDJSON of `[op, file index, offset, size, due_ns]`."""
+
+    ops: tuple[Op, ...]
+    path: str
+
+
+Body = Loop | Script
+
+
+class Closed(_Kind, kw_only=True):
+    """An operation starts as soon as the previous one is done."""
+
+
+class Spacing(enum.Enum):
+    """Time between arrivals of an open loop."""
+
+    UNIFORM = "uniform"
+    POISSON = "poisson"
+
+
+class Open(_Kind, kw_only=True):
+    """On a schedule that does not wait for completions; the rate is over all workers of the job."""
+
+    rate_per_s: float
+    spacing: Spacing = Spacing.UNIFORM
+
+
+Arrival = Closed | Open
+
+
+class Fallback(enum.Enum):
+    """What happens where a backend cannot be had: be refused, or run as many psync threads as the queue depth."""
+
+    REFUSE = "refuse"
+    THREADS = "threads"
+
+
+class Psync(_Kind, kw_only=True):
+    """`pread` and `pwrite`."""
+
+
+class IoUring(_Kind, kw_only=True):
+    """io_uring."""
+
+    sqpoll: bool = False
+    iopoll: bool = False
+    fallback: Fallback = Fallback.REFUSE
+
+
+class Aio(_Kind, kw_only=True):
+    """Linux AIO."""
+
+
+class Mmap(_Kind, kw_only=True):
+    """Memory-mapped file."""
+
+
+class Stdio(_Kind, kw_only=True):
+    """C library streams, one call a character (putc, getc) or a block."""
+
+    per_character: bool = False
+
+
+Backend = Psync | IoUring | Aio | Mmap | Stdio
+
+
+class Direct(enum.Enum):
+    """O_DIRECT, and what to do where the file system refuses it."""
+
+    OFF = "off"
+    ON = "on"
+    IF_SUPPORTED = "if_supported"
+
+
+class OpenFlags(Value, kw_only=True):
+    """Flags of the files that a job opens."""
+
+    direct: Direct = Direct.OFF
+    sync: bool = False
+    dsync: bool = False
+    append: bool = False
+    no_access_time: bool = False
+    advice: str = ""
+
+
+class Affinity(Value, kw_only=True):
+    """CPUs (worker i gets entry i modulo the length) and NUMA node; empty: the scheduler chooses."""
+
+    cpus: tuple[int, ...] = ()
+    numa_node: int | None = None
+
+
+class RateLimit(Value, kw_only=True):
+    """Limits that pace a closed loop, over all workers of the job."""
+
+    ops_per_s: float | None = None
+    bytes_per_s: float | None = None
+
+
+class StopOf(enum.Enum):
+    """Whose operations, bytes and passes a stop rule counts."""
+
+    EACH = "each"
+    ALL = "all"
+    FIRST = "first"
+
+
+class Stop(Value, kw_only=True):
+    """When something is done: the first rule that holds ends it; with none, exhaustion does."""
+
+    seconds: float | None = None
+    ops: int | None = None
+    bytes: int | None = None
+    passes: int | None = None
+    of: StopOf = StopOf.EACH
+
+
+class WorkerKind(enum.Enum):
+    """What a worker is."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+
+
+class Job(Value, kw_only=True, rename={"kind": "as"}):
+    """Identical workers that run one body."""
+
+    name: str
+    body: Body
+    workers: int = 1
+    kind: WorkerKind = WorkerKind.THREAD
+    arrival: Arrival = Closed()
+    backend: Backend = Psync()
+    queue_depth: int = 1
+    """I/Os that each worker keeps in flight. 1 means synchronous."""
+    open: OpenFlags = OpenFlags()
+    affinity: Affinity = Affinity()
+    limit: RateLimit = RateLimit()
+    stop: Stop = Stop()
+    timed: tuple[str, ...] = ()
+    """Names of the operations and groups that are recorded; empty: all."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no worker could do."""
+        if self.workers < 1:
+            raise PlanError(f"job '{self.name}': workers is {self.workers}; it must be 1 or more")
+        if self.queue_depth < 1:
+            raise PlanError(f"job '{self.name}': queue_depth is {self.queue_depth}; it must be 1 or more")
+
+
+class CacheCondition(enum.Enum):
+    """The client cache that a phase wants."""
+
+    AS_IS = "as_is"
+    COLD = "cold"
+    WARM = "warm"
+
+
+class Phase(Value, kw_only=True):
+    """One barrier-to-barrier part of a run; its jobs start together."""
+
+    name: str
+    title: str
+    jobs: tuple[Job, ...]
+    repeat: int = 0
+    cache: CacheCondition = CacheCondition.AS_IS
+    before: tuple[Step, ...] = ()
+    stop: Stop = Stop()
+    ramp_s: float = 0.0
+    after: tuple[Step, ...] = ()
+
+
+class Plan(Value, kw_only=True):
+    """A whole run."""
+
+    name: str
+    origin: Origin
+    seed: int
+    targets: tuple[Target, ...]
+    file_sets: tuple[FileSet, ...]
+    phases: tuple[Phase, ...]
+    sample_interval_s: float = 1.0
+    reserve_bytes: int = 256 << 20
+    untranslated: tuple[Untranslated, ...] = ()
+    schema: str = SCHEMA
+
+    def __post_init__(self) -> None:
+        """Check that names are unique and that every reference has an object."""
+        if self.schema != SCHEMA:
+            raise PlanError(f"plan '{self.name}': schema is {self.schema}; this Assay reads {SCHEMA}")
+        _unique("target", [t.name for t in self.targets])
+        _unique("file set", [s.name for s in self.file_sets])
+        _unique("phase", [f"{p.name} (repeat {p.repeat})" for p in self.phases])
+
+    def to_json(self) -> bytes:
+        """Encode for the engine and for `resolved.json`."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> "Plan":
+        """Decode; raises PlanError with the place of the first fault."""
+        try:
+            return msgspec.json.decode(data, type=cls)
+        except msgspec.ValidationError as error:
+            raise PlanError(f"plan: {error}") from error
+
+    def file_set(self, name: str) -> FileSet:
+        """Look a file set up; raises PlanError if there is none of that name."""
+        for candidate in self.file_sets:
+            if candidate.name == name:
+                return candidate
+        raise PlanError(f"plan '{self.name}': no file set '{name}'")
+
+
+def _unique(what: str, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise PlanError(f"{what} '{name}' is defined twice; names are unique")
+        seen.add(name)
