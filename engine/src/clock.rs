@@ -10,7 +10,10 @@ pub struct Clock {
 impl Clock {
     /// Make this moment zero.
     pub fn start() -> Self {
-        Self { monotonic_at_zero_ns: read_ns(libc::CLOCK_MONOTONIC), realtime_at_zero_ns: read_ns(libc::CLOCK_REALTIME) }
+        Self {
+            monotonic_at_zero_ns: read_ns(libc::CLOCK_MONOTONIC),
+            realtime_at_zero_ns: read_ns(libc::CLOCK_REALTIME),
+        }
     }
 
     /// Nanoseconds since zero.
