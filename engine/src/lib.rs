@@ -1,11 +1,25 @@
 //! The load engine of Assay.
 //!
-//! One Plan comes in ([`plan`]), one stream of events goes out ([`events`]). Between them `run` walks through the
-//! phases, `worker` holds the op loop, `load` says what each operation is, `backend` takes it to the kernel, `observe`
-//! reads what the host says at the same tick, and `histogram` keeps every latency.
+//! One Plan comes in ([`plan`]), one stream of events goes out ([`events`]). Between them [`run`] walks through the
+//! phases and their [`steps`]; [`phase`] starts, watches and stops the workers of one; [`worker`] holds the op loop;
+//! [`load`] says what each operation is, [`backend`] takes it to the kernel, [`observe`] reads what the host says at the
+//! same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency.
 
+pub mod backend;
+pub mod buffer;
+pub mod ceilings;
+pub mod check;
 pub mod clock;
+pub mod control;
 pub mod emit;
 pub mod error;
 pub mod events;
+pub mod histogram;
+pub mod load;
+pub mod observe;
+pub mod phase;
 pub mod plan;
+pub mod run;
+pub mod sampler;
+pub mod steps;
+pub mod worker;

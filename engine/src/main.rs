@@ -1,3 +1,92 @@
 //! The shell around the engine: Plan and control lines on standard input, events on standard output.
+//!
+//! The first line of input is the Plan as JSON; control lines follow. The end of input is a stop. Exit codes: 0 the
+//! stream ends with `finished` (which says how), 2 the call itself was wrong.
 
-fn main() {}
+use assay_engine::clock::Clock;
+use assay_engine::control::{self, Message};
+use assay_engine::emit::Emitter;
+use assay_engine::events::{self, ErrorClass, Event, Outcome};
+use assay_engine::observe::capabilities::{self, DelayAccounting};
+use assay_engine::observe::facts;
+use assay_engine::plan::Plan;
+use assay_engine::{check, run};
+use std::io::{BufRead, Read};
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, mpsc};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => serve(),
+        ["--version"] => {
+            println!("assay-engine {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+        ["--check-plan"] => check_input(check::check_plan),
+        ["--check-events"] => check_input(check::check_events),
+        _ => {
+            eprintln!("assay-engine: reads a Plan on standard input; 'assay' is the program for people");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Send standard input through the engine's types and back.
+fn check_input(through: impl Fn(&str) -> assay_engine::error::Result<String>) -> ExitCode {
+    let mut input = String::new();
+    match std::io::stdin().read_to_string(&mut input).map_err(|e| e.to_string()).and_then(|_| {
+        through(&input).map_err(|error| error.to_string())
+    }) {
+        Ok(output) => {
+            print!("{output}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("assay-engine: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn serve() -> ExitCode {
+    let emitter = Emitter::new(Clock::start(), std::io::stdout());
+    // Tasks carry delay accounting only when it is on while they are made: before any thread.
+    let delay_accounting = DelayAccounting::enable();
+    let mut capabilities = capabilities::probe();
+    capabilities.delay_accounting = delay_accounting.is_on();
+    emitter.emit(&Event::Hello {
+        schema: events::SCHEMA.to_owned(),
+        engine: facts::engine_facts(),
+        machine: facts::machine_facts(),
+        clock: facts::clock_facts(emitter.clock()),
+        capabilities: capabilities.clone(),
+    });
+    let outcome = match read_plan() {
+        Ok(plan) => {
+            let (sender, messages) = mpsc::channel::<Message>();
+            let stop = Arc::new(AtomicBool::new(false));
+            let (listener_sender, listener_stop) = (sender.clone(), Arc::clone(&stop));
+            std::thread::spawn(move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stop));
+            run::run(&plan, &emitter, &messages, &sender, &stop, &capabilities)
+        }
+        Err(text) => {
+            let (t_ns, class) = (emitter.now_ns(), ErrorClass::Plan);
+            emitter.emit(&Event::Error { t_ns, phase_index: None, class, text, path: None, errno: None });
+            Outcome::Failed
+        }
+    };
+    drop(delay_accounting);
+    emitter.emit(&facts::finished(emitter.now_ns(), outcome));
+    ExitCode::SUCCESS
+}
+
+fn read_plan() -> Result<Plan, String> {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(|error| format!("the Plan could not be read: {error}"))?;
+    if line.trim().is_empty() {
+        return Err("standard input ended before a Plan came".to_owned());
+    }
+    serde_json::from_str(&line).map_err(|error| format!("the Plan could not be read: {error}"))
+}

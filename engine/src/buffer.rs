@@ -1,0 +1,72 @@
+//! Memory that O_DIRECT and io_uring can work on: page-aligned, and at one address for as long as it lives.
+
+use std::ptr::NonNull;
+
+/// Alignment of every buffer: enough for any device's O_DIRECT.
+const ALIGNMENT: usize = 4096;
+
+/// Equal slots of aligned memory.
+#[derive(Debug)]
+pub struct Buffers {
+    base: NonNull<u8>,
+    slot_bytes: usize,
+    slots: usize,
+}
+
+// SAFETY: the memory belongs to this value alone and is reached only through it.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    /// `slots` buffers of at least `slot_bytes` each, their pages written once so that no page fault falls into a timed
+    /// operation.
+    pub fn new(slots: usize, slot_bytes: usize) -> std::io::Result<Self> {
+        let slot_bytes = slot_bytes.max(1).next_multiple_of(ALIGNMENT);
+        let length = slots * slot_bytes;
+        // SAFETY: an anonymous private mapping of a length above zero; the result is checked.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
+                -1,
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        let base = NonNull::new(address.cast()).expect("mmap without MAP_FIXED never gives address zero");
+        Ok(Self { base, slot_bytes, slots })
+    }
+
+    /// One buffer.
+    pub fn slot(&mut self, slot: usize, length: usize) -> &mut [u8] {
+        assert!(slot < self.slots && length <= self.slot_bytes);
+        // SAFETY: in bounds by the assertion; `&mut self` keeps any other reference away. A slot whose operation is in
+        // flight is not asked for: the backend hands slots out only when they are free.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(slot * self.slot_bytes), length) }
+    }
+
+    /// Address of one buffer, for the kernel.
+    pub fn address(&self, slot: usize) -> *mut u8 {
+        assert!(slot < self.slots);
+        // SAFETY: in bounds by the assertion.
+        unsafe { self.base.as_ptr().add(slot * self.slot_bytes) }
+    }
+
+    /// All slots as the kernel registers them.
+    pub fn as_iovecs(&self) -> Vec<libc::iovec> {
+        (0..self.slots)
+            .map(|slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.slot_bytes })
+            .collect()
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping made in `new`; whoever let the kernel write here (the io_uring backend) waits for
+        // every operation in flight before it drops its buffers.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.slots * self.slot_bytes) };
+    }
+}

@@ -1,0 +1,236 @@
+//! Every latency, at three significant digits, from 1 ns to 1 h, in fixed buckets.
+//!
+//! The bucket layout is HdrHistogram's (2,048 sub-buckets): values below 2,048 have a bucket each; above, every doubling
+//! has 1,024, so a bucket is at most 0.1 % of its value wide. With `k = max(0, floor(log2 v) - 10)` the index of `v` is
+//! `1024 k + (v >> k)`. The bounds never grow: a value above an hour goes to the last bucket.
+//!
+//! A [`Recorder`] has one writer, its worker, which pays three plain loads and stores per value: the counters are atomic
+//! only so that the observer thread may read them while they move. A [`Reader`] turns what has been added since its last
+//! look into the sparse [`Buckets`] of an interval; the deltas of all looks sum to the recorder's content exactly.
+
+use crate::events::Buckets;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Longest latency with a bucket of its own.
+const HOUR_NS: u64 = 3_600_000_000_000;
+/// Buckets of one doubling.
+const HALF: usize = 1024;
+/// Buckets in all: [`index_of`] of an hour, rounded up to a whole doubling.
+pub const BUCKETS: usize = 33 * HALF;
+
+/// Bucket of a value in nanoseconds.
+#[inline]
+pub fn index_of(value_ns: u64) -> usize {
+    let value = value_ns.min(HOUR_NS);
+    let k = 53 - (value | HALF as u64).leading_zeros();
+    ((k as usize) << 10) + (value >> k) as usize
+}
+
+/// A counter with one writer: a plain load and store, readable from other threads.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Add; only the owning thread may.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    /// Set; only the owning thread may.
+    #[inline]
+    pub fn set(&self, n: u64) {
+        self.0.store(n, Relaxed);
+    }
+
+    /// Value now.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// Latencies of one operation of one worker.
+#[derive(Debug)]
+pub struct Recorder {
+    counts: Box<[AtomicU64]>,
+    sum_ns: Counter,
+    max_ns: Counter,
+    /// Bit d: doubling d holds a value.
+    touched: Counter,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self { counts: zeroed(), sum_ns: Counter::default(), max_ns: Counter::default(), touched: Counter::default() }
+    }
+}
+
+/// Counters on zero pages, of which only those that are written become resident.
+fn zeroed() -> Box<[AtomicU64]> {
+    let zeros = vec![0_u64; BUCKETS].into_boxed_slice();
+    // SAFETY: AtomicU64 has the size, alignment and bit validity of u64 on every target with 64-bit atomics; the box is
+    // taken over whole.
+    unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [AtomicU64]) }
+}
+
+impl Recorder {
+    /// Keep one value.
+    #[inline]
+    pub fn record(&self, value_ns: u64) {
+        let index = index_of(value_ns);
+        let count = &self.counts[index];
+        count.store(count.load(Relaxed) + 1, Relaxed);
+        self.sum_ns.add(value_ns);
+        if value_ns > self.max_ns.get() {
+            self.max_ns.set(value_ns);
+        }
+        let bit = 1_u64 << (index / HALF);
+        if self.touched.get() & bit == 0 {
+            self.touched.set(self.touched.get() | bit);
+        }
+    }
+}
+
+/// Reads a recorder again and again, giving each time what is new.
+#[derive(Debug)]
+pub struct Reader {
+    seen: Vec<Option<Box<[u64; HALF]>>>,
+    seen_sum_ns: u64,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self { seen: (0..BUCKETS / HALF).map(|_| None).collect(), seen_sum_ns: 0 }
+    }
+}
+
+impl Reader {
+    /// Add what the recorder got since the last call to `into`; returns how many values that were.
+    pub fn read_new(&mut self, recorder: &Recorder, into: &mut Merged) -> u64 {
+        let touched = recorder.touched.get();
+        let mut values = 0;
+        for doubling in 0..BUCKETS / HALF {
+            if touched & (1 << doubling) == 0 {
+                continue;
+            }
+            let seen = self.seen[doubling].get_or_insert_with(|| Box::new([0; HALF]));
+            let base = doubling * HALF;
+            for (offset, seen) in seen.iter_mut().enumerate() {
+                let now = recorder.counts[base + offset].load(Relaxed);
+                if now != *seen {
+                    let new = now - *seen;
+                    *seen = now;
+                    values += new;
+                    into.add(base + offset, new);
+                }
+            }
+        }
+        let sum = recorder.sum_ns.get();
+        into.sum_ns += sum - self.seen_sum_ns;
+        self.seen_sum_ns = sum;
+        into.max_ns = into.max_ns.max(recorder.max_ns.get());
+        values
+    }
+}
+
+/// The new values of several recorders together.
+#[derive(Debug, Default)]
+pub struct Merged {
+    counts: std::collections::BTreeMap<u32, u64>,
+    sum_ns: u64,
+    max_ns: u64,
+}
+
+impl Merged {
+    fn add(&mut self, index: usize, count: u64) {
+        *self.counts.entry(index as u32).or_insert(0) += count;
+    }
+
+    /// As it goes into an interval event.
+    pub fn into_buckets(self) -> Buckets {
+        let (index, count) = self.counts.into_iter().unzip();
+        Buckets { index, count, max_ns: self.max_ns, sum_ns: self.sum_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram;
+    use proptest::prelude::*;
+
+    /// Lowest value of a bucket, from the formula in the module's description.
+    fn lowest(index: usize) -> u64 {
+        if index < 2 * HALF {
+            return index as u64;
+        }
+        let k = index / HALF - 1;
+        ((index % HALF + HALF) as u64) << k
+    }
+
+    proptest! {
+        #[test]
+        fn a_bucket_is_a_thousandth_of_its_value_wide_at_most(value in 0..HOUR_NS) {
+            let low = lowest(index_of(value));
+            prop_assert!(low <= value);
+            let width = lowest(index_of(value) + 1) - low;
+            prop_assert!(value < low + width);
+            prop_assert!(width == 1 || width * 1000 <= value);
+        }
+
+        #[test]
+        fn buckets_are_those_of_hdrhistogram(values in proptest::collection::vec(1..HOUR_NS, 1..200)) {
+            let mut oracle = Histogram::<u64>::new_with_bounds(1, HOUR_NS, 3).unwrap();
+            let recorder = Recorder::default();
+            for &value in &values {
+                oracle.record(value).unwrap();
+                recorder.record(value);
+            }
+
+            let mut merged = Merged::default();
+            Reader::default().read_new(&recorder, &mut merged);
+            let buckets = merged.into_buckets();
+
+            let ours: Vec<(u64, u64)> =
+                buckets.index.iter().zip(&buckets.count).map(|(&i, &n)| (lowest(i as usize), n)).collect();
+            let theirs: Vec<(u64, u64)> = oracle
+                .iter_recorded()
+                .map(|v| (oracle.lowest_equivalent(v.value_iterated_to()), v.count_at_value()))
+                .collect();
+            prop_assert_eq!(ours, theirs);
+            prop_assert_eq!(buckets.sum_ns, values.iter().sum::<u64>());
+            prop_assert_eq!(buckets.max_ns, *values.iter().max().unwrap());
+        }
+
+        #[test]
+        fn looks_between_records_lose_and_double_nothing(values in proptest::collection::vec((1..HOUR_NS, any::<bool>()), 1..200)) {
+            let recorder = Recorder::default();
+            let (mut reader, mut total, mut seen) = (Reader::default(), Merged::default(), 0);
+            for &(value, look) in &values {
+                recorder.record(value);
+                if look {
+                    seen += reader.read_new(&recorder, &mut total);
+                }
+            }
+            seen += reader.read_new(&recorder, &mut total);
+
+            let mut whole = Merged::default();
+            prop_assert_eq!(Reader::default().read_new(&recorder, &mut whole), values.len() as u64);
+            prop_assert_eq!(seen, values.len() as u64);
+            prop_assert_eq!(total.into_buckets(), whole.into_buckets());
+        }
+    }
+
+    #[test]
+    fn a_value_above_an_hour_is_kept_in_the_last_bucket() {
+        let recorder = Recorder::default();
+        recorder.record(10 * HOUR_NS);
+
+        let mut merged = Merged::default();
+        Reader::default().read_new(&recorder, &mut merged);
+
+        assert_eq!(merged.into_buckets().index, vec![index_of(HOUR_NS) as u32]);
+        assert!(index_of(HOUR_NS) < BUCKETS);
+    }
+}

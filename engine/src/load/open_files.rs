@@ -1,0 +1,178 @@
+//! The files that a job's workers hold open before the start, and what their flags really became.
+
+use crate::emit::Emitter;
+use crate::error::{EngineError, Result};
+use crate::load::fileset::FileSetState;
+use crate::load::op::{OpenedSet, Program};
+use crate::plan::{Direct, Job, OpenFlags};
+use crate::worker::OpenFile;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Most files that one worker holds open; larger sets are opened and closed in the loop.
+const MOST_OPEN_FILES: u64 = 1024;
+
+/// What a job opens its files with.
+#[derive(Debug, Clone, Copy)]
+pub struct ResolvedFlags {
+    /// Flags of open(2) without the access mode.
+    pub flags: i32,
+    /// Whether O_DIRECT is among them.
+    pub direct: bool,
+}
+
+/// Flags as asked for, with O_DIRECT tried out on the first file. `phase_index` is for the warning where it is refused.
+pub fn resolve_flags(
+    job: &Job,
+    program: &Program,
+    sets: &[std::sync::Arc<FileSetState>],
+    emitter: &Emitter,
+    phase_index: u32,
+) -> Result<ResolvedFlags> {
+    let mut flags = plain_flags(&job.open);
+    if job.open.direct == Direct::Off {
+        return Ok(ResolvedFlags { flags, direct: false });
+    }
+    for opened in &program.opened {
+        let state = &sets[opened.set];
+        let path = state.path_of(state.existing().start);
+        if let Some(reason) = direct_refused(&path, program)? {
+            if job.open.direct == Direct::On {
+                return Err(EngineError::Environment(format!(
+                    "job '{}': O_DIRECT is not possible on {}: {reason}. Set direct to 'off' or 'if_supported'",
+                    job.name,
+                    path.display()
+                )));
+            }
+            emitter.warn(
+                Some(phase_index),
+                "direct-refused",
+                format!("{}: O_DIRECT is not possible here ({reason}); the job ran through the page cache", job.name),
+            );
+            return Ok(ResolvedFlags { flags, direct: false });
+        }
+    }
+    flags |= libc::O_DIRECT;
+    Ok(ResolvedFlags { flags, direct: true })
+}
+
+fn plain_flags(open: &OpenFlags) -> i32 {
+    let mut flags = libc::O_CLOEXEC;
+    if open.sync {
+        flags |= libc::O_SYNC;
+    }
+    if open.dsync {
+        flags |= libc::O_DSYNC;
+    }
+    if open.no_access_time {
+        flags |= libc::O_NOATIME;
+    }
+    flags
+}
+
+/// Why O_DIRECT with this program's sizes is not possible on a file; None where it is.
+fn direct_refused(path: &Path, program: &Program) -> Result<Option<String>> {
+    let fd = match open(path, libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC) {
+        Ok(fd) => fd,
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            return Ok(Some("the file system does not offer it".to_owned()));
+        }
+        Err(error) => return Err(EngineError::io("open", path, error)),
+    };
+    let alignment = direct_alignment(fd);
+    // SAFETY: opened above and used nowhere else.
+    unsafe { libc::close(fd) };
+    let misaligned = smallest_unit(program).filter(|unit| unit % alignment != 0);
+    Ok(misaligned.map(|unit| {
+        format!("its offsets and sizes must be multiples of {alignment} bytes, and the load's are multiples of {unit}")
+    }))
+}
+
+/// Alignment that the file system asks of offsets and sizes, by statx(2) (Linux 6.1); 512 where it does not say.
+fn direct_alignment(fd: RawFd) -> u64 {
+    let mut answer = std::mem::MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor; `answer` has room for the answer.
+    let failed = unsafe {
+        libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, answer.as_mut_ptr())
+    };
+    // SAFETY: zeroed memory is a valid statx, filled or not.
+    let answer = unsafe { answer.assume_init() };
+    if failed != 0 || answer.stx_mask & libc::STATX_DIOALIGN == 0 || answer.stx_dio_offset_align == 0 {
+        return 512;
+    }
+    u64::from(answer.stx_dio_offset_align)
+}
+
+/// Unit that all transfer sizes of a program are multiples of, as far as sizes are fixed.
+fn smallest_unit(program: &Program) -> Option<u64> {
+    fn fixed(nodes: &[crate::load::op::Node]) -> Vec<u64> {
+        use crate::load::op::Node;
+        use crate::plan::OpKind;
+        nodes
+            .iter()
+            .flat_map(|node| match node {
+                Node::Op(op) if matches!(op.kind, OpKind::Read | OpKind::Write) => {
+                    op.size.is_fixed().into_iter().collect()
+                }
+                Node::Op(_) => Vec::new(),
+                Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => fixed(nodes),
+                Node::Choice { branches, .. } => branches.iter().flat_map(|nodes| fixed(nodes)).collect(),
+            })
+            .collect()
+    }
+    fixed(&program.nodes).into_iter().min_by_key(|size| size.trailing_zeros())
+}
+
+/// Open the files of one set for one worker.
+pub fn open_set(opened: OpenedSet, state: &FileSetState, flags: ResolvedFlags, worker: u32) -> Result<Vec<OpenFile>> {
+    let existing = state.existing();
+    let count = existing.end - existing.start;
+    if count == 0 {
+        return Err(EngineError::Plan(format!(
+            "the file set in {} has no files yet; a 'prepare' step comes before its use",
+            state.folder().display()
+        )));
+    }
+    let indices = if opened.own {
+        let own = existing.start + u64::from(worker) % count;
+        own..own + 1
+    } else if count > MOST_OPEN_FILES {
+        return Err(EngineError::Plan(format!(
+            "a worker holds at most {MOST_OPEN_FILES} files open, and the set in {} has {count}; open and close them in \
+             the loop, or use pick 'own'",
+            state.folder().display()
+        )));
+    } else {
+        existing
+    };
+    let mode = if opened.write { libc::O_RDWR } else { libc::O_RDONLY };
+    indices
+        .map(|index| {
+            let path = state.path_of(index);
+            let fd = open(&path, flags.flags | mode).map_err(|error| EngineError::io("open", &path, error))?;
+            Ok(OpenFile { fd, index, bytes: state.size_of(index) })
+        })
+        .collect()
+}
+
+fn open(path: &Path, flags: i32) -> io::Result<RawFd> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: the name is NUL-terminated and lives across the call.
+    let fd = unsafe { libc::open(name.as_ptr(), flags) };
+    if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
+}
+
+/// Raise the limit of open files as far as this user may.
+pub fn raise_open_files_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for both calls; failure leaves the limit as it was.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}

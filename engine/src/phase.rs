@@ -1,0 +1,505 @@
+//! One phase: workers made ready, started together, watched on the interval grid, and brought to a stop.
+
+use crate::backend::{Backend as _, psync::Psync, uring::Uring};
+use crate::clock::Clock;
+use crate::control::{Gate, Message};
+use crate::emit::Emitter;
+use crate::error::{EngineError, Result};
+use crate::events::{Control, ErrorCount, Event, JobFacts, PhaseFinished, StoppedBy, WorkerWindow};
+use crate::histogram::Reader;
+use crate::load::content::ContentFill;
+use crate::load::fileset::FileSetState;
+use crate::load::limits::{JobLimits, Rule};
+use crate::load::offsets::Walker;
+use crate::load::op::Program;
+use crate::load::open_files::{ResolvedFlags, open_set, resolve_flags};
+use crate::observe::HostObserver;
+use crate::observe::task::TaskObserver;
+use crate::plan::{Backend, Content, Fallback, Job, Phase};
+use crate::sampler::{Observed, ObservedJob, Sampler};
+use crate::worker::{Ended, JobShared, NEVER, Worker, WorkerStats};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Value of the start gate that sends the workers home.
+const GO_HOME: u64 = u64::MAX;
+/// How long before the start the first sample is taken.
+const SAMPLE_LEAD_NS: u64 = 5_000_000;
+
+/// What a phase needs of the run around it.
+pub struct Surroundings<'a> {
+    /// Way out.
+    pub emitter: &'a Emitter,
+    /// Messages from outside and from workers.
+    pub messages: &'a Receiver<Message>,
+    /// For the workers.
+    pub sender: &'a Sender<Message>,
+    /// State of every file set.
+    pub sets: &'a [Arc<FileSetState>],
+    /// Content of every file set.
+    pub contents: &'a [Content],
+    /// The host's counters.
+    pub host: &'a mut HostObserver,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Length of an interval.
+    pub sample_interval_ns: u64,
+    /// Whether the kernel offers io_uring, and why not.
+    pub io_uring: std::result::Result<(), String>,
+    /// Whether block delay is counted.
+    pub delay_accounting: bool,
+}
+
+/// How a phase ended, for the run.
+#[derive(Debug)]
+pub enum PhaseEnd {
+    /// By its own rules.
+    Done,
+    /// By a stop from outside.
+    Stopped,
+    /// By a failure that leaves nothing to go on with.
+    Failed(EngineError),
+}
+
+/// A job ready to run.
+struct ReadyJob<'a> {
+    job: &'a Job,
+    workers: u32,
+    queue_depth: u32,
+    backend: Backend,
+    shared: Arc<JobShared>,
+    flags: ResolvedFlags,
+    content: Content,
+    stonewall: bool,
+}
+
+/// Everything that a worker's thread takes along.
+struct Setup {
+    position: usize,
+    worker: u32,
+    workers: u32,
+    seed: u64,
+    clock: Clock,
+    backend: Backend,
+    queue_depth: u32,
+    flags: ResolvedFlags,
+    content: Content,
+    shared: Arc<JobShared>,
+    stats: Arc<WorkerStats>,
+    start: Gate,
+    release: Gate,
+    sender: Sender<Message>,
+}
+
+/// Run one phase from ready to finished.
+pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs: Vec<Program>) -> Result<PhaseEnd> {
+    let phase_rule = Rule::new(&phase.stop);
+    let mut jobs = Vec::new();
+    for (job, program) in phase.jobs.iter().zip(programs) {
+        jobs.push(ready_job(around, phase_index, phase, job, program, &phase_rule)?);
+    }
+    let (start, release) = (Gate::default(), Gate::default());
+    let (observed, threads) = spawn(around, phase, &jobs, &start, &release);
+    let sampler = Sampler {
+        phase_index,
+        jobs: jobs.iter().map(observed_job).collect(),
+        workers: observed,
+        host: around.host,
+        last_tick_ns: 0,
+    };
+    let mut running = Running {
+        emitter: around.emitter,
+        messages: around.messages,
+        delay_accounting: around.delay_accounting,
+        phase_index,
+        jobs: &jobs,
+        sampler,
+        phase_stonewall: phase_rule.is_stonewall(),
+        ended: Vec::new(),
+        stopped_from_outside: false,
+    };
+    let result = running.walk(around.sample_interval_ns, &start);
+    start.open(GO_HOME);
+    release.open(0);
+    for thread in threads {
+        if thread.join().is_err() {
+            return Err(EngineError::Environment("a worker ended by a fault of the engine; please report it".into()));
+        }
+    }
+    result
+}
+
+fn ready_job<'a>(
+    around: &Surroundings,
+    phase_index: u32,
+    phase: &Phase,
+    job: &'a Job,
+    program: Program,
+    phase_rule: &Rule,
+) -> Result<ReadyJob<'a>> {
+    let (backend, workers, queue_depth) = settle_backend(around, phase_index, job)?;
+    let flags = resolve_flags(job, &program, around.sets, around.emitter, phase_index)?;
+    let job_rule = Rule::new(&job.stop);
+    let stonewall = job_rule.is_stonewall();
+    let content = program.sets.first().map_or_else(plain_content, |&set| around.contents[set].clone());
+    let next_file = (0..program.operations).map(|_| AtomicU64::new(0)).collect();
+    let shared = Arc::new(JobShared {
+        sets: around.sets.to_vec(),
+        stop: Arc::new(AtomicBool::new(false)),
+        limits: JobLimits::new(job_rule, phase_rule.clone()),
+        open_flags: flags.flags | libc::O_RDWR,
+        next_file,
+        program,
+    });
+    debug_assert!(phase.jobs.iter().any(|candidate| std::ptr::eq(candidate, job)));
+    Ok(ReadyJob { job, workers, queue_depth, backend, shared, flags, content, stonewall })
+}
+
+fn plain_content() -> Content {
+    Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false }
+}
+
+/// The backend that will be used, with the workers and the depth that go with it.
+fn settle_backend(around: &Surroundings, phase_index: u32, job: &Job) -> Result<(Backend, u32, u32)> {
+    let (Backend::IoUring { fallback, .. }, Err(reason)) = (&job.backend, &around.io_uring) else {
+        return Ok((job.backend.clone(), job.workers, job.queue_depth));
+    };
+    if *fallback == Fallback::Refuse {
+        return Err(EngineError::Environment(format!(
+            "job '{}': {reason}. Choose the backend psync, or set the fallback to 'threads'",
+            job.name
+        )));
+    }
+    around.emitter.warn(
+        Some(phase_index),
+        "io-uring-fallback",
+        format!("{reason}; depth {} was kept by as many threads with psync", job.queue_depth),
+    );
+    Ok((Backend::Psync {}, job.workers * job.queue_depth, 1))
+}
+
+fn observed_job(job: &ReadyJob) -> ObservedJob {
+    let series = job.shared.program.series.clone();
+    ObservedJob { name: job.job.name.clone(), last: vec![(0, 0); series.len()], series }
+}
+
+fn spawn(
+    around: &Surroundings,
+    phase: &Phase,
+    jobs: &[ReadyJob],
+    start: &Gate,
+    release: &Gate,
+) -> (Vec<Observed>, Vec<JoinHandle<()>>) {
+    let (mut observed, mut threads) = (Vec::new(), Vec::new());
+    for (job_position, job) in jobs.iter().enumerate() {
+        let series = job.shared.program.series.len();
+        for worker in 0..job.workers {
+            let stats = Arc::new(WorkerStats::new(series));
+            let setup = Setup {
+                position: observed.len(),
+                worker,
+                workers: job.workers,
+                seed: seed_of(around.seed, phase, job.job, worker),
+                clock: around.emitter.clock(),
+                backend: job.backend.clone(),
+                queue_depth: job.queue_depth,
+                flags: job.flags,
+                content: job.content.clone(),
+                shared: Arc::clone(&job.shared),
+                stats: Arc::clone(&stats),
+                start: start.clone(),
+                release: release.clone(),
+                sender: around.sender.clone(),
+            };
+            let readers = (0..series).map(|_| Reader::default()).collect();
+            observed.push(Observed { job: job_position, worker, stats, task: None, readers });
+            threads.push(std::thread::spawn(move || setup.live()));
+        }
+    }
+    (observed, threads)
+}
+
+/// Seed of one worker: the same for the same Plan, whatever else runs beside it (FNV-1a over the names).
+fn seed_of(seed: u64, phase: &Phase, job: &Job, worker: u32) -> u64 {
+    let repeat = phase.repeat.to_le_bytes();
+    let worker = worker.to_le_bytes();
+    let parts: [&[u8]; 6] =
+        [&seed.to_le_bytes(), phase.name.as_bytes(), &repeat, &[0], job.name.as_bytes(), &worker];
+    parts.concat().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+impl Setup {
+    fn live(self) {
+        let buffer_bytes = self.shared.program.buffer_bytes;
+        match self.backend {
+            Backend::IoUring { sqpoll, iopoll, .. } => {
+                let depth = self.queue_depth;
+                self.serve(|| Uring::new(depth, buffer_bytes, sqpoll, iopoll));
+            }
+            _ => self.serve(|| Psync::new(buffer_bytes)),
+        }
+    }
+
+    fn serve<B: crate::backend::Backend>(self, backend: impl FnOnce() -> std::io::Result<B>) {
+        let mut worker = match self.get_ready(backend) {
+            Ok(worker) => worker,
+            Err(error) => {
+                let _ = self.sender.send(Message::Failed(error));
+                return;
+            }
+        };
+        // SAFETY: no memory is passed.
+        let tid = unsafe { libc::gettid() };
+        let _ = self.sender.send(Message::Ready { worker: self.position, tid });
+        let start_ns = self.start.wait();
+        if start_ns == GO_HOME {
+            return;
+        }
+        self.clock.sleep_until(start_ns);
+        let ended = worker.run(start_ns, self.queue_depth);
+        let _ = self.sender.send(Message::Done { worker: self.position, ended });
+        self.release.wait();
+    }
+
+    fn get_ready<B: crate::backend::Backend>(
+        &self,
+        backend: impl FnOnce() -> std::io::Result<B>,
+    ) -> Result<Worker<B>> {
+        let program = &self.shared.program;
+        let opened = program
+            .opened
+            .iter()
+            .map(|&opened| open_set(opened, &self.shared.sets[opened.set], self.flags, self.worker))
+            .collect::<Result<_>>()?;
+        let backend = backend().map_err(|error| {
+            EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
+        })?;
+        let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed };
+        let fill = ContentFill::new(self.seed, &self.content)?;
+        Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, fill, walker)
+    }
+}
+
+/// A phase between ready and finished.
+struct Running<'a> {
+    emitter: &'a Emitter,
+    messages: &'a Receiver<Message>,
+    delay_accounting: bool,
+    phase_index: u32,
+    jobs: &'a [ReadyJob<'a>],
+    sampler: Sampler<'a>,
+    phase_stonewall: bool,
+    ended: Vec<(usize, Ended)>,
+    stopped_from_outside: bool,
+}
+
+impl Running<'_> {
+    fn walk(&mut self, interval_ns: u64, start: &Gate) -> Result<PhaseEnd> {
+        if !self.wait_until_ready()? {
+            return Ok(PhaseEnd::Stopped);
+        }
+        let Some(start_ns) = self.wait_for_start()? else {
+            return Ok(PhaseEnd::Stopped);
+        };
+        start.open(start_ns);
+        let lead = start_ns.saturating_sub(SAMPLE_LEAD_NS).saturating_sub(self.emitter.now_ns());
+        std::thread::sleep(Duration::from_nanos(lead));
+        self.sampler.begin(self.emitter);
+        self.emitter.emit(&Event::Started { t_ns: self.emitter.now_ns(), phase_index: self.phase_index, start_ns });
+        self.watch(start_ns, interval_ns)?;
+        self.sampler.tick(self.emitter);
+        self.finish(start_ns)
+    }
+
+    /// Wait until every worker holds its files. False: stopped.
+    fn wait_until_ready(&mut self) -> Result<bool> {
+        let mut waiting = self.sampler.workers.len();
+        while waiting > 0 {
+            match self.receive()? {
+                Message::Ready { worker, tid } => {
+                    self.sampler.workers[worker].task = Some(TaskObserver::open(tid, self.delay_accounting));
+                    waiting -= 1;
+                }
+                Message::Failed(error) => return Err(error),
+                Message::Control(Control::Stop {}) => return Ok(false),
+                other => self.aside(other),
+            }
+        }
+        let workers = self.sampler.workers.len() as u32;
+        self.emitter.emit(&Event::Ready { t_ns: self.emitter.now_ns(), phase_index: self.phase_index, workers });
+        Ok(true)
+    }
+
+    /// Wait for the order to start. None: stopped.
+    fn wait_for_start(&mut self) -> Result<Option<u64>> {
+        loop {
+            match self.receive()? {
+                Message::Control(Control::Start { phase_index, at_realtime_ns }) if phase_index == self.phase_index => {
+                    let earliest = self.emitter.now_ns() + SAMPLE_LEAD_NS;
+                    return Ok(Some(self.emitter.clock().from_realtime_ns(at_realtime_ns).max(earliest)));
+                }
+                Message::Control(Control::Stop {}) => return Ok(None),
+                other => self.aside(other),
+            }
+        }
+    }
+
+    fn receive(&self) -> Result<Message> {
+        self.messages.recv().map_err(|_| EngineError::Environment("standard input and all workers are gone".into()))
+    }
+
+    /// Messages that mean the same at any time.
+    fn aside(&self, message: Message) {
+        match message {
+            Message::Control(Control::Mark { label }) => {
+                self.emitter.emit(&Event::Mark { t_ns: self.emitter.now_ns(), label, source: "user".into() });
+            }
+            Message::Control(Control::Start { phase_index, .. }) => {
+                let text = format!("a start for phase {phase_index} came while phase {} was on", self.phase_index);
+                self.emitter.warn(Some(self.phase_index), "control-out-of-order", text);
+            }
+            Message::Unreadable(text) => {
+                let text = format!("a control line could not be read: {text}");
+                self.emitter.warn(Some(self.phase_index), "control-unreadable", text);
+            }
+            Message::Control(Control::Stop {}) | Message::Ready { .. } | Message::Failed(_) | Message::Done { .. } => {}
+        }
+    }
+
+    /// Tick on the grid until every worker has stopped.
+    fn watch(&mut self, start_ns: u64, interval_ns: u64) -> Result<()> {
+        let mut next = start_ns + interval_ns;
+        while self.ended.len() < self.sampler.workers.len() {
+            let now = self.emitter.now_ns();
+            if now >= next {
+                self.sampler.tick(self.emitter);
+                next += (now - next) / interval_ns * interval_ns + interval_ns;
+                continue;
+            }
+            match self.messages.recv_timeout(Duration::from_nanos(next - now)) {
+                Ok(Message::Done { worker, ended }) => self.one_ended(worker, ended),
+                Ok(Message::Control(Control::Stop {})) => {
+                    self.stopped_from_outside = true;
+                    self.stop_all();
+                }
+                Ok(other) => self.aside(other),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(EngineError::Environment("all workers are gone".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn one_ended(&mut self, worker: usize, ended: Ended) {
+        let job = &self.jobs[self.sampler.workers[worker].job];
+        if ended.fatal.is_some() || self.phase_stonewall {
+            self.stop_all();
+        } else if job.stonewall {
+            job.shared.stop.store(true, Relaxed);
+        }
+        self.ended.push((worker, ended));
+    }
+
+    fn stop_all(&self) {
+        for job in self.jobs {
+            job.shared.stop.store(true, Relaxed);
+        }
+    }
+
+    fn finish(&mut self, start_ns: u64) -> Result<PhaseEnd> {
+        let fatal = self.ended.iter().find_map(|(_, ended)| ended.fatal.clone());
+        let because = if self.stopped_from_outside {
+            StoppedBy::Control
+        } else if fatal.is_some() {
+            StoppedBy::Error
+        } else {
+            StoppedBy::Stonewall
+        };
+        for (_, ended) in &mut self.ended {
+            if ended.stopped_by == StoppedBy::Control {
+                ended.stopped_by = because;
+            }
+        }
+        let stopped_by = if self.stopped_from_outside || fatal.is_some() {
+            because
+        } else {
+            self.ended.last().map_or(StoppedBy::Exhausted, |(_, ended)| ended.stopped_by)
+        };
+        self.ended.sort_by_key(|(worker, _)| *worker);
+        self.emitter.emit(&Event::PhaseFinished(PhaseFinished {
+            t_ns: self.emitter.now_ns(),
+            phase_index: self.phase_index,
+            start_ns,
+            stopped_by,
+            workers: self.ended.iter().map(|(worker, ended)| self.window(*worker, ended)).collect(),
+            jobs: (0..self.jobs.len()).map(|job| self.job_facts(job)).collect(),
+            errors: self.error_counts(),
+        }));
+        Ok(match fatal {
+            Some((operation, errno)) => PhaseEnd::Failed(gave_up(&operation, errno)),
+            None if self.stopped_from_outside => PhaseEnd::Stopped,
+            None => PhaseEnd::Done,
+        })
+    }
+
+    fn window(&self, worker: usize, ended: &Ended) -> WorkerWindow {
+        let observed = &self.sampler.workers[worker];
+        let stats = &observed.stats;
+        let first = stats.first_op_ns.get();
+        WorkerWindow {
+            job: self.jobs[observed.job].job.name.clone(),
+            worker: observed.worker,
+            first_op_ns: (first != NEVER).then_some(first),
+            last_op_ns: (first != NEVER).then_some(stats.last_op_ns.get()),
+            started: stats.started.get(),
+            completed: stats.completed.get(),
+            failed: stats.failed.get(),
+            abandoned: ended.abandoned,
+            stopped_by: ended.stopped_by,
+        }
+    }
+
+    fn job_facts(&self, position: usize) -> JobFacts {
+        let job = &self.jobs[position];
+        let sum = |field: fn(&WorkerStats) -> u64| -> u64 {
+            self.sampler.workers.iter().filter(|w| w.job == position).map(|w| field(&w.stats)).sum()
+        };
+        let (submissions, reaps) = (sum(|s| s.submissions.get()), sum(|s| s.reaps.get()));
+        let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let psync = job.backend == (Backend::Psync {});
+        JobFacts {
+            job: job.job.name.clone(),
+            backend: if psync { Psync::NAME } else { Uring::NAME }.to_owned(),
+            direct: job.flags.direct,
+            mean_queue_depth: ratio(sum(|s| s.depth_sum.get()), submissions),
+            mean_reap_batch: if psync { 1.0 } else { ratio(submissions, reaps.max(1)) },
+            short_transfers: sum(|s| s.short_transfers.get()),
+            punted: psync.then_some(0),
+        }
+    }
+
+    fn error_counts(&self) -> Vec<ErrorCount> {
+        let mut counts = std::collections::BTreeMap::<(String, String, i32), u64>::new();
+        for (worker, ended) in &self.ended {
+            let job = &self.jobs[self.sampler.workers[*worker].job].job.name;
+            for (operation, errno, count) in &ended.errors {
+                *counts.entry((job.clone(), operation.clone(), *errno)).or_insert(0) += count;
+            }
+        }
+        counts
+            .into_iter()
+            .map(|((job, operation, errno), count)| ErrorCount { job, operation, errno, count })
+            .collect()
+    }
+}
+
+fn gave_up(operation: &str, errno: i32) -> EngineError {
+    EngineError::io("run", operation, std::io::Error::from_raw_os_error(errno))
+}

@@ -1,0 +1,290 @@
+//! The whole run: targets opened, phases walked through in order, and everything removed that is not to be kept,
+//! however the run ends.
+
+use crate::control::Message;
+use crate::emit::Emitter;
+use crate::error::{EngineError, Result};
+use crate::events::{Capabilities, Event, Moment, Outcome};
+use crate::load::data_folder::DataFolder;
+use crate::load::fileset::FileSetState;
+use crate::load::op::{self, Program};
+use crate::load::{lay_out, open_files, remove};
+use crate::observe::{HostObserver, cache};
+use crate::phase::{self, PhaseEnd, Surroundings};
+use crate::plan::{self, Phase, Plan};
+use crate::steps;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::Arc;
+
+/// Files of a set whose residency is looked at; more would take longer than it tells.
+const RESIDENCY_FILES: u64 = 64;
+
+/// A run in progress.
+pub struct Run<'a> {
+    /// What to do.
+    pub plan: &'a Plan,
+    /// Way out.
+    pub emitter: &'a Emitter,
+    /// Messages from outside and from workers.
+    pub messages: &'a Receiver<Message>,
+    /// For the workers.
+    pub sender: &'a Sender<Message>,
+    /// Set by a stop from outside.
+    pub stop: &'a AtomicBool,
+    /// What kernel and privileges allow.
+    pub capabilities: &'a Capabilities,
+    /// One folder a target.
+    pub folders: Vec<DataFolder>,
+    /// One state a file set.
+    pub sets: Vec<Arc<FileSetState>>,
+    /// Which sets this run has laid out.
+    pub laid_out: Vec<bool>,
+}
+
+/// Carry a Plan out. Everything that can be refused is refused before a file is touched.
+pub fn run(
+    plan: &Plan,
+    emitter: &Emitter,
+    messages: &Receiver<Message>,
+    sender: &Sender<Message>,
+    stop: &AtomicBool,
+    capabilities: &Capabilities,
+) -> Outcome {
+    match check(plan).and_then(|programs| {
+        let run = Run::open(plan, emitter, messages, sender, stop, capabilities)?;
+        Ok((run, programs))
+    }) {
+        Ok((mut run, programs)) => {
+            let result = run.phases(programs);
+            run.clean_up();
+            conclude(emitter, result, None)
+        }
+        Err(error) => conclude(emitter, Err(error), None),
+    }
+}
+
+fn conclude(emitter: &Emitter, result: Result<Outcome>, phase_index: Option<u32>) -> Outcome {
+    match result {
+        Ok(outcome) => outcome,
+        Err(EngineError::Stopped) => Outcome::Stopped,
+        Err(error) => {
+            let path = match &error {
+                EngineError::Io { path, .. } => Some(path.display().to_string()),
+                _ => None,
+            };
+            emitter.emit(&Event::Error {
+                t_ns: emitter.now_ns(),
+                phase_index,
+                class: error.class(),
+                text: error.to_string(),
+                path,
+                errno: error.errno(),
+            });
+            Outcome::Failed
+        }
+    }
+}
+
+/// Check the Plan as a whole and make every job ready.
+pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
+    if plan.schema != plan::SCHEMA {
+        return Err(EngineError::Plan(format!("the Plan's schema is {}; this engine reads {}", plan.schema, plan::SCHEMA)));
+    }
+    if !(plan.sample_interval_s >= 0.01 && plan.sample_interval_s.is_finite()) {
+        return Err(EngineError::Plan(format!(
+            "sample_interval_s is {}; it must be 0.01 or more",
+            plan.sample_interval_s
+        )));
+    }
+    for set in &plan.file_sets {
+        if !plan.targets.iter().any(|target| target.name == set.target) {
+            return Err(EngineError::Plan(format!("file set '{}': there is no target '{}'", set.name, set.target)));
+        }
+    }
+    plan.phases
+        .iter()
+        .map(|phase| {
+            steps::check(phase, plan)?;
+            phase.jobs.iter().map(|job| op::compile(job, phase, &plan.file_sets)).collect()
+        })
+        .collect()
+}
+
+impl<'a> Run<'a> {
+    fn open(
+        plan: &'a Plan,
+        emitter: &'a Emitter,
+        messages: &'a Receiver<Message>,
+        sender: &'a Sender<Message>,
+        stop: &'a AtomicBool,
+        capabilities: &'a Capabilities,
+    ) -> Result<Self> {
+        open_files::raise_open_files_limit();
+        let folders = plan.targets.iter().map(|target| DataFolder::open(&target.uri)).collect::<Result<Vec<_>>>()?;
+        let sets = plan
+            .file_sets
+            .iter()
+            .map(|set| {
+                let target = plan.targets.iter().position(|target| target.name == set.target).expect("checked");
+                FileSetState::new(set, folders[target].path(), plan.seed).map(Arc::new)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let laid_out = vec![false; sets.len()];
+        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, laid_out })
+    }
+
+    /// Position of the target that holds a file set.
+    pub fn target_of(&self, set: usize) -> usize {
+        let name = &self.plan.file_sets[set].target;
+        self.plan.targets.iter().position(|target| target.name == *name).expect("checked before the run")
+    }
+
+    fn phases(&mut self, programs: Vec<Vec<Program>>) -> Result<Outcome> {
+        let mut host = HostObserver::new();
+        for ((index, phase), programs) in self.plan.phases.iter().enumerate().zip(programs) {
+            let index = index as u32;
+            steps::carry_out(self, index, &phase.before)?;
+            if phase.jobs.is_empty() {
+                continue;
+            }
+            let watched: Vec<usize> = watched_sets(&programs);
+            self.residency(index, Moment::Before, &watched);
+            let end = self.measure(index, phase, programs, &mut host)?;
+            self.residency(index, Moment::After, &watched);
+            match end {
+                PhaseEnd::Done => steps::carry_out(self, index, &phase.after)?,
+                PhaseEnd::Stopped => return Ok(Outcome::Stopped),
+                PhaseEnd::Failed(error) => return Err(error),
+            }
+        }
+        Ok(Outcome::Complete)
+    }
+
+    fn measure(
+        &self,
+        index: u32,
+        phase: &Phase,
+        programs: Vec<Program>,
+        host: &mut HostObserver,
+    ) -> Result<PhaseEnd> {
+        let contents: Vec<_> = self.plan.file_sets.iter().map(|set| set.content.clone()).collect();
+        let io_uring = if self.capabilities.io_uring {
+            Ok(())
+        } else {
+            let note = self.capabilities.notes.iter().find(|note| note.contains("io_uring"));
+            Err(note.cloned().unwrap_or_else(|| "this kernel does not offer io_uring".to_owned()))
+        };
+        let mut around = Surroundings {
+            emitter: self.emitter,
+            messages: self.messages,
+            sender: self.sender,
+            sets: &self.sets,
+            contents: &contents,
+            host,
+            seed: self.plan.seed,
+            sample_interval_ns: (self.plan.sample_interval_s * 1e9) as u64,
+            io_uring,
+            delay_accounting: self.capabilities.delay_accounting,
+        };
+        phase::run(&mut around, index, phase, programs)
+    }
+
+    fn residency(&self, phase_index: u32, moment: Moment, sets: &[usize]) {
+        for &set in sets {
+            let state = &self.sets[set];
+            let existing = state.existing();
+            let files = existing.end - existing.start;
+            let sampled = files.min(RESIDENCY_FILES);
+            let mut paths = (0..sampled).map(|i| state.path_of(existing.start + i * files / sampled));
+            match cache::residency(&mut paths) {
+                Ok(found) => self.emitter.emit(&Event::Residency {
+                    t_ns: self.emitter.now_ns(),
+                    phase_index,
+                    moment,
+                    set: self.plan.file_sets[set].name.clone(),
+                    files_sampled: found.files_sampled,
+                    files,
+                    pages: found.pages,
+                    resident_pages: found.resident_pages,
+                    dirty_pages: found.dirty_pages,
+                    method: found.method.to_string(),
+                }),
+                Err(error) => self.emitter.warn(
+                    Some(phase_index),
+                    "residency-unknown",
+                    format!("the page cache of {} could not be looked at: {error}", state.folder().display()),
+                ),
+            }
+        }
+    }
+
+    /// Remove the sets that are not to be kept; a stop does not cut this short.
+    fn clean_up(&mut self) {
+        for set in 0..self.sets.len() {
+            if self.plan.file_sets[set].keep || !self.laid_out[set] {
+                continue;
+            }
+            if let Err(error) = self.remove_set(set, None) {
+                let folder = self.sets[set].folder().display().to_string();
+                let text = format!("{error}; the data in {folder} is still there: 'assay clean' removes it");
+                self.emitter.warn(None, "data-left-behind", text);
+            }
+        }
+    }
+
+    /// Lay a set out and say so.
+    pub fn prepare_set(&mut self, set: usize) -> Result<()> {
+        let name = self.plan.file_sets[set].name.clone();
+        let activity = format!("laying out file set '{name}'");
+        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let folder = &self.folders[self.target_of(set)];
+        // Marked before: a failure half-way leaves files that this run has to remove.
+        self.laid_out[set] = true;
+        let prepared = lay_out::prepare(&self.sets[set], folder, self.plan.reserve_bytes, &report, self.stop);
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                self.laid_out[set] = !matches!(error, EngineError::Environment(_) | EngineError::Plan(_))
+                    || self.sets[set].folder().join(".assay-set.json").exists();
+                return Err(error);
+            }
+        };
+        self.laid_out[set] = !prepared.reused;
+        self.emitter.emit(&Event::Prepared {
+            t_ns: self.emitter.now_ns(),
+            set: name,
+            path: self.sets[set].folder().display().to_string(),
+            files: prepared.files,
+            directories: prepared.directories,
+            bytes: prepared.bytes,
+            seconds: prepared.seconds,
+            reused: prepared.reused,
+        });
+        Ok(())
+    }
+
+    /// Remove a marked set; `stop` can cut it short.
+    pub fn remove_set(&mut self, set: usize, stop: Option<&AtomicBool>) -> Result<String> {
+        let name = &self.plan.file_sets[set].name;
+        let activity = format!("removing file set '{name}'");
+        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let never = AtomicBool::new(false);
+        let removed = remove::remove(self.sets[set].folder(), &report, stop.unwrap_or(&never))?;
+        self.laid_out[set] = false;
+        for foreign in &removed.foreign {
+            let text = format!("{} is not Assay's and was left where it is", foreign.display());
+            self.emitter.warn(None, "foreign-file", text);
+        }
+        Ok(format!("{} files and {} directories removed", removed.files, removed.directories))
+    }
+}
+
+/// Sets whose data the programs read or write through open files.
+fn watched_sets(programs: &[Program]) -> Vec<usize> {
+    let mut sets: Vec<usize> =
+        programs.iter().flat_map(|program| program.opened.iter().map(|opened| opened.set)).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    sets
+}

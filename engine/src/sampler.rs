@@ -1,0 +1,130 @@
+//! The interval clock's hand: what is new in all workers and on the host, as one event.
+
+use crate::emit::Emitter;
+use crate::events::{Event, Interval, OperationInterval, WorkerSample};
+use crate::histogram::{Merged, Reader};
+use crate::observe::HostObserver;
+use crate::observe::task::{self, TaskObserver};
+use crate::worker::WorkerStats;
+use std::sync::Arc;
+
+/// A worker as the sampler sees it.
+pub struct Observed {
+    /// Position of its job in the phase.
+    pub job: usize,
+    /// Number in the job.
+    pub worker: u32,
+    /// What it counts.
+    pub stats: Arc<WorkerStats>,
+    /// Its thread, once it is ready.
+    pub task: Option<TaskObserver>,
+    /// One reader a histogram.
+    pub readers: Vec<Reader>,
+}
+
+/// A job as the sampler sees it.
+pub struct ObservedJob {
+    /// Name.
+    pub name: String,
+    /// Names of its histograms.
+    pub series: Vec<String>,
+    /// Bytes and errors of each histogram at the last tick.
+    pub last: Vec<(u64, u64)>,
+}
+
+/// Makes the intervals of one phase.
+pub struct Sampler<'a> {
+    /// Phase.
+    pub phase_index: u32,
+    /// Its jobs.
+    pub jobs: Vec<ObservedJob>,
+    /// Their workers.
+    pub workers: Vec<Observed>,
+    /// The host's counters.
+    pub host: &'a mut HostObserver,
+    /// End of the interval before.
+    pub last_tick_ns: u64,
+}
+
+impl Sampler<'_> {
+    /// The counters at the start: an interval without operations.
+    pub fn begin(&mut self, emitter: &Emitter) {
+        self.last_tick_ns = emitter.now_ns();
+        let interval = self.interval(self.last_tick_ns, Vec::new());
+        emitter.emit(&Event::Interval(interval));
+    }
+
+    /// One interval, from the tick before until now.
+    pub fn tick(&mut self, emitter: &Emitter) {
+        let now = emitter.now_ns();
+        let operations = (0..self.jobs.len()).flat_map(|job| self.operations(job)).collect();
+        let interval = self.interval(now, operations);
+        self.last_tick_ns = now;
+        emitter.emit(&Event::Interval(interval));
+    }
+
+    fn interval(&mut self, now: u64, operations: Vec<OperationInterval>) -> Interval {
+        let (process_read_bytes, process_write_bytes) = task::process_io();
+        Interval {
+            t_ns: now,
+            dt_ns: now - self.last_tick_ns,
+            phase_index: self.phase_index,
+            operations,
+            workers: self.worker_samples(),
+            process_cpu_ns: task::process_cpu_ns(),
+            observer_cpu_ns: task::thread_cpu_ns(),
+            process_read_bytes,
+            process_write_bytes,
+            host: self.host.sample(),
+        }
+    }
+
+    fn operations(&mut self, job: usize) -> Vec<OperationInterval> {
+        let Self { jobs, workers, .. } = self;
+        let ObservedJob { name, series, last } = &mut jobs[job];
+        let mut operations = Vec::with_capacity(series.len());
+        for (position, operation) in series.iter().enumerate() {
+            let mut merged = Merged::default();
+            let (mut ops, mut bytes, mut errors) = (0, 0, 0);
+            for worker in workers.iter_mut().filter(|worker| worker.job == job) {
+                let stats = &worker.stats.series[position];
+                ops += worker.readers[position].read_new(&stats.latency, &mut merged);
+                bytes += stats.bytes.get();
+                errors += stats.errors.get();
+            }
+            let before = std::mem::replace(&mut last[position], (bytes, errors));
+            operations.push(OperationInterval {
+                job: name.clone(),
+                operation: operation.clone(),
+                ops,
+                bytes: bytes - before.0,
+                errors: errors - before.1,
+                latency: merged.into_buckets(),
+                response: None,
+            });
+        }
+        operations
+    }
+
+    fn worker_samples(&mut self) -> Vec<WorkerSample> {
+        let jobs = &self.jobs;
+        self.workers
+            .iter_mut()
+            .map(|worker| {
+                let task = worker.task.as_mut().map(TaskObserver::sample).unwrap_or_default();
+                WorkerSample {
+                    job: jobs[worker.job].name.clone(),
+                    worker: worker.worker,
+                    ops: worker.stats.ops.get(),
+                    bytes: worker.stats.bytes.get(),
+                    on_cpu_ns: task.on_cpu_ns,
+                    run_delay_ns: task.run_delay_ns,
+                    block_delay_ns: task.block_delay_ns,
+                    user_cpu_ns: task.user_cpu_ns,
+                    system_cpu_ns: task.system_cpu_ns,
+                    io_calls: task.io_calls,
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,143 @@
+//! What is done outside the timed part: file sets laid out and removed, caches brought to a state, ceilings measured.
+
+use crate::ceilings;
+use crate::error::{EngineError, Result};
+use crate::events::Event;
+use crate::load::cache_steps;
+use crate::load::content::ContentFill;
+use crate::plan::{Phase, Place, Plan, Step};
+use crate::run::Run;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// Outcome of a step: whether it did what was asked, and how or why not.
+type Done = (bool, String);
+
+/// Refuse steps that name what is not there, or that this engine does not carry out yet.
+pub fn check(phase: &Phase, plan: &Plan) -> Result<()> {
+    for step in phase.before.iter().chain(&phase.after) {
+        let refused = match step {
+            Step::DropCaches { place: Place::Server } => Some("drop_caches of a server"),
+            Step::Remount { .. } => Some("remount"),
+            Step::Fill { .. } => Some("fill"),
+            Step::Command { .. } => Some("command"),
+            _ => None,
+        };
+        if let Some(what) = refused {
+            return Err(EngineError::Plan(format!(
+                "phase '{}': this engine does not carry out the step {what} yet",
+                phase.name
+            )));
+        }
+        if let Some(set) = set_of(step) {
+            if !plan.file_sets.iter().any(|candidate| candidate.name == set) {
+                return Err(EngineError::Plan(format!("phase '{}': there is no file set '{set}'", phase.name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn set_of(step: &Step) -> Option<&str> {
+    match step {
+        Step::Prepare { set }
+        | Step::Evict { set }
+        | Step::Warm { set, .. }
+        | Step::Remove { set }
+        | Step::Ceilings { set, .. } => Some(set),
+        _ => None,
+    }
+}
+
+/// Carry steps out in order. A step that the privileges do not allow is said and passed over; whether the phase's wish
+/// was met is seen in its residency.
+pub fn carry_out(run: &mut Run, phase_index: u32, steps: &[Step]) -> Result<()> {
+    for step in steps {
+        if run.stop.load(Relaxed) {
+            return Err(EngineError::Stopped);
+        }
+        let begun = Instant::now();
+        let (achieved, detail) = one(run, step)?;
+        run.emitter.emit(&Event::StepDone {
+            t_ns: run.emitter.now_ns(),
+            phase_index,
+            step: name_of(step).to_owned(),
+            subject: set_of(step).map(str::to_owned),
+            achieved,
+            detail,
+            seconds: begun.elapsed().as_secs_f64(),
+        });
+    }
+    Ok(())
+}
+
+fn name_of(step: &Step) -> &'static str {
+    match step {
+        Step::Prepare { .. } => "prepare",
+        Step::Evict { .. } => "evict",
+        Step::DropCaches { .. } => "drop_caches",
+        Step::Remount { .. } => "remount",
+        Step::Warm { .. } => "warm",
+        Step::Sync {} => "sync",
+        Step::Settle { .. } => "settle",
+        Step::Fill { .. } => "fill",
+        Step::Remove { .. } => "remove",
+        Step::Sleep { .. } => "sleep",
+        Step::Command { .. } => "command",
+        Step::Ceilings { .. } => "ceilings",
+    }
+}
+
+fn one(run: &mut Run, step: &Step) -> Result<Done> {
+    let set = set_of(step).and_then(|name| run.plan.file_sets.iter().position(|set| set.name == name));
+    match (step, set) {
+        (Step::Prepare { .. }, Some(set)) => run.prepare_set(set).map(|()| (true, String::new())),
+        (Step::Remove { .. }, Some(set)) => run.remove_set(set, Some(run.stop)).map(|detail| (true, detail)),
+        (Step::Evict { .. }, Some(set)) => cache_steps::evict(&run.sets[set]).map(|detail| (true, detail)),
+        (Step::Warm { share, .. }, Some(set)) => {
+            let activity = format!("reading file set '{}' into the cache", run.plan.file_sets[set].name);
+            let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+            cache_steps::warm(&run.sets[set], *share, run.stop, &report).map(|detail| (true, detail))
+        }
+        (Step::Ceilings { seconds, .. }, Some(set)) => measure_ceilings(run, set, *seconds),
+        (Step::DropCaches { .. }, _) => Ok(match cache_steps::drop_caches() {
+            Ok(()) => (true, "page cache, dentries and inodes dropped".to_owned()),
+            Err(error) => (false, format!("/proc/sys/vm/drop_caches: {error}; root can drop the caches")),
+        }),
+        (Step::Sync {}, _) => {
+            for folder in &run.folders {
+                cache_steps::sync_target(folder)?;
+            }
+            Ok((true, String::new()))
+        }
+        (Step::Settle { at_most_s }, _) => cache_steps::settle(*at_most_s, run.stop).map(|detail| (true, detail)),
+        (Step::Sleep { seconds }, _) => sleep(run, *seconds),
+        _ => unreachable!("steps are checked before the run"),
+    }
+}
+
+fn sleep(run: &Run, seconds: f64) -> Result<Done> {
+    let until = Instant::now() + Duration::from_secs_f64(seconds.max(0.0));
+    while Instant::now() < until {
+        if run.stop.load(Relaxed) {
+            return Err(EngineError::Stopped);
+        }
+        std::thread::sleep((until - Instant::now()).min(Duration::from_millis(50)));
+    }
+    Ok((true, String::new()))
+}
+
+fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
+    let state = &run.sets[set];
+    let first = state.existing().start;
+    let mut fill = ContentFill::new(run.plan.seed, &run.plan.file_sets[set].content)?;
+    let mut generation = 0;
+    let mut fill_block = |block: &mut [u8]| {
+        generation += 1;
+        fill.fill(block, 0, 0, generation);
+    };
+    let ceilings =
+        ceilings::measure(&state.path_of(first), state.size_of(first), seconds, run.stop, &mut fill_block)?;
+    run.emitter.emit(&Event::Ceilings { t_ns: run.emitter.now_ns(), ceilings });
+    Ok((true, String::new()))
+}
