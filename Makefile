@@ -1,0 +1,54 @@
+# `make run` answers for a directory, `make test` proves it, `make check` guards the style. Each sets up what it needs.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := run
+.NOTPARALLEL:
+.PHONY: run test check fix lock wheels clean
+
+# The directory that `make run` looks at: `make run DIR=/mnt/scratch`.
+DIR ?= build/quick-dir
+
+BIN := .venv/bin
+READY := .venv/ready
+ENGINE := $(shell find engine/src -name '*.rs') engine/Cargo.toml engine/pyproject.toml Cargo.toml Cargo.lock
+UV := $(shell command -v uv || echo .tools/bin/uv)
+
+$(READY): bootstrap requirements.lock pyproject.toml $(ENGINE)
+	./bootstrap
+
+run: $(READY)
+	@mkdir -p "$(DIR)"
+	$(BIN)/assay quick "$(DIR)"
+
+# Cargo first: timing tests in tests/ want a machine that compiles nothing.
+test: $(READY)
+	cargo test --locked
+	$(BIN)/pytest
+
+check: $(READY)
+	cargo fmt --all --check
+	cargo clippy --locked --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+fix: $(READY)
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Names, versions and hashes only: an index address in the lock would bind every user to one machine's mirror.
+lock:
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate \
+	    --no-emit-index-url --no-emit-find-links --no-emit-package assay-engine \
+	    --extra report --group dev --output-file requirements.lock pyproject.toml
+	@! grep -nE '://|^-' requirements.lock
+
+wheels: $(READY)
+	rm -rf dist
+	MATURIN_NO_INSTALL_RUST=1 MATURIN_PEP517_ARGS=--locked $(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist engine
+	$(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist .
+	@ls -l dist/*.whl | awk '{ printf "%8.2f MiB  %s\n", $$5 / 1048576, $$9 }'
+
+clean:
+	rm -rf .venv .tools build dist target
