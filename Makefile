@@ -46,7 +46,7 @@ lock:
 
 wheels: $(READY)
 	rm -rf dist
-	MATURIN_NO_INSTALL_RUST=1 MATURIN_PEP517_ARGS=--locked $(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist engine
+	MATURIN_NO_INSTALL_RUST=1 $(BIN)/maturin build --quiet --release --locked --manifest-path engine/Cargo.toml --out dist
 	$(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist .
 	@ls -l dist/*.whl | awk '{ printf "%8.2f MiB  %s\n", $$5 / 1048576, $$9 }'
 
