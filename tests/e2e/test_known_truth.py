@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import Measure
+from e2e.command import Measure
 from testbed.devices import MIB, filesystem, loop_device, tmpfs
 from testbed.nbd import nbd_delay_device
 from testbed.throttle import blkio_limit
