@@ -10,8 +10,9 @@ DIR ?= build/quick-dir
 
 BIN := .venv/bin
 READY := .venv/ready
-ENGINE := $(shell find engine/src -name '*.rs') engine/Cargo.toml engine/pyproject.toml Cargo.toml Cargo.lock
-UV := $(shell command -v uv || echo .tools/bin/uv)
+# Folders are in the list too: they change when a file goes away.
+ENGINE := $(shell find engine/src) engine/Cargo.toml engine/pyproject.toml Cargo.toml Cargo.lock
+UV := $(BIN)/uv
 
 $(READY): bootstrap requirements.lock pyproject.toml $(ENGINE)
 	./bootstrap
@@ -38,7 +39,7 @@ fix: $(READY)
 	$(BIN)/ruff format
 
 # Names, versions and hashes only: an index address in the lock would bind every user to one machine's mirror.
-lock:
+lock: $(READY)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate \
 	    --no-emit-index-url --no-emit-find-links --no-emit-package assay-engine \
 	    --extra report --group dev --output-file requirements.lock pyproject.toml
