@@ -13,6 +13,10 @@ READY := .venv/ready
 # Folders are in the list too: they change when a file goes away.
 ENGINE := $(shell find engine/src) engine/Cargo.toml engine/pyproject.toml Cargo.toml Cargo.lock
 UV := $(BIN)/uv
+# As in bootstrap, which says why.
+export UV_SYSTEM_CERTS := 1
+export UV_PYTHON_DOWNLOADS := never
+export MATURIN_NO_INSTALL_RUST := 1
 
 $(READY): bootstrap requirements.lock pyproject.toml $(ENGINE)
 	./bootstrap
@@ -47,7 +51,7 @@ lock: $(READY)
 
 wheels: $(READY)
 	rm -rf dist
-	MATURIN_NO_INSTALL_RUST=1 $(BIN)/maturin build --quiet --release --locked --manifest-path engine/Cargo.toml --out dist
+	$(BIN)/maturin build --quiet --release --locked --manifest-path engine/Cargo.toml --out dist
 	$(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist .
 	@ls -l dist/*.whl | awk '{ printf "%8.2f MiB  %s\n", $$5 / 1048576, $$9 }'
 
