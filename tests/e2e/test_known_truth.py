@@ -51,20 +51,17 @@ name = "known-hit-ratio"
 [[phase]]
 name = "read"
 title = "4 KiB random read, each block once, buffered"
-before = [{steps}]
+{condition}
 [[phase.job]]
 backend = "{backend}"
-open = {{ advice = "random" }}
+advice = "random"
 op = {{ op = "read", set = "data", access = {{ kind = "random", coverage = "each_once" }}, size = "4KiB" }}
 """
 
-STEPS = {
-    0.0: '{ kind = "prepare", set = "data" }, { kind = "evict", set = "data" }',
-    0.5: (
-        '{ kind = "prepare", set = "data" }, { kind = "evict", set = "data" }, '
-        '{ kind = "warm", set = "data", share = 0.5 }'
-    ),
-    1.0: '{ kind = "prepare", set = "data" }, { kind = "warm", set = "data" }',
+CONDITIONS = {
+    0.0: 'cache = "cold"',
+    0.5: 'before = [{ evict = "data" }, { warm = "data", share = 0.5 }]',
+    1.0: 'cache = "warm"',
 }
 
 
@@ -116,7 +113,7 @@ def test_bytes_read_directly_are_the_bytes_that_the_device_delivered(measure: Me
 def test_the_cached_share_of_a_file_is_the_hit_ratio(
     share: float, backend: str, measure: Measure, device: Path
 ) -> None:
-    load = CACHE.format(file_set=FILE_SET, steps=STEPS[share], backend=backend)
+    load = CACHE.format(file_set=FILE_SET, condition=CONDITIONS[share], backend=backend)
 
     with filesystem(device) as directory:
         result = _only(measure(load, directory))
