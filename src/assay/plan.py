@@ -295,9 +295,7 @@ class Ceilings(_Kind, kw_only=True):
     seconds: float
 
 
-Step = (
-    Prepare | Evict | DropCaches | Remount | Warm | Sync | Settle | Fill | Remove | Sleep | Command | Ceilings
-)
+Step = Prepare | Evict | DropCaches | Remount | Warm | Sync | Settle | Fill | Remove | Sleep | Command | Ceilings
 
 
 # -- operations --------------------------------------------------------------------------------------------------------

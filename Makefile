@@ -1,0 +1,61 @@
+# `make run` answers for a directory, `make test` proves it, `make check` guards the style. Each sets up what it needs.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := run
+.NOTPARALLEL:
+.PHONY: run test check fix lock wheels clean
+
+# The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
+# a mistyped one would be measured on whatever disk it lands.
+DEFAULT_DIR := build/quick-dir
+DIR ?= $(DEFAULT_DIR)
+
+BIN := .venv/bin
+READY := .venv/ready
+# Folders are in the list too: they change when a file goes away.
+ENGINE := $(shell find engine/src) engine/Cargo.toml engine/pyproject.toml Cargo.toml Cargo.lock
+UV := $(BIN)/uv
+# As in bootstrap, which says why.
+export UV_SYSTEM_CERTS := 1
+export UV_PYTHON_DOWNLOADS := never
+export MATURIN_NO_INSTALL_RUST := 1
+
+$(READY): bootstrap requirements.lock pyproject.toml $(ENGINE)
+	./bootstrap
+
+run: $(READY)
+	@mkdir -p "$(DEFAULT_DIR)"
+	$(BIN)/assay quick "$(DIR)"
+
+# Cargo first: timing tests in tests/ want a machine that compiles nothing.
+test: $(READY)
+	cargo test --locked
+	$(BIN)/pytest
+
+check: $(READY)
+	cargo fmt --all --check
+	cargo clippy --locked --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+fix: $(READY)
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Names, versions and hashes only: an index address in the lock would bind every user to one machine's mirror.
+lock: $(READY)
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate \
+	    --no-emit-index-url --no-emit-find-links --no-emit-package assay-engine \
+	    --extra report --group dev --output-file requirements.lock pyproject.toml
+	@! grep -nE '://|^-' requirements.lock
+
+wheels: $(READY)
+	rm -rf dist
+	$(BIN)/maturin build --quiet --release --locked --manifest-path engine/Cargo.toml --out dist
+	$(UV) build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist .
+	@ls -l dist/*.whl | awk '{ printf "%8.2f MiB  %s\n", $$5 / 1048576, $$9 }'
+
+clean:
+	rm -rf .venv .tools build dist target

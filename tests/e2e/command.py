@@ -1,0 +1,94 @@
+"""The installed `assay` command, as a user runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = Path(sys.executable).parent / "assay"
+TIMEOUT_S = 180.0
+NOBODY = 65534
+
+
+@dataclass(frozen=True)
+class Assay:
+    """Runs the command; `runs` is where its run bundles go."""
+
+    runs: Path
+    user: int | None = None
+    home: Path | None = None
+
+    def __call__(
+        self,
+        *args: str | os.PathLike[str],
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        check: int | None = None,
+        prefix: Sequence[str] = (),
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `assay ARGS`.
+
+        Args:
+            args: The words after `assay`.
+            cwd: Folder to run in.
+            env: Variables on top of the test's own.
+            check: The exit code that is expected; the failure shows what the command printed.
+            prefix: Words in front, such as those of a throttle.
+        """
+        environment = {**os.environ, "ASSAY_RUNS": str(self.runs), **(env or {})}
+        if self.home is not None:
+            environment["HOME"] = str(self.home)
+        done = subprocess.run(
+            [*prefix, COMMAND, *args],
+            cwd=cwd or self.home,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            user=self.user,
+            group=self.user,
+            extra_groups=None if self.user is None else [],
+        )
+        if check is not None and done.returncode != check:
+            pytest.fail(f"assay {' '.join(map(str, args))}: exit code {done.returncode}, not {check}\n{_output(done)}")
+        return done
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Runs a load file and reads the result document."""
+
+    assay: Assay
+    folder: Path
+
+    def __call__(self, toml_text: str, directory: Path, *args: str, prefix: Sequence[str] = ()) -> dict[str, Any]:
+        """Run a load on a directory; exit code 1 (measured, not to be trusted) counts as measured."""
+        load = self.folder / "load.toml"
+        load.write_text(toml_text)
+        done = self.assay("run", load, directory, *args, "--json", prefix=prefix)
+        if done.returncode not in {0, 1}:
+            pytest.fail(f"assay run: exit code {done.returncode}\n{_output(done)}\nload:\n{toml_text}")
+        document: dict[str, Any] = json.loads(done.stdout)
+        return document
+
+
+def need_command() -> None:
+    """Skip where Assay is not installed beside this Python; in CI it must be."""
+    if COMMAND.exists():
+        return
+    absent = f"{COMMAND} is not installed; './bootstrap' makes it, and .venv/bin/pytest runs these tests"
+    if os.environ.get("CI") == "true":
+        pytest.fail(absent)
+    pytest.skip(absent)
+
+
+def _output(done: subprocess.CompletedProcess[str]) -> str:
+    return f"stdout:\n{done.stdout}\nstderr:\n{done.stderr}"

@@ -1,0 +1,44 @@
+"""The `assay` command for tests, with its runs kept in the test's own folder."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.command import COMMAND, NOBODY, Assay, Measure, need_command
+
+
+@pytest.fixture
+def assay(tmp_path: Path) -> Assay:
+    """The command, run as the user who runs the tests."""
+    need_command()
+    return Assay(runs=tmp_path / "runs")
+
+
+@pytest.fixture
+def measure(assay: Assay, tmp_path: Path) -> Measure:
+    """`measure(toml_text, directory, *args)` runs a load and returns the result document."""
+    return Measure(assay, tmp_path)
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Assay]:
+    """The command, run as the user nobody, in a home of its own (`unprivileged.home`)."""
+    need_command()
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become the user nobody")
+    # Not under tmp_path: pytest closes its folders to other users.
+    home = Path(tempfile.mkdtemp(prefix="assay-nobody-"))
+    try:
+        os.chown(home, NOBODY, NOBODY)
+        nobody = Assay(runs=home / "runs", user=NOBODY, home=home)
+        try:
+            nobody("--help")
+        except PermissionError as error:
+            pytest.skip(f"the user nobody may not run {COMMAND}: {error}")
+        yield nobody
+    finally:
+        shutil.rmtree(home)

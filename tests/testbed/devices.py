@@ -1,0 +1,169 @@
+"""Loop devices, file systems and mounts for tests: each made, checked, and undone."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from testbed.host import command, need_filesystem, need_root, need_tools, wait_until
+from testbed.leaks import loops_of_machine, made, mounts_of_machine, unmount
+
+MIB = 1024 * 1024
+
+FORCE = {"ext4": ("-q", "-F"), "xfs": ("-q", "-f"), "btrfs": ("-q", "-f")}
+
+
+@contextmanager
+def loop_device(size_bytes: int, *, backing: Path, direct_io: bool = True) -> Iterator[Path]:
+    """Make a block device of a new file in the folder `backing`, fully allocated, so that reads reach the folder.
+
+    Args:
+        size_bytes: Size of the device.
+        backing: A folder. On tmpfs the device is memory, and its speed is the processor's.
+        direct_io: The loop driver passes the page cache of the backing file by.
+
+    Yields:
+        The device, `/dev/loopN`.
+    """
+    need_root()
+    need_tools("losetup")
+    descriptor, name = tempfile.mkstemp(prefix="assay-loop-", suffix=".img", dir=backing)
+    file = Path(name)
+    try:
+        with os.fdopen(descriptor):
+            os.posix_fallocate(descriptor, 0, size_bytes)
+        with attached_loop(file, direct_io=direct_io) as device:
+            yield device
+    finally:
+        file.unlink()
+
+
+@contextmanager
+def attached_loop(file: Path, *, direct_io: bool) -> Iterator[Path]:
+    """Make a block device of an existing file, and check that direct I/O is as asked."""
+    need_root()
+    need_tools("losetup")
+    if not os.access("/dev/loop-control", os.R_OK | os.W_OK):
+        pytest.skip("needs /dev/loop-control, readable and writable")
+    name = command("losetup", "--find", "--show", f"--direct-io={'on' if direct_io else 'off'}", file).strip()
+    device = Path(name)
+    made.loops[name] = file
+    try:
+        is_direct = Path(f"/sys/block/{device.name}/loop/dio").read_text().strip() == "1"
+        if is_direct != direct_io:
+            raise RuntimeError(f"{device}: direct I/O to {file} is {is_direct}, asked for was {direct_io}")
+        yield device
+    finally:
+        command("losetup", "--detach", device)
+        # Detaching is lazy: the device goes when its last opener, udev for one, closes it.
+        wait_until(lambda: loops_of_machine().get(name) != file, f"{device} detached")
+
+
+@contextmanager
+def filesystem(
+    device: Path,
+    kind: Literal["ext4", "xfs", "btrfs"] = "ext4",
+    *,
+    mkfs_options: Sequence[str] = (),
+    mount_options: str = "noatime",
+) -> Iterator[Path]:
+    """Make a file system on a device and mount it. XFS needs 300 MB.
+
+    Yields:
+        The mount point.
+    """
+    need_root()
+    need_tools(f"mkfs.{kind}", "mount", "umount")
+    need_filesystem(kind)
+    # Lazy initialisation would write to the device while it is measured.
+    eager = ("-E", "lazy_itable_init=0,lazy_journal_init=0") if kind == "ext4" and "-E" not in mkfs_options else ()
+    command(f"mkfs.{kind}", *FORCE[kind], *eager, *mkfs_options, device)
+    with mounted("-t", kind, "-o", mount_options, str(device)) as mount_point:
+        yield mount_point
+
+
+@contextmanager
+def mounted(*arguments: str) -> Iterator[Path]:
+    """Mount what the arguments of mount(8) say on a folder of its own, and check that it is there."""
+    need_root()
+    need_tools("mount", "umount")
+    with tempfile.TemporaryDirectory(prefix="assay-mount-") as folder:
+        mount_point = Path(folder).resolve()
+        command("mount", *arguments, mount_point)
+        made.mounts.add(mount_point)
+        try:
+            if mount_point not in mounts_of_machine():
+                raise RuntimeError(f"{mount_point} is not in mountinfo after mount {' '.join(arguments)}")
+            yield mount_point
+        finally:
+            unmount(mount_point)
+
+
+@contextmanager
+def small_ext4(size_bytes: int, *, backing: Path) -> Iterator[Path]:
+    """An ext4 of a few megabytes, to be filled until ENOSPC."""
+    with loop_device(size_bytes, backing=backing) as device, filesystem(device, "ext4") as mount_point:
+        yield mount_point
+
+
+@contextmanager
+def tmpfs(size_bytes: int) -> Iterator[Path]:
+    """A file system in memory, which knows neither cold caches nor a block device."""
+    need_filesystem("tmpfs")
+    with mounted("-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs") as mount_point:
+        yield mount_point
+
+
+@contextmanager
+def read_only_mount() -> Iterator[Path]:
+    """A folder with one file, `present`, in which nothing can be written: EROFS."""
+    with tmpfs(MIB) as mount_point:
+        (mount_point / "present").write_bytes(b"here\n")
+        command("mount", "-o", "remount,ro", mount_point)
+        if not os.statvfs(mount_point).f_flag & os.ST_RDONLY:
+            raise RuntimeError(f"{mount_point} is still writable after remount,ro")
+        yield mount_point
+
+
+@contextmanager
+def overlay() -> Iterator[Path]:
+    """An overlay whose layers are in memory; `lower` comes from the lower layer."""
+    need_filesystem("overlay")
+    with tmpfs(64 * MIB) as layers:
+        for name in ("lower", "upper", "work"):
+            (layers / name).mkdir()
+        (layers / "lower" / "lower").write_bytes(b"below\n")
+        options = ",".join(f"{name}dir={layers / name}" for name in ("lower", "upper", "work"))
+        with mounted("-t", "overlay", "-o", options, "overlay") as mount_point:
+            if (mount_point / "lower").read_bytes() != b"below\n":
+                raise RuntimeError(f"{mount_point} does not show its lower layer")
+            yield mount_point
+
+
+@contextmanager
+def fuse_passthrough(folder: Path) -> Iterator[Path]:
+    """A folder seen through a FUSE daemon (bindfs)."""
+    need_fuse()
+    need_tools("bindfs", "fusermount3")
+    with tempfile.TemporaryDirectory(prefix="assay-fuse-") as name:
+        mount_point = Path(name).resolve()
+        daemon = subprocess.Popen(["bindfs", "-f", folder, mount_point])
+        made.mounts.add(mount_point)
+        try:
+            wait_until(lambda: mount_point in mounts_of_machine(), f"bindfs on {mount_point}")
+            yield mount_point
+        finally:
+            if mount_point in mounts_of_machine():
+                command("fusermount3", "-u", mount_point)
+            daemon.wait(5)
+
+
+def need_fuse() -> None:
+    """Skip the test unless this process may make FUSE mounts."""
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        pytest.skip("needs /dev/fuse, readable and writable")

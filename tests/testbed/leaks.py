@@ -1,0 +1,85 @@
+"""Is anything of this test session left on the machine?
+
+Everything that the testbed makes is noted here as it is made; at the end the kernel is asked whether it still exists.
+Other programs, and other test sessions, use loops and mounts too: what this session did not make is not its business.
+Processes are told by an environment variable that every child inherits. Zombies are ignored: pid 1 may reap them late.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from testbed.host import command
+
+SESSION_VARIABLE = "ASSAY_TEST_SESSION"
+
+
+@dataclass
+class Made:
+    """What this session has made so far."""
+
+    loops: dict[str, Path] = field(default_factory=dict)
+    """Device to backing file: a number alone may have been given to somebody else since."""
+    mounts: set[Path] = field(default_factory=set)
+    cgroups: set[Path] = field(default_factory=set)
+
+
+made = Made()
+
+
+def loops_of_machine() -> dict[str, Path]:
+    """Every attached loop device and its backing file."""
+    return {
+        f"/dev/{sysfs.parent.parent.name}": Path(_read(sysfs).strip())
+        for sysfs in Path("/sys/block").glob("loop*/loop/backing_file")
+    }
+
+
+def mounts_of_machine() -> set[Path]:
+    """Every mount point of this mount namespace."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return {Path(line.split()[4].encode().decode("unicode_escape")) for line in lines}
+
+
+def processes_of(session: str) -> list[str]:
+    """Processes other than this one that carry the session's mark, as `pid command`."""
+    mark = f"{SESSION_VARIABLE}={session}".encode()
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        if int(folder.name) == os.getpid():
+            continue
+        try:
+            # The environment of a zombie reads as empty.
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(f"{folder.name} {_read(folder / 'comm').strip()}")
+        except OSError:
+            continue
+    return found
+
+
+def left_over(session: str) -> list[str]:
+    """Say what is left, one line each, or nothing."""
+    attached = loops_of_machine()
+    mounted = mounts_of_machine()
+    return [
+        *(f"loop {device} on {file}" for device, file in made.loops.items() if attached.get(device) == file),
+        *(f"mount {path}" for path in sorted(made.mounts & mounted)),
+        *(f"cgroup {path}" for path in sorted(made.cgroups) if path.exists()),
+        *(f"process {process}" for process in processes_of(session)),
+    ]
+
+
+def unmount(path: Path) -> None:
+    """Unmount now; when something still uses it, detach it from the tree and say so."""
+    try:
+        command("umount", path)
+    except RuntimeError:
+        command("umount", "--lazy", path)
+        raise
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
