@@ -1,0 +1,30 @@
+"""Options that several commands share, so that they read the same everywhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Runs = Annotated[
+    Path | None,
+    typer.Option("--runs", metavar="DIR", help="Where runs are kept [default: $ASSAY_RUNS, else the XDG data folder]."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result document on standard output.")]
+Time = Annotated[
+    str | None,
+    typer.Option("--time", metavar="T", help="Measuring time of the whole run, such as 30s or 2min."),
+]
+Size = Annotated[
+    str | None,
+    typer.Option("--size", metavar="S", help="Size of the data set, such as 512MiB or 4GiB."),
+]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, metavar="N", help="Run the whole sequence N times.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the load file; may be given again."),
+]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A directory on the storage to measure.")]
+RunReference = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run: its folder, its id, a prefix of it, or 'last'.")
+]

@@ -1,0 +1,30 @@
+"""`assay run SUITE|FILE.toml DIR`: a defined load."""
+
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import Directory, Json, NoReport, Repeat, Runs, Set, Size, Time
+
+
+def run(
+    load: Annotated[str, typer.Argument(metavar="SUITE|FILE.toml", help="A shipped suite's name, or a load file.")],
+    directory: Directory,
+    repeat: Repeat = 1,
+    set_: Set = None,
+    time: Time = None,
+    size: Size = None,
+    json: Json = False,
+    runs: Runs = None,
+    no_report: NoReport = False,
+) -> None:
+    """Run a defined load in a directory."""
+    from assay import suites
+    from assay.frontends import native
+    from assay.run import check_directory
+    from assay.session import Session, settings
+
+    text, source = suites.read(load)
+    values = settings(text, source, set_ or [], time=time, size=size)
+    plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
+    Session(runs=runs, json=json, report=not no_report).measure(plan, source_text=text)

@@ -1,0 +1,106 @@
+"""One measuring command from Plan to exit code: run, judge, print, write the report."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from assay.bundle import RunBundle, runs_directory
+from assay.catalog import Catalog
+from assay.errors import AssayError, InputError, RunError
+from assay.frontends import native
+from assay.host.facts import Fact
+from assay.live.terminal import TerminalDisplay
+from assay.plan import Plan
+from assay.run import run_plan
+from assay.units import parse_seconds
+
+
+def open_run(reference: str, runs: Path | None) -> RunBundle:
+    """Open a run by its folder, id, prefix or `last`; raises BundleError if there is none."""
+    return RunBundle.open(Catalog(runs_directory(runs)).resolve(reference))
+
+
+def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, size: str | None) -> dict[str, str]:
+    """Parameters of a load file from `--set`, `--time` and `--size`.
+
+    `--time` is the measuring time of the whole run; each phase that uses `${phase_seconds}` gets an equal part.
+    """
+    values: dict[str, str] = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        if not separator:
+            raise InputError(f"--set {pair}: write it as KEY=VALUE")
+        values[key.strip()] = value.strip()
+    if time is not None:
+        values["phase_seconds"] = format_phase_seconds(parse_seconds(time) / native.phase_count(text, source))
+    if size is not None:
+        values["size"] = size
+    return values
+
+
+def format_phase_seconds(seconds: float) -> str:
+    """A duration as load files write it, to the millisecond."""
+    return f"{max(seconds, 0.001):.3f}s"
+
+
+class Session:
+    """What a measuring command does with its Plan."""
+
+    def __init__(self, *, runs: Path | None, json: bool, report: bool) -> None:
+        """Where runs go, and what is printed at the end."""
+        self._runs = runs_directory(runs)
+        self._json = json
+        self._report = report
+
+    def measure(self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = ()) -> None:
+        """Run the Plan, print the answer, and exit; raises the error that ended the run early after printing it."""
+        bundle, error = run_plan(
+            plan,
+            runs=self._runs,
+            argv=("assay", *sys.argv[1:]),
+            display=TerminalDisplay(),
+            source_text=source_text,
+            facts=facts,
+        )
+        Catalog(self._runs).add(bundle)
+        code = self._answer(bundle, error)
+        if error is not None:
+            typer.echo(f"The run is kept: {bundle.path}", err=True)
+            raise error
+        raise typer.Exit(code)
+
+    def _answer(self, bundle: RunBundle, error: AssayError | None) -> int:
+        from assay.analysis.document import document, exit_code  # noqa: PLC0415 - polars is loaded when it is needed
+
+        judged = document(bundle)
+        report = self._write_report(bundle, error)
+        if self._json:
+            import msgspec  # noqa: PLC0415
+
+            typer.echo(msgspec.json.format(msgspec.json.encode(judged), indent=2).decode())
+        elif judged.results or error is None:
+            from rich.console import Console  # noqa: PLC0415
+
+            from assay.report.text import render  # noqa: PLC0415
+
+            render(judged, bundle, Console())
+        if report is not None:
+            typer.echo(f"Report: {report}", err=self._json)
+        return exit_code(judged)
+
+    def _write_report(self, bundle: RunBundle, error: AssayError | None) -> Path | None:
+        if not self._report or error is not None:
+            return None
+        from assay.analysis.document import document  # noqa: PLC0415
+
+        try:
+            from assay.report.html import write_html  # noqa: PLC0415
+
+            return write_html(bundle, document(bundle), self._runs / f"{bundle.run_id}.html")
+        except RunError as missing:
+            typer.echo(f"No report: {missing}", err=True)
+            return None
+
+
