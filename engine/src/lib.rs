@@ -4,8 +4,10 @@
 //! phases, `worker` holds the op loop, `load` says what each operation is, `backend` takes it to the kernel, `observe`
 //! reads what the host says at the same tick, and `histogram` keeps every latency.
 
+pub mod ceilings;
 pub mod clock;
 pub mod emit;
 pub mod error;
 pub mod events;
+pub mod observe;
 pub mod plan;
