@@ -1,0 +1,326 @@
+//! How much of the data is in the page cache?
+//!
+//! cachestat(2), Linux 6.5 and later, counts the pages of a file without touching them (a GiB in under a millisecond) and
+//! knows dirty ones. Elsewhere mincore(2) of a mapping: some 150 times slower, and blind to dirty pages.
+//!
+//! Both look only at pages below the end of the file, and never count more pages than it has: a large folio may reach
+//! past its end. Traps: mincore answers "all resident" to who neither owns nor may write a file (CVE-2019-5489), so it is
+//! not asked then; opening takes O_NOATIME where allowed, so that looking changes nothing.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The same number on all architectures but alpha; libc names it on a few only.
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// Pages of some files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Residency {
+    /// Files looked at; missing ones are not among them.
+    pub files_sampled: u64,
+    /// Pages that they span.
+    pub pages: u64,
+    /// Of these, in the page cache.
+    pub resident_pages: u64,
+    /// Of these, dirty or under write-back; 0 with mincore, which cannot tell.
+    pub dirty_pages: u64,
+    /// `cachestat` or `mincore`.
+    pub method: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Cachestat,
+    Mincore,
+}
+
+/// Pages of one file.
+struct Pages {
+    resident: u64,
+    dirty: u64,
+}
+
+/// Look at each of `paths`, which is read by nobody for it. Files that are missing or not regular are passed over.
+///
+/// # Errors
+///
+/// A file cannot be opened, or neither way of counting is open to us; the text names the file.
+pub fn residency(paths: &mut dyn Iterator<Item = PathBuf>) -> io::Result<Residency> {
+    residency_by(Method::Cachestat, paths)
+}
+
+/// Whether each of the first `bytes` bytes of a file is in the page cache.
+///
+/// # Errors
+///
+/// As for [`residency`].
+pub fn is_resident(file: &File, bytes: u64) -> io::Result<bool> {
+    let mut method = Method::Cachestat;
+    Ok(count(file, bytes, &mut method)?.resident == bytes.div_ceil(page_bytes()))
+}
+
+/// Open for reading without leaving an access time where that is allowed, and without waiting for a FIFO's writer.
+///
+/// # Errors
+///
+/// As open(2).
+pub fn open_quietly(path: &Path) -> io::Result<File> {
+    let open = |flags| File::options().read(true).custom_flags(flags | libc::O_NONBLOCK).open(path);
+    match open(libc::O_NOATIME) {
+        // O_NOATIME is for owners; looking at another's file is still possible.
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => open(0),
+        opened => opened,
+    }
+}
+
+/// Page size of this machine.
+pub fn page_bytes() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
+/// Whether the kernel has cachestat and lets us call it: it then complains about the descriptor, not about the call.
+pub(super) fn cachestat_answers() -> io::Result<()> {
+    match cachestat(-1, 1) {
+        Err(error) if error.raw_os_error() == Some(libc::EBADF) => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => Ok(()),
+    }
+}
+
+fn residency_by(mut method: Method, paths: &mut dyn Iterator<Item = PathBuf>) -> io::Result<Residency> {
+    let mut sum = Residency { files_sampled: 0, pages: 0, resident_pages: 0, dirty_pages: 0, method: "" };
+    for path in paths {
+        let about = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let file = match open_quietly(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.map_err(about)?,
+        };
+        let facts = file.metadata().map_err(about)?;
+        if !facts.is_file() {
+            continue;
+        }
+        let pages = count(&file, facts.len(), &mut method).map_err(about)?;
+        sum.files_sampled += 1;
+        sum.pages += facts.len().div_ceil(page_bytes());
+        sum.resident_pages += pages.resident;
+        sum.dirty_pages += pages.dirty;
+    }
+    sum.method = match method {
+        Method::Cachestat => "cachestat",
+        Method::Mincore => "mincore",
+    };
+    if method == Method::Mincore {
+        sum.dirty_pages = 0;
+    }
+    Ok(sum)
+}
+
+/// Pages of the first `bytes` of a file by `method`, which becomes mincore for good where cachestat is refused.
+fn count(file: &File, bytes: u64, method: &mut Method) -> io::Result<Pages> {
+    if bytes == 0 {
+        return Ok(Pages { resident: 0, dirty: 0 });
+    }
+    if *method == Method::Cachestat {
+        match cachestat(file.as_raw_fd(), bytes) {
+            // Old kernel, sandbox that refuses unknown calls, or a file system that cannot tell.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP)) => {
+                *method = Method::Mincore;
+            }
+            counted => return counted,
+        }
+    }
+    mincore(file, bytes)
+}
+
+/// One cachestat(2) over the first `bytes` bytes, of which there is at least one.
+fn cachestat(fd: RawFd, bytes: u64) -> io::Result<Pages> {
+    #[repr(C)]
+    struct Range {
+        offset: u64,
+        length: u64,
+    }
+    #[repr(C)]
+    #[derive(Default)]
+    struct Counts {
+        cached: u64,
+        dirty: u64,
+        writeback: u64,
+        evicted: u64,
+        recently_evicted: u64,
+    }
+    let range = Range { offset: 0, length: bytes };
+    let mut counts = Counts::default();
+    // SAFETY: both structures have the kernel's layout (linux/mman.h) and live until the call returns; it only writes
+    // to `counts`.
+    let answer = unsafe { libc::syscall(SYS_CACHESTAT, fd, &raw const range, &raw mut counts, 0) };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let resident = counts.cached.min(bytes.div_ceil(page_bytes()));
+    // A page that is dirtied again while it is written is counted in both.
+    Ok(Pages { resident, dirty: (counts.dirty + counts.writeback).min(resident) })
+}
+
+/// mincore(2) over a mapping of the first `bytes` bytes, a window at a time.
+fn mincore(file: &File, bytes: u64) -> io::Result<Pages> {
+    const WINDOW_BYTES: u64 = 1 << 30;
+    if !may_ask_mincore(file)? {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the kernel tells residency only to a file's owner or who may write it; run as its owner",
+        ));
+    }
+    let mut resident = 0;
+    let mut flags = vec![0u8; WINDOW_BYTES.min(bytes).div_ceil(page_bytes()) as usize];
+    let mut offset = 0;
+    while offset < bytes {
+        let length = (bytes - offset).min(WINDOW_BYTES);
+        let flags = &mut flags[..length.div_ceil(page_bytes()) as usize];
+        window_flags(file, offset, length, flags)?;
+        resident += flags.iter().filter(|flag| **flag & 1 == 1).count() as u64;
+        offset += length;
+    }
+    Ok(Pages { resident, dirty: 0 })
+}
+
+/// mincore's flag of every page of one window.
+fn window_flags(file: &File, offset: u64, length: u64, flags: &mut [u8]) -> io::Result<()> {
+    let length = length as usize;
+    let (fd, offset) = (file.as_raw_fd(), offset as libc::off_t);
+    // SAFETY: a new mapping of an open descriptor at an address of the kernel's choice; nothing refers into it, no byte
+    // of it is ever read, and `flags` has one byte for each of its pages.
+    unsafe {
+        let start = libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_PRIVATE, fd, offset);
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let answer = libc::mincore(start, length, flags.as_mut_ptr());
+        let error = io::Error::last_os_error();
+        libc::munmap(start, length);
+        if answer == 0 { Ok(()) } else { Err(error) }
+    }
+}
+
+/// Whether mincore tells us the truth: the kernel's own test (can_do_mincore), by effective user.
+fn may_ask_mincore(file: &File) -> io::Result<bool> {
+    // SAFETY: geteuid has no preconditions.
+    let user = unsafe { libc::geteuid() };
+    if user == 0 || file.metadata()?.uid() == user {
+        return Ok(true);
+    }
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    let path = CString::new(path.as_os_str().as_bytes()).expect("a number holds no NUL");
+    // SAFETY: `path` is a NUL-terminated string that outlives the call.
+    Ok(unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) } == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+
+    const FILE_BYTES: u64 = 16 << 20;
+
+    fn written_file(folder: &Path) -> (File, PathBuf) {
+        let path = folder.join("data");
+        let mut file = File::options().create_new(true).read(true).write(true).open(&path).unwrap();
+        let mut random = fastrand::Rng::with_seed(1);
+        file.write_all(&std::iter::repeat_with(|| random.u8(..)).take(FILE_BYTES as usize).collect::<Vec<u8>>())
+            .unwrap();
+        (file, path)
+    }
+
+    fn advise(file: &File, advice: i32) {
+        // SAFETY: the descriptor is open.
+        assert_eq!(unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) }, 0);
+    }
+
+    /// tmpfs holds its files in the page cache for good: nothing to evict there.
+    fn evicts(folder: &Path) -> bool {
+        let (file, path) = written_file(folder);
+        file.sync_all().unwrap();
+        advise(&file, libc::POSIX_FADV_DONTNEED);
+        let evicted = residency(&mut [path.clone()].into_iter()).unwrap().resident_pages == 0;
+        std::fs::remove_file(path).unwrap();
+        evicted
+    }
+
+    fn check(method: Method, name: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        if !evicts(folder.path()) && std::fs::read_to_string("/proc/mounts").unwrap().contains(" /tmp tmpfs ") {
+            return eprintln!("skipped: /tmp is a tmpfs");
+        }
+        let (file, path) = written_file(folder.path());
+        let look = || residency_by(method, &mut [path.clone()].into_iter()).unwrap();
+        let pages = FILE_BYTES / page_bytes();
+
+        let fresh = look();
+        assert_eq!((fresh.files_sampled, fresh.pages, fresh.resident_pages), (1, pages, pages));
+        assert_eq!(fresh.method, name);
+
+        file.sync_all().unwrap();
+        assert_eq!(look().dirty_pages, 0);
+
+        advise(&file, libc::POSIX_FADV_DONTNEED);
+        assert_eq!(look().resident_pages, 0);
+
+        // Without read-ahead just what is read comes in, up to the folio it lies in.
+        advise(&file, libc::POSIX_FADV_RANDOM);
+        file.read_exact_at(&mut vec![0; FILE_BYTES as usize / 2], 0).unwrap();
+        let half = look().resident_pages as f64 / pages as f64;
+        assert!((0.5..0.6).contains(&half), "{half}");
+        assert!(is_resident(&file, FILE_BYTES / 2).unwrap());
+        assert!(!is_resident(&file, FILE_BYTES).unwrap());
+
+        file.read_exact_at(&mut vec![0; FILE_BYTES as usize], 0).unwrap();
+        assert_eq!(look().resident_pages, pages);
+        assert!(is_resident(&file, FILE_BYTES).unwrap());
+    }
+
+    #[test]
+    fn cachestat_sees_none_then_half_then_all() {
+        if cachestat_answers().is_ok() {
+            check(Method::Cachestat, "cachestat");
+        } else {
+            eprintln!("skipped: no cachestat here");
+        }
+    }
+
+    #[test]
+    fn mincore_sees_none_then_half_then_all() {
+        check(Method::Mincore, "mincore");
+    }
+
+    #[test]
+    fn written_pages_are_dirty_until_they_are_flushed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_file, path) = written_file(folder.path());
+
+        let fresh = residency(&mut [path].into_iter()).unwrap();
+
+        // Write-back may have begun on its own, but not finished within the moment.
+        assert_eq!(fresh.dirty_pages > 0, fresh.method == "cachestat");
+    }
+
+    #[test]
+    fn pages_are_those_of_the_file_also_where_its_end_is_not_a_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("odd");
+        std::fs::write(&path, vec![1; 3 * page_bytes() as usize + 1]).unwrap();
+        std::fs::write(folder.path().join("empty"), []).unwrap();
+
+        for method in [Method::Cachestat, Method::Mincore] {
+            let names = ["odd", "missing", "empty", "."].map(|name| folder.path().join(name));
+            let seen = residency_by(method, &mut names.into_iter()).unwrap();
+
+            assert_eq!((seen.files_sampled, seen.pages, seen.resident_pages), (2, 4, 4), "{method:?}");
+        }
+    }
+}

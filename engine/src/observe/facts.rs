@@ -1,0 +1,123 @@
+//! Who measures, on what, by which clock?
+
+use super::cache::page_bytes;
+use crate::clock::{Clock, read_ns};
+use crate::events::{ClockFacts, EngineFacts, MachineFacts};
+use std::ffi::CStr;
+use std::fs;
+use std::hint::black_box;
+
+/// This program. The compiler's version comes from build.rs; empty if it would not tell.
+pub fn engine_facts() -> EngineFacts {
+    EngineFacts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        profile: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
+        rustc: option_env!("ASSAY_RUSTC_VERSION").unwrap_or_default().to_owned(),
+        pid: std::process::id(),
+        // SAFETY: geteuid has no preconditions.
+        uid: unsafe { libc::geteuid() },
+    }
+}
+
+/// This machine. `cpus` is those of the affinity mask; a CPU quota shows in the counters of `cgroup`.
+pub fn machine_facts() -> MachineFacts {
+    let (hostname, kernel) = names();
+    MachineFacts { hostname, kernel, cpus: allowed_cpus(), page_size_bytes: page_bytes(), ram_bytes: ram_bytes() }
+}
+
+/// The clock, its source, and the median cost of one read.
+pub fn clock_facts(clock: Clock) -> ClockFacts {
+    const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    ClockFacts {
+        source: fs::read_to_string(SOURCE).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned()),
+        read_cost_ns: read_cost_ns(),
+        realtime_at_zero_ns: clock.realtime_at_zero_ns(),
+        monotonic_at_zero_ns: clock.monotonic_at_zero_ns(),
+    }
+}
+
+/// Median of short rounds, so that one preemption spoils one round and not the number.
+fn read_cost_ns() -> f64 {
+    const ROUNDS: usize = 21;
+    const READS: u64 = 500;
+    let mut costs_ns: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = read_ns(libc::CLOCK_MONOTONIC);
+            for _ in 0..READS {
+                black_box(read_ns(libc::CLOCK_MONOTONIC));
+            }
+            (read_ns(libc::CLOCK_MONOTONIC) - start) as f64 / (READS + 1) as f64
+        })
+        .collect();
+    costs_ns.sort_by(f64::total_cmp);
+    costs_ns[ROUNDS / 2]
+}
+
+/// Host name and kernel release by uname(2).
+fn names() -> (String, String) {
+    let mut names = std::mem::MaybeUninit::<libc::utsname>::zeroed();
+    // SAFETY: `names` is a valid utsname for the call, zeroes included; uname fails on bad addresses only.
+    let names = unsafe {
+        libc::uname(names.as_mut_ptr());
+        names.assume_init()
+    };
+    let text = |field: &[libc::c_char]| {
+        // SAFETY: uname ends every field with a NUL, and a zeroed field has one too.
+        unsafe { CStr::from_ptr(field.as_ptr()) }.to_string_lossy().into_owned()
+    };
+    (text(&names.nodename), text(&names.release))
+}
+
+/// CPUs of the affinity mask. libc's set ends at 1024 CPUs; a larger machine is refused by the call and falls back to the
+/// number of CPUs that are online.
+fn allowed_cpus() -> u32 {
+    // SAFETY: a zeroed set is the empty set; the call writes at most its size; sysconf has no preconditions.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) == 0 {
+            libc::CPU_COUNT(&set) as u32
+        } else {
+            libc::sysconf(libc::_SC_NPROCESSORS_ONLN) as u32
+        }
+    }
+}
+
+/// RAM that the kernel manages.
+fn ram_bytes() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) as u64 * page_bytes() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_what_proc_says() {
+        let facts = machine_facts();
+
+        let read = |path: &str| fs::read_to_string(path).unwrap().trim().to_owned();
+        assert_eq!(facts.hostname, read("/proc/sys/kernel/hostname"));
+        assert_eq!(facts.kernel, read("/proc/sys/kernel/osrelease"));
+        let meminfo = read("/proc/meminfo");
+        let total_kib: u64 = meminfo.split_ascii_whitespace().nth(1).unwrap().parse().unwrap();
+        assert_eq!(facts.ram_bytes, total_kib * 1024);
+        let status = read("/proc/thread-self/status");
+        let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap();
+        let allowed: u32 = mask.chars().filter_map(|digit| digit.to_digit(16)).map(u32::count_ones).sum();
+        assert_eq!(facts.cpus, allowed);
+    }
+
+    #[test]
+    fn the_compiler_is_named() {
+        assert!(engine_facts().rustc.starts_with("rustc "), "{}", engine_facts().rustc);
+    }
+
+    #[test]
+    fn reading_the_clock_costs_between_a_cycle_and_a_slow_system_call() {
+        let facts = clock_facts(Clock::start());
+
+        assert!(facts.read_cost_ns > 0.3 && facts.read_cost_ns < 100_000.0, "{}", facts.read_cost_ns);
+        assert!(!facts.source.is_empty());
+    }
+}

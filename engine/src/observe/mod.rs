@@ -1,0 +1,117 @@
+//! What does the host say at this tick?
+//!
+//! [`HostObserver`] reads the counters of the whole machine, [`task::TaskObserver`] those of one worker, [`cache`] how
+//! much of the data is in memory, [`capabilities`] what kernel and privileges allow, [`facts`] who and where we are.
+//!
+//! Every source is a text file of /proc or /sys that stays open and is read again from its start. A file that is not
+//! there, or that may not be read, leaves its source out: a container or an old kernel is no error. Totals are passed on
+//! as the kernel gives them, only the units are made equal (`_bytes`, `_ns`, `_us`).
+
+pub mod cache;
+pub mod capabilities;
+mod cgroup;
+mod cpu;
+mod disk;
+pub mod facts;
+mod memory;
+mod net;
+mod pressure;
+mod procfile;
+pub mod task;
+
+pub(crate) use cgroup::memory_limit_bytes;
+
+use crate::events::HostSample;
+
+/// The counters of the host. Not shared between threads: the one observer thread owns it.
+pub struct HostObserver {
+    disk: Option<disk::Disk>,
+    net: Option<net::Net>,
+    pressure: pressure::Pressure,
+    memory: memory::Memory,
+    cpu: cpu::Cpu,
+    cgroup: cgroup::Cgroup,
+    text: Vec<u8>,
+}
+
+impl HostObserver {
+    /// Open what can be opened.
+    pub fn new() -> Self {
+        Self {
+            disk: disk::Disk::open(),
+            net: net::Net::open(),
+            pressure: pressure::Pressure::open(),
+            memory: memory::Memory::open(),
+            cpu: cpu::Cpu::open(),
+            cgroup: cgroup::Cgroup::open(),
+            text: Vec::new(),
+        }
+    }
+
+    /// Read every source once.
+    ///
+    /// A block device appears with its first I/O; before that all its counters are zero.
+    pub fn sample(&mut self) -> Vec<HostSample> {
+        let mut samples = Vec::with_capacity(16);
+        if let Some(disk) = &mut self.disk {
+            disk.sample(&mut self.text, &mut samples);
+        }
+        if let Some(net) = &self.net {
+            net.sample(&mut self.text, &mut samples);
+        }
+        self.pressure.sample(&mut self.text, &mut samples);
+        self.memory.sample(&mut self.text, &mut samples);
+        self.cpu.sample(&mut self.text, &mut samples);
+        self.cgroup.sample(&mut self.text, &mut samples);
+        samples
+    }
+}
+
+impl Default for HostObserver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One sample from names and numbers.
+fn host_sample<'a>(source: &str, instance: &str, values: impl Iterator<Item = (&'a str, f64)>) -> HostSample {
+    HostSample {
+        source: source.to_owned(),
+        instance: instance.to_owned(),
+        values: values.map(|(name, value)| (name.to_owned(), value)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_and_instance_appears_once_and_holds_numbers() {
+        let samples = HostObserver::new().sample();
+
+        let mut keys: Vec<_> = samples.iter().map(|sample| (&sample.source, &sample.instance)).collect();
+        keys.sort();
+        let count = keys.len();
+        keys.dedup();
+        assert_eq!(keys.len(), count);
+        assert!(samples.iter().all(|sample| !sample.values.is_empty()));
+        assert!(samples.iter().flat_map(|sample| sample.values.values()).all(|value| value.is_finite()));
+    }
+
+    #[test]
+    fn totals_of_a_second_sample_are_not_below_those_of_the_first() {
+        let mut observer = HostObserver::new();
+        let first = observer.sample();
+
+        let second = observer.sample();
+
+        for source in ["net", "pressure"] {
+            for before in first.iter().filter(|sample| sample.source == source) {
+                let after = second.iter().find(|s| s.source == source && s.instance == before.instance);
+                let after = after.expect("an interface or resource stays");
+                assert!(before.values.iter().all(|(name, value)| after.values[name] >= *value), "{source}");
+            }
+        }
+    }
+}
