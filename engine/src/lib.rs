@@ -4,6 +4,7 @@
 //! phases, `worker` holds the op loop, `load` says what each operation is, `backend` takes it to the kernel, `observe`
 //! reads what the host says at the same tick, and `histogram` keeps every latency.
 
+pub mod check;
 pub mod clock;
 pub mod emit;
 pub mod error;
