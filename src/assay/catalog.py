@@ -141,7 +141,8 @@ def _folders(runs: Path) -> set[str]:
 def _indexed(runs: Path, folders: set[str]) -> tuple[RunSummary, ...]:
     with closing(_connect(runs / CATALOG)) as database:
         states = dict(database.execute("SELECT run_id, state FROM runs"))
-        gone = states.keys() - folders
+        # Looked at again: another process may have begun a run since the folders were listed.
+        gone = {name for name in states.keys() - folders if not (runs / name).is_dir()}
         changed = {name for name in folders if _may_have_changed(runs / name, states.get(name))}
         if gone or changed:
             fresh = _summaries(runs, changed)

@@ -6,6 +6,8 @@ bits, finite floats.
 """
 
 import enum
+import functools
+import sys
 import types
 import typing
 from collections.abc import Iterable
@@ -27,8 +29,10 @@ AT_LEAST_1 = {"create_workers", "files", "queue_depth", "workers"}
 """What a Plan refuses to have none of."""
 SHARES = {"existing_share"}
 
-_MAX_DEPTH = 5
+_SHOWN_DEPTH = 2
 """Levels of actions inside actions that `examples` goes down."""
+_DRAWN_DEPTH = 3
+"""The same for `values`."""
 
 
 def examples(kind: Any, field: str = "", depth: int = 0) -> list[Any]:
@@ -39,39 +43,22 @@ def examples(kind: Any, field: str = "", depth: int = 0) -> list[Any]:
         return _struct_examples(kind, depth)
     if typing.get_origin(kind) is tuple:
         return _tuple_examples(typing.get_args(kind), field, depth)
-    if typing.get_origin(kind) is dict:
-        return [{}, {"reads": 1.5, "sectors read": 2.0**60}]
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return list(kind)
-    least = 1 if field in AT_LEAST_1 else 0
-    if kind is int and field == "errno":
-        return [-1, I32_MAX]
-    if kind is int:
-        return [least, U32_MAX if field in U32_FIELDS else U64_MAX]
-    if kind is float:
-        return [0.0, 0.1, 1.0] if field in SHARES else [0.1, 1e22, 5e-324, -1.0, 2.0**53 + 2]
-    return {str: ["", 'tab\t"quote" \\ ümläut \U0001f4be'], bool: [False, True], type(None): [None]}[kind]
+    return _plain_examples(kind, field)
 
 
+@functools.cache
 def values(kind: Any, field: str = "", depth: int = 0) -> st.SearchStrategy[Any]:
     """Draw values of a type."""
     if members := _members(kind):
-        flat = [member for member in members if depth < _MAX_DEPTH or not _is_nested(member)]
+        flat = [member for member in members if depth < _DRAWN_DEPTH or not _is_nested(member)]
         return st.one_of([values(member, field, depth) for member in flat])
     if _is_struct(kind):
-        hints = typing.get_type_hints(kind)
-        inner = depth + _is_nested(kind)
-        fields = {name: values(hints[name], name, inner) for name in kind.__struct_fields__ if name != "schema"}
-        return st.builds(kind, **fields, **_schema(kind))
+        return _structs(kind, depth)
     if typing.get_origin(kind) is tuple:
         inside = typing.get_args(kind)
         if inside[-1] is Ellipsis:
             return st.lists(values(inside[0], field, depth), max_size=2).map(tuple)
         return st.tuples(*(values(each, field, depth) for each in inside))
-    if typing.get_origin(kind) is dict:
-        return st.dictionaries(st.text(max_size=5), values(float), max_size=3)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return st.sampled_from(kind)
     return _scalars(kind, field)
 
 
@@ -95,23 +82,52 @@ def enum_values_in(value: Any) -> set[enum.Enum]:
 
 def leaves(base: type) -> Iterable[type]:
     """Yield the classes below a base that have none below themselves: those that values are made of."""
-    below = base.__subclasses__()
+    below: list[type] = base.__subclasses__()
     if not below:
         yield base
     for child in below:
         yield from leaves(child)
 
 
+def _plain_examples(kind: Any, field: str) -> list[Any]:
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return list(kind)
+    least = 1 if field in AT_LEAST_1 else 0
+    plain: dict[Any, list[Any]] = {
+        int: [least, U32_MAX if field in U32_FIELDS else U64_MAX] if field != "errno" else [-1, I32_MAX],
+        float: [0.0, 0.1, 1.0] if field in SHARES else [0.1, 1e22, 5e-324, -1.0, 2.0**53 + 2],
+        str: ["", 'tab\t"quote" \\ ümläut \U0001f4be'],
+        bool: [False, True],
+        type(None): [None],
+        dict[str, float]: [{}, {"reads": 1.5, "sectors read": 2.0**60}],
+    }
+    return plain[kind]
+
+
 def _scalars(kind: Any, field: str) -> st.SearchStrategy[Any]:
-    if kind is int and field == "errno":
-        return st.integers(-I32_MAX, I32_MAX)
-    if kind is int:
-        return st.integers(1 if field in AT_LEAST_1 else 0, U32_MAX if field in U32_FIELDS else U64_MAX)
-    if kind is float and field in SHARES:
-        return st.floats(0.0, 1.0)
-    if kind is float:
-        return st.floats(allow_nan=False, allow_infinity=False)
-    return {str: st.text(max_size=12), bool: st.booleans(), type(None): st.none()}[kind]
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return st.sampled_from(kind)
+    most = U32_MAX if field in U32_FIELDS else U64_MAX
+    numbers = st.floats(allow_nan=False, allow_infinity=False)
+    plain: dict[Any, st.SearchStrategy[Any]] = {
+        int: st.integers(-I32_MAX, I32_MAX) if field == "errno" else st.integers(int(field in AT_LEAST_1), most),
+        float: st.floats(0.0, 1.0) if field in SHARES else numbers,
+        str: st.text(max_size=12),
+        bool: st.booleans(),
+        type(None): st.none(),
+        dict[str, float]: st.dictionaries(st.text(max_size=5), numbers, max_size=3),
+    }
+    return plain[kind]
+
+
+def _structs(kind: Any, depth: int) -> st.SearchStrategy[Any]:
+    hints = typing.get_type_hints(kind)
+    inner = depth + _is_nested(kind)
+    fields = {
+        name: st.just(_schema_of(kind)) if name == "schema" else values(hints[name], name, inner)
+        for name in kind.__struct_fields__
+    }
+    return st.builds(kind, **fields)
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
@@ -128,14 +144,8 @@ def _is_nested(kind: Any) -> bool:
     return _is_struct(kind) and bool({"actions", "branches"} & set(kind.__struct_fields__))
 
 
-def _schema(kind: Any) -> dict[str, st.SearchStrategy[str]]:
-    if "schema" not in kind.__struct_fields__:
-        return {}
-    return {"schema": st.just(_schema_of(kind))}
-
-
 def _schema_of(kind: Any) -> str:
-    schema = typing.cast("dict[str, Any]", vars(__import__(kind.__module__, fromlist=["SCHEMA"])))["SCHEMA"]
+    schema = vars(sys.modules[kind.__module__])["SCHEMA"]
     assert isinstance(schema, str)
     return schema
 
@@ -156,7 +166,7 @@ def _tuple_examples(inside: tuple[Any, ...], field: str, depth: int) -> list[Any
     if inside[-1] is not Ellipsis:
         columns = [examples(each, field, depth) for each in inside]
         return [tuple(column[i % len(column)] for i, column in enumerate(columns))]
-    is_too_deep = depth >= 2 and any(map(_is_nested, _members(inside[0])))
+    is_too_deep = depth >= _SHOWN_DEPTH and any(map(_is_nested, _members(inside[0])))
     return [()] if is_too_deep else [(), tuple(_distinct(examples(inside[0], field, depth)))]
 
 
