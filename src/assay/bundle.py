@@ -199,7 +199,7 @@ class RunBundle:
         stream = read_stream(self.events_path)
         for name, table in stream.tables.items():
             files.write_durably(self._table_path(name), _parquet(table))
-        files.write_durably(self.path / files.EVENTS, msgspec.json.format(msgspec.json.encode(stream.events), indent=0))
+        files.write_durably(self.path / files.EVENTS, msgspec.json.format(msgspec.json.encode(stream.events), indent=2))
         manifest = self._manifest(stream, exit_code)
         encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         files.write_durably(self.path / files.MANIFEST, encoded)

@@ -174,11 +174,13 @@ def _read(path: Path, kind: type[_Head], schema: str) -> _Head | None:
         head = msgspec.json.decode(data, type=kind)
     except msgspec.DecodeError as error:
         raise BundleError(
-            f"{path}: is not a {schema} ({error}). It was changed after it was written, or a newer Assay wrote it; "
+            f"{path}: is no {schema} ({error}). It was changed after it was written, or a newer Assay wrote it; "
             "restore the file, or read the run with the Assay that made it"
         ) from error
     if head.schema != schema:
-        raise BundleError(f"{path}: is a {head.schema}; this Assay reads {schema}. Read it with the Assay that made it")
+        raise BundleError(
+            f"{path}: its schema is {head.schema}; this Assay reads {schema}. Read it with the Assay that made it"
+        )
     return head
 
 

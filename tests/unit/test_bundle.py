@@ -344,7 +344,7 @@ def test_a_manifest_of_a_later_version_is_refused(tmp_path: Path) -> None:
     manifest = bundle.path / bundle_files.MANIFEST
     manifest.write_text(manifest.read_text().replace("assay.bundle/1", "assay.bundle/2"))
 
-    with pytest.raises(BundleError, match=r"is a assay\.bundle/2; this Assay reads assay\.bundle/1"):
+    with pytest.raises(BundleError, match=r"schema is assay\.bundle/2; this Assay reads assay\.bundle/1"):
         RunBundle.open(bundle.path)
 
 

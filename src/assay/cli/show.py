@@ -13,12 +13,12 @@ def show(
 ) -> None:
     """Show what a run measured; one that died shows what it had measured until then."""
     import msgspec  # noqa: PLC0415 - a command pays only for what it uses
-    from assay.analysis.document import document  # noqa: PLC0415
-    from assay.report import text  # noqa: PLC0415
     from rich.console import Console  # noqa: PLC0415
 
+    from assay.analysis.document import document  # noqa: PLC0415
     from assay.bundle import RunBundle, runs_directory  # noqa: PLC0415
     from assay.catalog import resolve  # noqa: PLC0415
+    from assay.report import text  # noqa: PLC0415
 
     bundle = RunBundle.open(resolve(run, runs_directory(runs)))
     bundle.verify()
