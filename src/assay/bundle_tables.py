@@ -1,0 +1,222 @@
+"""From the engine's stream to the tables of a bundle, whose columns `bundle.py` describes.
+
+A stream may end anywhere: the line that was being written when the engine was killed is left out, and its bytes are
+counted. Anything else that is no event means that the file was changed or is of another version, and is refused: a
+number from half a stream that looks whole would be a lie.
+
+Lines are decoded one at a time and turned into columns in chunks, so that memory grows with the tables, not with JSON.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import polars as pl
+
+from assay.errors import BundleError
+from assay.events import SCHEMA, Buckets, Event, Hello, Interval, decode
+
+INTERVALS = "intervals"
+HISTOGRAMS = "hist"
+WORKERS = "workers"
+HOST = "host"
+
+# Counters are signed: differences of running totals must not wrap around when a counter was reset.
+COLUMNS: Mapping[str, dict[str, pl.DataType]] = {
+    INTERVALS: {
+        "phase_index": pl.Int32(),
+        "job": pl.String(),
+        "operation": pl.String(),
+        "t_s": pl.Float64(),
+        "dt_s": pl.Float64(),
+        "ops": pl.Int64(),
+        "bytes": pl.Int64(),
+        "errors": pl.Int64(),
+        "latency_max_ns": pl.Int64(),
+        "latency_sum_ns": pl.Int64(),
+        "response_max_ns": pl.Int64(),
+        "response_sum_ns": pl.Int64(),
+    },
+    HISTOGRAMS: {
+        "phase_index": pl.Int32(),
+        "job": pl.String(),
+        "operation": pl.String(),
+        "series": pl.String(),
+        "t_s": pl.Float64(),
+        "bucket": pl.UInt32(),
+        "n": pl.Int64(),
+    },
+    WORKERS: {
+        "phase_index": pl.Int32(),
+        "t_s": pl.Float64(),
+        "job": pl.String(),
+        "worker": pl.Int32(),
+        "ops": pl.Int64(),
+        "bytes": pl.Int64(),
+        "on_cpu_ns": pl.Int64(),
+        "run_delay_ns": pl.Int64(),
+        "block_delay_ns": pl.Int64(),
+        "user_cpu_ns": pl.Int64(),
+        "system_cpu_ns": pl.Int64(),
+        "io_calls": pl.Int64(),
+    },
+    HOST: {
+        "phase_index": pl.Int32(),
+        "t_s": pl.Float64(),
+        "source": pl.String(),
+        "instance": pl.String(),
+        "name": pl.String(),
+        "value": pl.Float64(),
+    },
+}
+
+_LISTS = {HISTOGRAMS: ("bucket", "n"), HOST: ("name", "value")}
+"""Columns that arrive as one list a row and are spread over as many rows."""
+
+_CHUNK_INTERVALS = 256
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Stream:
+    """All that one stream says."""
+
+    hello: Hello | None
+    events: tuple[Event, ...]
+    """All but the intervals, in order."""
+    tables: Mapping[str, pl.DataFrame]
+    cut_bytes: int
+    """Bytes at the end that are no whole line."""
+
+
+def read_stream(path: Path) -> Stream:
+    """Read a stream that may still grow or may have been cut; a missing file is an empty stream.
+
+    Raises:
+        BundleError: a whole line is no event, the schema is another, or the file cannot be read.
+    """
+    try:
+        with path.open("rb") as lines:
+            return _read(lines, path)
+    except FileNotFoundError:
+        return Stream(hello=None, events=(), tables=_Tables().finish(), cut_bytes=0)
+    except OSError as error:
+        raise BundleError(f"{path}: cannot be read: {error.strerror}. Check its permissions") from error
+
+
+def _read(lines: BinaryIO, path: Path) -> Stream:
+    events: list[Event] = []
+    tables = _Tables()
+    cut_bytes = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            event = decode(line)
+        except msgspec.ValidationError as error:
+            raise BundleError(f"{path}:{number}: is no line of {SCHEMA} ({error}). {_CURE}") from error
+        except msgspec.DecodeError as error:
+            cut_bytes = len(line) + _bytes_of_no_lines(lines, path, number, error)
+            break
+        if isinstance(event, Interval):
+            tables.add(event, path, number)
+            continue
+        if isinstance(event, Hello) and event.schema != SCHEMA:
+            raise BundleError(f"{path}: is a stream of {event.schema}; this Assay reads {SCHEMA}. {_CURE}")
+        events.append(event)
+    hello = events[0] if events and isinstance(events[0], Hello) else None
+    return Stream(hello=hello, events=tuple(events), tables=tables.finish(), cut_bytes=cut_bytes)
+
+
+_CURE = "The file was changed after it was written, or another version of Assay wrote it: restore it, or use that one"
+
+
+def _bytes_of_no_lines(rest: Iterable[bytes], path: Path, number: int, cause: Exception) -> int:
+    """Count what follows a line that is not JSON; after a crash that may be zeros, but never whole lines."""
+    size_bytes = 0
+    for line in rest:
+        size_bytes += len(line)
+        try:
+            msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        raise BundleError(f"{path}:{number}: is not JSON ({cause}), yet whole lines follow. {_CURE}") from cause
+    return size_bytes
+
+
+class _Tables:
+    """Collects the rows of intervals and makes tables of them."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in COLUMNS}
+        self._chunks: dict[str, list[pl.DataFrame]] = {name: [_frame(name, [])] for name in COLUMNS}
+        self._intervals = 0
+
+    def add(self, interval: Interval, path: Path, number: int) -> None:
+        """Take one interval in; raises BundleError on a histogram whose two lists do not match."""
+        t_s = interval.t_ns / _NS_PER_S
+        self._add_operations(interval, t_s, f"{path}:{number}")
+        self._rows[WORKERS] += [
+            (interval.phase_index, t_s, w.job, w.worker, w.ops, w.bytes, w.on_cpu_ns, w.run_delay_ns, w.block_delay_ns,
+             w.user_cpu_ns, w.system_cpu_ns, w.io_calls)
+            for w in interval.workers
+        ]  # fmt: skip
+        self._rows[HOST] += [
+            (interval.phase_index, t_s, source, instance, list(values), list(values.values()))
+            for source, instance, values in _host_samples(interval)
+            if values
+        ]
+        self._intervals += 1
+        if self._intervals % _CHUNK_INTERVALS == 0:
+            self._flush()
+
+    def finish(self) -> Mapping[str, pl.DataFrame]:
+        """Return all tables, empty ones too."""
+        self._flush()
+        return {name: pl.concat(chunks, rechunk=True) for name, chunks in self._chunks.items()}
+
+    def _add_operations(self, interval: Interval, t_s: float, where: str) -> None:
+        phase_index, dt_s = interval.phase_index, interval.dt_ns / _NS_PER_S
+        for o in interval.operations:
+            response = (o.response.max_ns, o.response.sum_ns) if o.response else (None, None)
+            self._rows[INTERVALS].append((phase_index, o.job, o.operation, t_s, dt_s, o.ops, o.bytes, o.errors,
+                                          o.latency.max_ns, o.latency.sum_ns, *response))  # fmt: skip
+            for series, buckets in (("latency", o.latency), ("response", o.response)):
+                if buckets and _is_filled(buckets, where):
+                    self._rows[HISTOGRAMS].append(
+                        (phase_index, o.job, o.operation, series, t_s, buckets.index, buckets.count)
+                    )
+
+    def _flush(self) -> None:
+        for name, rows in self._rows.items():
+            if rows:
+                self._chunks[name].append(_frame(name, rows))
+                rows.clear()
+
+
+def _is_filled(buckets: Buckets, where: str) -> bool:
+    if len(buckets.index) != len(buckets.count):
+        raise BundleError(
+            f"{where}: a histogram has {len(buckets.index)} buckets but {len(buckets.count)} counts. {_CURE}"
+        )
+    return bool(buckets.index)
+
+
+def _host_samples(interval: Interval) -> Iterable[tuple[str, str, Mapping[str, float]]]:
+    own = {
+        "process_cpu_ns": interval.process_cpu_ns,
+        "observer_cpu_ns": interval.observer_cpu_ns,
+        "process_read_bytes": interval.process_read_bytes,
+        "process_write_bytes": interval.process_write_bytes,
+    }
+    yield "process", "", {name: float(value) for name, value in own.items() if value is not None}
+    for sample in interval.host:
+        yield sample.source, sample.instance, sample.values
+
+
+def _frame(name: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    columns = COLUMNS[name]
+    lists = _LISTS.get(name, ())
+    packed = {column: pl.List(kind) if column in lists else kind for column, kind in columns.items()}
+    frame = pl.DataFrame(rows, schema=packed, orient="row")
+    return frame.explode(lists) if lists else frame

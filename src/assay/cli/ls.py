@@ -1,0 +1,43 @@
+"""`assay ls`: which runs are there."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from assay.catalog import RunSummary
+
+
+def ls(
+    runs: Annotated[Path | None, typer.Option("--runs", help="Folder that holds the runs.")] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print a JSON array instead of a table.")] = False,
+) -> None:
+    """List the runs, newest first."""
+    import msgspec  # noqa: PLC0415 - a command pays only for what it uses
+    from rich.console import Console  # noqa: PLC0415
+
+    from assay.catalog import list_runs, runs_directory  # noqa: PLC0415
+
+    found = list_runs(runs_directory(runs))
+    if json_:
+        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+    else:
+        Console().print(_table(found))
+
+
+def _table(found: "tuple[RunSummary, ...]") -> "Table":
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("Run", "Load", "Target", "State"):
+        table.add_column(title, overflow="fold", no_wrap=title == "Run")
+    table.add_column("Exit", justify="right")
+    table.add_column("Seconds", justify="right")
+    for run in found:
+        exit_code = "" if run.exit_code is None else str(run.exit_code)
+        seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
+        table.add_row(run.run_id, run.name, run.target, run.state, exit_code, seconds)
+    return table

@@ -1,0 +1,5 @@
+"""What is the machine, and what lies between a directory and the device that keeps its data?
+
+Reads /proc and /sys only: nothing is written, nothing needs root. What cannot be read is a fact without a value whose
+source says why.
+"""

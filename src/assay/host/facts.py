@@ -1,0 +1,14 @@
+"""A fact: one thing that can move a number, and where it was read."""
+
+import msgspec
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact of the machine, the storage path or the user."""
+
+    key: str
+    """Dotted, with the unit in the name: `target.data.fs.free_bytes`."""
+    value: str | int | float | bool | tuple[str, ...] | None
+    """None: the fact could not be read; `source` says why."""
+    source: str
+    """`/sys/...`, `user`, the call that was asked, or `n/a: reason`."""

@@ -1,0 +1,177 @@
+"""Values of every type of the seams, read off the type hints, so that a new field or variant is covered on its own.
+
+`examples` makes a small list that holds each member of each union, each value of each enum, and every optional field both
+ways. `values` draws at random with Hypothesis. Both keep to what the Rust twins can hold: unsigned numbers of 32 or 64
+bits, finite floats.
+"""
+
+import enum
+import functools
+import sys
+import types
+import typing
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+U32_MAX = 2**32 - 1
+U64_MAX = 2**64 - 1
+I32_MAX = 2**31 - 1
+
+U32_FIELDS = {
+    "cpus", "create_workers", "depth", "index", "numa_node", "phase_index", "pid", "queue_depth", "repeat", "slot", "uid",
+    "vectors", "width", "worker", "workers",
+}  # fmt: skip
+"""Numbers that the Rust twins hold in 32 bits; all others have 64."""
+AT_LEAST_1 = {"create_workers", "files", "queue_depth", "workers"}
+"""What a Plan refuses to have none of."""
+SHARES = {"existing_share"}
+
+_SHOWN_DEPTH = 2
+"""Levels of actions inside actions that `examples` goes down."""
+_DRAWN_DEPTH = 3
+"""The same for `values`."""
+
+
+def examples(kind: Any, field: str = "", depth: int = 0) -> list[Any]:
+    """List values of a type that together show every variant below it."""
+    if members := _members(kind):
+        return [value for member in members for value in examples(member, field, depth)]
+    if _is_struct(kind):
+        return _struct_examples(kind, depth)
+    if typing.get_origin(kind) is tuple:
+        return _tuple_examples(typing.get_args(kind), field, depth)
+    return _plain_examples(kind, field)
+
+
+@functools.cache
+def values(kind: Any, field: str = "", depth: int = 0) -> st.SearchStrategy[Any]:
+    """Draw values of a type."""
+    if members := _members(kind):
+        flat = [member for member in members if depth < _DRAWN_DEPTH or not _is_nested(member)]
+        return st.one_of([values(member, field, depth) for member in flat])
+    if _is_struct(kind):
+        return _structs(kind, depth)
+    if typing.get_origin(kind) is tuple:
+        inside = typing.get_args(kind)
+        if inside[-1] is Ellipsis:
+            return st.lists(values(inside[0], field, depth), max_size=2).map(tuple)
+        return st.tuples(*(values(each, field, depth) for each in inside))
+    return _scalars(kind, field)
+
+
+def classes_in(value: Any) -> set[type]:
+    """Collect the types of all structs and all enum values inside a value."""
+    if isinstance(value, msgspec.Struct):
+        return {type(value)}.union(*(classes_in(getattr(value, name)) for name in value.__struct_fields__))
+    if isinstance(value, tuple):
+        return set().union(*map(classes_in, value))
+    return set()
+
+
+def enum_values_in(value: Any) -> set[enum.Enum]:
+    """Collect the enum values inside a value."""
+    if isinstance(value, msgspec.Struct):
+        return set().union(*(enum_values_in(getattr(value, name)) for name in value.__struct_fields__))
+    if isinstance(value, tuple):
+        return set().union(*map(enum_values_in, value))
+    return {value} if isinstance(value, enum.Enum) else set()
+
+
+def leaves(base: type) -> Iterable[type]:
+    """Yield the classes below a base that have none below themselves: those that values are made of."""
+    below: list[type] = base.__subclasses__()
+    if not below:
+        yield base
+    for child in below:
+        yield from leaves(child)
+
+
+def _plain_examples(kind: Any, field: str) -> list[Any]:
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return list(kind)
+    least = 1 if field in AT_LEAST_1 else 0
+    plain: dict[Any, list[Any]] = {
+        int: [least, U32_MAX if field in U32_FIELDS else U64_MAX] if field != "errno" else [-1, I32_MAX],
+        float: [0.0, 0.1, 1.0] if field in SHARES else [0.1, 1e22, 5e-324, -1.0, 2.0**53 + 2],
+        str: ["", 'tab\t"quote" \\ ümläut \U0001f4be'],
+        bool: [False, True],
+        type(None): [None],
+        dict[str, float]: [{}, {"reads": 1.5, "sectors read": 2.0**60}],
+    }
+    return plain[kind]
+
+
+def _scalars(kind: Any, field: str) -> st.SearchStrategy[Any]:
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return st.sampled_from(kind)
+    most = U32_MAX if field in U32_FIELDS else U64_MAX
+    numbers = st.floats(allow_nan=False, allow_infinity=False)
+    plain: dict[Any, st.SearchStrategy[Any]] = {
+        int: st.integers(-I32_MAX, I32_MAX) if field == "errno" else st.integers(int(field in AT_LEAST_1), most),
+        float: st.floats(0.0, 1.0) if field in SHARES else numbers,
+        str: st.text(max_size=12),
+        bool: st.booleans(),
+        type(None): st.none(),
+        dict[str, float]: st.dictionaries(st.text(max_size=5), numbers, max_size=3),
+    }
+    return plain[kind]
+
+
+def _structs(kind: Any, depth: int) -> st.SearchStrategy[Any]:
+    hints = typing.get_type_hints(kind)
+    inner = depth + _is_nested(kind)
+    fields = {
+        name: st.just(_schema_of(kind)) if name == "schema" else values(hints[name], name, inner)
+        for name in kind.__struct_fields__
+    }
+    return st.builds(kind, **fields)
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    return typing.get_args(kind) if is_union else ()
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _is_nested(kind: Any) -> bool:
+    """Whether a struct holds actions, and so may hold its own kind."""
+    return _is_struct(kind) and bool({"actions", "branches"} & set(kind.__struct_fields__))
+
+
+def _schema_of(kind: Any) -> str:
+    schema = vars(sys.modules[kind.__module__])["SCHEMA"]
+    assert isinstance(schema, str)
+    return schema
+
+
+def _struct_examples(kind: Any, depth: int) -> list[Any]:
+    """As many values as its richest field needs, the other fields taking turns."""
+    hints = typing.get_type_hints(kind)
+    inner = depth + _is_nested(kind)
+    fields = {
+        name: [_schema_of(kind)] if name == "schema" else examples(hints[name], name, inner)
+        for name in kind.__struct_fields__
+    }
+    count = max((len(column) for column in fields.values()), default=1)
+    return [kind(**{name: column[i % len(column)] for name, column in fields.items()}) for i in range(count)]
+
+
+def _tuple_examples(inside: tuple[Any, ...], field: str, depth: int) -> list[Any]:
+    if inside[-1] is not Ellipsis:
+        columns = [examples(each, field, depth) for each in inside]
+        return [tuple(column[i % len(column)] for i, column in enumerate(columns))]
+    is_too_deep = depth >= _SHOWN_DEPTH and any(map(_is_nested, _members(inside[0])))
+    return [()] if is_too_deep else [(), tuple(_distinct(examples(inside[0], field, depth)))]
+
+
+def _distinct(found: list[Any]) -> list[Any]:
+    """Keep names apart that a Plan wants unique."""
+    if not found or not hasattr(found[0], "name") or not isinstance(found[0], msgspec.Struct):
+        return found
+    return [msgspec.structs.replace(value, name=f"{value.name}{i}") for i, value in enumerate(found)]

@@ -1,0 +1,209 @@
+"""The twins in Python and Rust read and write the same Plan, events and control lines."""
+
+import enum
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import assay.events
+import assay.plan
+from assay.errors import PlanError
+from assay.events import Control, Event, decode
+from assay.plan import Plan
+from unit.seam_values import classes_in, enum_values_in, examples, leaves, values
+
+REPOSITORY = Path(__file__).parents[2]
+Check = Callable[[str, bytes], bytes]
+
+FEW = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def every_plan() -> list[Plan]:
+    """Plans that hold every variant."""
+    return [value for value in examples(Plan) if isinstance(value, Plan)]
+
+
+def every_line() -> list[Any]:
+    """Events and control lines of every kind."""
+    return examples(Event) + examples(Control)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Draw Plans; names that must differ do."""
+    try:
+        plan = draw(values(Plan))
+    except PlanError:
+        assume(False)  # two names alike
+        raise
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def engine_path() -> Path | None:
+    """Find the engine: named, built here, beside the interpreter, on PATH."""
+    if named := os.environ.get("ASSAY_ENGINE"):
+        return Path(named)
+    places = [REPOSITORY / "target" / profile for profile in ("release", "debug")] + [Path(sys.executable).parent]
+    built = [place / "assay-engine" for place in places if (place / "assay-engine").is_file()]
+    if built:
+        return max(built, key=lambda path: path.stat().st_mtime)
+    on_path = shutil.which("assay-engine")
+    return Path(on_path) if on_path else None
+
+
+@pytest.fixture(scope="module")
+def check() -> Check:
+    engine = engine_path()
+    if engine is None:
+        pytest.skip("no assay-engine: build it with 'cargo build', or name it in $ASSAY_ENGINE")
+
+    def through_rust(option: str, data: bytes) -> bytes:
+        done = subprocess.run([engine, option], input=data, capture_output=True, check=False, timeout=60)
+        if done.returncode != 0:
+            raise ValueError(done.stderr.decode())
+        return done.stdout
+
+    return through_rust
+
+
+def read_line(line: bytes) -> Any:
+    return msgspec.json.decode(line, type=Control) if b'"control"' in line[:10] else decode(line)
+
+
+def lines_of(messages: list[Any]) -> bytes:
+    return b"".join(msgspec.json.encode(message) + b"\n" for message in messages)
+
+
+# -- the examples themselves -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "made"),
+    [
+        (assay.plan.Value, tuple(every_plan())),
+        (assay.events.Fact, tuple(every_line())),
+    ],
+)
+def test_the_examples_hold_every_type_and_every_enum_value(base: type, made: tuple[Any, ...]) -> None:
+    module = sys.modules[base.__module__]
+    enums = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, enum.Enum)]
+
+    assert set(leaves(base)) - classes_in(made) == set()
+    assert {value for kind in enums for value in kind} - enum_values_in(made) == set()
+
+
+# -- Python alone ------------------------------------------------------------------------------------------------------
+
+
+@FEW
+@given(plans())
+def test_a_plan_survives_its_own_json(plan: Plan) -> None:
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize("index", range(len(every_plan())))
+def test_every_variant_of_a_plan_survives_its_own_json(index: int) -> None:
+    plan = every_plan()[index]
+
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+@FEW
+@given(st.lists(values(Event) | values(Control), max_size=5))
+def test_an_event_survives_its_own_line(messages: list[Any]) -> None:
+    assert [read_line(line) for line in lines_of(messages).splitlines()] == messages
+
+
+# -- through Rust ------------------------------------------------------------------------------------------------------
+
+
+def test_every_variant_of_a_plan_survives_rust(check: Check) -> None:
+    for plan in every_plan():
+        written = check("--check-plan", plan.to_json())
+
+        assert Plan.from_json(written) == plan
+        assert json.loads(written) == json.loads(plan.to_json())
+
+
+@FEW
+@given(plan=plans())
+def test_a_plan_survives_rust(check: Check, plan: Plan) -> None:
+    assert Plan.from_json(check("--check-plan", plan.to_json())) == plan
+
+
+def test_every_event_and_control_line_survives_rust(check: Check) -> None:
+    sent = every_line()
+
+    written = check("--check-events", lines_of(sent)).splitlines()
+
+    assert [read_line(line) for line in written] == sent
+    assert [json.loads(line) for line in written] == [json.loads(line) for line in lines_of(sent).splitlines()]
+
+
+@FEW
+@given(messages=st.lists(values(Event) | values(Control), min_size=1, max_size=8))
+def test_events_and_control_lines_survive_rust(check: Check, messages: list[Any]) -> None:
+    written = check("--check-events", lines_of(messages)).splitlines()
+
+    assert [read_line(line) for line in written] == messages
+
+
+# -- what both refuse --------------------------------------------------------------------------------------------------
+
+
+def spoilt(change: Callable[[dict[str, Any]], None]) -> bytes:
+    document = json.loads(every_plan()[0].to_json())
+    change(document)
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda plan: plan.update(iodepth=1),
+        lambda plan: plan.update(sample_interval_s=None),
+        lambda plan: plan.update(seed=-1.5),
+        lambda plan: plan.update(targets=[{"name": "data"}]),
+    ],
+    ids=["unknown field", "null for a number", "fraction", "field missing"],
+)
+def test_what_no_plan_can_be_is_refused_by_both(check: Check, change: Callable[[dict[str, Any]], None]) -> None:
+    data = spoilt(change)
+
+    with pytest.raises(PlanError):
+        Plan.from_json(data)
+    with pytest.raises(ValueError, match="plan: "):
+        check("--check-plan", data)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_a_number_that_does_not_fit_is_refused_by_the_engine_and_never_wraps_around(check: Check, seed: int) -> None:
+    plan = msgspec.structs.replace(every_plan()[0], seed=seed)
+
+    with pytest.raises(ValueError, match="expected u64"):
+        check("--check-plan", plan.to_json())
+
+
+def test_a_number_that_is_none_is_refused_by_both(check: Check) -> None:
+    # Both writers make null of NaN; a reader that took it for a number would hide a fault of the writer.
+    prepared = next(line for line in every_line() if isinstance(line, assay.events.Prepared))
+    line = msgspec.json.encode(msgspec.structs.replace(prepared, seconds=math.nan))
+
+    with pytest.raises(msgspec.ValidationError):
+        decode(line)
+    with pytest.raises(ValueError, match="line 1: "):
+        check("--check-events", line)
