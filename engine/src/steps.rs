@@ -110,9 +110,24 @@ fn one(run: &mut Run, step: &Step) -> Result<Done> {
             }
             Ok((true, String::new()))
         }
-        (Step::Settle { at_most_s }, _) => cache_steps::settle(*at_most_s, run.stop).map(|detail| (true, detail)),
+        (Step::Settle { at_most_s }, _) => settle(run, *at_most_s),
         (Step::Sleep { seconds }, _) => sleep(run, *seconds),
         _ => unreachable!("steps are checked before the run"),
+    }
+}
+
+/// Wait for write-back in short pieces, so that a stop is heard.
+fn settle(run: &Run, at_most_s: f64) -> Result<Done> {
+    let until = Instant::now() + Duration::from_secs_f64(at_most_s.max(0.0));
+    loop {
+        if run.stop.load(Relaxed) {
+            return Err(EngineError::Stopped);
+        }
+        let piece_s = until.saturating_duration_since(Instant::now()).as_secs_f64().min(1.0);
+        let settled = cache_steps::settle(piece_s).map_err(|error| EngineError::io("read", "/proc/vmstat", error))?;
+        if settled.reached || Instant::now() >= until {
+            return Ok((settled.reached, settled.detail));
+        }
     }
 }
 

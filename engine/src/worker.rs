@@ -178,7 +178,6 @@ struct Sum {
 
 impl<B: Backend> Worker<B> {
     /// A worker with its files open.
-    #[expect(clippy::too_many_arguments, reason = "made in one place, from what the phase has set up")]
     pub fn new(
         backend: B,
         clock: Clock,
@@ -580,8 +579,8 @@ impl<B: Backend> Worker<B> {
     fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         self.named(op)?;
         let mut attributes = std::mem::MaybeUninit::<libc::stat>::uninit();
-        // SAFETY: the path is NUL-terminated; `attributes` has room for the answer.
         Ok(self.timed(|worker| {
+            // SAFETY: the path is NUL-terminated; `attributes` has room for the answer.
             or_errno(unsafe { libc::stat(worker.path.as_cstr().as_ptr(), attributes.as_mut_ptr()) })
         }))
     }

@@ -2,7 +2,7 @@
 
 use super::cache::page_bytes;
 use crate::clock::{Clock, read_ns};
-use crate::events::{ClockFacts, EngineFacts, MachineFacts};
+use crate::events::{ClockFacts, EngineFacts, Event, MachineFacts, Outcome};
 use std::ffi::CStr;
 use std::fs;
 use std::hint::black_box;
@@ -33,6 +33,24 @@ pub fn clock_facts(clock: Clock) -> ClockFacts {
         read_cost_ns: read_cost_ns(),
         realtime_at_zero_ns: clock.realtime_at_zero_ns(),
         monotonic_at_zero_ns: clock.monotonic_at_zero_ns(),
+    }
+}
+
+/// The last line of a stream, with what the whole process cost.
+pub fn finished(t_ns: u64, outcome: Outcome) -> Event {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` has room for the answer, and zeroed memory is a valid rusage should the call fail.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    Event::Finished {
+        t_ns,
+        outcome,
+        user_cpu_ns: ns(usage.ru_utime),
+        system_cpu_ns: ns(usage.ru_stime),
+        peak_rss_bytes: usage.ru_maxrss as u64 * 1024,
     }
 }
 
