@@ -82,6 +82,18 @@ fn host_sample<'a>(source: &str, instance: &str, values: impl Iterator<Item = (&
     }
 }
 
+/// Whether a file lives in memory alone: nothing to write back or to evict there.
+#[cfg(test)]
+fn is_on_tmpfs(file: &std::fs::File) -> bool {
+    let mut facts = std::mem::MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: the descriptor is open, `facts` is a valid statfs for the call, zeroes included.
+    let facts = unsafe {
+        assert_eq!(libc::fstatfs(std::os::fd::AsRawFd::as_raw_fd(file), facts.as_mut_ptr()), 0);
+        facts.assume_init()
+    };
+    facts.f_type == libc::TMPFS_MAGIC
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
