@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay import plan
-from assay.errors import FrontEndError, InputError
+from assay.errors import FrontEndError, InputError, PlanError
 from assay.frontends.load_file import TARGET, FileSetTable, JobTable, LoadFile, OpTable, PhaseTable
 from assay.frontends.locate import Lines, Path, locate
 from assay.frontends.parameters import Parameter, declared, substitute
@@ -32,6 +32,7 @@ INTERVALS_PER_PHASE = 30
 T = TypeVar("T", bound=plan.Value)
 
 _DATA = {OpKind.READ, OpKind.WRITE}
+_SAME_IN_A_JOB = ("workers", "kind", "arrival", "backend", "queue_depth", "limit", "timed")
 _NEEDS_NO_SIZE = plan.Fixed(value=0.0)
 
 
@@ -80,6 +81,8 @@ def _toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
         place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
         reason = str(error)[: place.start()] if place else str(error)
         line = int(place[1]) if place and place[1] else text.count("\n") + 1
+        if place and reason == "Invalid initial character for a key part":
+            reason += "; an inline table {...} stands on one line and has no comma at its end"
         column = f" in column {place[2]}" if place and place[2] else " at the end of the text"
         raise FrontEndError(source, line, f"this is not TOML{column}: {reason}") from error
     return document, locate(text)
@@ -184,20 +187,18 @@ class _Translation:
                 f'use backend = "io_uring", or workers = {table.queue_depth}',
             )
         body = self._body(table, path)
-        job = plan.Job(
-            name=table.name or self._phase,
-            body=body,
-            workers=table.workers,
-            kind=table.kind,
-            arrival=table.arrival,
-            backend=table.backend,
-            queue_depth=table.queue_depth,
-            open=_part(plan.OpenFlags, table),
-            affinity=_part(plan.Affinity, table),
-            limit=table.limit,
-            stop=self._stop(table, path),
-            timed=table.timed,
-        )
+        same = {name: getattr(table, name) for name in _SAME_IN_A_JOB}
+        try:
+            job = plan.Job(
+                name=table.name or self._phase,
+                body=body,
+                open=_part(plan.OpenFlags, table),
+                affinity=_part(plan.Affinity, table),
+                stop=self._stop(table, path),
+                **same,
+            )
+        except PlanError as error:
+            raise self._reader.error(path, str(error)) from error
         self._check_names(job, path)
         return job
 

@@ -26,6 +26,23 @@ Fields = Mapping[str, msgspec.structs.FieldInfo]
 
 LARGEST_INTEGER = (1 << 63) - 1
 
+ELSEWHERE = {
+    "block_size": "size",
+    "bs": "size",
+    "duration": "seconds",
+    "filesize": "size",
+    "ioengine": "backend",
+    "iodepth": "queue_depth",
+    "libaio": "aio",
+    "numjobs": "workers",
+    "nrfiles": "files",
+    "runtime": "seconds",
+    "sync": "psync",
+    "threads": "workers",
+    "warmup": "ramp",
+}
+"""Words of other tools for what is here; used only to say which word is meant."""
+
 _TOML_NAMES: dict[type, str] = {
     str: "a text",
     bool: "true or false",
@@ -57,7 +74,8 @@ class Reader:
     ) -> FrontEndError:
         """Make the error for a name that does not exist, with the closest one that does."""
         names = sorted(known)
-        close = difflib.get_close_matches(name, names, n=1)
+        meant = ELSEWHERE.get(name, "")
+        close = [meant] if meant in names else difflib.get_close_matches(name, names, n=1)
         cure = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(names) or 'none'}"
         return self.error(path, f"no {what} '{name}'; {cure}", at=at)
 
