@@ -144,7 +144,9 @@ class Target(Value, kw_only=True):
     """A place that stores data: `file:///absolute/dir`."""
 
     name: str
+    """Name that file sets refer to."""
     uri: str
+    """Its address."""
 
 
 class Flat(_Kind, kw_only=True):
@@ -552,6 +554,7 @@ class Do(_Kind, kw_only=True, tag="op"):
     """Issue an operation."""
 
     op: Op
+    """The operation."""
 
 
 class Group(_Kind, kw_only=True):

@@ -121,7 +121,9 @@ def _phase_lengths(total_seconds: float) -> tuple[float, float]:
     phase_seconds = math.floor(total_seconds / (STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH) * 10) / 10
     if phase_seconds < SHORTEST_PHASE_SECONDS:
         needed = math.ceil(SHORTEST_PHASE_SECONDS * (STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH))
-        raise InputError(f"{total_seconds:g} s are too short for {STREAM_PHASES + METADATA_PHASES} phases; use --time {needed}s or more")
+        raise InputError(
+            f"{total_seconds:g} s are too short for {STREAM_PHASES + METADATA_PHASES} phases; use --time {needed}s or more"
+        )
     return phase_seconds, math.floor(phase_seconds * METADATA_LENGTH * 10) / 10
 
 
@@ -146,7 +148,9 @@ def _chosen(
 
 def _asked(asked: int, usable_bytes: int, free_bytes: int, reserve_bytes: int) -> tuple[int, str]:
     if asked < MIB:
-        raise InputError(f"a size of {asked} bytes is below the 1 MiB that one operation moves; use --size 1MiB or more")
+        raise InputError(
+            f"a size of {asked} bytes is below the 1 MiB that one operation moves; use --size 1MiB or more"
+        )
     if asked > usable_bytes:
         cure = f"use --size {usable_bytes // MIB}MiB or less" if usable_bytes >= MIB else "free some space"
         raise InputError(

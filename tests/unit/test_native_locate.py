@@ -95,7 +95,14 @@ def test_windows_line_ends_count_as_lines(newline: str) -> None:
     assert locate(newline.join(["a = 1", "", "b = 3"])).line_of(("b",)) == 3
 
 
-FILLERS = ["", "# k = [", 'text = """\n[x]\nk = 1\n"""', "when = 1979-05-27 07:32:00Z", "f = [\n\n1e3, inf,\n]", "s = '#'"]
+FILLERS = [
+    "",
+    "# k = [",
+    'text = """\n[x]\nk = 1\n"""',
+    "when = 1979-05-27 07:32:00Z",
+    "f = [\n\n1e3, inf,\n]",
+    "s = '#'",
+]
 VALUES = ["{line}", "[{line}, {line}]", "{{ a = {line}, b.c = {line} }}", "[{{ x = {line} }}, [{line}]]"]
 
 
