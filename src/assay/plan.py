@@ -34,68 +34,86 @@ class Fixed(_Kind, kw_only=True):
     """Always the same."""
 
     value: float
+    """The value."""
 
 
 class Uniform(_Kind, kw_only=True):
     """Equally likely between two bounds, both included for whole numbers."""
 
     min: float
+    """Lower bound."""
     max: float
+    """Upper bound."""
 
 
 class Normal(_Kind, kw_only=True):
     """Normal."""
 
     mean: float
+    """Mean."""
     deviation: float
+    """Standard deviation."""
 
 
 class Exponential(_Kind, kw_only=True):
     """Exponential."""
 
     mean: float
+    """Mean."""
 
 
 class Gamma(_Kind, kw_only=True):
     """Gamma: `min` plus a draw of the given mean and shape."""
 
     mean: float
+    """Mean of the draw."""
     shape: float
+    """Shape."""
     min: float = 0.0
+    """Added to each draw."""
 
 
 class Lognormal(_Kind, kw_only=True):
     """Log-normal; `sigma` is the standard deviation of the logarithm."""
 
     median: float
+    """Median."""
     sigma: float
+    """Standard deviation of the logarithm."""
 
 
 class Zipf(_Kind, kw_only=True):
     """Zipf over ranks; rank 0 is the likeliest, scattered over the range if `scramble`."""
 
     theta: float
+    """Exponent."""
     scramble: bool = True
+    """Scatter the ranks over the range, so that likely ones are not neighbours."""
 
 
 class Pareto(_Kind, kw_only=True):
     """Share `h` of the accesses goes to share `1 - h` of the range."""
 
     h: float
+    """Share of the accesses, 0.5 to 1."""
     scramble: bool = True
+    """Scatter the ranks over the range."""
 
 
 class HotSpot(_Kind, kw_only=True):
     """Share `access_share` of the accesses goes to the first `range_share` of the range."""
 
     range_share: float
+    """Share of the range that is hot, from its start."""
     access_share: float
+    """Share of the accesses that goes there."""
 
 
 class Tabular(_Kind, kw_only=True):
     """Weighted segments `(weight, min, max)`, uniform inside each."""
 
     rows: tuple[tuple[float, float, float], ...]
+    """Segments: weight, lower bound, upper bound."""
 
 
 Distribution = Fixed | Uniform | Normal | Exponential | Gamma | Lognormal | Zipf | Pareto | HotSpot | Tabular
@@ -126,7 +144,9 @@ class Target(Value, kw_only=True):
     """A place that stores data: `file:///absolute/dir`."""
 
     name: str
+    """Name that file sets refer to."""
     uri: str
+    """Its address."""
 
 
 class Flat(_Kind, kw_only=True):
@@ -137,20 +157,25 @@ class PerDirectory(_Kind, kw_only=True):
     """`files` files in each of as many numbered directories as are needed."""
 
     files: int
+    """Files in one directory."""
 
 
 class Tree(_Kind, kw_only=True):
     """Files only in the leaves of a tree of fixed shape."""
 
     width: int
+    """Sub-directories of each directory."""
     depth: int
+    """Levels below the set's folder."""
 
 
 class TreeGamma(_Kind, kw_only=True):
     """A tree whose width is drawn per directory (Filebench)."""
 
     mean_width: float
+    """Mean sub-directories or files of a directory."""
     gamma: float
+    """Shape of the gamma distribution; 0 is exact."""
 
 
 Layout = Flat | PerDirectory | Tree | TreeGamma
@@ -176,15 +201,20 @@ class Content(Value, kw_only=True):
     """What written bytes look like: size ratio before and after compression, and before and after deduplication."""
 
     compress_ratio: float = 1.0
+    """Size before / size after compression; 1 is incompressible."""
     dedupe_ratio: float = 1.0
+    """Blocks written / distinct blocks; 1 is all unique."""
     stamped: bool = False
+    """Whether every block carries offset, generation and checksum, verified on read."""
 
 
 class FileSet(Value, kw_only=True):
     """Files of one kind, named by index: no list of names exists anywhere."""
 
     name: str
+    """Name that phases refer to."""
     target: str
+    """Target that holds it."""
     path: str
     """Folder of the set, relative to the target's data folder; it carries Assay's mark."""
     files: int
@@ -192,13 +222,20 @@ class FileSet(Value, kw_only=True):
     size: Distribution
     """Size of each file in bytes."""
     layout: Layout = Flat()
+    """How files spread over directories."""
     file_name: str = "f{index}"
+    """File name; `{index}` is replaced by the zero-padded index."""
     existing_share: float = 1.0
     """Share of the files that exist after `prepare`; the rest is for creation during the run."""
     reuse: Reuse = Reuse.NEVER
+    """Whether a set that is already there may serve: lay it out anew, use it when its mark says that it is the
+    same, or use whatever is there without looking."""
     content: Content = Content()
+    """What the bytes look like."""
     allocate: Allocate = Allocate.WRITE
+    """How blocks are allocated: written with content, `fallocate`, or holes."""
     create_workers: int = 2
+    """Threads that create it."""
     keep: bool = False
     """Whether the set stays on the target after the run; if not, it is removed however the run ends."""
 
@@ -226,31 +263,37 @@ class Prepare(_Kind, kw_only=True):
     """Lay a file set out."""
 
     set: str
+    """File set."""
 
 
 class Evict(_Kind, kw_only=True):
     """Ask the kernel to forget the pages of a set (fsync, then POSIX_FADV_DONTNEED). Needs no privilege."""
 
     set: str
+    """File set."""
 
 
 class DropCaches(_Kind, kw_only=True):
     """Drop page cache, dentries and inodes of a whole machine. Needs root."""
 
     place: Place = Place.CLIENT
+    """Whose caches: the machine that the engine runs on, or the one that serves the data."""
 
 
 class Remount(_Kind, kw_only=True):
     """Unmount and mount the target again. Needs root and a target that is a mount point."""
 
     target: str
+    """Target."""
 
 
 class Warm(_Kind, kw_only=True):
     """Read the first `share` of each file of a set into the page cache."""
 
     set: str
+    """File set."""
     share: float = 1.0
+    """Share of each file, from its start."""
 
 
 class Sync(_Kind, kw_only=True):
@@ -261,38 +304,46 @@ class Settle(_Kind, kw_only=True):
     """Wait until dirty and write-back pages are back at their base."""
 
     at_most_s: float
+    """Longest wait."""
 
 
 class Fill(_Kind, kw_only=True):
     """Fill the target's file system to a share of its size."""
 
     target: str
+    """Target."""
     used_share: float
+    """Used share to reach."""
 
 
 class Remove(_Kind, kw_only=True):
     """Remove a marked file set."""
 
     set: str
+    """File set."""
 
 
 class Sleep(_Kind, kw_only=True):
     """Do nothing."""
 
     seconds: float
+    """How long."""
 
 
 class Command(_Kind, kw_only=True):
     """Run a program without a shell; only when the user allowed commands."""
 
     argv: tuple[str, ...]
+    """Program and arguments."""
 
 
 class Ceilings(_Kind, kw_only=True):
     """Measure what this client could ever show; the set's first file serves for the cached pread."""
 
     set: str
+    """File set."""
     seconds: float
+    """Time for all of them together."""
 
 
 Step = Prepare | Evict | DropCaches | Remount | Warm | Sync | Settle | Fill | Remove | Sleep | Command | Ceilings
@@ -340,12 +391,14 @@ class RandomFile(_Kind, kw_only=True, tag="random"):
     """Drawn anew for each operation from the existing files."""
 
     distribution: Distribution = ANYWHERE
+    """Which files are likelier: a position among them, or a rank."""
 
 
 class Indexed(_Kind, kw_only=True):
     """By a variable of the front end, modulo the number of files."""
 
     value: Distribution
+    """The value."""
 
 
 class New(_Kind, kw_only=True):
@@ -392,7 +445,9 @@ class Range(_Kind, kw_only=True):
     """From a byte on, for a length."""
 
     from_bytes: int
+    """First byte."""
     length_bytes: int
+    """Length."""
 
 
 Region = WholeFile | Slice | Range
@@ -410,31 +465,42 @@ class Sequential(_Kind, kw_only=True):
     """Upwards; at the end start over (`wrap`) or be exhausted."""
 
     region: Region = WholeFile()
+    """Part of the file."""
     wrap: bool = True
+    """Start over at the end; otherwise the worker is exhausted there."""
 
 
 class Backward(_Kind, kw_only=True):
     """Downwards from the end."""
 
     region: Region = WholeFile()
+    """Part of the file."""
     wrap: bool = True
+    """Start over at the end of the region; otherwise the worker is exhausted."""
 
 
 class Stride(_Kind, kw_only=True):
     """Upwards, leaving gaps: `stride_bytes` from the start of one operation to the start of the next."""
 
     stride_bytes: int
+    """From the start of one operation to the start of the next."""
     region: Region = WholeFile()
+    """Part of the file."""
     wrap: bool = True
+    """Start over at the end; otherwise the worker is exhausted there."""
 
 
 class RandomAccess(_Kind, kw_only=True, tag="random"):
     """Jumping; offsets are multiples of `align_bytes` (0: of the operation's size)."""
 
     region: Region = WholeFile()
+    """Part of the file."""
     distribution: Distribution = ANYWHERE
+    """Which blocks are likelier."""
     coverage: Coverage = Coverage.WITH_REPEATS
+    """Independent draws; every block once, then exhausted; or every block once, then a new order, on and on."""
     align_bytes: int = 0
+    """Offsets are multiples of this; 0: of the operation's size."""
 
 
 class Append(_Kind, kw_only=True):
@@ -445,6 +511,7 @@ class Whole(_Kind, kw_only=True):
     """The whole file from start to end, in pieces, as one operation (0: pieces of the operation's size)."""
 
     chunk_bytes: int = 0
+    """Size of a piece; 0: the operation's size."""
 
 
 Access = Sequential | Backward | Stride | RandomAccess | Append | Whole
@@ -487,70 +554,90 @@ class Do(_Kind, kw_only=True, tag="op"):
     """Issue an operation."""
 
     op: Op
+    """The operation."""
 
 
 class Group(_Kind, kw_only=True):
     """Actions that are also timed together, under a name of their own."""
 
     name: str
+    """Key of the group's histogram."""
     actions: tuple["Action", ...]
+    """Members."""
 
 
 class Branch(Value, kw_only=True):
     """One branch of a choice."""
 
     weight: float
+    """Relative weight."""
     actions: tuple["Action", ...]
+    """What it does."""
 
 
 class Choice(_Kind, kw_only=True):
     """One of several branches, by weight."""
 
     branches: tuple[Branch, ...]
+    """Weights and branches."""
 
 
 class Repeat(_Kind, kw_only=True):
     """A number of times."""
 
     times: int
+    """How often."""
     actions: tuple["Action", ...]
+    """Members."""
 
 
 class Wait(_Kind, kw_only=True):
     """Take from a semaphore that all workers of the phase share."""
 
     semaphore: str
+    """Its name."""
     count: int = 1
+    """How much."""
 
 
 class Post(_Kind, kw_only=True):
     """Give to a semaphore."""
 
     semaphore: str
+    """Its name."""
     count: int = 1
+    """How much."""
 
 
 class Token(_Kind, kw_only=True):
     """Take a token of a rate that workers share."""
 
     bucket: str
+    """Its name."""
     rate_per_s: float
+    """Tokens per second, over all takers."""
     unit: TokenUnit
+    """What one token stands for: a pass of the loop, an operation, a data operation or a MiB of data."""
 
 
 class Think(_Kind, kw_only=True):
     """Pause, asleep or burning CPU."""
 
     seconds: Distribution
+    """How long."""
     burn: bool = False
+    """Burn CPU instead of sleeping."""
 
 
 class FinishOn(_Kind, kw_only=True):
     """The worker is done once an operation (empty: all of its data operations) has reached a count."""
 
     op: str = ""
+    """Name of the operation; empty: all of the worker's data operations."""
     ops: int | None = None
+    """Operations, if counted."""
     bytes: int | None = None
+    """Bytes, if counted."""
 
 
 Action = Do | Group | Choice | Repeat | Wait | Post | Token | Think | FinishOn
@@ -566,7 +653,9 @@ class Script(_Kind, kw_only=True):
     """An explicit list of operations in a file beside the Plan: NDJSON of `[op, file index, offset, size, due_ns]`."""
 
     ops: tuple[Op, ...]
+    """Operations as templates, referred to by index."""
     path: str
+    """The NDJSON file."""
 
 
 Body = Loop | Script
@@ -587,7 +676,9 @@ class Open(_Kind, kw_only=True):
     """On a schedule that does not wait for completions; the rate is over all workers of the job."""
 
     rate_per_s: float
+    """Arrivals per second over all workers of the job."""
     spacing: Spacing = Spacing.UNIFORM
+    """Time between arrivals: equal, or exponential."""
 
 
 Arrival = Closed | Open
@@ -608,8 +699,12 @@ class IoUring(_Kind, kw_only=True):
     """io_uring."""
 
     sqpoll: bool = False
+    """Kernel thread that polls the submission queue."""
     iopoll: bool = False
+    """Busy-wait for completions (polled devices only)."""
     fallback: Fallback = Fallback.REFUSE
+    """What happens where the kernel refuses io_uring: the run is refused, or as many threads as the queue depth run
+    psync."""
 
 
 class Aio(_Kind, kw_only=True):
@@ -624,6 +719,7 @@ class Stdio(_Kind, kw_only=True):
     """C library streams, one call a character (putc, getc) or a block."""
 
     per_character: bool = False
+    """One call a character (putc, getc)."""
 
 
 Backend = Psync | IoUring | Aio | Mmap | Stdio
@@ -659,7 +755,9 @@ class RateLimit(Value, kw_only=True):
     """Limits that pace a closed loop, over all workers of the job."""
 
     ops_per_s: float | None = None
+    """Operations per second over all workers of the job."""
     bytes_per_s: float | None = None
+    """Bytes per second over all workers of the job."""
 
 
 class StopOf(enum.Enum):
@@ -674,10 +772,15 @@ class Stop(Value, kw_only=True):
     """When something is done: the first rule that holds ends it; with none, exhaustion does."""
 
     seconds: float | None = None
+    """Time since the common start."""
     ops: int | None = None
+    """Operations."""
     bytes: int | None = None
+    """Bytes."""
     passes: int | None = None
+    """Passes of the loop body."""
     of: StopOf = StopOf.EACH
+    """Who counts: each worker for itself, all together, or everybody stops when the first is done (stonewall)."""
 
 
 class WorkerKind(enum.Enum):

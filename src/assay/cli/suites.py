@@ -1,0 +1,12 @@
+"""`assay suites`: which defined loads are there?"""
+
+import typer
+
+
+def suites() -> None:
+    """List the loads that come with Assay, for `assay run SUITE DIR`."""
+    from assay import suites as shipped  # noqa: PLC0415  keeps `assay --help` quick
+
+    width = max(len(name) for name in shipped.names())
+    for name in shipped.names():
+        typer.echo(f"{name:<{width}}  {shipped.description(name)}")

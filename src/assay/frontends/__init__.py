@@ -1,0 +1,1 @@
+"""Front ends: each reads one syntax and makes a Plan."""

@@ -1,0 +1,201 @@
+"""What stands in a load file, where it is not spelled as in the Plan.
+
+The tables here are the friendlier shapes of `FileSet`, `Phase`, `Job` and `Op`; `native.py` turns each into its Plan
+type. Everything below them (distributions, accesses, steps, ...) is read as the Plan types themselves. A key is the
+field's name without its unit (`ramp_s` is written `ramp`), because the value carries the unit: `ramp = "2s"`.
+"""
+
+import enum
+
+import msgspec
+
+from assay import plan
+
+TARGET = "target"
+"""Name of the directory that the command line names."""
+
+
+class Unit(enum.Enum):
+    """What a number means where a load file gives one."""
+
+    NUMBER = "number"
+    BYTES = "size"
+    SECONDS = "time"
+    POSITION = "position"
+
+
+class LoadFile(plan.Value, frozen=True, kw_only=True):
+    """The file as a whole."""
+
+    name: str
+    """Short name of the load, used in the run's folder name."""
+    description: str = ""
+    """One line for people."""
+    seed: int = 1
+    """Seed of every random choice; the same seed gives the same sequence of operations."""
+    sample_interval_s: float | None = None
+    """Length of one interval of the record; unset: a thirtieth of the longest timed phase, between 0.1 s and 1 s."""
+    reserve_bytes: int = 256 << 20
+    """What must stay free on every target."""
+    parameters: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
+    """Names and default values; `"${name}"` stands for the value anywhere else, `--set name=value` replaces it."""
+    target: tuple[plan.Target, ...] = ()
+    """Further targets. The directory of the command line is always there, as `target`."""
+    file_set: tuple[plan.FileSet, ...] = ()
+    """The files that the load works on."""
+    phase: tuple[plan.Phase, ...]
+    """What happens, in order."""
+
+
+class FileSetTable(plan.FileSet, frozen=True, kw_only=True):
+    """Files of one kind. They are laid out before the first phase that uses them, unless a step says when."""
+
+    target: str = TARGET
+    """Target that holds it."""
+    path: str = ""
+    """Folder of the set, relative to the target's data folder; unset: the set's name."""
+    files: int = 1
+    """Number of indices: the most files that the set can hold."""
+
+
+class PhaseTable(plan.Value, frozen=True, kw_only=True):
+    """One barrier-to-barrier part of a run; its jobs start together."""
+
+    name: str
+    """Key of its results."""
+    title: str = ""
+    """What a person reads in the table; unset: the name."""
+    job: tuple[plan.Job, ...]
+    """What runs."""
+    cache: plan.CacheCondition = plan.CacheCondition.AS_IS
+    """Client cache wanted. `cold` evicts the sets that the phase uses, `warm` reads them, right before the start."""
+    drop_caches: bool = False
+    """With `cache = "cold"`: also drop the page cache, dentries and inodes of the whole machine. Needs root."""
+    before: tuple[plan.Step, ...] = ()
+    """Done in order before the start, after layout and ahead of what `cache` adds."""
+    after: tuple[plan.Step, ...] = ()
+    """Done in order after all workers have stopped."""
+    seconds: float | None = None
+    """Short for `stop = {seconds = ...}`."""
+    stop: plan.Stop | None = None
+    """When the phase ends, on top of each job's own rule."""
+    ramp_s: float = 0.0
+    """Time from the start that is recorded but kept out of the headline."""
+
+
+class JobTable(plan.Value, frozen=True, kw_only=True, rename={"kind": "as"}):
+    """Identical workers. One of `op`, `loop` and `script` says what each of them does."""
+
+    name: str = ""
+    """Key of its results; unset: the phase's name (for the only job of a phase)."""
+    op: plan.Op | None = None
+    """One operation, again and again."""
+    loop: tuple[plan.Action, ...] = ()
+    """Actions in order, again and again."""
+    script: plan.Script | None = None
+    """An explicit list of operations in a file."""
+    workers: int = 1
+    """How many."""
+    kind: plan.WorkerKind = plan.WorkerKind.THREAD
+    """What a worker is."""
+    arrival: plan.Arrival = plan.Closed()
+    """When operations are due."""
+    backend: plan.Backend = plan.Psync()
+    """How data operations reach the kernel."""
+    queue_depth: int = 1
+    """I/Os that each worker keeps in flight; 1 is synchronous."""
+    direct: plan.Direct = plan.Direct.OFF
+    """O_DIRECT; `true` and `false` stand for `on` and `off`."""
+    sync: bool = False
+    """O_SYNC."""
+    dsync: bool = False
+    """O_DSYNC."""
+    append: bool = False
+    """O_APPEND."""
+    no_access_time: bool = False
+    """O_NOATIME where allowed."""
+    advice: str = ""
+    """POSIX_FADV_ name applied after open."""
+    cpus: tuple[int, ...] = ()
+    """CPU numbers; worker i gets entry i modulo the length. Empty: the scheduler chooses."""
+    numa_node: int | None = None
+    """NUMA node of CPUs and buffers."""
+    limit: plan.RateLimit = plan.RateLimit()
+    """Limits that pace a closed loop."""
+    seconds: float | None = None
+    """Short for `stop = {seconds = ...}`."""
+    stop: plan.Stop | None = None
+    """When a worker of this job is done."""
+    timed: tuple[str, ...] = ()
+    """Names of the operations and groups that are recorded; empty: all."""
+
+
+class OpTable(plan.Value, frozen=True, kw_only=True):
+    """An operation."""
+
+    op: plan.OpKind
+    """What is done."""
+    name: str = ""
+    """Key of its histogram; unset: the kind of operation."""
+    set: str = ""
+    """File set to pick from; without it `slot` must name the file."""
+    pick: plan.Pick | None = None
+    """Which file of the set; unset: `new` for create, `existing` for unlink and rename, else `next`."""
+    slot: int | None = None
+    """With `set`: keeps the file for later operations of the worker. Without: the file that one of them kept."""
+    access: plan.Access = plan.Sequential()
+    """Where in the file (data operations)."""
+    size: plan.Distribution | None = None
+    """Bytes of one operation; required for read and write."""
+    dsync: bool = False
+    """RWF_DSYNC on this operation alone."""
+    nowait: bool = False
+    """RWF_NOWAIT: fail instead of waiting."""
+    high_priority: bool = False
+    """RWF_HIPRI."""
+    vectors: int = 0
+    """Pieces of a vectored call; 0 or 1: plain."""
+    advice: str = ""
+    """POSIX_FADV_ or MADV_ name for `advise`."""
+
+
+SHAPES: dict[type[plan.Value], type[plan.Value]] = {
+    plan.FileSet: FileSetTable,
+    plan.Phase: PhaseTable,
+    plan.Job: JobTable,
+    plan.Op: OpTable,
+}
+"""The load file's own shape of a Plan type."""
+
+_OF_THE_VALUE = {"value", "min", "max", "mean", "deviation", "median", "rows"}
+"""Fields of distributions that are in the unit of what is drawn; the others are shapes and shares."""
+
+
+def key_of(field: msgspec.structs.FieldInfo) -> str:
+    """Say how a field is spelled in a load file: without its unit, except for rates."""
+    name = field.encode_name
+    if name.endswith("_per_s"):
+        return name
+    return name.removesuffix("_bytes").removesuffix("_s")
+
+
+def unit_of(owner: type[plan.Value], field: str, inherited: Unit) -> Unit:
+    """Tell the unit of a field; `inherited` is that of the place where a distribution stands."""
+    if owner in plan.Distribution.__args__:
+        return inherited if field in _OF_THE_VALUE else Unit.NUMBER
+    if field in {"bytes", "bytes_per_s", "size"} or field.endswith("_bytes"):
+        return Unit.BYTES
+    if field == "seconds" or (field.endswith("_s") and not field.endswith("_per_s")):
+        return Unit.SECONDS
+    return Unit.POSITION if field == "distribution" else Unit.NUMBER
+
+
+def main_field(member: type[plan.Value]) -> msgspec.structs.FieldInfo | None:
+    """Find the field that `{kind = value}` gives: the first, if it must be given or is a text."""
+    fields = msgspec.structs.fields(member)
+    return fields[0] if fields and (fields[0].required or fields[0].type is str) else None
+
+
+def tag_of(member: type[plan.Value]) -> str:
+    """Tell the `kind` of a member of a tagged union."""
+    return str(member.__struct_config__.tag)

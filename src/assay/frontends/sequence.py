@@ -1,0 +1,130 @@
+"""Which steps must stand before each phase, and what does a repeat need?
+
+A load file says what it measures; the Plan says every step. Added here, and nowhere else: `prepare` before the first
+phase that uses a set, `prepare` again when an earlier repeat changed what the set holds, and right before the start the
+steps that bring the wanted cache condition about.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from assay import plan
+from assay.plan import Action, FileSet, Phase, Step
+
+_CHANGES_FILES = {
+    plan.OpKind.CREATE,
+    plan.OpKind.UNLINK,
+    plan.OpKind.RENAME,
+    plan.OpKind.LINK,
+    plan.OpKind.SYMLINK,
+    plan.OpKind.TRUNCATE,
+    plan.OpKind.FALLOCATE,
+    plan.OpKind.MKDIR,
+    plan.OpKind.RMDIR,
+    plan.OpKind.CLONE,
+    plan.OpKind.COPY,
+}
+"""Operations after which a set holds other files, or files of another length. Overwriting in place is not one."""
+
+
+def lay_out_sequence(
+    phases: Sequence[Phase], file_sets: Sequence[FileSet], *, drop_caches: frozenset[str], repeat: int
+) -> tuple[Phase, ...]:
+    """Make the phases of a Plan from those of a load file: whole sequence again and again, `repeat` times.
+
+    Args:
+        phases: As written, with the steps that the file states.
+        file_sets: All sets of the load.
+        drop_caches: Names of the cold phases that also drop the caches of the machine.
+        repeat: Times that each phase is measured; interleaved, so that drift of the machine falls on all phases alike.
+    """
+    reuse = {file_set.name: file_set.reuse for file_set in file_sets}
+    stated = {step.set for phase in phases for step in _steps(phase) if isinstance(step, plan.Prepare)}
+    present: set[str] = set()
+    known: set[str] = set()
+    result: list[Phase] = []
+    for index in range(repeat):
+        if index:
+            present -= {name for phase in phases for name in changed_sets(phase)}
+        for phase in phases:
+            needed = [name for name in _needed_sets(phase) if name not in present and name not in stated]
+            layout = [step for name in needed for step in _layout_steps(name, reuse[name], again=name in known)]
+            before = (*layout, *phase.before, *_cache_steps(phase, drop_caches=phase.name in drop_caches))
+            result.append(msgspec.structs.replace(phase, repeat=index, before=before))
+            present.update(needed)
+            known.update(needed)
+            present -= {step.set for step in _steps(phase) if isinstance(step, plan.Remove)}
+    return tuple(result)
+
+
+def used_sets(phase: Phase) -> list[str]:
+    """Names of the sets that the operations of a phase work on, in order of appearance."""
+    refs = (op.file for op in operations(phase))
+    return list(dict.fromkeys(ref.set for ref in refs if isinstance(ref, plan.FromSet)))
+
+
+def changed_sets(phase: Phase) -> set[str]:
+    """Names of the sets that hold other files, or longer or shorter ones, after a phase."""
+    changed: set[str] = set()
+    for job in phase.jobs:
+        ops = list(job_operations(job))
+        sets_of_slot: dict[int, set[str]] = {}
+        for op in ops:
+            if isinstance(op.file, plan.FromSet) and op.file.slot is not None:
+                sets_of_slot.setdefault(op.file.slot, set()).add(op.file.set)
+        for op in ops:
+            appends = op.op is plan.OpKind.WRITE and (isinstance(op.access, plan.Append) or job.open.append)
+            if op.op in _CHANGES_FILES or appends:
+                ref = op.file
+                changed |= {ref.set} if isinstance(ref, plan.FromSet) else sets_of_slot.get(ref.slot, set())
+    return changed
+
+
+def operations(phase: Phase) -> Iterator[plan.Op]:
+    """Every operation of a phase, in order of appearance."""
+    for job in phase.jobs:
+        yield from job_operations(job)
+
+
+def job_operations(job: plan.Job) -> Iterator[plan.Op]:
+    """Every operation of a job, in order of appearance."""
+    if isinstance(job.body, plan.Script):
+        yield from job.body.ops
+    else:
+        yield from (action.op for action in all_actions(job.body.actions) if isinstance(action, plan.Do))
+
+
+def all_actions(actions: Iterable[Action]) -> Iterator[Action]:
+    """Actions and those inside them, in order of appearance."""
+    for action in actions:
+        yield action
+        if isinstance(action, plan.Group | plan.Repeat):
+            yield from all_actions(action.actions)
+        elif isinstance(action, plan.Choice):
+            for branch in action.branches:
+                yield from all_actions(branch.actions)
+
+
+def _steps(phase: Phase) -> tuple[Step, ...]:
+    return (*phase.before, *phase.after)
+
+
+def _needed_sets(phase: Phase) -> list[str]:
+    by_steps = [step.set for step in phase.before if isinstance(step, plan.Evict | plan.Warm | plan.Ceilings)]
+    return list(dict.fromkeys([*by_steps, *used_sets(phase)]))
+
+
+def _layout_steps(name: str, reuse: plan.Reuse, *, again: bool) -> list[Step]:
+    # A changed set still carries the mark of the set as laid out, which a reused set is known by: it has to go first.
+    removal: list[Step] = [plan.Remove(set=name)] if again and reuse is plan.Reuse.IF_MATCHES else []
+    return [*removal, plan.Prepare(set=name)]
+
+
+def _cache_steps(phase: Phase, *, drop_caches: bool) -> list[Step]:
+    if phase.cache is plan.CacheCondition.WARM:
+        return [plan.Warm(set=name) for name in used_sets(phase)]
+    if phase.cache is plan.CacheCondition.COLD:
+        evictions: list[Step] = [plan.Evict(set=name) for name in used_sets(phase)]
+        return [*evictions, plan.DropCaches()] if drop_caches else evictions
+    return []

@@ -1,0 +1,182 @@
+"""How large should the data of a quick run be, and how long its phases?
+
+Twice the RAM is what no page cache can hold (bonnie++'s rule), and it is rarely affordable in a minute. Direct I/O, and
+buffered reads after an eviction that cachestat has verified, do not need it: the size is therefore the smallest of
+twice the RAM, what the probed write speed lays out in a fifth of the time, and a quarter of the free space. Pure
+arithmetic: whoever calls has looked at the machine.
+
+Limits: the probe sees a device's first second. One that absorbs writes in a fast buffer lays out more slowly than
+`layout_seconds_estimate` says.
+"""
+
+import math
+
+import msgspec
+
+from assay.errors import InputError
+
+MIB = 1 << 20
+KIB = 1 << 10
+
+SMALLEST_BYTES = 64 * MIB
+"""Below this, streams end before the device is at speed."""
+LAYOUT_SHARE = 0.2
+"""Share of the measuring time that laying out may cost, the probe included."""
+FREE_SHARE = 0.25
+"""Share of the free space that the data may take: file systems slow down when they fill."""
+
+STREAM_PHASES = 5
+METADATA_PHASES = 6
+"""Phases of suites/quick.toml of either kind; together they last `total_seconds`."""
+METADATA_LENGTH = 0.4
+"""Length of a metadata phase over that of the others: operations are short and many, so less time says as much."""
+SHORTEST_PHASE_SECONDS = 1.0
+
+METADATA_SETS = 2
+BYTES_PER_FILE = 8 * KIB
+"""A file of 4 KiB with its inode and directory entry, rounded up."""
+FILES_PER_SECOND = 60_000
+"""Creation rate that a set can take for a whole phase; a faster file system ends the phase early, which is reported."""
+MOST_INODES_SHARE = 0.25
+"""Share of the free inodes that one set may take."""
+FEWEST_FILES = 100
+FILES_STEP = 1000
+"""Files in one directory of the suite; whole directories are used where possible."""
+
+
+class Sizing(msgspec.Struct, frozen=True, kw_only=True):
+    """What a quick run uses, and why."""
+
+    size_bytes: int
+    files: int
+    """Most files in each metadata set."""
+    phase_seconds: float
+    metadata_seconds: float
+    reason: str
+    """The sentence for the user."""
+    layout_seconds_estimate: float
+
+
+def choose_size(
+    *,
+    ram_bytes: int,
+    free_bytes: int,
+    free_inodes: int | None,
+    reserve_bytes: int,
+    probe_write_bytes_per_s: float,
+    probe_seconds: float,
+    total_seconds: float,
+    asked: int | None,
+) -> Sizing:
+    """Choose size, number of files and phase lengths.
+
+    Args:
+        ram_bytes: Memory that could cache the data.
+        free_bytes: Free space that the user may use.
+        free_inodes: Free inodes; None where the file system does not count them.
+        reserve_bytes: Space that must stay free.
+        probe_write_bytes_per_s: Speed of a short sequential write that reached the device.
+        probe_seconds: What that probe took; it counts towards the time for laying out.
+        total_seconds: Length of all timed phases together.
+        asked: Size that the user wants, in bytes; None to choose.
+
+    Raises:
+        InputError: too little time, space or inodes; the text has the numbers and the cure.
+    """
+    if probe_write_bytes_per_s <= 0:
+        raise InputError("the probe wrote nothing, so no size can be chosen; name one with --size")
+    phase_seconds, metadata_seconds = _phase_lengths(total_seconds)
+    usable_bytes = max(free_bytes - reserve_bytes, 0)
+    if asked is None:
+        budget_s = max(LAYOUT_SHARE * total_seconds - probe_seconds, LAYOUT_SHARE * total_seconds / 2)
+        size_bytes, why = _chosen(ram_bytes, usable_bytes, free_bytes, reserve_bytes, probe_write_bytes_per_s, budget_s)
+    else:
+        size_bytes, why = _asked(asked, usable_bytes, free_bytes, reserve_bytes)
+    if 2 * ram_bytes > size_bytes:
+        why += f"; 2x RAM would be {size_text(2 * ram_bytes)}"
+    return Sizing(
+        size_bytes=size_bytes,
+        files=_files(metadata_seconds, usable_bytes - size_bytes, free_inodes),
+        phase_seconds=phase_seconds,
+        metadata_seconds=metadata_seconds,
+        reason=f"{size_text(size_bytes)}: {why}; {size_text(free_bytes)} free",
+        layout_seconds_estimate=size_bytes / probe_write_bytes_per_s,
+    )
+
+
+def size_text(size_bytes: float) -> str:
+    """Write a size for people: `1.2 GiB`, to two digits or the whole number."""
+    value = float(size_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            break
+        value /= 1024
+    else:
+        unit = "TiB"
+    return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:.0f} {unit}"
+
+
+def _phase_lengths(total_seconds: float) -> tuple[float, float]:
+    """Split the measuring time; rounded down to 0.1 s, so that the whole never gets longer."""
+    phase_seconds = math.floor(total_seconds / (STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH) * 10) / 10
+    if phase_seconds < SHORTEST_PHASE_SECONDS:
+        needed = math.ceil(SHORTEST_PHASE_SECONDS * (STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH))
+        raise InputError(
+            f"{total_seconds:g} s are too short for {STREAM_PHASES + METADATA_PHASES} phases; use --time {needed}s or more"
+        )
+    return phase_seconds, math.floor(phase_seconds * METADATA_LENGTH * 10) / 10
+
+
+def _chosen(
+    ram_bytes: int, usable_bytes: int, free_bytes: int, reserve_bytes: int, bytes_per_s: float, budget_s: float
+) -> tuple[int, str]:
+    if usable_bytes < SMALLEST_BYTES:
+        raise InputError(
+            f"{size_text(SMALLEST_BYTES)} of data do not fit: {size_text(free_bytes)} are free and "
+            f"{size_text(reserve_bytes)} must stay free; free some space, or name a smaller --size"
+        )
+    limits = {
+        2 * ram_bytes: "2x RAM, more than any cache here can hold",
+        int(bytes_per_s * budget_s): f"what {size_text(bytes_per_s)}/s can lay out in {budget_s:.0f} s",
+        int(usable_bytes * FREE_SHARE): "a quarter of the space that may be used",
+    }
+    smallest = min(limits)
+    if smallest < SMALLEST_BYTES:
+        return SMALLEST_BYTES, f"the least that says something ({limits[smallest]} would be {size_text(smallest)})"
+    return _round_down(smallest), limits[smallest]
+
+
+def _asked(asked: int, usable_bytes: int, free_bytes: int, reserve_bytes: int) -> tuple[int, str]:
+    if asked < MIB:
+        raise InputError(
+            f"a size of {asked} bytes is below the 1 MiB that one operation moves; use --size 1MiB or more"
+        )
+    if asked > usable_bytes:
+        cure = f"use --size {usable_bytes // MIB}MiB or less" if usable_bytes >= MIB else "free some space"
+        raise InputError(
+            f"{size_text(asked)} are asked for, but only {size_text(usable_bytes)} may be used: {size_text(free_bytes)} "
+            f"are free and {size_text(reserve_bytes)} must stay free; {cure}"
+        )
+    size_bytes = asked // MIB * MIB
+    return size_bytes, "as asked" if size_bytes == asked else f"as asked ({asked} bytes), rounded down to whole MiB"
+
+
+def _round_down(size_bytes: int) -> int:
+    """Round down to 4, 5, 6 or 7 times a power of two: a multiple of 16 MiB from `SMALLEST_BYTES` on."""
+    step = 1 << (size_bytes.bit_length() - 3)
+    return size_bytes // step * step
+
+
+def _files(metadata_seconds: float, spare_bytes: int, free_inodes: int | None) -> int:
+    """Choose how many files each metadata set can hold; half of the spare space stays free."""
+    by_time = int(FILES_PER_SECOND * metadata_seconds)
+    by_space = spare_bytes // 2 // METADATA_SETS // BYTES_PER_FILE
+    by_inodes = by_time if free_inodes is None else int(free_inodes * MOST_INODES_SHARE)
+    files = min(by_time, by_space, by_inodes)
+    if files < FEWEST_FILES:
+        short, cure = ("space", "a smaller --size") if by_space < FEWEST_FILES else ("inodes", "another directory")
+        raise InputError(
+            f"{files} files in each metadata set are all that the free {short} allow, fewer than {FEWEST_FILES}; "
+            f"use {cure}, or free some"
+        )
+    return files // FILES_STEP * FILES_STEP or files

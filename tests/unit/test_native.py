@@ -1,0 +1,183 @@
+"""What a load file means: parameters, added steps, repeats, the suites, the examples and the reference page."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from assay import plan, sizing, suites
+from assay.errors import FrontEndError, InputError
+from assay.frontends import native, reference
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.toml"))
+
+LOAD = """
+name = "load"
+[parameters]
+block = "4KiB"
+depth = 2
+[[file_set]]
+name = "data"
+size = "${size}"
+[[phase]]
+name = "read"
+title = "${block} at ${depth}"
+[[phase.job]]
+backend = "io_uring"
+queue_depth = "${depth}"
+op = { op = "read", set = "data", size = "${block}" }
+"""
+
+
+def parse(text: str, directory: Path = Path("/mnt"), repeat: int = 1, **settings: str) -> plan.Plan:
+    return native.parse(text, "load.toml", directory=directory, settings=settings, repeat=repeat)
+
+
+def only_op(made: plan.Plan) -> plan.Op:
+    (job,) = made.phases[0].jobs
+    assert isinstance(job.body, plan.Loop)
+    (action,) = job.body.actions
+    assert isinstance(action, plan.Do)
+    return action.op
+
+
+def test_settings_replace_the_declared_values() -> None:
+    made = parse(LOAD, size="1MiB", block="8KiB", depth="16")
+
+    assert only_op(made).size == plan.Fixed(value=8192)
+    assert made.phases[0].jobs[0].queue_depth == 16
+    assert made.phases[0].title == "8KiB at 16"
+    assert made.file_sets[0].size == plan.Fixed(value=1 << 20)
+
+
+def test_a_size_given_as_a_plain_number_of_bytes_is_the_same_size() -> None:
+    assert parse(LOAD, size="1048576").file_sets == parse(LOAD, size="1MiB").file_sets
+
+
+def test_the_parameters_of_a_load_are_its_declared_ones_and_the_built_in_ones_that_it_uses() -> None:
+    found = native.parameters(LOAD, "load.toml")
+
+    assert {name: parameter.default for name, parameter in found.items()} == {"block": "4KiB", "depth": 2, "size": None}
+
+
+def test_a_setting_that_the_load_does_not_have_is_refused_and_not_ignored() -> None:
+    with pytest.raises(FrontEndError, match=r"--set blok: the load has no such parameter; did you mean 'block'\?"):
+        parse(LOAD, size="1MiB", blok="8KiB")
+    with pytest.raises(FrontEndError, match="--set files: .* known here: block, depth, size"):
+        parse(LOAD, size="1MiB", files="7")
+
+
+def test_a_setting_of_the_wrong_type_is_refused_where_it_is_used() -> None:
+    with pytest.raises(FrontEndError, match=r"load.toml:13: phase.job.queue_depth: a whole number .* \('deep'\)"):
+        parse(LOAD, size="1MiB", depth="deep")
+
+
+def test_the_plan_says_which_text_it_was_made_from() -> None:
+    origin = parse(LOAD, size="1MiB").origin
+
+    assert origin == plan.Origin(
+        front_end="native", source="load.toml", sha256=hashlib.sha256(LOAD.encode()).hexdigest()
+    )
+
+
+def test_the_target_is_the_absolute_directory_as_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    (target,) = parse(LOAD, Path("with space"), size="1MiB").targets
+
+    assert target.uri == f"file://{tmp_path}/with%20space"
+
+
+def test_repeat_below_one_is_refused() -> None:
+    with pytest.raises(InputError, match="repeat is 0"):
+        parse(LOAD, size="1MiB", repeat=0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "interval_s"),
+    [((), 1.0), ((120.0,), 1.0), ((30.0, 2.0), 1.0), ((29.9,), 0.5), ((8.1, 3.2), 0.2), ((3.0,), 0.1), ((0.5,), 0.1)],
+)
+def test_an_interval_is_a_thirtieth_of_the_longest_phase_at_a_readable_length(
+    seconds: tuple[float, ...], interval_s: float
+) -> None:
+    job = plan.Job(name="job", body=plan.Loop(actions=()))
+    phases = [plan.Phase(name=f"{length}", title="", jobs=(job,), stop=plan.Stop(seconds=length)) for length in seconds]
+
+    assert native.sample_interval_s(phases) == interval_s
+
+
+def test_the_quick_suite_measures_what_its_titles_say() -> None:
+    settings = {"size": "1GiB", "files": "1000", "phase_seconds": "8", "metadata_seconds": "3"}
+    made = native.parse(suites.text("quick"), "quick", directory=Path("/mnt"), settings=settings)
+
+    for phase in made.phases:
+        (job,) = phase.jobs
+        title = phase.title
+        assert ("direct" in title) == (job.open.direct is plan.Direct.IF_SUPPORTED)
+        assert ("O_DSYNC" in title) == job.open.dsync
+        assert ("cold" in title) <= (phase.cache is plan.CacheCondition.COLD)
+        if "depth" in title:
+            assert title.endswith(f"depth {job.queue_depth}")
+        if "worker" in title:
+            assert f"{job.workers} worker" in title
+
+
+def test_the_quick_suite_creates_nothing_after_it_has_deleted() -> None:
+    names = [phase.name for phase in parse(suites.text("quick")).phases]
+
+    assert names[5:] == ["create-1", "stat-1", "create-4", "stat-4", "delete-1", "delete-4"]
+
+
+def test_the_quick_suite_has_the_phases_that_sizing_counts_on() -> None:
+    made = parse(suites.text("quick"), phase_seconds="8", metadata_seconds="3")
+
+    seconds = [phase.stop.seconds for phase in made.phases]
+    assert (seconds.count(8), seconds.count(3)) == (sizing.STREAM_PHASES, sizing.METADATA_PHASES)
+
+
+def test_the_quick_suite_lays_each_set_out_once_and_evicts_before_every_cold_phase() -> None:
+    made = parse(suites.text("quick"))
+
+    prepared = [step.set for phase in made.phases for step in phase.before if isinstance(step, plan.Prepare)]
+    assert prepared == ["data", "files-1", "files-4"]
+    cold = [phase for phase in made.phases if phase.cache is plan.CacheCondition.COLD]
+    assert [phase.before[-1] for phase in cold] == [plan.Evict(set="data")] * sizing.STREAM_PHASES
+
+
+def test_a_repeat_of_the_quick_suite_lays_out_the_metadata_sets_again_and_the_data_not() -> None:
+    made = parse(suites.text("quick"), repeat=2)
+
+    second = [step for phase in made.phases if phase.repeat == 1 for step in phase.before]
+    assert [step.set for step in second if isinstance(step, plan.Prepare)] == ["files-1", "files-4"]
+    assert [phase.name for phase in made.phases[:11]] == [phase.name for phase in made.phases[11:]]
+
+
+def test_every_suite_has_a_description_and_makes_a_plan() -> None:
+    assert "quick" in suites.names()
+    for name in suites.names():
+        assert suites.description(name)
+        assert parse(suites.text(name)).name == name
+
+
+def test_an_unknown_suite_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InputError, match="no suite 'quik'; there are: quick"):
+        suites.text("quik")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_makes_a_plan_of_its_name_without_any_setting(path: Path) -> None:
+    made = parse(path.read_text())
+
+    assert made.name == path.stem
+    assert native.description(path.read_text(), path.name)
+
+
+def test_the_examples_are_there() -> None:
+    assert len(EXAMPLES) >= 6
+
+
+def test_the_reference_page_is_up_to_date() -> None:
+    committed = (ROOT / reference.PAGE).read_text(encoding="utf-8")
+
+    assert committed == reference.page(), "make it anew: python -m assay.frontends.reference"

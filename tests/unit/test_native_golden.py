@@ -1,0 +1,108 @@
+"""Load files against the Plans and the messages that they must become.
+
+`UPDATE_GOLDEN=1 pytest tests/unit/test_native_golden.py` writes the expected files anew; read the difference.
+"""
+
+import enum
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from assay import plan
+from assay.errors import FrontEndError
+from assay.frontends import native
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "native"
+LOADS = sorted(GOLDEN.glob("*.toml"))
+ERRORS = sorted((GOLDEN / "errors").glob("*.toml"))
+
+SETTINGS = {"parameters": {"size": "1GiB", "files": "20", "phase_seconds": "2.5", "block": "8KiB", "direct": "false"}}
+REPEATS = {"repeated": 2}
+
+
+def parse(path: Path) -> plan.Plan:
+    return native.parse(
+        path.read_text(),
+        path.name,
+        directory=Path("/mnt/a directory"),
+        settings=SETTINGS.get(path.stem, {}),
+        repeat=REPEATS.get(path.stem, 1),
+    )
+
+
+def check(expected: Path, actual: str) -> None:
+    if os.environ.get("UPDATE_GOLDEN"):
+        expected.write_text(actual)
+    assert actual == expected.read_text()
+
+
+@pytest.mark.parametrize("path", LOADS, ids=lambda path: path.stem)
+def test_a_load_file_becomes_the_plan_beside_it(path: Path) -> None:
+    made = parse(path)
+
+    check(path.with_suffix(".json"), msgspec.json.format(made.to_json(), indent=1).decode() + "\n")
+
+
+@pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.stem)
+def test_a_faulty_load_file_is_refused_with_file_line_and_cure(path: Path) -> None:
+    with pytest.raises(FrontEndError) as caught:
+        parse(path)
+
+    check(path.with_suffix(".txt"), f"{caught.value}\n")
+
+
+def parts(value: object) -> Iterator[object]:
+    yield value
+    if isinstance(value, plan.Value):
+        for name in value.__struct_fields__:
+            yield from parts(getattr(value, name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from parts(item)
+
+
+def test_every_kind_and_choice_of_the_plan_can_be_written() -> None:
+    unions: list[Any] = [
+        plan.Distribution,
+        plan.Layout,
+        plan.Step,
+        plan.Pick,
+        plan.FileRef,
+        plan.Region,
+        plan.Access,
+        plan.Action,
+        plan.Body,
+        plan.Arrival,
+        plan.Backend,
+    ]
+    wanted = {member for union in unions for member in get_args(union)}
+    choices = {member for kind in vars(plan).values() if _is_enum(kind) for member in kind}
+
+    written = [part for path in LOADS for part in parts(parse(path))]
+
+    assert wanted - {type(part) for part in written} == set()
+    assert choices - {part for part in written if isinstance(part, enum.Enum)} == set()
+
+
+def test_every_field_of_the_plan_can_be_given_another_value_than_its_default() -> None:
+    """A field that no load file ever changes would be one that the load file cannot reach."""
+    changed = set()
+    fields = set()
+    for part in (part for path in LOADS for part in parts(parse(path))):
+        if isinstance(part, plan.Value):
+            for field in msgspec.structs.fields(type(part)):
+                if not field.required:
+                    fields.add((type(part).__name__, field.name))
+                    if getattr(part, field.name) != field.default:
+                        changed.add((type(part).__name__, field.name))
+
+    # A load file has nothing that the Plan cannot express, and one schema.
+    assert fields - changed == {("Plan", "untranslated"), ("Plan", "schema")}
+
+
+def _is_enum(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, enum.Enum) and kind is not enum.Enum
