@@ -1,0 +1,1 @@
+"""From a run bundle to numbers and judgements: pure functions of tables."""

@@ -1,0 +1,48 @@
+"""What did the block devices do? Byte counters of /proc/diskstats over a span."""
+
+import re
+
+from assay.analysis.record import PhaseRecord, RunRecord, Span
+
+_STACKED = re.compile(r"(loop|dm-|md|zram|ram|bcache)")
+_COUNTERS = {"read": "read_bytes", "write": "write_bytes"}
+_NET_COUNTERS = {"read": "rx_bytes", "write": "tx_bytes"}
+
+
+def devices_of(run: RunRecord, target: str) -> tuple[str, ...]:
+    """Return the diskstats names whose counters are a target's I/O; empty when unknown."""
+    names = run.target_fact(target, "device.diskstats")
+    if isinstance(names, str):
+        return (names,)
+    return tuple(names) if isinstance(names, tuple | list) else ()
+
+
+def moved_bytes(record: PhaseRecord, devices: tuple[str, ...], direction: str, span: Span) -> int | None:
+    """Return the bytes that devices moved in a direction; None when one of them was not sampled."""
+    moved = [record.host_delta(span, "diskstats", device, _COUNTERS[direction]) for device in devices]
+    if not moved or None in moved:
+        return None
+    return int(sum(part for part in moved if part is not None))
+
+
+def most_bytes_below(record: PhaseRecord, direction: str, span: Span) -> int | None:
+    """Return an upper bound of what real storage moved: all disks that stand on no other device, and the network.
+
+    A file system on a loop device has a file below it, and where that file is kept is not in the facts. But nothing can
+    have come from storage that came from no disk and over no wire.
+    """
+    names = record.host.filter(source="diskstats")["instance"].unique().to_list()
+    real = [name for name in names if not _STACKED.match(name)]
+    disks = tuple(name for name in real if not any(_is_partition(name, disk) for disk in real))
+    from_disks = moved_bytes(record, disks, direction, span)
+    if from_disks is None:
+        return None
+    wires = [name for name in record.host.filter(source="net")["instance"].unique().to_list() if name != "lo"]
+    over_wires = (record.host_delta(span, "net", wire, _NET_COUNTERS[direction]) or 0.0 for wire in wires)
+    return from_disks + int(sum(over_wires))
+
+
+def _is_partition(name: str, disk: str) -> bool:
+    """Whether a name is a partition of a disk: sda1 of sda, nvme0n1p1 of nvme0n1; but sdaa is a disk of its own."""
+    separator = "p" if disk[-1].isdigit() else ""
+    return re.fullmatch(re.escape(disk + separator) + r"\d+", name) is not None

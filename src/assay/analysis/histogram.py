@@ -1,0 +1,77 @@
+"""Latency histograms: bucket indices to nanoseconds, and percentiles.
+
+The engine's buckets have the HdrHistogram layout (Gil Tene; `hdrhistogram` crate 7) for 1 ns to 1 h with 3 significant
+digits: indices 0 to 2047 are single nanoseconds, then each doubling of the value has 1024 buckets, so that no bucket is
+wider than 1/1024 of its lowest value. Longer values are counted in the last bucket.
+
+A percentile is the value of rank `ceil(q n)` (the inverse of the empirical distribution, Hyndman & Fan type 1), known to
+its bucket: the middle of the bucket is returned, never more than the exact largest value. The error is thus at most half
+a bucket, 0.05 %.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.analysis.thresholds import TAIL_SAMPLES
+
+IndexArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+LINEAR_BUCKETS: Final = 2048
+BUCKETS_PER_DOUBLING: Final = 1024
+
+QUANTILES: Final = {
+    "p50": Fraction(1, 2),
+    "p90": Fraction(9, 10),
+    "p99": Fraction(99, 100),
+    "p99_9": Fraction(999, 1000),
+}
+"""Exact, so that the rank is not a matter of rounding."""
+
+
+def _shift(index: IndexArray) -> IndexArray:
+    return np.where(index < LINEAR_BUCKETS, 0, index // BUCKETS_PER_DOUBLING - 1).astype(np.int64)
+
+
+def bucket_lowest_ns(index: IndexArray) -> IndexArray:
+    """Smallest value of each bucket, in nanoseconds."""
+    mantissa = np.where(index < LINEAR_BUCKETS, index, index % BUCKETS_PER_DOUBLING + BUCKETS_PER_DOUBLING)
+    return np.left_shift(mantissa.astype(np.int64), _shift(index))
+
+
+def bucket_width_ns(index: IndexArray) -> IndexArray:
+    """Number of whole nanoseconds that each bucket holds."""
+    return np.left_shift(np.ones_like(index), _shift(index))
+
+
+def bucket_middle_ns(index: IndexArray) -> FloatArray:
+    """Middle of the whole nanoseconds of each bucket: for buckets of one value, that value."""
+    return bucket_lowest_ns(index) + (bucket_width_ns(index) - 1) / 2
+
+
+def samples_needed(quantile: Fraction) -> int:
+    """Samples below which a percentile would rest on fewer than ten values beyond it: 10 / (1 - q)."""
+    return int(TAIL_SAMPLES / (1 - quantile))
+
+
+def percentile_ns(index: IndexArray, count: IndexArray, quantile: Fraction, max_ns: float) -> float | None:
+    """Value of a percentile in nanoseconds.
+
+    Args:
+        index: Bucket indices, ascending and unique.
+        count: Values in each.
+        quantile: Share of the values at or below, above 0 and below 1.
+        max_ns: Largest value, which the result never exceeds.
+
+    Returns:
+        The percentile, or None when there are too few samples for it.
+    """
+    total = int(count.sum())
+    if total < samples_needed(quantile):
+        return None
+    rank = -(-quantile.numerator * total // quantile.denominator)
+    bucket = int(np.searchsorted(np.cumsum(count), rank))
+    return min(float(bucket_middle_ns(index[bucket : bucket + 1])[0]), max_ns)

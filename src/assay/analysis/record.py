@@ -1,0 +1,243 @@
+"""What was recorded, cut into phases: the input of every judgement.
+
+Times are integer nanoseconds since the engine's hello (`t_ns`), made from the tables' `t_s`, so that they can be compared
+exactly.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import polars as pl
+
+from assay import events
+from assay.plan import Phase, Plan
+
+NS_PER_S = 1_000_000_000
+
+FactValue = str | int | float | bool | tuple[str, ...] | None
+
+
+class RecordedFact(Protocol):
+    """A fact of the environment with its source."""
+
+    @property
+    def key(self) -> str:
+        """Dotted name."""
+
+    @property
+    def value(self) -> FactValue:
+        """None: not known, the source says why."""
+
+
+class RecordedInfo(Protocol):
+    """Who ran what, when."""
+
+    @property
+    def command(self) -> str:
+        """Shell-quoted command line."""
+
+    @property
+    def started_utc(self) -> str:
+        """ISO 8601."""
+
+    @property
+    def seconds(self) -> float | None:
+        """None while it runs, or when it died."""
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs, or when it died."""
+
+
+class RecordedRun(Protocol):
+    """What the analysis reads of a run; `assay.bundle.RunBundle` is one."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept."""
+
+    @property
+    def run_id(self) -> str:
+        """Name of its folder."""
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether it is complete and will not change."""
+
+    @property
+    def info(self) -> RecordedInfo:
+        """Who ran what, when."""
+
+    @property
+    def plan(self) -> Plan:
+        """The Plan after defaults."""
+
+    @property
+    def facts(self) -> Sequence[RecordedFact]:
+        """Facts of the environment."""
+
+    def events(self) -> list[events.Event]:
+        """Return every event but the intervals, in order."""
+
+    def intervals(self) -> pl.DataFrame:
+        """Return operations by interval."""
+
+    def histograms(self) -> pl.DataFrame:
+        """Return latency buckets by interval."""
+
+    def workers(self) -> pl.DataFrame:
+        """Return worker samples."""
+
+    def host(self) -> pl.DataFrame:
+        """Return host counters."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Span:
+    """A stretch of time: `begin_ns` to `end_ns`."""
+
+    begin_ns: int
+    end_ns: int
+
+    @property
+    def seconds(self) -> float:
+        """Length."""
+        return (self.end_ns - self.begin_ns) / NS_PER_S
+
+
+@dataclasses.dataclass(frozen=True)
+class PhaseRecord:
+    """One phase that started."""
+
+    index: int
+    phase: Phase
+    start_ns: int
+    finished: events.PhaseFinished | None
+    grid: tuple[Span, ...]
+    """The intervals of the phase in order."""
+    intervals: pl.DataFrame
+    histograms: pl.DataFrame
+    workers: pl.DataFrame
+    host: pl.DataFrame
+    residency: tuple[events.Residency, ...]
+    warnings: tuple[events.Warning, ...]
+    steps: tuple[events.StepDone, ...]
+
+    @property
+    def whole(self) -> Span:
+        """From the counters' first sample to their last."""
+        return Span(self.grid[0].begin_ns, self.grid[-1].end_ns)
+
+    def job_facts(self, job: str) -> events.JobFacts | None:
+        """Return what really happened below a job; None when the phase was cut."""
+        jobs = self.finished.jobs if self.finished else ()
+        return next((facts for facts in jobs if facts.job == job), None)
+
+    def host_delta(self, span: Span, source: str, instance: str, name: str) -> float | None:
+        """Return the growth of a counter over a span; None when it was not sampled at the begin or not at all."""
+        rows = self.host.filter(source=source, instance=instance, name=name).sort("t_ns")
+        before = rows.filter(pl.col("t_ns") <= span.begin_ns)["value"]
+        until = rows.filter(pl.col("t_ns") <= span.end_ns)["value"]
+        if before.is_empty() or until.is_empty() or before[-1] is None or until[-1] is None:
+            return None
+        return float(until[-1]) - float(before[-1])
+
+    def process_delta(self, span: Span, name: str) -> float | None:
+        """Return the growth of one of the engine's own counters over a span."""
+        return self.host_delta(span, "process", "", name)
+
+
+_E = TypeVar("_E")
+
+
+@dataclasses.dataclass(frozen=True)
+class RunRecord:
+    """A run, cut into phases."""
+
+    run: RecordedRun
+    plan: Plan
+    facts: dict[str, FactValue]
+    events: tuple[events.Event, ...]
+    phases: tuple[PhaseRecord, ...]
+
+    def first(self, kind: type[_E]) -> _E | None:
+        """Return the first event of a kind."""
+        return next(iter(self.all(kind)), None)
+
+    def all(self, kind: type[_E]) -> tuple[_E, ...]:
+        """Return all events of a kind, in order."""
+        return tuple(event for event in self.events if isinstance(event, kind))
+
+    def target_fact(self, target: str, name: str) -> FactValue:
+        """Return `target.TARGET.NAME`, or None."""
+        return self.facts.get(f"target.{target}.{name}")
+
+    def set_bytes(self, name: str) -> int | None:
+        """Return the size of a file set as it was laid out last."""
+        sizes = [event.bytes for event in self.all(events.Prepared) if event.set == name]
+        return sizes[-1] if sizes else None
+
+
+def read(run: RecordedRun) -> RunRecord:
+    """Cut a run into its phases."""
+    happened = tuple(run.events())
+    tables = tuple(_with_ns(table) for table in (run.intervals(), run.histograms(), run.workers(), run.host()))
+    started = {event.phase_index for event in happened if isinstance(event, events.Started)}
+    started |= set(tables[0]["phase_index"].to_list())
+    phases = (_phase(run.plan, index, happened, tables) for index in sorted(started))
+    return RunRecord(
+        run=run,
+        plan=run.plan,
+        facts={fact.key: fact.value for fact in run.facts},
+        events=happened,
+        phases=tuple(phase for phase in phases if phase is not None),
+    )
+
+
+def _with_ns(table: pl.DataFrame) -> pl.DataFrame:
+    columns = [(pl.col("t_s") * NS_PER_S).round().cast(pl.Int64).alias("t_ns")]
+    if "dt_s" in table.columns:
+        columns.append((pl.col("dt_s") * NS_PER_S).round().cast(pl.Int64).alias("dt_ns"))
+    return table.with_columns(columns)
+
+
+def _phase(
+    plan: Plan, index: int, happened: tuple[events.Event, ...], tables: tuple[pl.DataFrame, ...]
+) -> PhaseRecord | None:
+    intervals, histograms, workers, host = (table.filter(phase_index=index) for table in tables)
+    grid = _grid(intervals, host)
+    if not grid:
+        return None
+    of_phase = [event for event in happened if getattr(event, "phase_index", None) == index]
+    started = next((event.start_ns for event in of_phase if isinstance(event, events.Started)), grid[0].begin_ns)
+    finished = next((event for event in of_phase if isinstance(event, events.PhaseFinished)), None)
+    return PhaseRecord(
+        index=index,
+        phase=plan.phases[index],
+        start_ns=finished.start_ns if finished else started,
+        finished=finished,
+        grid=grid,
+        intervals=intervals,
+        histograms=histograms,
+        workers=workers,
+        host=host,
+        residency=tuple(event for event in of_phase if isinstance(event, events.Residency)),
+        warnings=tuple(event for event in of_phase if isinstance(event, events.Warning)),
+        steps=tuple(event for event in of_phase if isinstance(event, events.StepDone)),
+    )
+
+
+def _grid(intervals: pl.DataFrame, host: pl.DataFrame) -> tuple[Span, ...]:
+    """Return the intervals of a phase.
+
+    An interval in which nothing completed has no row among the operations, but its counters were sampled: the ticks are
+    the union of both. The first tick holds the counters at the start and ends no interval.
+    """
+    ticks = set(intervals["t_ns"].to_list()) | set(host.filter(source="process")["t_ns"].to_list())
+    lengths = {row[0]: row[1] for row in intervals.select("t_ns", "dt_ns").iter_rows() if row[1] > 0}
+    edges = sorted(ticks)
+    if edges and edges[0] in lengths:
+        edges.insert(0, edges[0] - lengths[edges[0]])
+    return tuple(Span(begin, end) for begin, end in zip(edges, edges[1:], strict=False))

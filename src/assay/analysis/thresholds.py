@@ -1,0 +1,51 @@
+"""Every number that a judgement turns on, in one table.
+
+A threshold that is a convention has its source beside it; the others are this project's proposals and may move with
+evidence. Shares lie between 0 and 1, times are in seconds.
+"""
+
+# -- window: when all workers are at work (barrier-to-barrier runs; docs/method, "Start skew") -------------------------
+OVERLAP_WHOLE = 0.95
+"""Above this share of common time the whole span counts."""
+OVERLAP_SUM = 0.80
+"""Below this share a sum over workers means nothing."""
+SKEW_SHARE = 0.01
+"""A start skew above this share of the window is worth a note even where the overlap is good."""
+SILENT_END_SHARE = 0.05
+"""Operations outstanding at the stop matter when nothing completed in the last this much of the window."""
+GRID_TOLERANCE = 0.01
+"""A tick may miss its place on the grid by this share of the sample interval."""
+
+# -- size of the sample ------------------------------------------------------------------------------------------------
+TAIL_SAMPLES = 10
+"""A percentile q needs this many samples beyond it: n >= 10 / (1 - q)."""
+SHORT_WINDOW_S = 1.0
+FEW_OPS = 100
+
+# -- client cache ------------------------------------------------------------------------------------------------------
+STORAGE_HIT = 0.05
+"""At most this hit ratio: storage delivered."""
+CACHE_HIT = 0.95
+"""At least this hit ratio: memory delivered."""
+READ_AMPLIFICATION = 1.10
+"""Bytes fetched per byte read above which read-ahead (or another reader) is worth a note."""
+DEVICE_MISMATCH = 0.15
+"""Largest disagreement between the process's and the device's byte counters."""
+FOREIGN_SHARE = 0.05
+"""A disagreement of counters below this share of the bytes read is not worth a word."""
+RANDOM_PASS_SHARE = 0.10
+"""Random reads of at most this share of the set hardly meet a block twice: at most half of it, so 5 %, are repeats."""
+ONE_PASS_SHARE = 1.01
+"""Sequential reads of at most this share of the set are one pass."""
+SET_TO_RAM = 2.0
+"""Buffered reads of a set below this many times RAM may be answered from memory (rule of Bonnie)."""
+
+# -- the client itself -------------------------------------------------------------------------------------------------
+RUN_DELAY_SHARE = 0.10
+"""A worker that waits longer for a CPU than this share of its time measures the neighbours."""
+STEAL_SHARE = 0.05
+"""CPU time that the hypervisor gave to others."""
+OWN_CPU_SHARE = 0.90
+"""Above this share of all CPUs the workers crowd out themselves."""
+TIMER_SHARE = 0.02
+"""Two clock reads as a share of the median latency."""
