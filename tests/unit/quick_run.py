@@ -1,7 +1,7 @@
 """A quick run in memory: eleven results of six seconds, as the engine and the analysis would give them.
 
-Latencies are drawn per interval from known mixtures, so what figures must show is known. One phase stalls completely for
-0.8 s, one is bimodal, one is not to be trusted, one has hostile text in every name.
+Latencies are drawn per interval from known mixtures, so what figures must show is known. One phase stalls completely
+for 0.8 s, one is bimodal, one is not to be trusted, one has hostile text in every name.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ INTERVAL_S = 0.2
 INTERVALS = 30
 WINDOW_S = (0.2, 6.0)
 PHASE_GAP_S = 2.0
-HOSTILE = '</script><script>alert("1")</script><!-- & \'quoted\' <b>'
+HOSTILE = "</script><script>alert(\"1\")</script><!-- & 'quoted' <b>"
 DRAWN_PER_INTERVAL = 2000
 
 
@@ -88,20 +88,54 @@ class Load:
 
 
 LOADS = (
-    Load("write", "streaming write, 1 MiB, direct, depth 4", 412, 1 << 20, ((1, 9.4e6, 0.25),), (0.07, 0.02, 0.85, 0.06)),
+    Load(
+        "write", "streaming write, 1 MiB, direct, depth 4", 412, 1 << 20, ((1, 9.4e6, 0.25),), (0.07, 0.02, 0.85, 0.06)
+    ),
     Load("read", "streaming read, 1 MiB, buffered, cold", 980, 1 << 20, ((1, 0.98e6, 0.4),), (0.31, 0.04, 0.61, 0.04)),
     Load(
-        "randread-1", "4 KiB random read, direct, depth 1", 10300, 4096, ((0.8, 8.2e4, 0.12), (0.2, 1.4e5, 0.3)),
-        (0.27, 0.05, 0.62, 0.06), (3.0, 3.8),
+        "randread-1",
+        "4 KiB random read, direct, depth 1",
+        10300,
+        4096,
+        ((0.8, 8.2e4, 0.12), (0.2, 1.4e5, 0.3)),
+        (0.27, 0.05, 0.62, 0.06),
+        (3.0, 3.8),
     ),
     Load(
-        "randread-32", "4 KiB random read, direct, depth 32", 26100, 4096, ((0.9, 1.1e6, 0.2), (0.1, 6e6, 0.5)),
-        (0.28, 0.34, 0.31, 0.07), None, False,
+        "randread-32",
+        "4 KiB random read, direct, depth 32",
+        26100,
+        4096,
+        ((0.9, 1.1e6, 0.2), (0.1, 6e6, 0.5)),
+        (0.28, 0.34, 0.31, 0.07),
+        None,
+        False,
     ),
-    Load("syncwrite", "8 KiB synchronous random write", 655, 8192, ((0.7, 1.1e6, 0.15), (0.3, 4.2e6, 0.3)), (0.05, 0.03, 0.82, 0.10)),
-    Load("create-1", "create 4 KiB files, 1 worker", 21500, 4096, ((0.97, 3.9e4, 0.2), (0.03, 3e5, 0.6)), (0.93, 0.05, 0.01, 0.01)),
+    Load(
+        "syncwrite",
+        "8 KiB synchronous random write",
+        655,
+        8192,
+        ((0.7, 1.1e6, 0.15), (0.3, 4.2e6, 0.3)),
+        (0.05, 0.03, 0.82, 0.10),
+    ),
+    Load(
+        "create-1",
+        "create 4 KiB files, 1 worker",
+        21500,
+        4096,
+        ((0.97, 3.9e4, 0.2), (0.03, 3e5, 0.6)),
+        (0.93, 0.05, 0.01, 0.01),
+    ),
     Load("stat-1", "stat, 1 worker", 412000, 0, ((1, 1.9e3, 0.25),), (0.97, 0.03, 0.0, 0.0)),
-    Load("create-4", "create 4 KiB files, 4 workers", 29800, 4096, ((0.9, 9e4, 0.4), (0.1, 6e5, 0.6)), (0.45, 0.04, 0.02, 0.49)),
+    Load(
+        "create-4",
+        "create 4 KiB files, 4 workers",
+        29800,
+        4096,
+        ((0.9, 9e4, 0.4), (0.1, 6e5, 0.6)),
+        (0.45, 0.04, 0.02, 0.49),
+    ),
     Load("stat-4", "stat, 4 workers", 731000, 0, ((1, 4.4e3, 0.5),), (0.49, 0.51, None, 0.0)),
     Load("delete-1", "delete, 1 worker", 48200, 0, ((0.99, 1.8e4, 0.2), (0.01, 2e5, 0.5)), (0.91, 0.06, 0.02, 0.01)),
     Load("delete-4", "delete, 4 workers", 61100, 0, ((0.9, 4.4e4, 0.4), (0.1, 3e5, 0.7)), (0.47, 0.06, 0.01, 0.46)),
@@ -109,7 +143,7 @@ LOADS = (
 
 
 def bucket_of(value_ns: np.ndarray) -> np.ndarray:
-    """Give the HdrHistogram bucket of values of at least 1 ns, by counting bits: not the way that the report undoes it."""
+    """Give the HdrHistogram bucket of values of at least 1 ns by counting bits, unlike the report, which undoes it."""
     value = value_ns.astype(np.int64)
     bits = np.array([int(v).bit_length() for v in value.tolist()], dtype=np.int64)
     shift = np.maximum(bits - 11, 0)
@@ -143,7 +177,9 @@ def quick_run(loads: tuple[Load, ...] = LOADS) -> tuple[MemoryBundle, results.Do
         lines.append(_finished(index, start_ns))
         found.append(_result(load, np.concatenate(kept), sum(counted[1:]), sum(counted)))
     marks: list[events.Event] = [
-        events.Mark(t_ns=round(1.5e9 + 2 * (6.0 + PHASE_GAP_S) * 1e9 + 2.9e9), label="disk 3 pulled " + HOSTILE, source="user")
+        events.Mark(
+            t_ns=round(1.5e9 + 2 * (6.0 + PHASE_GAP_S) * 1e9 + 2.9e9), label="disk 3 pulled " + HOSTILE, source="user"
+        )
     ]
     bundle = MemoryBundle(
         plan=_plan(loads),
@@ -170,6 +206,8 @@ def _draw(rng: np.random.Generator, load: Load, tick: int) -> tuple[int, np.ndar
     medians = np.array([median for _, median, _ in load.modes])[mode]
     sigmas = np.array([sigma for _, _, sigma in load.modes])[mode]
     values = medians * np.exp(sigmas * rng.standard_normal(drawn))
+    if load.stall_s and tick == round(load.stall_s[1] / INTERVAL_S):
+        values[0] = 1e9 * (load.stall_s[1] - load.stall_s[0])  # the operation that waited for the stall to end
     # Each drawn value stands for the same number of operations.
     return drawn * (ops // drawn), np.maximum(np.round(values), 1)
 
@@ -239,7 +277,9 @@ def _plan(loads: tuple[Load, ...]) -> plan.Plan:
         targets=(plan.Target(name="target", uri="file:///srv/data"),),
         file_sets=(),
         phases=tuple(
-            plan.Phase(name=load.name, title=load.title, jobs=(plan.Job(name=load.name, body=body),), ramp_s=WINDOW_S[0])
+            plan.Phase(
+                name=load.name, title=load.title, jobs=(plan.Job(name=load.name, body=body),), ramp_s=WINDOW_S[0]
+            )
             for load in loads
         ),
         sample_interval_s=INTERVAL_S,
@@ -271,7 +311,7 @@ def _facts() -> tuple[Fact, ...]:
     return (
         Fact("target.target.directory", "/srv/data", "user"),
         Fact("target.target.fs.type", "ext4", "/proc/self/mountinfo"),
-        Fact("target.target.fs.is_block_backed", True, "/proc/self/mountinfo"),  # noqa: FBT003
+        Fact("target.target.fs.is_block_backed", True, "/proc/self/mountinfo"),
         Fact("target.target.device.model", HOSTILE, "/sys/block/vda/device/model"),
         Fact("host.cpu.governor", None, "n/a: no cpufreq on this machine"),
         Fact("vm.dirty_ratio_percent", 20, "/proc/sys/vm/dirty_ratio"),

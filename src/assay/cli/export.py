@@ -9,7 +9,8 @@ import typer
 def export(
     run: Annotated[str, typer.Argument(help="A bundle's path, a run's id or a prefix of it, or 'last'.")] = "last",
     charts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write every figure as a picture into this folder.", show_default=False)
+        Path | None,
+        typer.Option(metavar="DIR", help="Write every figure as a picture into this folder.", show_default=False),
     ] = None,
     picture_format: Annotated[Literal["png", "svg"], typer.Option("--format", help="What pictures to write.")] = "png",
     output: Annotated[
@@ -18,13 +19,15 @@ def export(
     runs: Annotated[Path | None, typer.Option(help="Folder of the runs.", show_default=False)] = None,
 ) -> None:
     """Write a run's figures as PNG or SVG, or the run itself as one archive, and print the paths."""
-    from assay.bundle import RunBundle, runs_directory  # noqa: PLC0415 - heavy imports wait until they are needed
-    from assay.catalog import Catalog  # noqa: PLC0415
+    from assay.bundle import RunBundle  # noqa: PLC0415 - heavy imports wait until they are needed
+    from assay.catalog import resolve, runs_directory  # noqa: PLC0415
     from assay.errors import InputError  # noqa: PLC0415
 
     if charts is None and output is None:
-        raise InputError("export: nothing to write. Say --charts DIR for pictures, -o FILE.tar.gz for the run, or both.")
-    bundle = RunBundle.open(Catalog(runs_directory(runs)).resolve(run))
+        raise InputError(
+            "export: nothing to write. Say --charts DIR for pictures, -o FILE.tar.gz for the run, or both."
+        )
+    bundle = RunBundle.open(resolve(run, runs_directory(runs)))
     if output is not None:
         from assay.report.archive import write_archive  # noqa: PLC0415
 

@@ -30,5 +30,7 @@ def write_archive(bundle: ReadableBundle, path: Path) -> Path:
                 path.unlink(missing_ok=True)
                 raise
     except OSError as error:
-        raise RunError(f"export: cannot write '{path}': {error.strerror or error}. Name another place with -o.") from error
+        raise RunError(
+            f"export: cannot write '{path}': {error.strerror or error}. Name another place with -o."
+        ) from error
     return path

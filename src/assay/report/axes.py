@@ -1,10 +1,12 @@
-"""Ticks, labels and inline data that figures share. Default tick labels collide at the right end (METHOD 6.2, lesson 3)."""
+"""Ticks, labels and inline data that figures share. Default tick labels collide at the right end (METHOD 6.2, 3)."""
 
 import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from assay.report import theme
 from assay.report.stack import alt
 
 LATENCY_LABEL = (
@@ -53,6 +55,17 @@ def spread(positions: Sequence[float], least: float) -> list[float]:
     for place, i in enumerate(order):
         result[i] = moved[place] - shift
     return result
+
+
+def layered(
+    layers: Sequence[alt.Chart | alt.LayerChart], height: float | alt.Step, *, independent_colours: bool = False
+) -> alt.LayerChart:
+    """Lay charts over each other in Assay's dress; layers share their colour scale unless told otherwise."""
+    # Built from its parts: Altair's fluent calls are typed as if a layered chart could turn into a faceted one.
+    extra: dict[str, Any] = {"resolve": {"scale": {"color": "independent"}}} if independent_colours else {}
+    return alt.LayerChart(
+        layer=list(layers), width=theme.WIDTH_PX, height=height, config=alt.Config(**theme.config()), **extra
+    )
 
 
 def records(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:

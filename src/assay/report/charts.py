@@ -6,11 +6,13 @@ logarithmic, throughput starts at zero. What lies outside the window that the nu
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from assay.report import theme
 from assay.report.axes import (
     LATENCY_LABEL,
     decades_around,
+    layered,
     linear_ticks,
     log_ticks,
     numeric_csv,
@@ -43,14 +45,13 @@ def throughput_timeline(series: Rates, result: Result, marks: Sequence[NumberedM
         scale=alt.Scale(domain=[0, top], nice=False),
         axis=alt.Axis(tickCount=4, format=",~r"),
     )
-    layers = [_window(result, top, x)]
+    layers: list[alt.Chart | alt.LayerChart] = [_window(result, top, x)]
     if series.is_gathered:
         layers.append(_extremes(series, x, y))
     layers += [_steps(series, None, theme.OUTSIDE, x, y), _steps(series, result.window_s, theme.MEASURED, x, y)]
-    layers += _result_line(series, result, x)
+    layers += _result_line(series, result, top, x)
     layers += _marks(marks, x)
-    chart: alt.LayerChart = alt.layer(*layers).properties(width=theme.WIDTH_PX, height=TIMELINE_HEIGHT_PX)
-    return chart.configure(**theme.config())
+    return layered(layers, TIMELINE_HEIGHT_PX)
 
 
 def latency_heat_map(
@@ -68,9 +69,12 @@ def latency_heat_map(
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
         axis=alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True),
     )
-    layers = [_cells(cells, x, y), *_percentile_lines(lines, (low, high), x, y), *_marks(marks, x)]
-    chart: alt.LayerChart = alt.layer(*layers).properties(width=theme.WIDTH_PX, height=HEAT_MAP_HEIGHT_PX)
-    return chart.configure(**theme.config())
+    layers: list[alt.Chart | alt.LayerChart] = [
+        _cells(cells, x, y),
+        *_percentile_lines(lines, (low, high), x, y),
+        *_marks(marks, x),
+    ]
+    return layered(layers, HEAT_MAP_HEIGHT_PX)
 
 
 def _time_axis(end_s: float) -> alt.X:
@@ -113,7 +117,7 @@ def _extremes(series: Rates, x: alt.X, y: alt.Y) -> alt.Chart:
     return drawn
 
 
-def _result_line(series: Rates, result: Result, x: alt.X) -> list[alt.Chart]:
+def _result_line(series: Rates, result: Result, top: float, x: alt.X) -> list[alt.Chart]:
     value, unit = headline(result)
     if value is None or unit != series.unit:
         return []
@@ -121,8 +125,10 @@ def _result_line(series: Rates, result: Result, x: alt.X) -> list[alt.Chart]:
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
     base = alt.Chart(records([row])).encode(x=x, y=alt.Y("rate:Q"))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")
-    place = {"align": "left", "baseline": "bottom", "dx": 6, "dy": -4, "fontWeight": "bold"}
-    halo = base.mark_text(stroke=theme.PAPER, strokeWidth=4, strokeJoin="round", **place).encode(text="label:N")
+    # Below the line stand only pale areas; a value near zero has no room there.
+    below: dict[str, Any] = {"baseline": "top", "dy": 5} if value > 0.2 * top else {"baseline": "bottom", "dy": -4}
+    place: dict[str, Any] = {"align": "left", "dx": 6, "fontWeight": "bold"} | below
+    halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **place).encode(text="label:N")
     return [rule, halo, base.mark_text(color=theme.INK, **place).encode(text="label:N")]
 
 
@@ -137,7 +143,7 @@ def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
         "operations:Q",
         scale=alt.Scale(type="log", domain=[1, max(most, 10)], range=list(theme.HEAT_RANGE)),
         legend=alt.Legend(
-            title="operations in a cell",
+            title=f"operations in a cell, {most:,} at most",
             orient="top",
             direction="horizontal",
             values=legend_values,
@@ -164,9 +170,7 @@ def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
     return drawn
 
 
-def _percentile_lines(
-    lines: dict[str, list[Step]], domain: tuple[float, float], x: alt.X, y: alt.Y
-) -> list[alt.Chart]:
+def _percentile_lines(lines: dict[str, list[Step]], domain: tuple[float, float], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     drawn = {name: steps for name, steps in lines.items() if steps}
     heights = [math.log10(steps[-1].value_ns) for steps in drawn.values()]
     apart = 15 / HEAT_MAP_HEIGHT_PX * math.log10(domain[1] / domain[0])
@@ -174,17 +178,28 @@ def _percentile_lines(
     labels = []
     for (name, steps), height in zip(drawn.items(), spread(heights, apart), strict=True):
         colour = theme.PERCENTILE_COLOURS[name]
-        times = [*(step.start_s for step in steps), steps[-1].end_s]
-        values = [*(step.value_ns for step in steps), steps[-1].value_ns]
-        line = alt.Chart(numeric_csv({"t_s": times, "low": values})).encode(x=x, y=y)
+        line = alt.Chart(numeric_csv(_unbroken(steps))).encode(x=x, y=y, detail="piece:N")
         for ink, width in ((theme.HALO, 3.6), (colour, 1.8)):
             layers.append(line.mark_line(interpolate="step-after", color=ink, strokeWidth=width, clip=True))
         labels.append({"t_s": steps[-1].end_s, "low": 10.0**height, "label": name, "ink": colour})
     base = alt.Chart(records(labels)).encode(x=x, y=y, text="label:N")
-    place = {"align": "left", "baseline": "middle", "dx": 5, "fontWeight": "bold"}
+    place: dict[str, Any] = {"align": "left", "baseline": "middle", "dx": 5, "fontWeight": "bold"}
     layers.append(base.mark_text(stroke=theme.HALO, strokeWidth=3, strokeJoin="round", **place))
     layers.append(base.mark_text(**place).encode(color=alt.Color("ink:N", scale=None)))
     return layers if drawn else []
+
+
+def _unbroken(steps: Sequence[Step]) -> dict[str, list[float]]:
+    # Each piece without a gap is a line of its own, with a second point for its last step.
+    columns: dict[str, list[float]] = {"t_s": [], "low": [], "piece": []}
+    piece = 0
+    for i, step in enumerate(steps):
+        ends_here = i + 1 == len(steps) or steps[i + 1].start_s > step.end_s
+        for t_s in (step.start_s, step.end_s) if ends_here else (step.start_s,):
+            for name, value in (("t_s", t_s), ("low", step.value_ns), ("piece", piece)):
+                columns[name].append(value)
+        piece += ends_here
+    return columns
 
 
 def _marks(marks: Sequence[NumberedMark], x: alt.X) -> list[alt.Chart]:
@@ -192,6 +207,6 @@ def _marks(marks: Sequence[NumberedMark], x: alt.X) -> list[alt.Chart]:
         return []
     base = alt.Chart(records({"t_s": mark.t_s, "label": str(mark.number)} for mark in marks)).encode(x=x)
     rule = base.mark_rule(color=theme.MARK, strokeWidth=1.2)
-    place = {"align": "left", "baseline": "top", "dx": 3, "y": 2, "fontWeight": "bold"}
+    place: dict[str, Any] = {"align": "left", "baseline": "top", "dx": 3, "y": 2, "fontWeight": "bold"}
     halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, **place).encode(text="label:N")
     return [rule, halo, base.mark_text(color=theme.MARK, **place).encode(text="label:N")]

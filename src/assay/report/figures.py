@@ -1,6 +1,7 @@
 """All figures of a run, each with its words and its table: what the page shows and `assay export --charts` writes.
 
-Words and tables are made from the same arrays as the picture, for readers who cannot see it and for those who want numbers.
+Words and tables are made from the same arrays as the picture, for those who cannot see it
+or want numbers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -108,7 +109,7 @@ def overview_figures(results: Sequence[Result]) -> Iterator[Figure]:
             what = "Throughput of streams" if unit.of_bytes else "Operations per second"
             yield Figure(
                 slug="overview-" + ("throughput" if unit.of_bytes else "operations"),
-                title=f"{what}, {unit.label}",
+                title=what,
                 caption="Mean over each result's window." + (" 1 MiB is 1,048,576 bytes." if unit.of_bytes else ""),
                 alt_text=f"{what}. " + _sentence(f"{title}: {value}, {trust}" for title, value, trust in rows),
                 chart=overview.rate_bars(chosen, unit, results),
@@ -129,7 +130,7 @@ def _latency_figure(results: Sequence[Result]) -> Figure:
     return Figure(
         slug="overview-latency",
         title="Latency, from issue to completion",
-        caption="Dot: p50. Upright stroke: p99. Ring: the slowest operation. n/a: too few operations for that percentile"
+        caption="Dot: p50. Upright stroke: p99. Ring: the slowest operation. n/a: too few operations for it"
         " (10 / (1 - q) are needed).",
         alt_text="Latency. " + _sentence(f"{r[0]}: p50 {r[1]}, p99 {r[2]}, slowest {r[3]}, {r[4]}" for r in rows),
         chart=overview.latency_overview(results),
@@ -159,7 +160,7 @@ def _budget_figure(results: Sequence[Result]) -> Figure:
 def _timeline_caption(series: Rates, result: Result) -> str:
     text = "Each step is the mean over one interval. Blue: inside the window that the result is from; grey: outside it."
     if series.is_gathered:
-        text += " The run is long: each step gathers several intervals, and the band spans the slowest and fastest of them."
+        text += " Each step gathers several intervals of this long run; the band spans the slowest and fastest of them."
     if result.window_s[0] > 0:
         text += " What lies before the window (ramp, late workers) does not count."
     return text
@@ -172,8 +173,8 @@ def _timeline_words(series: Rates, result: Result, name: str) -> str:
     if len(inside):
         slowest = int(inside[np.argmin(series.lowest[inside])])
         words += (
-            f"In the window {span_s(*result.window_s)} intervals lie between {number(float(series.lowest[slowest]))} and"
-            f" {number(float(series.highest[inside].max()))} {unit.label}, the lowest at {series.start_s[slowest]:.2f} s. "
+            f"In the window {span_s(*result.window_s)} intervals lie between {rate(float(series.lowest[slowest]), unit)}"
+            f" and {rate(float(series.highest[inside].max()), unit)}, the lowest at {series.start_s[slowest]:.2f} s. "
         )
     return words + f"Result: {rate(value, unit)}, {_trust(result)}."
 
@@ -192,7 +193,7 @@ def _heat_caption(gathered: Cells, words: str) -> str:
     if gathered.intervals_per_column > 1:
         text += f" A column gathers {gathered.intervals_per_column} intervals."
     return text + (
-        f" The p50 line needs {least_ops(0.5)} operations for each of its steps, the p99 line {least_ops(0.99):,};"
+        f" Each step of the p50 line needs {least_ops(0.5)} operations, of the p99 line {least_ops(0.99):,};"
         " where intervals have fewer, a step spans several."
     )
 

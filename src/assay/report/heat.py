@@ -1,8 +1,9 @@
 """From fine histograms per interval to the cells and lines of a latency heat map.
 
-Cells: HDR buckets (0.1 %) are gathered into logarithmic bands and, in long runs, neighbouring intervals into columns, until
-no more cells than asked for are left; every operation is counted in exactly one cell. Lines: a percentile q is only stated
-from at least 10 / (1 - q) operations (METHOD 2.5), so each step of a line covers as many columns as give that many.
+Cells: HDR buckets (0.1 %) are gathered into logarithmic bands and, in long runs, neighbouring intervals into columns,
+until no more cells than asked for are left; every operation is counted in exactly one cell. Lines: a percentile q
+is only stated from at least 10 / (1 - q) operations (METHOD 2.5), so each step of a line covers as many columns as give that many;
+no step begins in a column without operations: there the line has a gap.
 """
 
 import math
@@ -76,9 +77,12 @@ def quantile_steps(latencies: Latencies, intervals_per_column: int, q: float) ->
     intervals = len(latencies.edges_s) - 1
     per_interval = np.bincount(latencies.interval, weights=latencies.count, minlength=intervals)
     steps: list[Step] = []
-    first, gathered = 0, 0
+    first = 0
     for next_start in [*range(intervals_per_column, intervals, intervals_per_column), intervals]:
         gathered = int(per_interval[first:next_start].sum())
+        if gathered == 0:
+            # A step that spanned a stall would claim a latency for a time in which nothing was completed.
+            first = next_start
         if gathered < least_ops(q):
             continue
         inside = (latencies.interval >= first) & (latencies.interval < next_start)

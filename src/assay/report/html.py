@@ -1,8 +1,8 @@
 """The report as one HTML file: nothing is fetched, ever; it opens in a lab without internet and can be mailed.
 
 The figures' JavaScript (Vega-Lite by vl-convert) is in the file once. A content security policy forbids the page every
-connection, so that even a fault here could not make it call out. All text from the run is escaped. Without JavaScript every
-number is still there: each figure has its table.
+connection, so that even a fault here could not make it call out. All text from the run is escaped. Without
+JavaScript every number is still there: each figure has its table.
 """
 
 import html
@@ -23,7 +23,7 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-s
 
 
 def default_path(run_id: str) -> Path:
-    """Give the file that `assay report` writes when it is not told one: in the working directory, never in the bundle."""
+    """Give the file that `assay report` writes when told none: in the working directory, never in the bundle."""
     return Path(f"assay-{run_id}.html")
 
 
@@ -59,8 +59,8 @@ def page(bundle: ReadableBundle, document: Document) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{_asset("report.css")}</style></head>'
-        f"<body>{''.join(body)}<script>{_vega()}</script><script>{_asset('report.js')}</script></body></html>\n"
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{_asset("report.css")}</style>'
+        f"</head><body>{''.join(body)}<script>{_vega()}</script><script>{_asset('report.js')}</script></body></html>\n"
     )
 
 
@@ -74,7 +74,8 @@ def _figure(figure: Figure) -> str:
         f'<p>{html.escape(figure.caption)}</p></figcaption><div class="chart" role="img" aria-label="{words}"'
         f' data-spec="{ident}" data-renderer="{renderer}"></div>'
         f'<script type="application/json" id="{ident}">{_script_json(spec)}</script>'
-        f"<details><summary>Numbers of this figure</summary>{sections.table(figure.table, figure.title)}</details></figure>"
+        f"<details><summary>Numbers of this figure</summary>{sections.table(figure.table, figure.title)}</details>"
+        "</figure>"
     )
 
 
@@ -84,7 +85,8 @@ def _script_json(value: object) -> str:
 
 
 def _vega() -> str:
-    bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)
+    # The stub makes an argument a must that the library gives a default: the snippet that sets window.vegaEmbed.
+    bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 

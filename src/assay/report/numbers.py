@@ -75,7 +75,7 @@ def duration_ns(value: float | None) -> str:
 
 def share(value: float | None) -> str:
     """Print a share between 0 and 1 in per cent."""
-    return ABSENT if value is None else f"{100 * value:.1f} %"
+    return ABSENT if value is None else f"{100 * value:.1f}\N{NO-BREAK SPACE}%"
 
 
 def size_bytes(value: int | None) -> str:

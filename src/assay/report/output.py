@@ -17,8 +17,8 @@ def check_place(folder: Path) -> None:
     for place in (resolved, *resolved.parents):
         if (place / "resolved.json").is_file() and any((place / name).is_file() for name in _BUNDLE_FILES):
             raise InputError(
-                f"output: '{folder}' is inside the run bundle '{place}'. Bundles are never written to once they are made;"
-                " name a place outside it."
+                f"output: '{folder}' is inside the run bundle '{place}'. Bundles are never written to once they"
+                " are made; name a place outside it."
             )
 
 

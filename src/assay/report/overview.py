@@ -7,13 +7,13 @@ the room. A result that is not to be trusted is grey and says so.
 from collections.abc import Iterator, Sequence
 
 from assay.report import theme
-from assay.report.axes import LATENCY_LABEL, decades_around, linear_ticks, log_ticks, records
+from assay.report.axes import LATENCY_LABEL, decades_around, layered, linear_ticks, log_ticks, records
 from assay.report.numbers import RateUnit, duration_ns, headline, number
 from assay.report.stack import alt
 from assay.results import Result
 
 _BARS_FROM_ZERO_UP_TO = 100
-"""Where the largest rate is more than this times the smallest, bars from zero would hide the small one: dots on a log axis."""
+"""Rates further apart than this factor are dots on a log axis: bars from zero would hide the small ones."""
 _ROW_PX = 44
 _TALL_ROW_PX = 58
 _ROW = alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(paddingInner=0, paddingOuter=0.05))
@@ -30,7 +30,7 @@ def title_of(result: Result, results: Sequence[Result]) -> str:
 
 
 def rate_bars(results: Sequence[Result], unit: RateUnit, named_among: Sequence[Result]) -> alt.LayerChart:
-    """Draw the rate of each result that counts in `unit`, as bars from zero, or as dots on a log axis if they lie far apart."""
+    """Draw results that count in `unit`: bars from zero, or dots on a log axis where rates lie far apart."""
     rows = []
     for i, result in enumerate(results):
         value = headline(result)[0]
@@ -54,13 +54,15 @@ def rate_bars(results: Sequence[Result], unit: RateUnit, named_among: Sequence[R
     drawn = shape.transform_filter(known).encode(x=x, color=alt.Color("ink:N", scale=None))
     value_label = base.transform_filter("isValid(datum.value)").mark_text(align="left", dx=8, dy=8, fontWeight="bold")
     layers = [drawn, value_label.encode(x=x, text="label:N"), _titles(base)]
-    return _finish(layers, _ROW_PX)
+    return layered(layers, alt.Step(_ROW_PX))
 
 
 def latency_overview(results: Sequence[Result]) -> alt.LayerChart:
     """Draw p50, p99 and maximum of each result on one logarithmic axis, with the values in words under each title."""
     rows = [_row(i, result, results) | _latency_row(result) for i, result in enumerate(results)]
-    known = [value for row in rows for key in ("p50", "p99", "max") if isinstance(value := row[key], float) and value > 0]
+    known = [
+        value for row in rows for key in ("p50", "p99", "max") if isinstance(value := row[key], float) and value > 0
+    ]
     low, high = decades_around(min(known, default=1e3), max(known, default=1e6))
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
@@ -74,10 +76,12 @@ def latency_overview(results: Sequence[Result]) -> alt.LayerChart:
     for key, shape, filled in (("p50", "circle", True), ("p99", "stroke", False), ("max", "circle", False)):
         points = base.transform_filter(f"datum.{key} > 0")
         angle = 90 if shape == "stroke" else 0
-        mark = points.mark_point(shape=shape, filled=filled, size=80, opacity=1, angle=angle, strokeWidth=2.2, yOffset=14)
+        mark = points.mark_point(
+            shape=shape, filled=filled, size=80, opacity=1, angle=angle, strokeWidth=2.2, yOffset=14
+        )
         layers.append(mark.encode(x=alt.X(f"{key}:Q", scale=scale, axis=axis, title="latency")))
     layers += [words.encode(y=_ROW, text="words:N"), _titles(alt.Chart(records(rows)), dy=-19)]
-    return _finish(layers, _TALL_ROW_PX)
+    return layered(layers, alt.Step(_TALL_ROW_PX))
 
 
 def time_budget(results: Sequence[Result]) -> alt.LayerChart:
@@ -103,9 +107,7 @@ def time_budget(results: Sequence[Result]) -> alt.LayerChart:
         x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"), color=alt.Color("ink:N", scale=None)
     )
     layers = [drawn, percent, _titles(alt.Chart(records(titles)))]
-    chart = _finish(layers, _ROW_PX)
-    resolved: alt.LayerChart = chart.resolve_scale(color="independent")
-    return resolved
+    return layered(layers, alt.Step(_ROW_PX), independent_colours=True)
 
 
 def _row(i: int, result: Result, named_among: Sequence[Result]) -> dict[str, object]:
@@ -134,8 +136,3 @@ def _titles(base: alt.Chart, dy: int = -9) -> alt.Chart:
     mark = base.mark_text(align="left", baseline="middle", x=2, dy=dy, color=theme.INK)
     words: alt.Chart = mark.encode(y=_ROW, text="title:N")
     return words
-
-
-def _finish(layers: Sequence[alt.Chart], row_px: int) -> alt.LayerChart:
-    chart: alt.LayerChart = alt.layer(*layers).properties(width=theme.WIDTH_PX, height=alt.Step(row_px))
-    return chart.configure(**theme.config())

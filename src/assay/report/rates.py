@@ -1,6 +1,6 @@
 """From operations per interval to the rates that a timeline shows.
 
-A rate over a few milliseconds is noise, so a last interval of less than half the grid joins its neighbour. Very long runs
+A rate over a few milliseconds is noise, so a last interval of less than half the grid joins its neighbour. Long runs
 are gathered; the lowest and highest interval of each gathered step are kept, so that a stall does not vanish.
 """
 

@@ -49,7 +49,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Sparse histogram over the intervals: entry i holds `count[i]` values near `value_ns[i]` in interval `interval[i]`."""
+    """Sparse histogram over the intervals: `count[i]` values near `value_ns[i]` in interval `interval[i]`."""
 
     edges_s: FloatArray
     """Start of the first interval and end of each, shape `(intervals + 1,)`."""
@@ -184,4 +184,4 @@ def _relative(table: pl.DataFrame, phase_index: int, start_s: float) -> FloatArr
 
 
 def _round(seconds: FloatArray) -> FloatArray:
-    return np.round(seconds.astype(np.float64), _GRID_DIGITS)
+    return np.rint(seconds * 10.0**_GRID_DIGITS) / 10.0**_GRID_DIGITS

@@ -33,8 +33,9 @@ def header(bundle: ReadableBundle, document: Document) -> str:
     trusted = sum(_stands(result) for result in document.results)
     verdict = f"{trusted} of {len(document.results)} results are to be trusted"
     colour = "good" if trusted == len(document.results) else "warn"
+    places = ", ".join(_directory(bundle, target.name, target.uri) for target in bundle.plan.targets)
     lines = [
-        f"<h1>{escape(bundle.plan.name)} on {escape(', '.join(_directory(bundle, t.name, t.uri) for t in bundle.plan.targets))}</h1>",
+        f"<h1>{escape(bundle.plan.name)} on {escape(places)}</h1>",
         f'<p class="{colour}">{verdict}.</p>',
     ]
     if not bundle.is_sealed:
@@ -65,12 +66,12 @@ def summary_table(results: Sequence[Result]) -> str:
             f'<td class="words">{escape(_cache_words(result))}</td><td class="words">{_trust_word(result)}</td></tr>'
         )
     heads = "".join(f'<th scope="col">{h}</th>' for h in ("Result", "Rate", "p50", "p99", "Slowest", "CPU/op"))
-    heads += '<th scope="col">Cache</th><th scope="col">Trust</th>'
+    heads += '<th scope="col" class="words">Cache</th><th scope="col" class="words">Trust</th>'
     return (
         '<section aria-labelledby="summary"><h2 id="summary">Summary</h2><div class="scroll" tabindex="0" role="region"'
-        f' aria-label="Summary table"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-        '<p class="muted">Rates are per second of each result\'s window. MiB is 2<sup>20</sup> bytes. Latency is from issue'
-        f" to completion. {ABSENT}: not known; a finding says why.</p></section>"
+        f' aria-label="Summary table"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        "</div><p class=muted>Rates are per second of each result's window. MiB is 2<sup>20</sup> bytes. Latency is from"
+        f" issue to completion. {ABSENT}: not known; a finding says why.</p></section>"
     )
 
 
@@ -78,7 +79,8 @@ def run_findings(findings: Sequence[Finding]) -> str:
     """List what holds for the run as a whole."""
     if not findings:
         return ""
-    return f'<section aria-labelledby="findings"><h2 id="findings">Findings on the whole run</h2>{_findings(findings)}</section>'
+    listed = _findings(findings)
+    return f'<section aria-labelledby="findings"><h2 id="findings">Findings on the whole run</h2>{listed}</section>'
 
 
 def marks(numbered: Sequence[tuple[float, str, str]]) -> str:
@@ -86,7 +88,7 @@ def marks(numbered: Sequence[tuple[float, str, str]]) -> str:
     if not numbered:
         return ""
     rows = [(str(i), f"{t_s:.2f} s", label, source) for i, (t_s, label, source) in enumerate(numbered, 1)]
-    shown = table(Table(("Mark", "Since the start of the run", "What", "Set by"), tuple(rows)), "Marks")
+    shown = _facts_table(("Mark", "Since the start of the run", "What", "Set by"), rows, "Marks")
     return f'<section aria-labelledby="marks"><h2 id="marks">Marks</h2>{shown}</section>'
 
 
@@ -117,12 +119,16 @@ def preparation(bundle: ReadableBundle) -> str:
     rows = []
     for event in bundle.events():
         if isinstance(event, events.StepDone):
-            phase = bundle.plan.phases[event.phase_index].name if event.phase_index < len(bundle.plan.phases) else ABSENT
+            phase = (
+                bundle.plan.phases[event.phase_index].name if event.phase_index < len(bundle.plan.phases) else ABSENT
+            )
             done = "yes" if event.achieved else "no"
             rows.append((phase, event.step, event.subject or "", done, f"{event.seconds:.2f} s", event.detail))
     if not rows:
         return ""
-    shown = _facts_table(("Phase", "Step", "Of", "Achieved", "Took", "How, or why not"), rows, "Steps between the phases")
+    shown = _facts_table(
+        ("Phase", "Step", "Of", "Achieved", "Took", "How, or why not"), rows, "Steps between the phases"
+    )
     return (
         '<section aria-labelledby="preparation"><h2 id="preparation">Preparation</h2>'
         f"<details><summary>{len(rows)} steps between the phases</summary>{shown}</details></section>"
@@ -245,7 +251,7 @@ def _trust_word(result: Result) -> str:
 def _cache_words(result: Result) -> str:
     cache = result.cache
     words = f"{cache.condition.replace('_', ' ')}, {cache.verdict}"
-    return words if cache.hit_ratio is None else f"{words} {share(cache.hit_ratio)}"
+    return words if cache.hit_ratio is None else f"{words} (hit {share(cache.hit_ratio)})"
 
 
 def _directory(bundle: ReadableBundle, name: str, uri: str) -> str:
@@ -258,7 +264,10 @@ def _error_words(error: events.Error) -> str:
 
 
 def _struct_rows(prefix: str, facts: events.Fact) -> list[tuple[str, str, str]]:
-    return [(f"{prefix}.{key}", _value(value), "engine, at its start") for key, value in msgspec.structs.asdict(facts).items()]
+    return [
+        (f"{prefix}.{key}", _value(value), "engine, at its start")
+        for key, value in msgspec.structs.asdict(facts).items()
+    ]
 
 
 def _value(value: object) -> str:

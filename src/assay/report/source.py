@@ -1,4 +1,4 @@
-"""What a report reads of a run: the reading half of `assay.bundle.RunBundle`, so that a run in memory can be drawn too."""
+"""What a report reads of a run: the reading half of `assay.bundle.RunBundle`; a run in memory can be drawn too."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -23,8 +23,9 @@ WINDOW_TINT = "#eaf2fb"
 UNTRUSTED = "#a3abb4"
 MARK = "#7b3294"
 
-HEAT_RANGE = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#08306b")
-"""Counts: one hue, light to dark, so that white is nothing (lesson 6)."""
+HEAT_RANGE = ("#b7d6ee", "#82b8dd", "#4292c6", "#08519c", "#08306b")
+"""Counts: one hue, light to dark, so that white is nothing (lesson 6). A lone operation must be seen:
+it is the outlier."""
 PERCENTILE_COLOURS = {"p50": "#ffb000", "p99": "#ff6db6"}
 """Never the hue of the map under them (lesson 2)."""
 HALO = "#14181d"
