@@ -1,0 +1,83 @@
+"""Ticks, labels and inline data that figures share. Default tick labels collide at the right end (METHOD 6.2, 3)."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from assay.report import theme
+from assay.report.stack import alt
+
+LATENCY_LABEL = (
+    "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s'"
+    " : datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms'"
+    " : datum.value >= 1e3 ? format(datum.value / 1e3, '~g') + ' µs'"
+    " : format(datum.value, '~g') + ' ns'"
+)
+"""Vega expression that prints nanoseconds on a log axis."""
+
+_STEPS = (1, 2, 5)
+
+
+def linear_ticks(end: float, most: int = 6) -> list[float]:
+    """Give round values from 0 to `end`, at most `most` steps apart."""
+    if end <= 0:
+        return [0.0]
+    power = 10.0 ** math.floor(math.log10(end / most))
+    step = next(power * factor for factor in (*_STEPS, 10, 20) if power * factor * most >= end)
+    return [round(i * step, 9) for i in range(math.floor(end / step + 1e-9) + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Give the decades between two bounds, with 2 and 5 between them where there is room."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    factors = (1,) if last - first > 2 else _STEPS
+    values = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
+    return [value for value in values if low * 0.999 <= value <= high * 1.001]
+
+
+def decades_around(low: float, high: float) -> tuple[float, float]:
+    """Give the powers of ten that enclose two values, at least one decade apart."""
+    first = math.floor(math.log10(low) + 1e-9)
+    last = max(math.ceil(math.log10(high) - 1e-9), first + 1)
+    return 10.0**first, 10.0**last
+
+
+def spread(positions: Sequence[float], least: float) -> list[float]:
+    """Move labels apart so that neighbours differ by `least`; order and middle are kept (lesson 5)."""
+    order = sorted(range(len(positions)), key=positions.__getitem__)
+    moved = [positions[i] for i in order]
+    for i in range(1, len(moved)):
+        moved[i] = max(moved[i], moved[i - 1] + least)
+    shift = sum(moved) / len(moved) - sum(positions) / len(positions) if moved else 0.0
+    result = [0.0] * len(positions)
+    for place, i in enumerate(order):
+        result[i] = moved[place] - shift
+    return result
+
+
+def layered(
+    layers: Sequence[alt.Chart | alt.LayerChart], height: float | alt.Step, *, independent_colours: bool = False
+) -> alt.LayerChart:
+    """Lay charts over each other in Assay's dress; layers share their colour scale unless told otherwise."""
+    # Built from its parts: Altair's fluent calls are typed as if a layered chart could turn into a faceted one.
+    extra: dict[str, Any] = {"resolve": {"scale": {"color": "independent"}}} if independent_colours else {}
+    return alt.LayerChart(
+        layer=list(layers), width=theme.WIDTH_PX, height=height, config=alt.Config(**theme.config()), **extra
+    )
+
+
+def records(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:
+    """Carry a few rows in the figure."""
+    return alt.InlineData(values=[dict(row) for row in rows])
+
+
+def numeric_csv(columns: Mapping[str, Iterable[float]]) -> alt.InlineData:
+    """Carry many numbers in the figure: CSV is a third of the size of JSON objects."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([f"{value:.7g}" for value in row] for row in zip(*columns.values(), strict=True))
+    parse = dict.fromkeys(columns, "number")
+    return alt.InlineData(values=text.getvalue(), format=alt.CsvDataFormat(type="csv", parse=parse))

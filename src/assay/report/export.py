@@ -1,0 +1,65 @@
+"""Pictures of a run, for papers and mail."""
+
+import enum
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError, RunError
+from assay.report import figures
+from assay.report.figures import Figure
+from assay.report.output import check_place, write_whole
+from assay.report.recording import read
+from assay.report.source import ReadableBundle
+from assay.report.stack import VEGA_LITE, alt, vl_convert
+from assay.results import Document
+
+_PNG_SCALE = 2.0
+
+
+class PictureFormat(enum.StrEnum):
+    """What `--format` takes."""
+
+    PNG = "png"
+    SVG = "svg"
+
+
+def write_charts(
+    bundle: ReadableBundle, document: Document, directory: Path, picture_format: PictureFormat
+) -> list[Path]:
+    """Write every figure of a run into a folder, which is made if need be, and give the paths.
+
+    Raises:
+        InputError: the folder is a file, or lies inside a run bundle.
+        RunError: a file cannot be written.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise InputError(f"export: '{directory}' is a file; --charts takes a folder.")
+    check_place(directory.parent)
+    try:
+        directory.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"export: cannot make '{directory}': {error.strerror}. Name another folder.") from error
+    return [
+        write_whole(directory / f"{figure.slug}.{picture_format.value}", render(figure, picture_format))
+        for figure in all_figures(bundle, document)
+    ]
+
+
+def all_figures(bundle: ReadableBundle, document: Document) -> Iterator[Figure]:
+    """Draw everything that the report shows: first what spans all results, then result by result."""
+    recording = read(bundle)
+    yield from figures.overview_figures(document.results)
+    for i in range(len(document.results)):
+        yield from figures.result_figures(recording, document.results, i)
+
+
+def render(figure: Figure, picture_format: PictureFormat) -> bytes:
+    """Draw a figure with its title, without a browser and without any network."""
+    spec: dict[str, Any] = figure.chart.properties(title=alt.TitleParams(text=figure.title, offset=10)).to_dict()
+    nowhere: list[str] = []
+    if picture_format is PictureFormat.PNG:
+        png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=_PNG_SCALE, allowed_base_urls=nowhere)
+        return png
+    svg: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=nowhere)
+    return svg.encode()

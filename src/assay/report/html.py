@@ -1,0 +1,94 @@
+"""The report as one HTML file: nothing is fetched, ever; it opens in a lab without internet and can be mailed.
+
+The figures' JavaScript (Vega-Lite by vl-convert) is in the file once. A content security policy forbids the page every
+connection, so that even a fault here could not make it call out. All text from the run is escaped. Without
+JavaScript every number is still there: each figure has its table.
+"""
+
+import html
+import json
+from importlib import resources
+from pathlib import Path
+
+from assay.report import figures, sections
+from assay.report.figures import Figure
+from assay.report.output import write_whole
+from assay.report.recording import read
+from assay.report.source import ReadableBundle
+from assay.report.stack import VEGA_LITE, vl_convert
+from assay.results import Document
+
+# Vega compiles its expressions with `new Function`, hence 'unsafe-eval'; there is no source to load anything from.
+_POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+
+
+def default_path(run_id: str) -> Path:
+    """Give the file that `assay report` writes when told none: in the working directory, never in the bundle."""
+    return Path(f"assay-{run_id}.html")
+
+
+def write_html(bundle: ReadableBundle, document: Document, path: Path) -> Path:
+    """Write the report of a run to `path`, replacing a file of that name, and give the path.
+
+    Raises:
+        InputError: `path` is a directory, lies in a folder that does not exist, or inside a run bundle.
+        RunError: the file cannot be written.
+    """
+    return write_whole(path, page(bundle, document).encode())
+
+
+def page(bundle: ReadableBundle, document: Document) -> str:
+    """Make the report's text."""
+    recording = read(bundle)
+    results = document.results
+    body = [
+        sections.header(bundle, document),
+        sections.summary_table(results),
+        sections.run_findings(document.findings),
+        sections.marks(recording.marks),
+        "<section aria-labelledby=overview><h2 id=overview>Overview</h2>",
+        *(_figure(figure) for figure in figures.overview_figures(results)),
+        "</section><section aria-labelledby=results><h2 id=results>Results</h2>",
+    ]
+    for i in range(len(results)):
+        drawn = "".join(_figure(figure) for figure in figures.result_figures(recording, results, i))
+        body.append(sections.result_card(results, i, drawn))
+    body += ["</section>", sections.preparation(bundle), sections.environment(bundle), sections.plan(bundle)]
+    title = html.escape(f"{bundle.plan.name} · {document.run.id} · Assay")
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{_asset("report.css")}</style>'
+        f"</head><body>{''.join(body)}<script>{_vega()}</script><script>{_asset('report.js')}</script></body></html>\n"
+    )
+
+
+def _figure(figure: Figure) -> str:
+    ident = html.escape(f"figure-{figure.slug}", quote=True)
+    spec = figure.spec() | {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+    renderer = "canvas" if figure.is_dense else "svg"
+    words = html.escape(figure.alt_text, quote=True)
+    return (
+        f'<figure aria-labelledby="{ident}-title"><figcaption><h4 id="{ident}-title">{html.escape(figure.title)}</h4>'
+        f'<p>{html.escape(figure.caption)}</p></figcaption><div class="chart" role="img" aria-label="{words}"'
+        f' data-spec="{ident}" data-renderer="{renderer}"></div>'
+        f'<script type="application/json" id="{ident}">{_script_json(spec)}</script>'
+        f"<details><summary>Numbers of this figure</summary>{sections.table(figure.table, figure.title)}</details>"
+        "</figure>"
+    )
+
+
+def _script_json(value: object) -> str:
+    # No "<" at all: neither "</script" nor "<!--" can then end or bend the script element.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _vega() -> str:
+    # The stub makes an argument a must that the library gives a default: the snippet that sets window.vegaEmbed.
+    bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _asset(name: str) -> str:
+    return resources.files("assay.report").joinpath(name).read_text(encoding="utf-8")

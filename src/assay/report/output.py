@@ -1,0 +1,56 @@
+"""Writing a file that a user asked for: whole or not at all, and never into a run bundle."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from assay.errors import InputError, RunError
+
+_BUNDLE_FILES = ("manifest.json", "run.json")
+
+
+def check_place(folder: Path) -> None:
+    """Refuse a folder that does not exist or that belongs to a run bundle; raises InputError."""
+    if not folder.is_dir():
+        raise InputError(f"output: folder '{folder}' does not exist. Make it, or name another place with -o.")
+    resolved = folder.resolve()
+    for place in (resolved, *resolved.parents):
+        if (place / "resolved.json").is_file() and any((place / name).is_file() for name in _BUNDLE_FILES):
+            raise InputError(
+                f"output: '{folder}' is inside the run bundle '{place}'. Bundles are never written to once they"
+                " are made; name a place outside it."
+            )
+
+
+def write_whole(path: Path, content: bytes) -> Path:
+    """Write a file by way of a temporary one beside it, so that no reader ever meets half of it.
+
+    Raises:
+        InputError: `path` is a directory, or its folder is not there or inside a run bundle.
+        RunError: the machine said no.
+    """
+    if path.is_dir():
+        raise InputError(f"output: '{path}' is a directory. Name the file to write, such as '{path / 'report.html'}'.")
+    check_place(path.parent)
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as partial:
+            written = Path(partial.name)
+            try:
+                partial.write(content)
+                partial.close()
+                written.chmod(0o666 & ~_umask())
+                written.replace(path)
+            except BaseException:
+                written.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise RunError(f"output: cannot write '{path}': {reason}. Name another place with -o.") from error
+    return path
+
+
+def _umask() -> int:
+    # There is no call that only reads it.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,280 @@
+"""The parts of the HTML page that are words and tables. Every function escapes what it is given and returns HTML."""
+
+import json
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import msgspec
+
+from assay import events
+from assay.report.figures import Table
+from assay.report.numbers import (
+    ABSENT,
+    MIB_PER_S,
+    OPS_PER_S,
+    duration_ns,
+    headline,
+    rate,
+    rate_unit,
+    share,
+    size_bytes,
+    span_s,
+)
+from assay.report.overview import title_of
+from assay.report.source import ReadableBundle
+from assay.results import Document, Finding, LatencyNs, Result
+
+_SEVERITY_CLASS = {"note": "muted", "warning": "warn", "invalid": "bad"}
+
+
+def header(bundle: ReadableBundle, document: Document) -> str:
+    """Say what was measured, when, by what command, and how far it is to be trusted."""
+    run = document.run
+    trusted = sum(_stands(result) for result in document.results)
+    verdict = f"{trusted} of {len(document.results)} results are to be trusted"
+    colour = "good" if trusted == len(document.results) else "warn"
+    places = ", ".join(_directory(bundle, target.name, target.uri) for target in bundle.plan.targets)
+    lines = [
+        f"<h1>{escape(bundle.plan.name)} on {escape(places)}</h1>",
+        f'<p class="{colour}">{verdict}.</p>',
+    ]
+    if not bundle.is_sealed:
+        lines.append('<p class="bad">This run did not come to its end. What was measured up to then is shown.</p>')
+    lines += [f'<p class="bad">{escape(_error_words(e))}</p>' for e in bundle.events() if isinstance(e, events.Error)]
+    lines.append(f"<p><code>{escape(run.command)}</code></p>")
+    lines.append(
+        f'<p class="muted">Run <code>{escape(run.id)}</code>, started {escape(run.started_utc)}, {run.seconds:.0f} s,'
+        f" exit code {run.exit_code}, Assay {escape(bundle.info.assay_version)}."
+        f" Bundle: <code>{escape(run.bundle)}</code></p>"
+    )
+    if bundle.info.note:
+        lines.append(f"<p>Note of the operator: {escape(bundle.info.note)}</p>")
+    sections = {"summary": "Summary", "overview": "Overview", "results": "Results", "environment": "Environment"}
+    links = " · ".join(f'<a href="#{ident}">{words}</a>' for ident, words in sections.items())
+    return f'<header>{"".join(lines)}<nav aria-label="Sections">{links}</nav></header><main>'
+
+
+def summary_table(results: Sequence[Result]) -> str:
+    """Give one row a result, linked to its card; struck through what is not to be trusted."""
+    rows = []
+    for i, result in enumerate(results):
+        spread = result.latency_ns
+        values = [rate(*headline(result)), *(duration_ns(v) for v in (spread.p50, spread.p99, spread.max))]
+        cells = "".join(f"<td>{_struck(value, result)}</td>" for value in [*values, duration_ns(result.cpu_ns_per_op)])
+        rows.append(
+            f'<tr><th scope="row"><a href="#result-{i + 1}">{escape(title_of(result, results))}</a></th>{cells}'
+            f'<td class="words">{escape(_cache_words(result))}</td><td class="words">{_trust_word(result)}</td></tr>'
+        )
+    heads = "".join(f'<th scope="col">{h}</th>' for h in ("Result", "Rate", "p50", "p99", "Slowest", "CPU/op"))
+    heads += '<th scope="col" class="words">Cache</th><th scope="col" class="words">Trust</th>'
+    return (
+        '<section aria-labelledby="summary"><h2 id="summary">Summary</h2><div class="scroll" tabindex="0" role="region"'
+        f' aria-label="Summary table"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        "</div><p class=muted>Rates are per second of each result's window. MiB is 2<sup>20</sup> bytes. Latency is from"
+        f" issue to completion. {ABSENT}: not known; a finding says why.</p></section>"
+    )
+
+
+def run_findings(findings: Sequence[Finding]) -> str:
+    """List what holds for the run as a whole."""
+    if not findings:
+        return ""
+    listed = _findings(findings)
+    return f'<section aria-labelledby="findings"><h2 id="findings">Findings on the whole run</h2>{listed}</section>'
+
+
+def marks(numbered: Sequence[tuple[float, str, str]]) -> str:
+    """List the marks by the numbers that the figures show."""
+    if not numbered:
+        return ""
+    rows = [(str(i), f"{t_s:.2f} s", label, source) for i, (t_s, label, source) in enumerate(numbered, 1)]
+    shown = _facts_table(("Mark", "Since the start of the run", "What", "Set by"), rows, "Marks")
+    return f'<section aria-labelledby="marks"><h2 id="marks">Marks</h2>{shown}</section>'
+
+
+def result_card(results: Sequence[Result], i: int, figures: str) -> str:
+    """Show one result: its number and what produced it, then its figures (HTML that is already made)."""
+    result = results[i]
+    value, unit = headline(result)
+    other = OPS_PER_S if unit is MIB_PER_S else MIB_PER_S
+    also = other.of(result.iops, result.throughput_bytes_per_s)
+    also_words = f' <span class="also">= {_struck(rate(also, other), result)}</span>' if also else ""
+    main = _struck(rate(value, rate_unit(result)), result)
+    where = (
+        f"{result.workers} worker{'s' if result.workers != 1 else ''}, queue depth {result.queue_depth},"
+        f" target {result.target}, phase {result.phase}, operation {result.operation}"
+    )
+    items = "".join(f"<div><dt>{escape(k)}</dt><dd>{v}</dd></div>" for k, v in _card_items(result))
+    reason = "" if _stands(result) else f": {escape(_reason(result))}"
+    return (
+        f'<article id="result-{i + 1}" aria-labelledby="result-{i + 1}-title"><h3 id="result-{i + 1}-title">'
+        f'{escape(title_of(result, results))}</h3><p class="where">{escape(where)}</p>'
+        f'<p class="rate">{main}{also_words}</p><p>{_trust_word(result)}{reason}</p>'
+        f"<dl>{items}</dl>{_findings(result.findings)}{figures}</article>"
+    )
+
+
+def preparation(bundle: ReadableBundle) -> str:
+    """List the steps between the phases, and whether each did what was asked."""
+    rows = []
+    for event in bundle.events():
+        if isinstance(event, events.StepDone):
+            phase = (
+                bundle.plan.phases[event.phase_index].name if event.phase_index < len(bundle.plan.phases) else ABSENT
+            )
+            done = "yes" if event.achieved else "no"
+            rows.append((phase, event.step, event.subject or "", done, f"{event.seconds:.2f} s", event.detail))
+    if not rows:
+        return ""
+    shown = _facts_table(
+        ("Phase", "Step", "Of", "Achieved", "Took", "How, or why not"), rows, "Steps between the phases"
+    )
+    return (
+        '<section aria-labelledby="preparation"><h2 id="preparation">Preparation</h2>'
+        f"<details><summary>{len(rows)} steps between the phases</summary>{shown}</details></section>"
+    )
+
+
+def environment(bundle: ReadableBundle) -> str:
+    """List every recorded fact with its source, the engine's own words first."""
+    rows = [(fact.key, _value(fact.value), fact.source) for fact in bundle.facts]
+    for event in bundle.events():
+        if isinstance(event, events.Hello):
+            rows[:0] = [*_struct_rows("engine", event.engine), *_struct_rows("machine", event.machine)]
+            rows += [*_struct_rows("clock", event.clock), *_struct_rows("capabilities", event.capabilities)]
+    shown = _facts_table(("Fact", "Value", "Source"), rows, "Facts that can move the numbers")
+    return (
+        '<section aria-labelledby="environment"><h2 id="environment">Environment</h2>'
+        f"<details><summary>{len(rows)} facts with their sources</summary>{shown}</details></section>"
+    )
+
+
+def plan(bundle: ReadableBundle) -> str:
+    """Give the resolved Plan; it can be run again."""
+    text = msgspec.json.format(bundle.plan.to_json(), indent=2).decode()
+    missing = [(item.what, item.why) for item in bundle.plan.untranslated]
+    lost = _facts_table(("Asked for", "Why it has no equal"), missing, "Not translated") if missing else ""
+    return (
+        f'<section aria-labelledby="plan"><h2 id="plan">Plan</h2>{lost}<details><summary>The resolved plan, seed'
+        f" {bundle.plan.seed}</summary><pre>{escape(text)}</pre></details></section></main>"
+    )
+
+
+def table(shown: Table, title: str) -> str:
+    """Give a table whose first column names the rows."""
+    heads = "".join(f'<th scope="col">{escape(column)}</th>' for column in shown.columns)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>'
+        for row in shown.rows
+    )
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(title)}"><table>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _facts_table(columns: Sequence[str], rows: Iterable[tuple[str, ...]], title: str) -> str:
+    return table(Table(tuple(columns), tuple(rows)), title).replace("<table>", '<table class="facts">', 1)
+
+
+def _card_items(result: Result) -> list[tuple[str, str]]:
+    spread = result.latency_ns
+    items = [(name, _struck(duration_ns(value), result)) for name, value in _percentiles(spread)]
+    if result.response_ns is not None:
+        items += [(f"Response {name}", _struck(duration_ns(v), result)) for name, v in _percentiles(result.response_ns)]
+    cache, steady, limiter = result.cache, result.steady, result.limiter
+    resident = f"{share(cache.resident_before)} before, {share(cache.resident_after)} after"
+    texts = {
+        "CPU per operation": duration_ns(result.cpu_ns_per_op),
+        "Cache": _cache_words(result),
+        "Cache hit ratio": share(cache.hit_ratio) + (f" (by {cache.method.replace('_', ' ')})" if cache.method else ""),
+        "Set in the page cache": resident,
+        "Moved by the device": size_bytes(result.device_bytes),
+        "Window": span_s(*result.window_s),
+        "Operations": f"{result.ops:,}",
+        "Bytes": size_bytes(result.bytes),
+        "Errors": f"{result.errors:,}",
+        "Steady state": steady.verdict.replace("_", " ") if steady else "not judged",
+        "Limited by": f"{limiter.verdict.replace('_', ' ')} ({limiter.confidence})" if limiter else "not judged",
+    }
+    return items + [(name, escape(text)) for name, text in texts.items()]
+
+
+def _percentiles(spread: LatencyNs) -> list[tuple[str, float | None]]:
+    return [
+        ("p50", spread.p50),
+        ("p90", spread.p90),
+        ("p99", spread.p99),
+        ("p99.9", spread.p99_9),
+        ("Slowest", spread.max),
+        ("Mean", spread.mean),
+    ]
+
+
+def _findings(findings: Sequence[Finding]) -> str:
+    items = []
+    for finding in findings:
+        colour = _SEVERITY_CLASS.get(finding.severity, "warn")
+        cure = f' <span class="muted">{escape(finding.cure)}</span>' if finding.cure else ""
+        items.append(
+            f'<li><span class="{colour}">{escape(finding.severity)}</span> <code>{escape(finding.id)}</code>:'
+            f" {escape(finding.text)}{cure}</li>"
+        )
+    return f'<ul class="findings">{"".join(items)}</ul>' if items else ""
+
+
+def _stands(result: Result) -> bool:
+    # METHOD 1.3: only a steady run yields a headline number. Where steadiness was not judged, trust alone decides.
+    return result.trusted and (result.steady is None or result.steady.verdict == "steady")
+
+
+def _reason(result: Result) -> str:
+    for severity in ("invalid", "warning"):
+        for finding in result.findings:
+            if finding.severity == severity:
+                return finding.text
+    if result.steady is not None and result.steady.verdict != "steady":
+        return f"not in steady state ({result.steady.verdict.replace('_', ' ')})"
+    return "see the findings on the whole run"
+
+
+def _struck(text: str, result: Result) -> str:
+    if _stands(result) or text == ABSENT:
+        return escape(text)
+    return f'<s>{escape(text)}</s><span class="unseen"> (not to be trusted)</span>'
+
+
+def _trust_word(result: Result) -> str:
+    return '<span class="good">trusted</span>' if _stands(result) else '<span class="bad">not to be trusted</span>'
+
+
+def _cache_words(result: Result) -> str:
+    cache = result.cache
+    words = f"{cache.condition.replace('_', ' ')}, {cache.verdict}"
+    return words if cache.hit_ratio is None else f"{words} (hit {share(cache.hit_ratio)})"
+
+
+def _directory(bundle: ReadableBundle, name: str, uri: str) -> str:
+    found = (fact.value for fact in bundle.facts if fact.key == f"target.{name}.directory")
+    return str(next(found, uri))
+
+
+def _error_words(error: events.Error) -> str:
+    return f"Error: {error.text}" + (f" ({error.path})" if error.path else "")
+
+
+def _struct_rows(prefix: str, facts: events.Fact) -> list[tuple[str, str, str]]:
+    return [
+        (f"{prefix}.{key}", _value(value), "engine, at its start")
+        for key, value in msgspec.structs.asdict(facts).items()
+    ]
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple | list):
+        return ", ".join(str(item) for item in value) or "none"
+    return value if isinstance(value, str) else json.dumps(value)
