@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
+from assay import events
 from assay.bundle import RunBundle, runs_directory
-from assay.catalog import Catalog
+from assay.catalog import resolve
 from assay.engine import run_quietly
 from assay.errors import InputError
-from assay import events
 from assay.plan import FileSet, Origin, Phase, Plan, Remove, Target
 from assay.run import target_directories
 
@@ -27,7 +27,7 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
     """The directories that a place names: a directory itself, or the targets of a run."""
     if Path(place).is_dir() and not (Path(place) / "resolved.json").exists():
         return [Path(place).resolve()]
-    bundle = RunBundle.open(Catalog(runs_directory(runs)).resolve(place))
+    bundle = RunBundle.open(resolve(place, runs_directory(runs)))
     return sorted(set(target_directories(bundle.plan).values()))
 
 

@@ -53,7 +53,7 @@ def plan(directory: Path, *, seconds: float, size_bytes: int | None) -> tuple[Pl
 def _size(directory: Path, seconds: float, asked: int | None) -> Sizing:
     storage = storage_path(directory)
     hello = capabilities()
-    rate = probe_write_bytes_per_s(directory) if asked is None else 0.0
+    rate = probe_write_bytes_per_s(directory)
     return choose_size(
         ram_bytes=hello.machine.ram_bytes,
         free_bytes=storage.free_bytes,

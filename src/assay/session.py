@@ -1,13 +1,14 @@
 """One measuring command from Plan to exit code: run, judge, print, write the report."""
 
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
 from assay.bundle import RunBundle, runs_directory
-from assay.catalog import Catalog
+from assay.catalog import resolve
 from assay.errors import AssayError, InputError, RunError
 from assay.frontends import native
 from assay.host.facts import Fact
@@ -19,7 +20,7 @@ from assay.units import parse_seconds
 
 def open_run(reference: str, runs: Path | None) -> RunBundle:
     """Open a run by its folder, id, prefix or `last`; raises BundleError if there is none."""
-    return RunBundle.open(Catalog(runs_directory(runs)).resolve(reference))
+    return RunBundle.open(resolve(reference, runs_directory(runs)))
 
 
 def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, size: str | None) -> dict[str, str]:
@@ -34,7 +35,10 @@ def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, 
             raise InputError(f"--set {pair}: write it as KEY=VALUE")
         values[key.strip()] = value.strip()
     if time is not None:
-        values["phase_seconds"] = format_phase_seconds(parse_seconds(time) / native.phase_count(text, source))
+        if "phase_seconds" not in native.parameters(text, source):
+            raise InputError(f"{source}: --time needs phases with seconds = \"${{phase_seconds}}\"; this file has none")
+        phases = len(tomllib.loads(text).get("phase", [])) or 1
+        values["phase_seconds"] = format_phase_seconds(parse_seconds(time) / phases)
     if size is not None:
         values["size"] = size
     return values
@@ -64,7 +68,6 @@ class Session:
             source_text=source_text,
             facts=facts,
         )
-        Catalog(self._runs).add(bundle)
         code = self._answer(bundle, error)
         if error is not None:
             typer.echo(f"The run is kept: {bundle.path}", err=True)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from assay import events
 from assay.plan import Plan
-from assay.units import format_bytes, format_rate
+from assay.units import format_bytes, format_count
 
 
 class TerminalDisplay:
@@ -107,5 +107,5 @@ def _rates(event: events.Interval) -> str:
     ops = sum(operation.ops for operation in event.operations) / seconds
     moved = sum(operation.bytes for operation in event.operations) / seconds
     errors = sum(operation.errors for operation in event.operations)
-    text = format_rate(ops) + (f"  {format_bytes(moved)}/s" if moved else "")
+    text = f"{format_count(ops)} ops/s" + (f"  {format_bytes(moved)}/s" if moved else "")
     return text + (f"  {errors} errors" if errors else "")
