@@ -5,7 +5,7 @@ use crate::events::{Event, Interval, OperationInterval, WorkerSample};
 use crate::histogram::{Merged, Reader};
 use crate::observe::HostObserver;
 use crate::observe::task::{self, TaskObserver};
-use crate::worker::WorkerStats;
+use crate::worker::stats::WorkerStats;
 use std::sync::Arc;
 
 /// A worker as the sampler sees it.

@@ -1,0 +1,205 @@
+//! Reads, writes and flushes of one worker: which file, where in it, with what content.
+
+use super::{Done, OpState, OpenFile, Worker};
+use crate::backend::{Backend, Request, RequestKind};
+use crate::events::StoppedBy;
+use crate::load::offsets::{Offsets, Walker};
+use crate::load::op::{FileSource, Node, OpNode};
+use crate::plan::{Access, OpKind, Pick};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl<B: Backend> Worker<B> {
+    pub(super) fn data(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        if let (Access::Whole { chunk_bytes }, OpKind::Read | OpKind::Write) = (&op.access, op.kind) {
+            return self.whole(op, *chunk_bytes);
+        }
+        let (request, file_index) = self.request(op)?;
+        self.stats.submissions.add(1);
+        self.stats.depth_sum.add(1);
+        let done = if op.kind == OpKind::Read {
+            let issued_ns = self.last_ns;
+            let result = self.backend.execute(request);
+            self.last_ns = self.clock.now_ns();
+            Done { issued_ns, result }
+        } else {
+            self.prepare_content(0, request, file_index);
+            self.timed(|worker| worker.backend.execute(request))
+        };
+        if done.result >= 0 && (done.result as usize) < request.length {
+            self.stats.short_transfers.add(1);
+        }
+        Ok(done)
+    }
+
+    /// Fill the buffer of a write.
+    #[inline]
+    pub(super) fn prepare_content(&mut self, slot: usize, request: Request, file_index: u64) {
+        if request.kind == RequestKind::Write {
+            self.generation += 1;
+            let buffer = self.backend.buffer(slot, request.length);
+            self.fill.fill(buffer, file_index, request.offset, self.generation);
+        }
+    }
+
+    /// The next request of an operation, and the index of its file.
+    #[inline]
+    pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, u64), StoppedBy> {
+        let kind = match op.kind {
+            OpKind::Read => RequestKind::Read,
+            OpKind::Write => RequestKind::Write,
+            OpKind::Fsync => RequestKind::Fsync,
+            _ => RequestKind::Fdatasync,
+        };
+        let flush = matches!(kind, RequestKind::Fsync | RequestKind::Fdatasync);
+        let size = if flush { 0 } else { op.size.sample_u64(&mut self.rng) };
+        let (fd, file_index, offset, length) = match &op.file {
+            FileSource::Slot(slot) => {
+                let Some(file) = &mut self.slots[*slot] else { return Err(self.empty_slot(op)) };
+                let offset = file.at;
+                file.at += size;
+                (file.fd, file.index, offset, size)
+            }
+            FileSource::Opened { opened, pick } => {
+                let (file, offset, length) = self.place(op, *opened, pick, size, flush)?;
+                (file.fd, file.index, offset, length)
+            }
+            FileSource::Named { .. } => unreachable!("data operations work on open files"),
+        };
+        self.limits.admit_bytes(&self.job.limits, length)?;
+        Ok((Request { fd, kind, offset, length: length as usize, dsync: op.dsync }, file_index))
+    }
+
+    #[cold]
+    pub(super) fn empty_slot(&mut self, op: &OpNode) -> StoppedBy {
+        self.fatal = Some((format!("{} (its slot holds no file: create or open comes first)", op.name), libc::EBADF));
+        StoppedBy::Error
+    }
+
+    /// File, offset and length of an operation on opened files.
+    #[inline]
+    pub(super) fn place(
+        &mut self,
+        op: &OpNode,
+        opened: usize,
+        pick: &Pick,
+        size: u64,
+        flush: bool,
+    ) -> Result<(OpenFile, u64, u64), StoppedBy> {
+        let files = &self.opened[opened];
+        let state = &mut self.states[op.state];
+        let sequential = matches!(op.access, Access::Sequential { .. } | Access::Backward { .. } | Access::Stride { .. });
+        let next = &self.job.next_file[op.state];
+        loop {
+            match pick {
+                Pick::Random { .. } => state.file = self.rng.usize(..files.len()),
+                Pick::Next {} if state.file == usize::MAX || !sequential => {
+                    let turn = next.fetch_add(1, Relaxed) as usize;
+                    if sequential && turn >= files.len() && !wraps(&op.access) {
+                        return Err(StoppedBy::Exhausted);
+                    }
+                    state.file = turn % files.len();
+                }
+                Pick::Own {} => state.file = 0,
+                _ => {}
+            }
+            let file = files[state.file];
+            if flush {
+                return Ok((file, 0, 0));
+            }
+            let walk = state.walks[state.file].as_mut().expect("every opened file has a walk");
+            if let Some((offset, length)) = walk.next(size, &mut self.rng) {
+                return Ok((file, offset, length));
+            }
+            if *pick != (Pick::Next {}) || !sequential || file.bytes < size.min(1) {
+                return Err(StoppedBy::Exhausted);
+            }
+            walk.rewind();
+            state.file = usize::MAX;
+        }
+    }
+
+    /// A whole file in pieces, as one operation.
+    pub(super) fn whole(&mut self, op: &OpNode, chunk_bytes: u64) -> Result<Done, StoppedBy> {
+        let (fd, file_index, bytes) = match &op.file {
+            FileSource::Slot(slot) => {
+                let Some(file) = self.slots[*slot] else { return Err(self.empty_slot(op)) };
+                (file.fd, file.index, self.job.sets[file.set].size_of(file.index))
+            }
+            FileSource::Opened { opened, pick } => {
+                let (file, _, _) = self.place(op, *opened, pick, 0, true)?;
+                (file.fd, file.index, file.bytes)
+            }
+            FileSource::Named { .. } => unreachable!("data operations work on open files"),
+        };
+        let piece = if chunk_bytes > 0 { chunk_bytes } else { op.size.sample_u64(&mut self.rng).max(1) };
+        self.limits.admit_bytes(&self.job.limits, bytes)?;
+        let kind = if op.kind == OpKind::Read { RequestKind::Read } else { RequestKind::Write };
+        let (mut at, mut latency_ns) = (0, 0);
+        while at < bytes {
+            let length = piece.min(bytes - at) as usize;
+            let request = Request { fd, kind, offset: at, length, dsync: op.dsync };
+            self.prepare_content(0, request, file_index);
+            let done = self.timed(|worker| worker.backend.execute(request));
+            if done.result < 0 {
+                return Ok(done);
+            }
+            latency_ns += self.last_ns - done.issued_ns;
+            at += done.result as u64;
+            if done.result == 0 {
+                self.stats.short_transfers.add(1);
+                break;
+            }
+        }
+        // Latency without the time that making the content took.
+        Ok(Done { issued_ns: self.last_ns.max(latency_ns) - latency_ns, result: at as i64 })
+    }
+}
+
+fn wraps(access: &Access) -> bool {
+    matches!(
+        access,
+        Access::Sequential { wrap: true, .. } | Access::Backward { wrap: true, .. } | Access::Stride { wrap: true, .. }
+    )
+}
+
+/// Make the walks of every operation over opened files.
+pub(super) fn prepare_walks(
+    nodes: &[Node],
+    opened: &[Vec<OpenFile>],
+    walker: Walker,
+    states: &mut [OpState],
+) -> crate::error::Result<()> {
+    for node in nodes {
+        match node {
+            Node::Op(op) => {
+                if let FileSource::Opened { opened: position, pick } = &op.file {
+                    let access = single_pass(&op.access, pick);
+                    let walker = Walker { seed: walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9), ..walker };
+                    states[op.state].walks = opened[*position]
+                        .iter()
+                        .map(|file| Offsets::new(&access, file.bytes, op.size.is_fixed(), walker).map(Some))
+                        .collect::<crate::error::Result<_>>()?;
+                }
+            }
+            Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => prepare_walks(nodes, opened, walker, states)?,
+            Node::Choice { branches, .. } => {
+                for nodes in branches {
+                    prepare_walks(nodes, opened, walker, states)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// With pick 'next' a walk is one pass; the next file follows it.
+fn single_pass(access: &Access, pick: &Pick) -> Access {
+    let mut access = access.clone();
+    if *pick == (Pick::Next {}) {
+        if let Access::Sequential { wrap, .. } | Access::Backward { wrap, .. } | Access::Stride { wrap, .. } = &mut access
+        {
+            *wrap = false;
+        }
+    }
+    access
+}

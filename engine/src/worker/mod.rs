@@ -1,0 +1,344 @@
+//! The op loop: what one worker does between the common start and its stop.
+//!
+//! Nothing in it allocates, locks or calls the kernel beyond what the workload asks for and the clock. A read that follows
+//! the operation before without other work takes that one's end as its own start, so back-to-back reads cost one clock
+//! read each; operations that are prepared first (content to write, a name to build) read it twice, so that the
+//! preparation is in no latency. The latency of a group is the sum of its members'.
+
+mod data;
+mod names;
+mod queue;
+pub mod stats;
+
+use crate::backend::Backend;
+use crate::clock::Clock;
+use crate::events::StoppedBy;
+use crate::load::content::ContentFill;
+use crate::load::fileset::FileSetState;
+use crate::load::limits::{JobLimits, LocalLimits};
+use crate::load::names::PathBuffer;
+use crate::load::offsets::{Offsets, Walker};
+use crate::load::op::{Node, OpNode, Program};
+use crate::plan::OpKind;
+use data::prepare_walks;
+use stats::{NEVER, WorkerStats};
+use std::collections::HashMap;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Failures in a row, with no success between them, after which a worker gives up.
+const HOPELESS: u32 = 1000;
+
+/// An open file of a set.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenFile {
+    /// Descriptor.
+    pub fd: RawFd,
+    /// Index in its set.
+    pub index: u64,
+    /// Size at opening.
+    pub bytes: u64,
+}
+
+/// What all workers of a job share.
+pub struct JobShared {
+    /// The job's program.
+    pub program: Program,
+    /// State of every file set of the Plan.
+    pub sets: Vec<Arc<FileSetState>>,
+    /// Set when the job is to stop.
+    pub stop: Arc<AtomicBool>,
+    /// Stop rules of job and phase.
+    pub limits: JobLimits,
+    /// Flags for files that operations open.
+    pub open_flags: i32,
+    /// By operation: how many files `pick next` has handed out.
+    pub next_file: Vec<AtomicU64>,
+}
+
+/// One worker, ready to run.
+pub struct Worker<B> {
+    backend: B,
+    clock: Clock,
+    job: Arc<JobShared>,
+    stats: Arc<WorkerStats>,
+    rng: fastrand::Rng,
+    fill: ContentFill,
+    generation: u64,
+    opened: Vec<Vec<OpenFile>>,
+    slots: Vec<Option<SlotFile>>,
+    states: Vec<OpState>,
+    path: PathBuffer,
+    limits: LocalLimits,
+    walker: Walker,
+    last_ns: u64,
+    failures_in_a_row: u32,
+    errors: HashMap<(usize, i32), u64>,
+    fatal: Option<(String, i32)>,
+}
+
+/// A file that an operation left in a slot.
+#[derive(Debug, Clone, Copy)]
+struct SlotFile {
+    fd: RawFd,
+    set: usize,
+    index: u64,
+    at: u64,
+}
+
+/// What an operation of a worker remembers from one time to the next.
+struct OpState {
+    walks: Vec<Option<Offsets>>,
+    file: usize,
+}
+
+/// What a worker leaves behind.
+#[derive(Debug)]
+pub struct Ended {
+    /// Why it stopped.
+    pub stopped_by: StoppedBy,
+    /// Failures by operation name and error number.
+    pub errors: Vec<(String, i32, u64)>,
+    /// The failure that left nothing to go on with: in words, and its number.
+    pub fatal: Option<(String, i32)>,
+    /// Operations given up without a result.
+    pub abandoned: u64,
+}
+
+/// Why the loop ends; `Ok` goes on.
+type Flow = Result<(), StoppedBy>;
+
+/// Outcome of one operation, for the group around it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    latency_ns: u64,
+    bytes: u64,
+    failed: bool,
+}
+
+impl<B: Backend> Worker<B> {
+    /// A worker with its files open.
+    pub fn new(
+        backend: B,
+        clock: Clock,
+        job: Arc<JobShared>,
+        stats: Arc<WorkerStats>,
+        opened: Vec<Vec<OpenFile>>,
+        fill: ContentFill,
+        walker: Walker,
+    ) -> crate::error::Result<Self> {
+        let mut states: Vec<OpState> =
+            (0..job.program.operations).map(|_| OpState { walks: Vec::new(), file: usize::MAX }).collect();
+        prepare_walks(&job.program.nodes, &opened, walker, &mut states)?;
+        let slots = vec![None; job.program.slots];
+        Ok(Self {
+            backend,
+            clock,
+            rng: fastrand::Rng::with_seed(walker.seed),
+            fill,
+            generation: u64::from(walker.worker) << 40,
+            opened,
+            slots,
+            states,
+            path: PathBuffer::new(),
+            limits: LocalLimits::default(),
+            walker,
+            last_ns: 0,
+            failures_in_a_row: 0,
+            errors: HashMap::new(),
+            fatal: None,
+            job,
+            stats,
+        })
+    }
+
+    /// Run from `start_ns` to a stop.
+    pub fn run(&mut self, start_ns: u64, queue_depth: u32) -> Ended {
+        let job = Arc::clone(&self.job);
+        self.limits.begin(start_ns, &job.limits);
+        self.last_ns = self.clock.now_ns();
+        let flow = if queue_depth > 1 {
+            self.run_queue(&job.program.nodes, queue_depth as usize)
+        } else {
+            self.run_loop(&job.program.nodes)
+        };
+        let stopped_by = flow.expect_err("the loop goes on until something ends it");
+        self.close_slots();
+        let errors = std::mem::take(&mut self.errors);
+        Ended {
+            stopped_by,
+            errors: errors.into_iter().map(|((state, errno), n)| (self.name_of(state), errno, n)).collect(),
+            fatal: self.fatal.take(),
+            abandoned: self.stats.started.get() - self.stats.completed.get() - self.stats.failed.get(),
+        }
+    }
+
+    fn name_of(&self, state: usize) -> String {
+        fn find(nodes: &[Node], state: usize) -> Option<String> {
+            nodes.iter().find_map(|node| match node {
+                Node::Op(op) => (op.state == state).then(|| op.name.clone()),
+                Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => find(nodes, state),
+                Node::Choice { branches, .. } => branches.iter().find_map(|nodes| find(nodes, state)),
+            })
+        }
+        find(&self.job.program.nodes, state).unwrap_or_default()
+    }
+
+    // -- one operation at a time ---------------------------------------------------------------------------------------
+
+    fn run_loop(&mut self, nodes: &[Node]) -> Flow {
+        loop {
+            for node in nodes {
+                self.check()?;
+                self.node(node)?;
+            }
+            self.limits.pass(&self.job.limits)?;
+        }
+    }
+
+    /// Whether to go on, from the time of the latest completion.
+    #[inline]
+    fn check(&self) -> Flow {
+        if self.job.stop.load(Relaxed) {
+            return Err(StoppedBy::Control);
+        }
+        self.limits.check_time(self.last_ns)
+    }
+
+    fn node(&mut self, node: &Node) -> Result<Sum, StoppedBy> {
+        match node {
+            Node::Op(op) => self.op(op),
+            Node::Group { series, counts, nodes } => self.group(*series, *counts, nodes),
+            Node::Choice { cumulative, branches } => {
+                let draw = self.rng.f64();
+                let branch = cumulative.iter().position(|&end| draw < end).unwrap_or(branches.len() - 1);
+                self.all(&branches[branch], true)
+            }
+            Node::Repeat { times, nodes } => {
+                let mut sum = Sum::default();
+                for _ in 0..*times {
+                    self.check()?;
+                    sum.add(self.all(nodes, true)?);
+                }
+                Ok(sum)
+            }
+        }
+    }
+
+    fn all(&mut self, nodes: &[Node], go_on_after_failure: bool) -> Result<Sum, StoppedBy> {
+        let mut sum = Sum::default();
+        for node in nodes {
+            sum.add(self.node(node)?);
+            if sum.failed && !go_on_after_failure {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+
+    fn group(&mut self, series: Option<usize>, counts: bool, nodes: &[Node]) -> Result<Sum, StoppedBy> {
+        if counts {
+            self.limits.admit(&self.job.limits)?;
+        }
+        let sum = self.all(nodes, false)?;
+        self.record(series, counts, sum);
+        Ok(sum)
+    }
+
+    fn op(&mut self, op: &OpNode) -> Result<Sum, StoppedBy> {
+        if op.counts {
+            self.limits.admit(&self.job.limits)?;
+        }
+        let done = match op.kind {
+            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op)?,
+            OpKind::Create | OpKind::Open => self.open(op)?,
+            OpKind::Close => self.close(op)?,
+            OpKind::Stat => self.stat(op)?,
+            OpKind::Fstat => self.fstat(op)?,
+            OpKind::Unlink => self.unlink(op)?,
+            _ => unreachable!("the compiler refuses what is not carried out"),
+        };
+        self.account(op, done)
+    }
+
+    /// Count one finished operation. `result`: bytes moved or a negative errno.
+    #[inline]
+    fn account(&mut self, op: &OpNode, done: Done) -> Result<Sum, StoppedBy> {
+        let stats = &self.stats;
+        stats.started.add(1);
+        if stats.first_op_ns.get() == NEVER {
+            stats.first_op_ns.set(done.issued_ns);
+        }
+        stats.last_op_ns.set(self.last_ns);
+        if done.result < 0 {
+            return self.account_failure(op, -done.result as i32);
+        }
+        stats.completed.add(1);
+        self.failures_in_a_row = 0;
+        let sum = Sum { latency_ns: self.last_ns - done.issued_ns, bytes: done.result as u64, failed: false };
+        self.record(op.series, op.counts, sum);
+        Ok(sum)
+    }
+
+    #[cold]
+    fn account_failure(&mut self, op: &OpNode, errno: i32) -> Result<Sum, StoppedBy> {
+        self.stats.failed.add(1);
+        *self.errors.entry((op.state, errno)).or_insert(0) += 1;
+        self.failures_in_a_row += 1;
+        let sum = Sum { failed: true, ..Sum::default() };
+        self.record(op.series, op.counts, sum);
+        let lost = matches!(errno, libc::ENOSPC | libc::EDQUOT | libc::EROFS | libc::ENODEV);
+        if lost || self.failures_in_a_row >= HOPELESS {
+            self.fatal = Some((op.name.clone(), errno));
+            return Err(StoppedBy::Error);
+        }
+        Ok(sum)
+    }
+
+    #[inline]
+    fn record(&mut self, series: Option<usize>, counts: bool, sum: Sum) {
+        let Some(series) = series else { return };
+        let into = &self.stats.series[series];
+        if sum.failed {
+            into.errors.add(1);
+            return;
+        }
+        into.latency.record(sum.latency_ns);
+        into.bytes.add(sum.bytes);
+        if counts {
+            self.stats.ops.add(1);
+            self.stats.bytes.add(sum.bytes);
+        }
+    }
+
+    /// Time one call that returns bytes or a negative errno.
+    #[inline]
+    fn timed(&mut self, call: impl FnOnce(&mut Self) -> i64) -> Done {
+        let issued_ns = self.clock.now_ns();
+        let result = call(self);
+        self.last_ns = self.clock.now_ns();
+        Done { issued_ns, result }
+    }
+}
+
+/// One finished call: when it was issued, and bytes moved or a negative errno. Its end is the worker's `last_ns`.
+#[derive(Debug, Clone, Copy)]
+struct Done {
+    issued_ns: u64,
+    result: i64,
+}
+
+impl Done {
+    fn without_bytes(self) -> Self {
+        Self { result: self.result.min(0), ..self }
+    }
+}
+
+impl Sum {
+    fn add(&mut self, other: Self) {
+        self.latency_ns += other.latency_ns;
+        self.bytes += other.bytes;
+        self.failed |= other.failed;
+    }
+}
