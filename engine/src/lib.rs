@@ -8,4 +8,5 @@ pub mod clock;
 pub mod emit;
 pub mod error;
 pub mod events;
+pub mod load;
 pub mod plan;
