@@ -36,9 +36,11 @@ fn main() -> ExitCode {
 /// Send standard input through the engine's types and back.
 fn check_input(through: impl Fn(&str) -> assay_engine::error::Result<String>) -> ExitCode {
     let mut input = String::new();
-    match std::io::stdin().read_to_string(&mut input).map_err(|e| e.to_string()).and_then(|_| {
-        through(&input).map_err(|error| error.to_string())
-    }) {
+    match std::io::stdin()
+        .read_to_string(&mut input)
+        .map_err(|e| e.to_string())
+        .and_then(|_| through(&input).map_err(|error| error.to_string()))
+    {
         Ok(output) => {
             print!("{output}");
             ExitCode::SUCCESS

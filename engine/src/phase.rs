@@ -19,9 +19,9 @@ use crate::plan::{Backend, Content, Fallback, Job, Phase};
 use crate::sampler::{Observed, ObservedJob, Sampler};
 use crate::worker::stats::{NEVER, WorkerStats};
 use crate::worker::{Ended, JobShared, Worker};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -227,11 +227,11 @@ fn spawn(
 fn seed_of(seed: u64, phase: &Phase, job: &Job, worker: u32) -> u64 {
     let repeat = phase.repeat.to_le_bytes();
     let worker = worker.to_le_bytes();
-    let parts: [&[u8]; 6] =
-        [&seed.to_le_bytes(), phase.name.as_bytes(), &repeat, &[0], job.name.as_bytes(), &worker];
-    parts.concat().iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    let parts: [&[u8]; 6] = [&seed.to_le_bytes(), phase.name.as_bytes(), &repeat, &[0], job.name.as_bytes(), &worker];
+    parts
+        .concat()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 impl Setup {
@@ -267,10 +267,7 @@ impl Setup {
         self.release.wait();
     }
 
-    fn get_ready<B: crate::backend::Backend>(
-        &self,
-        backend: impl FnOnce() -> std::io::Result<B>,
-    ) -> Result<Worker<B>> {
+    fn get_ready<B: crate::backend::Backend>(&self, backend: impl FnOnce() -> std::io::Result<B>) -> Result<Worker<B>> {
         let program = &self.shared.program;
         let opened = program
             .opened
@@ -494,10 +491,7 @@ impl Running<'_> {
                 *counts.entry((job.clone(), operation.clone(), *errno)).or_insert(0) += count;
             }
         }
-        counts
-            .into_iter()
-            .map(|((job, operation, errno), count)| ErrorCount { job, operation, errno, count })
-            .collect()
+        counts.into_iter().map(|((job, operation, errno), count)| ErrorCount { job, operation, errno, count }).collect()
     }
 }
 

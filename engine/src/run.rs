@@ -13,9 +13,9 @@ use crate::observe::{HostObserver, cache};
 use crate::phase::{self, PhaseEnd, Surroundings};
 use crate::plan::{self, Phase, Plan};
 use crate::steps;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::Arc;
 
 /// Files of a set whose residency is looked at; more would take longer than it tells.
 const RESIDENCY_FILES: u64 = 64;
@@ -89,7 +89,11 @@ fn conclude(emitter: &Emitter, result: Result<Outcome>, phase_index: Option<u32>
 /// Check the Plan as a whole and make every job ready.
 pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
     if plan.schema != plan::SCHEMA {
-        return Err(EngineError::Plan(format!("the Plan's schema is {}; this engine reads {}", plan.schema, plan::SCHEMA)));
+        return Err(EngineError::Plan(format!(
+            "the Plan's schema is {}; this engine reads {}",
+            plan.schema,
+            plan::SCHEMA
+        )));
     }
     if !(plan.sample_interval_s >= 0.01 && plan.sample_interval_s.is_finite()) {
         return Err(EngineError::Plan(format!(
@@ -161,13 +165,7 @@ impl<'a> Run<'a> {
         Ok(Outcome::Complete)
     }
 
-    fn measure(
-        &self,
-        index: u32,
-        phase: &Phase,
-        programs: Vec<Program>,
-        host: &mut HostObserver,
-    ) -> Result<PhaseEnd> {
+    fn measure(&self, index: u32, phase: &Phase, programs: Vec<Program>, host: &mut HostObserver) -> Result<PhaseEnd> {
         let contents: Vec<_> = self.plan.file_sets.iter().map(|set| set.content.clone()).collect();
         let io_uring = if self.capabilities.io_uring {
             Ok(())

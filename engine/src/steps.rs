@@ -151,8 +151,7 @@ fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
         generation += 1;
         fill.fill(block, 0, 0, generation);
     };
-    let ceilings =
-        ceilings::measure(&state.path_of(first), state.size_of(first), seconds, run.stop, &mut fill_block)?;
+    let ceilings = ceilings::measure(&state.path_of(first), state.size_of(first), seconds, run.stop, &mut fill_block)?;
     run.emitter.emit(&Event::Ceilings { t_ns: run.emitter.now_ns(), ceilings });
     Ok((true, String::new()))
 }

@@ -27,7 +27,12 @@ impl Uring {
         let ring = if sqpoll {
             builder.setup_sqpoll(50).build(entries)
         } else {
-            builder.clone().setup_single_issuer().setup_defer_taskrun().build(entries).or_else(|_| builder.build(entries))
+            builder
+                .clone()
+                .setup_single_issuer()
+                .setup_defer_taskrun()
+                .build(entries)
+                .or_else(|_| builder.build(entries))
         }?;
         Ok(Self { ring, buffers: Buffers::new(depth as usize, buffer_bytes)?, in_flight: 0 })
     }

@@ -229,7 +229,8 @@ impl Compiler<'_> {
             }
             Action::Choice { branches } => {
                 let total: f64 = branches.iter().map(|branch| branch.weight).sum();
-                if !(total.is_finite() && total > 0.0) || branches.iter().any(|b| b.weight < 0.0 || b.actions.is_empty())
+                if !(total.is_finite() && total > 0.0)
+                    || branches.iter().any(|b| b.weight < 0.0 || b.actions.is_empty())
                 {
                     return Err(self.refuse("a choice needs weights of 0 or more, one above 0, and no empty branch"));
                 }

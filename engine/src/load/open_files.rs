@@ -95,9 +95,8 @@ fn direct_refused(path: &Path, program: &Program) -> Result<Option<String>> {
 fn direct_alignment(fd: RawFd) -> u64 {
     let mut answer = std::mem::MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor; `answer` has room for the answer.
-    let failed = unsafe {
-        libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, answer.as_mut_ptr())
-    };
+    let failed =
+        unsafe { libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, answer.as_mut_ptr()) };
     // SAFETY: zeroed memory is a valid statx, filled or not.
     let answer = unsafe { answer.assume_init() };
     if failed != 0 || answer.stx_mask & libc::STATX_DIOALIGN == 0 || answer.stx_dio_offset_align == 0 {

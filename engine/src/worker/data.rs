@@ -87,7 +87,8 @@ impl<B: Backend> Worker<B> {
     ) -> Result<(OpenFile, u64, u64), StoppedBy> {
         let files = &self.opened[opened];
         let state = &mut self.states[op.state];
-        let sequential = matches!(op.access, Access::Sequential { .. } | Access::Backward { .. } | Access::Stride { .. });
+        let sequential =
+            matches!(op.access, Access::Sequential { .. } | Access::Backward { .. } | Access::Stride { .. });
         let next = &self.job.next_file[op.state];
         loop {
             match pick {
@@ -174,7 +175,8 @@ pub(super) fn prepare_walks(
             Node::Op(op) => {
                 if let FileSource::Opened { opened: position, pick } = &op.file {
                     let access = single_pass(&op.access, pick);
-                    let walker = Walker { seed: walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9), ..walker };
+                    let walker =
+                        Walker { seed: walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9), ..walker };
                     states[op.state].walks = opened[*position]
                         .iter()
                         .map(|file| Offsets::new(&access, file.bytes, op.size.is_fixed(), walker).map(Some))
@@ -196,7 +198,8 @@ pub(super) fn prepare_walks(
 fn single_pass(access: &Access, pick: &Pick) -> Access {
     let mut access = access.clone();
     if *pick == (Pick::Next {}) {
-        if let Access::Sequential { wrap, .. } | Access::Backward { wrap, .. } | Access::Stride { wrap, .. } = &mut access
+        if let Access::Sequential { wrap, .. } | Access::Backward { wrap, .. } | Access::Stride { wrap, .. } =
+            &mut access
         {
             *wrap = false;
         }

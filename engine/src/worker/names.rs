@@ -10,7 +10,6 @@ use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<B: Backend> Worker<B> {
-
     /// Index of the file that a named operation works on, with its path in `self.path`.
     pub(super) fn named(&mut self, op: &OpNode) -> Result<(usize, u64, Option<usize>), StoppedBy> {
         let FileSource::Named { set, pick, slot } = &op.file else {

@@ -1,0 +1,258 @@
+//! What is written: bytes that no device can compress or find twice, made faster than storage takes them.
+//!
+//! Every 4 KiB block of a file is a stream of its own, keyed by (seed, file, block, generation), so any part of any file
+//! can be made again from the four numbers. Sixteen xorshift128+ generators (Vigna, "Further scramblings of Marsaglia's
+//! xorshift generators", 2017; shifts 23, 17, 26) run side by side, which compilers turn into vector code. Their start
+//! values come from SplitMix64. The key has 128 bits, 64 of which differ for certain between blocks of one file and
+//! generation.
+
+use crate::error::{EngineError, Result};
+use crate::plan::Content;
+
+/// Bytes that share a key.
+pub const BLOCK_BYTES: usize = 4096;
+const LANES: usize = 16;
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Finaliser of SplitMix64 over a Weyl step: a bijection of 64-bit numbers that scatters neighbours.
+#[inline]
+pub const fn mix(value: u64) -> u64 {
+    let z = value.wrapping_add(GOLDEN);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Makes content.
+#[derive(Debug, Clone)]
+pub struct ContentFill {
+    seed: u64,
+    has_avx2: bool,
+}
+
+impl ContentFill {
+    /// Content by the rules of a set.
+    ///
+    /// # Errors
+    ///
+    /// A Plan error for content that this engine does not make yet.
+    pub fn new(seed: u64, content: &Content) -> Result<Self> {
+        let refuse = |what: String| Err(EngineError::Plan(format!("content: {what} is not carried out yet")));
+        if content.compress_ratio != 1.0 {
+            return refuse(format!("compress_ratio {} (only 1, incompressible,)", content.compress_ratio));
+        }
+        if content.dedupe_ratio != 1.0 {
+            return refuse(format!("dedupe_ratio {} (only 1, all blocks unique,)", content.dedupe_ratio));
+        }
+        if content.stamped {
+            return refuse("stamped".to_owned());
+        }
+        Ok(Self { seed, has_avx2: has_avx2() })
+    }
+
+    /// Fill a buffer that goes to `offset_bytes` of a file. Any length and offset; multiples of 4 KiB are fastest.
+    ///
+    /// `generation` 0 is what laying out writes; a worker that overwrites uses others.
+    pub fn fill(&mut self, buffer: &mut [u8], file_index: u64, offset_bytes: u64, generation: u64) {
+        let key = FileKey::new(self.seed, file_index, generation);
+        let mut block = offset_bytes / BLOCK_BYTES as u64;
+        let skip = (offset_bytes % BLOCK_BYTES as u64) as usize;
+        let head = if skip == 0 { 0 } else { buffer.len().min(BLOCK_BYTES - skip) };
+        let (head, rest) = buffer.split_at_mut(head);
+        if !head.is_empty() {
+            head.copy_from_slice(&self.block(key, block)[skip..skip + head.len()]);
+            block += 1;
+        }
+        let (whole, tail) = rest.split_at_mut(rest.len() / BLOCK_BYTES * BLOCK_BYTES);
+        self.fill_blocks(whole, key, block);
+        if !tail.is_empty() {
+            block += (whole.len() / BLOCK_BYTES) as u64;
+            tail.copy_from_slice(&self.block(key, block)[..tail.len()]);
+        }
+    }
+
+    fn block(&self, key: FileKey, block: u64) -> [u8; BLOCK_BYTES] {
+        let mut bytes = [0; BLOCK_BYTES];
+        self.fill_blocks(&mut bytes, key, block);
+        bytes
+    }
+
+    /// Fill whole blocks; `blocks` holds a multiple of [`BLOCK_BYTES`].
+    fn fill_blocks(&self, blocks: &mut [u8], key: FileKey, first: u64) {
+        #[cfg(target_arch = "x86_64")]
+        if self.has_avx2 {
+            // SAFETY: `has_avx2` is true only if this CPU said so.
+            unsafe { fill_blocks_avx2(blocks, key, first) };
+            return;
+        }
+        fill_blocks_portable(blocks, key, first);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    std::arch::is_x86_feature_detected!("avx2")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx2() -> bool {
+    false
+}
+
+/// What all blocks of one file and generation share.
+#[derive(Debug, Clone, Copy)]
+struct FileKey(u64, u64);
+
+impl FileKey {
+    fn new(seed: u64, file_index: u64, generation: u64) -> Self {
+        let half = |salt: u64| mix(mix(mix(seed ^ salt) ^ file_index) ^ generation);
+        Self(half(0), half(0x5851_f42d_4c95_7f2d))
+    }
+
+    /// Start values of one block. For one file key, different blocks give different first values in every lane.
+    #[inline(always)]
+    fn lanes(self, block: u64) -> ([u64; LANES], [u64; LANES]) {
+        let (a, b) = (mix(self.0 ^ block), mix(self.1 ^ block));
+        let mut s0 = [0; LANES];
+        let mut s1 = [0; LANES];
+        for lane in 0..LANES {
+            s0[lane] = mix(a.wrapping_add(GOLDEN.wrapping_mul(lane as u64)));
+            s1[lane] = b ^ s0[lane].rotate_left(32);
+        }
+        (s0, s1)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn fill_blocks_avx2(blocks: &mut [u8], key: FileKey, first: u64) {
+    fill_blocks_portable(blocks, key, first);
+}
+
+/// Inlined into the AVX2 version, so that both are the same code and give the same bytes.
+#[inline(always)]
+fn fill_blocks_portable(blocks: &mut [u8], key: FileKey, first: u64) {
+    for (number, block) in (first..).zip(blocks.chunks_exact_mut(BLOCK_BYTES)) {
+        let (mut s0, mut s1) = key.lanes(number);
+        for step in block.chunks_exact_mut(LANES * 8) {
+            let mut words = [0_u64; LANES];
+            for lane in 0..LANES {
+                let (mut x, y) = (s0[lane], s1[lane]);
+                words[lane] = x.wrapping_add(y);
+                x ^= x << 23;
+                s0[lane] = y;
+                s1[lane] = x ^ y ^ (x >> 17) ^ (y >> 26);
+            }
+            for (to, word) in step.chunks_exact_mut(8).zip(words) {
+                to.copy_from_slice(&word.to_le_bytes());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const PLAIN: Content = Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false };
+    const MIB: usize = 1 << 20;
+
+    fn filled(length: usize, file: u64, offset: u64, generation: u64) -> Vec<u8> {
+        let mut buffer = vec![0; length];
+        ContentFill::new(42, &PLAIN).unwrap().fill(&mut buffer, file, offset, generation);
+        buffer
+    }
+
+    #[test]
+    fn bytes_are_evenly_distributed() {
+        let bytes = filled(16 * MIB, 0, 0, 0);
+        let mut counts = [0_u64; 256];
+        bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+
+        let expected = bytes.len() as f64 / 256.0;
+        let chi_square: f64 = counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum();
+
+        // 255 degrees of freedom: mean 255, deviation 22.6; five deviations either side.
+        assert!((142.0..368.0).contains(&chi_square), "{chi_square}");
+    }
+
+    #[test]
+    fn no_word_of_sixteen_bytes_comes_twice_in_64_mib() {
+        let bytes = filled(64 * MIB, 3, 0, 0);
+
+        let words = bytes.chunks_exact(16).map(|word| u128::from_le_bytes(word.try_into().unwrap()));
+        let mut words: Vec<u128> = words.collect();
+        words.sort_unstable();
+
+        assert!(words.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
+    #[test]
+    fn neighbouring_words_have_half_their_bits_in_common() {
+        let bytes = filled(MIB, 0, 0, 0);
+        let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        let words: Vec<u64> = words.collect();
+
+        for distance in [1, LANES, BLOCK_BYTES / 8] {
+            let bits: u64 = words.iter().zip(&words[distance..]).map(|(a, b)| u64::from((a ^ b).count_ones())).sum();
+            let share = bits as f64 / (64 * (words.len() - distance)) as f64;
+            assert!((share - 0.5).abs() < 0.001, "distance {distance}: {share}");
+        }
+    }
+
+    #[test]
+    fn blocks_differ_over_offsets_files_and_generations() {
+        let mut seen = HashSet::new();
+        for file in 0..8 {
+            for generation in 0..8 {
+                let bytes = filled(MIB, file, 0, generation);
+                for block in bytes.chunks_exact(BLOCK_BYTES) {
+                    // A tenth of the block is enough to tell that it differs.
+                    assert!(seen.insert(block[..400].to_vec()), "file {file}, generation {generation}");
+                }
+            }
+        }
+        assert_eq!(seen.len(), 8 * 8 * 256);
+    }
+
+    #[test]
+    fn seeds_give_other_bytes() {
+        let mut other = vec![0; BLOCK_BYTES];
+        ContentFill::new(43, &PLAIN).unwrap().fill(&mut other, 0, 0, 0);
+
+        assert_ne!(other, filled(BLOCK_BYTES, 0, 0, 0));
+    }
+
+    #[test]
+    fn avx2_and_portable_code_make_the_same_bytes() {
+        let mut portable = ContentFill { seed: 42, has_avx2: false };
+        let mut buffer = vec![0; MIB + 777];
+
+        portable.fill(&mut buffer, 5, 12_345, 2);
+
+        assert_eq!(buffer, filled(MIB + 777, 5, 12_345, 2));
+    }
+
+    #[test]
+    fn pieces_of_any_length_and_offset_are_pieces_of_the_same_file() {
+        let whole = filled(10 * BLOCK_BYTES, 1, 0, 0);
+
+        for (offset, length) in
+            [(0, 1), (1, 1), (4095, 2), (4096, 4096), (100, 50), (5000, 20_000), (8191, 8193), (7, 0)]
+        {
+            assert_eq!(filled(length, 1, offset as u64, 0), whole[offset..offset + length], "{offset}+{length}");
+        }
+    }
+
+    #[test]
+    fn content_that_is_not_made_yet_is_refused() {
+        for content in [
+            Content { compress_ratio: 2.0, ..PLAIN },
+            Content { dedupe_ratio: 3.0, ..PLAIN },
+            Content { stamped: true, ..PLAIN },
+        ] {
+            assert!(matches!(ContentFill::new(1, &content), Err(EngineError::Plan(_))), "{content:?}");
+        }
+    }
+}

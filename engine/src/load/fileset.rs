@@ -1,0 +1,331 @@
+//! A file set while it is in use: which files exist, how large each is and where.
+//!
+//! Two counters say which files exist: indices `[deleted, created)`. Files are created upwards at one end and deleted
+//! upwards at the other, both without a lock. An index counts as existing from the moment it is taken by `take_new`,
+//! and as gone from the moment it is taken by `take_existing`; nothing is given back. So when a create fails, its index
+//! stays in the range without a file behind it: an operation that comes to it fails with ENOENT, and the worker counts
+//! that failure like any other. The counters never name an index twice, and never one beyond the set.
+
+use crate::error::{EngineError, Result};
+use crate::load::content::mix;
+use crate::load::names::{NumberedName, PathBuffer};
+use crate::load::sizes::Sampler;
+use crate::load::spread::Spread;
+use crate::plan::FileSet;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const LONGEST_PATH_BYTES: usize = 4095;
+
+/// A file set in use, shared by all workers.
+#[derive(Debug)]
+pub struct FileSetState {
+    set: FileSet,
+    plan_seed: u64,
+    own_seed: u64,
+    folder: PathBuf,
+    files: NumberedName,
+    directories: NumberedName,
+    spread: Spread,
+    sizes: Sampler,
+    created: AtomicU64,
+    deleted: AtomicU64,
+}
+
+impl FileSetState {
+    /// A set in a data folder, by rules alone; nothing exists until it was prepared.
+    ///
+    /// # Errors
+    ///
+    /// A Plan error for rules that cannot be followed.
+    pub fn new(set: &FileSet, data_folder: &Path, seed: u64) -> Result<Self> {
+        let spread = Spread::new(&set.name, &set.layout, set.files)?;
+        check_counts(set)?;
+        let state = Self {
+            plan_seed: seed,
+            own_seed: set.name.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte))),
+            folder: data_folder.join(folder_name(set)?),
+            files: NumberedName::of_files(&set.name, &set.file_name, set.files)?,
+            directories: NumberedName::of_directories(spread.width()),
+            sizes: Sampler::new(&set.size)?,
+            spread,
+            created: AtomicU64::new(0),
+            deleted: AtomicU64::new(0),
+            set: set.clone(),
+        };
+        let longest = state.path_of(set.files - 1).as_os_str().len();
+        if longest > LONGEST_PATH_BYTES {
+            let why = format!("its paths have {longest} bytes, the kernel takes {LONGEST_PATH_BYTES}");
+            return Err(EngineError::Plan(format!("file set '{}': {why}; make the tree less deep", set.name)));
+        }
+        Ok(state)
+    }
+
+    /// The set as in the Plan.
+    pub fn set(&self) -> &FileSet {
+        &self.set
+    }
+
+    /// Seed of the Plan.
+    pub fn plan_seed(&self) -> u64 {
+        self.plan_seed
+    }
+
+    /// Seed of this set's sizes and content: two sets of one Plan never hold the same bytes.
+    pub fn content_seed(&self) -> u64 {
+        self.own_seed
+    }
+
+    /// Folder of the set.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Number of indices.
+    pub fn files(&self) -> u64 {
+        self.set.files
+    }
+
+    /// Which directory holds which file.
+    pub fn spread(&self) -> &Spread {
+        &self.spread
+    }
+
+    /// Files that exist after `prepare`: indices from 0 to this.
+    pub fn initial_files(&self) -> u64 {
+        ((self.set.files as f64 * self.set.existing_share).round() as u64).min(self.set.files)
+    }
+
+    /// Indices that exist now.
+    pub fn existing(&self) -> Range<u64> {
+        // `deleted` first: it never passes `created`, so a later `created` keeps the range the right way round.
+        let deleted = self.deleted.load(Ordering::Acquire);
+        deleted..self.created.load(Ordering::Acquire)
+    }
+
+    /// The next index that does not exist yet; `None` when the set is full.
+    pub fn take_new(&self) -> Option<u64> {
+        let next = |created: u64| (created < self.set.files).then_some(created + 1);
+        self.created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+    }
+
+    /// The first existing index, each one once, for removal; `None` when there is none left.
+    pub fn take_existing(&self) -> Option<u64> {
+        let next = |deleted: u64| (deleted < self.created.load(Ordering::Acquire)).then_some(deleted + 1);
+        self.deleted.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+    }
+
+    /// The files of `prepare` exist. Only while no worker runs.
+    pub(crate) fn begin_with_initial(&self) {
+        self.deleted.store(0, Ordering::Release);
+        self.created.store(self.initial_files(), Ordering::Release);
+    }
+
+    /// Nothing exists any more. Only while no worker runs.
+    pub fn forget_all(&self) {
+        self.created.store(0, Ordering::Release);
+        self.deleted.store(0, Ordering::Release);
+    }
+
+    /// Size of a file in bytes as it is laid out; the same in every run with the same seed.
+    #[inline]
+    pub fn size_of(&self, index: u64) -> u64 {
+        match self.sizes.is_fixed() {
+            Some(size) => size,
+            None => self.sizes.sample_u64(&mut fastrand::Rng::with_seed(mix(self.own_seed ^ mix(index)))),
+        }
+    }
+
+    /// Size of every file, if all are equal.
+    pub fn fixed_size(&self) -> Option<u64> {
+        self.sizes.is_fixed()
+    }
+
+    /// Path of a file, without allocation.
+    #[inline]
+    pub fn path_into(&self, index: u64, buffer: &mut PathBuffer) {
+        self.push_directory(self.spread.depth(), self.spread.leaf_of(index), buffer);
+        buffer.push(b"/");
+        self.files.push_into(index, buffer);
+        buffer.finish();
+    }
+
+    /// Path of a directory of the set: number `number` of a level.
+    pub fn directory_path_into(&self, level: u32, number: u64, buffer: &mut PathBuffer) {
+        self.push_directory(level, number, buffer);
+        buffer.finish();
+    }
+
+    /// Path of a file, for messages.
+    pub fn path_of(&self, index: u64) -> PathBuf {
+        let mut buffer = PathBuffer::new();
+        self.path_into(index, &mut buffer);
+        buffer.to_path()
+    }
+
+    /// Names of files.
+    pub fn file_names(&self) -> &NumberedName {
+        &self.files
+    }
+
+    /// Names of directories.
+    pub fn directory_names(&self) -> &NumberedName {
+        &self.directories
+    }
+
+    fn push_directory(&self, level: u32, number: u64, buffer: &mut PathBuffer) {
+        buffer.begin(self.folder.as_os_str().as_bytes());
+        for turn in self.spread.turns(level, number) {
+            buffer.push(b"/");
+            self.directories.push_into(turn, buffer);
+        }
+    }
+}
+
+fn check_counts(set: &FileSet) -> Result<()> {
+    if set.files == 0 {
+        return Err(EngineError::Plan(format!("file set '{}': files is 0; it must be 1 or more", set.name)));
+    }
+    if !(0.0..=1.0).contains(&set.existing_share) {
+        let (name, share) = (&set.name, set.existing_share);
+        return Err(EngineError::Plan(format!(
+            "file set '{name}': existing_share is {share}; it lies between 0 and 1"
+        )));
+    }
+    Ok(())
+}
+
+/// The one plain name of a set's folder: nothing that leads out of the data folder, nothing that is Assay's own.
+fn folder_name(set: &FileSet) -> Result<&str> {
+    let mut parts = Path::new(&set.path).components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(name)), None) if name == set.path.as_str() && !set.path.starts_with('.') => {
+            Ok(&set.path)
+        }
+        _ => Err(EngineError::Plan(format!(
+            "file set '{}': path '{}' must be one plain name inside the data folder, without '/' and not starting \
+             with a dot",
+            set.name, set.path
+        ))),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::plan::{Allocate, Content, Distribution, Layout, Reuse};
+
+    pub(crate) fn set(files: u64, size: f64, layout: Layout) -> FileSet {
+        FileSet {
+            name: "data".to_owned(),
+            target: "here".to_owned(),
+            path: "data".to_owned(),
+            files,
+            size: Distribution::Fixed { value: size },
+            layout,
+            file_name: "f{index}".to_owned(),
+            existing_share: 1.0,
+            reuse: Reuse::Never,
+            content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
+            allocate: Allocate::Write,
+            create_workers: 2,
+            keep: false,
+        }
+    }
+
+    fn state(set: &FileSet) -> FileSetState {
+        FileSetState::new(set, Path::new("/mnt/x/assay-data"), 1).unwrap()
+    }
+
+    #[test]
+    fn paths_follow_the_layout() {
+        let flat = state(&set(10, 0.0, Layout::Flat {}));
+        let per_directory = state(&set(100_000, 0.0, Layout::PerDirectory { files: 1000 }));
+        let tree = state(&set(1000, 0.0, Layout::Tree { width: 10, depth: 2 }));
+
+        assert_eq!(flat.path_of(7).to_str(), Some("/mnt/x/assay-data/data/f00000007"));
+        assert_eq!(per_directory.path_of(12_345).to_str(), Some("/mnt/x/assay-data/data/d00000012/f00012345"));
+        assert_eq!(tree.path_of(407).to_str(), Some("/mnt/x/assay-data/data/d00000004/d00000000/f00000407"));
+    }
+
+    #[test]
+    fn a_longer_path_leaves_nothing_behind_in_the_buffer() {
+        let deep = state(&set(1000, 0.0, Layout::Tree { width: 10, depth: 3 }));
+        let flat = state(&set(10, 0.0, Layout::Flat {}));
+        let mut buffer = PathBuffer::new();
+
+        deep.path_into(999, &mut buffer);
+        flat.path_into(1, &mut buffer);
+
+        assert_eq!(buffer.as_cstr(), c"/mnt/x/assay-data/data/f00000001");
+    }
+
+    #[test]
+    fn sizes_depend_on_seed_set_and_index_and_on_nothing_else() {
+        let mut plan = set(1000, 0.0, Layout::Flat {});
+        plan.size = Distribution::Uniform { min: 0.0, max: 1e9 };
+        let sizes = |plan: &FileSet, seed| {
+            let state = FileSetState::new(plan, Path::new("/x"), seed).unwrap();
+            (0..100).map(|index| state.size_of(index)).collect::<Vec<_>>()
+        };
+        let mut renamed = plan.clone();
+        renamed.name = "other".to_owned();
+
+        assert_eq!(sizes(&plan, 1), sizes(&plan, 1));
+        assert_ne!(sizes(&plan, 1), sizes(&plan, 2));
+        assert_ne!(sizes(&plan, 1), sizes(&renamed, 1));
+        assert_ne!(sizes(&plan, 1)[0], sizes(&plan, 1)[1]);
+    }
+
+    #[test]
+    fn every_index_is_created_once_and_deleted_once_by_many_threads() {
+        let state = state(&set(20_000, 0.0, Layout::Flat {}));
+        state.begin_with_initial();
+        state.forget_all();
+        let taken = std::sync::Mutex::new((Vec::new(), Vec::new()));
+
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let (mut new, mut old) = (Vec::new(), Vec::new());
+                    while let Some(index) = state.take_new() {
+                        new.push(index);
+                        old.extend(state.take_existing());
+                        let range = state.existing();
+                        assert!(range.start <= range.end);
+                    }
+                    let mut all = taken.lock().unwrap();
+                    all.0.extend(new);
+                    all.1.extend(old);
+                });
+            }
+        });
+
+        let (mut new, mut old) = taken.into_inner().unwrap();
+        new.sort_unstable();
+        old.extend(std::iter::from_fn(|| state.take_existing()));
+        old.sort_unstable();
+        assert!(new.iter().copied().eq(0..20_000));
+        assert!(old.iter().copied().eq(0..20_000));
+        assert!(state.existing().is_empty());
+    }
+
+    #[test]
+    fn folders_outside_the_data_folder_are_refused() {
+        for path in ["", ".", "..", "/etc", "a/b", "../x", ".lock", "a/"] {
+            let mut plan = set(1, 0.0, Layout::Flat {});
+            plan.path = path.to_owned();
+            let refused = FileSetState::new(&plan, Path::new("/x"), 1);
+            assert!(matches!(refused, Err(EngineError::Plan(_))), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_tree_too_deep_for_a_path_is_refused() {
+        let refused = FileSetState::new(&set(1, 0.0, Layout::Tree { width: 1, depth: 500 }), Path::new("/x"), 1);
+
+        assert!(refused.unwrap_err().to_string().contains("make the tree less deep"));
+    }
+}

@@ -1,0 +1,23 @@
+//! What each operation works on: file sets and their names, sizes, content, and how they come and go.
+//!
+//! A file set is rules, not a list: name, place, size and content of file `i` follow from the Plan, the seed and `i`
+//! alone. Nothing here keeps memory for each file.
+
+pub mod cache_steps;
+pub mod content;
+pub mod data_folder;
+pub mod fileset;
+pub mod free_space;
+pub mod lay_out;
+pub mod limits;
+pub mod mark;
+pub mod names;
+pub mod offsets;
+pub mod op;
+pub mod open_files;
+pub mod posix;
+pub mod progress;
+pub mod remove;
+pub mod sizes;
+pub mod spread;
+pub mod write_files;

@@ -1,0 +1,209 @@
+//! Names of files and directories, made from the index alone and read back from a directory listing.
+
+use crate::error::{EngineError, Result};
+use std::ffi::{CStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+const PLACEHOLDER: &str = "{index}";
+const FEWEST_DIGITS: usize = 8;
+const LONGEST_NAME_BYTES: usize = 255;
+
+/// A path that is built again and again in the same memory, ready for the kernel.
+#[derive(Debug, Default, Clone)]
+pub struct PathBuffer {
+    bytes: Vec<u8>,
+}
+
+impl PathBuffer {
+    /// Room for most paths; a longer one makes it grow once.
+    pub fn new() -> Self {
+        Self { bytes: Vec::with_capacity(512) }
+    }
+
+    /// Start with `path`.
+    #[inline]
+    pub(crate) fn begin(&mut self, path: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(path);
+    }
+
+    /// Append bytes, none of them NUL.
+    #[inline]
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Append a number with leading zeros.
+    #[inline]
+    pub(crate) fn push_number(&mut self, number: u64, digits: usize) {
+        let start = self.bytes.len();
+        self.bytes.resize(start + digits, b'0');
+        let mut rest = number;
+        for byte in self.bytes[start..].iter_mut().rev() {
+            *byte = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+    }
+
+    /// End the path.
+    #[inline]
+    pub(crate) fn finish(&mut self) {
+        self.bytes.push(0);
+    }
+
+    /// The path for a system call; empty before the first path was built.
+    #[inline]
+    pub fn as_cstr(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+
+    /// The path for a message.
+    pub fn to_path(&self) -> PathBuf {
+        PathBuf::from(OsString::from_vec(self.as_cstr().to_bytes().to_vec()))
+    }
+}
+
+/// A name with a number in it, such as `f00012345`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberedName {
+    before: Vec<u8>,
+    after: Vec<u8>,
+    /// 0: the name holds no number, and there is just one.
+    digits: usize,
+    count: u64,
+}
+
+impl NumberedName {
+    /// The names of `count` files by the template of a set.
+    ///
+    /// # Errors
+    ///
+    /// A Plan error for a template that gives the same name twice, or no file name at all.
+    pub fn of_files(set: &str, template: &str, count: u64) -> Result<Self> {
+        let unfit = |why: &str| EngineError::Plan(format!("file set '{set}': file_name '{template}' {why}"));
+        let (before, after, digits) = match template.split_once(PLACEHOLDER) {
+            Some((_, after)) if after.contains(PLACEHOLDER) => {
+                return Err(unfit("holds {index} twice; once is enough"));
+            }
+            Some((before, after)) => (before, after, digits_for(count)),
+            None if count == 1 => (template, "", 0),
+            None => return Err(unfit(&format!("has no {{index}}, so {count} files would share one name; add it"))),
+        };
+        if template.contains(['/', '\0']) {
+            return Err(unfit("holds a '/' or a NUL; it is the name of a file, not a path"));
+        }
+        if digits == 0 && (template.is_empty() || template.starts_with('.')) {
+            return Err(unfit("is empty or starts with a dot; names with a dot in front are Assay's own"));
+        }
+        if before.len() + digits + after.len() > LONGEST_NAME_BYTES {
+            return Err(unfit("gives names above 255 bytes; shorten it"));
+        }
+        Ok(Self { before: before.into(), after: after.into(), digits, count })
+    }
+
+    /// The names of the `count` sub-directories of a directory: `d00000000` and so on.
+    pub fn of_directories(count: u64) -> Self {
+        Self { before: b"d".to_vec(), after: Vec::new(), digits: digits_for(count), count }
+    }
+
+    /// Append the name of a number.
+    #[inline]
+    pub fn push_into(&self, number: u64, buffer: &mut PathBuffer) {
+        buffer.push(&self.before);
+        if self.digits > 0 {
+            buffer.push_number(number, self.digits);
+            buffer.push(&self.after);
+        }
+    }
+
+    /// The number in a name; `None` for every name that `push_into` cannot have made.
+    pub fn number_in(&self, name: &CStr) -> Option<u64> {
+        let middle = name.to_bytes().strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())?;
+        if middle.len() != self.digits || !middle.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let value = middle
+            .iter()
+            .try_fold(0_u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')))?;
+        (value < self.count).then_some(value)
+    }
+}
+
+fn digits_for(count: u64) -> usize {
+    let largest = count.saturating_sub(1);
+    FEWEST_DIGITS.max(largest.checked_ilog10().map_or(1, |power| power as usize + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn text(name: &NumberedName, number: u64) -> String {
+        let mut buffer = PathBuffer::new();
+        buffer.begin(b"");
+        name.push_into(number, &mut buffer);
+        buffer.finish();
+        buffer.as_cstr().to_str().unwrap().to_owned()
+    }
+
+    fn number(name: &NumberedName, text: &str) -> Option<u64> {
+        name.number_in(&std::ffi::CString::new(text).unwrap())
+    }
+
+    #[test]
+    fn names_have_eight_digits_or_as_many_as_the_last_one_needs() {
+        let few = NumberedName::of_files("data", "f{index}.bin", 10).unwrap();
+        let many = NumberedName::of_files("data", "f{index}", 1_000_000_001).unwrap();
+
+        assert_eq!(text(&few, 7), "f00000007.bin");
+        assert_eq!(text(&many, 1_000_000_000), "f1000000000");
+        assert_eq!(text(&many, 7), "f0000000007");
+    }
+
+    #[test]
+    fn names_that_the_set_cannot_have_made_are_not_its_own() {
+        let name = NumberedName::of_files("data", "f{index}", 100).unwrap();
+
+        assert_eq!(number(&name, "f00000099"), Some(99));
+        for foreign in ["f00000100", "f99", "f+0000099", "f000000099", "f00000099~", "F00000099", "thesis.tex", ""] {
+            assert_eq!(number(&name, foreign), None, "{foreign}");
+        }
+    }
+
+    #[test]
+    fn a_single_file_may_go_without_a_number() {
+        let name = NumberedName::of_files("data", "iozone.tmp", 1).unwrap();
+
+        assert_eq!((text(&name, 0).as_str(), number(&name, "iozone.tmp")), ("iozone.tmp", Some(0)));
+        assert_eq!(number(&name, "iozone.tmp0"), None);
+    }
+
+    #[test]
+    fn templates_that_name_no_file_are_refused() {
+        let long = "x".repeat(250) + "{index}";
+        for (template, files) in [
+            ("data", 2),
+            ("a/{index}", 2),
+            ("{index}{index}", 2),
+            ("", 1),
+            ("..", 1),
+            (".assay-set.json", 1),
+            (&long, 2),
+        ] {
+            let refused = NumberedName::of_files("data", template, files);
+            assert!(matches!(refused, Err(EngineError::Plan(_))), "{template}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_gives_back_its_number(count in 1_u64.., at in 0.0_f64..1.0, before in "[a-z0-9]{0,5}") {
+            let name = NumberedName::of_files("data", &format!("{before}{{index}}.x1"), count).unwrap();
+            let index = ((count as f64 * at) as u64).min(count - 1);
+
+            prop_assert_eq!(number(&name, &text(&name, index)), Some(index));
+        }
+    }
+}

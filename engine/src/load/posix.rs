@@ -1,0 +1,280 @@
+//! The system calls of the file layer that `std` lacks, each as a safe function.
+//!
+//! All unsafe code of the file layer but the AVX2 kernel of `content` is here. Names are relative to an open directory
+//! wherever something is removed, so that a path cannot change its meaning half-way.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The return value, or errno when it is negative.
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// A path as the kernel wants it.
+pub fn c_path(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
+}
+
+/// `openat`, close-on-exec, a final symbolic link never followed.
+pub fn open_at(directory: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    open_raw(directory.as_raw_fd(), name, flags, mode)
+}
+
+/// `open` by path, close-on-exec, a final symbolic link never followed.
+pub fn open(path: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    open_raw(libc::AT_FDCWD, path, flags, mode)
+}
+
+fn open_raw(directory: libc::c_int, name: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    let flags = flags | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    // SAFETY: `name` is NUL-terminated and lives through the call.
+    let fd = checked(unsafe { libc::openat(directory, name.as_ptr(), flags, mode) })?;
+    // SAFETY: the kernel has just returned this descriptor; nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Open a sub-directory that is neither a symbolic link nor on another mount.
+///
+/// `openat2` sees bind mounts of the same file system too. Where it is missing (before Linux 5.6, some sandboxes) only
+/// the caller's comparison of device numbers is left.
+pub fn open_directory_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: open_how is plain numbers; all zero is valid.
+    let mut how: libc::open_how = unsafe { MaybeUninit::zeroed().assume_init() };
+    how.flags = flags as u64;
+    how.resolve = libc::RESOLVE_NO_XDEV | libc::RESOLVE_NO_SYMLINKS;
+    let size = std::mem::size_of::<libc::open_how>();
+    // SAFETY: `name` and `how` live through the call and `size` is the size of `how`.
+    let fd = unsafe { libc::syscall(libc::SYS_openat2, directory.as_raw_fd(), name.as_ptr(), &raw const how, size) };
+    if fd >= 0 {
+        // SAFETY: the kernel has just returned this descriptor; nobody else owns it.
+        return Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) });
+    }
+    match io::Error::last_os_error().raw_os_error() {
+        Some(libc::ENOSYS | libc::EPERM) => open_at(directory, name, flags, 0),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// `mkdir` by path.
+pub fn make_directory(path: &CStr) -> io::Result<()> {
+    // SAFETY: `path` is NUL-terminated and lives through the call.
+    checked(unsafe { libc::mkdir(path.as_ptr(), 0o755) }).map(drop)
+}
+
+/// Remove a name that is not a directory.
+pub fn unlink_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    // SAFETY: `name` is NUL-terminated and lives through the call.
+    checked(unsafe { libc::unlinkat(directory.as_raw_fd(), name.as_ptr(), 0) }).map(drop)
+}
+
+/// Remove an empty directory.
+pub fn remove_directory_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    // SAFETY: `name` is NUL-terminated and lives through the call.
+    checked(unsafe { libc::unlinkat(directory.as_raw_fd(), name.as_ptr(), libc::AT_REMOVEDIR) }).map(drop)
+}
+
+/// Rename inside one directory.
+pub fn rename_at(directory: BorrowedFd<'_>, from: &CStr, to: &CStr) -> io::Result<()> {
+    let fd = directory.as_raw_fd();
+    // SAFETY: both names are NUL-terminated and live through the call.
+    checked(unsafe { libc::renameat(fd, from.as_ptr(), fd, to.as_ptr()) }).map(drop)
+}
+
+/// Attributes of a name, of a symbolic link itself.
+pub fn stat_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<libc::stat> {
+    let mut status = MaybeUninit::<libc::stat>::uninit();
+    let flags = libc::AT_SYMLINK_NOFOLLOW;
+    // SAFETY: `name` is NUL-terminated, `status` has room for a stat; both live through the call.
+    checked(unsafe { libc::fstatat(directory.as_raw_fd(), name.as_ptr(), status.as_mut_ptr(), flags) })?;
+    // SAFETY: fstatat succeeded, so it has filled `status`.
+    Ok(unsafe { status.assume_init() })
+}
+
+/// Attributes of a path, of a symbolic link itself.
+pub fn stat(path: &CStr) -> io::Result<libc::stat> {
+    let mut status = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `path` is NUL-terminated, `status` has room for a stat; both live through the call.
+    checked(unsafe { libc::lstat(path.as_ptr(), status.as_mut_ptr()) })?;
+    // SAFETY: lstat succeeded, so it has filled `status`.
+    Ok(unsafe { status.assume_init() })
+}
+
+/// Attributes of something open.
+pub fn fstat(file: BorrowedFd<'_>) -> io::Result<libc::stat> {
+    let mut status = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `status` has room for a stat and lives through the call.
+    checked(unsafe { libc::fstat(file.as_raw_fd(), status.as_mut_ptr()) })?;
+    // SAFETY: fstat succeeded, so it has filled `status`.
+    Ok(unsafe { status.assume_init() })
+}
+
+/// Numbers of the file system that holds something open.
+pub fn file_system_of(file: BorrowedFd<'_>) -> io::Result<libc::statvfs> {
+    let mut status = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: `status` has room for a statvfs and lives through the call.
+    checked(unsafe { libc::fstatvfs(file.as_raw_fd(), status.as_mut_ptr()) })?;
+    // SAFETY: fstatvfs succeeded, so it has filled `status`.
+    Ok(unsafe { status.assume_init() })
+}
+
+/// Take an exclusive `flock` without waiting.
+pub fn try_lock_exclusive(file: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: flock takes no pointers.
+    checked(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }).map(drop)
+}
+
+/// Whether the calling user may write into and enter a directory.
+pub fn may_write(path: &CStr) -> io::Result<()> {
+    let flags = libc::AT_EACCESS;
+    // SAFETY: `path` is NUL-terminated and lives through the call.
+    checked(unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK | libc::X_OK, flags) }).map(drop)
+}
+
+/// Write everything dirty of one file system.
+pub fn sync_file_system(file: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: syncfs takes no pointers.
+    checked(unsafe { libc::syncfs(file.as_raw_fd()) }).map(drop)
+}
+
+/// Write everything dirty of the machine.
+pub fn sync_all() {
+    // SAFETY: sync takes no arguments and cannot fail.
+    unsafe { libc::sync() };
+}
+
+/// Size of a memory page.
+pub fn page_bytes() -> u64 {
+    // SAFETY: sysconf takes no pointers.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).expect("every Linux knows its page size")
+}
+
+/// Ask the kernel to forget the clean pages of a file.
+pub fn advise_not_needed(file: BorrowedFd<'_>) -> io::Result<()> {
+    advise(file, libc::POSIX_FADV_DONTNEED)
+}
+
+/// Switch read-ahead off for this open file.
+pub fn advise_random(file: BorrowedFd<'_>) -> io::Result<()> {
+    advise(file, libc::POSIX_FADV_RANDOM)
+}
+
+fn advise(file: BorrowedFd<'_>, advice: libc::c_int) -> io::Result<()> {
+    // SAFETY: posix_fadvise takes no pointers.
+    let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+/// Start write-back of a range, after waiting for it first if `wait`.
+pub fn write_back_range(file: BorrowedFd<'_>, offset_bytes: u64, length_bytes: u64, wait: bool) -> io::Result<()> {
+    let waiting = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waiting } else { 0 };
+    let (offset, length) = (offset_bytes as libc::off64_t, length_bytes as libc::off64_t);
+    // SAFETY: sync_file_range takes no pointers.
+    checked(unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) }).map(drop)
+}
+
+/// Allocate the first `length_bytes` of a file without writing them.
+pub fn allocate(file: BorrowedFd<'_>, length_bytes: u64) -> io::Result<()> {
+    // SAFETY: fallocate takes no pointers.
+    checked(unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, length_bytes as libc::off_t) }).map(drop)
+}
+
+/// What a directory entry is, as far as removal cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file or a symbolic link: a name that `unlink` takes away and nothing else.
+    Name,
+    /// A directory.
+    Directory,
+    /// A device, a socket, a pipe.
+    Special,
+}
+
+impl EntryKind {
+    fn of_mode(mode: libc::mode_t) -> Self {
+        match mode & libc::S_IFMT {
+            libc::S_IFREG | libc::S_IFLNK => Self::Name,
+            libc::S_IFDIR => Self::Directory,
+            _ => Self::Special,
+        }
+    }
+}
+
+/// An open directory stream.
+pub struct Directory {
+    stream: std::ptr::NonNull<libc::DIR>,
+}
+
+// SAFETY: a DIR may be used from any thread as long as it is one at a time; `next_entry` and `rewind` take `&mut self`,
+// and `as_fd` only reads the number of the descriptor.
+unsafe impl Send for Directory {}
+
+impl Directory {
+    /// Read the entries of an open directory, which the stream then owns.
+    pub fn new(directory: OwnedFd) -> io::Result<Self> {
+        // SAFETY: the descriptor is open and owned here.
+        let stream = unsafe { libc::fdopendir(directory.as_raw_fd()) };
+        let stream = std::ptr::NonNull::new(stream).ok_or_else(io::Error::last_os_error)?;
+        // The stream owns the descriptor from here on, and closes it in `drop`.
+        let _ = directory.into_raw_fd();
+        Ok(Self { stream })
+    }
+
+    /// The next entry into `name`, without `.` and `..`; `None` at the end.
+    pub fn next_entry(&mut self, name: &mut CString) -> io::Result<Option<EntryKind>> {
+        loop {
+            // SAFETY: errno of this thread; readdir tells its end from an error by errno alone.
+            unsafe { *libc::__errno_location() = 0 };
+            // SAFETY: the stream is open until `drop`.
+            let entry = unsafe { libc::readdir(self.stream.as_ptr()) };
+            if entry.is_null() {
+                let error = io::Error::last_os_error();
+                return if error.raw_os_error() == Some(0) { Ok(None) } else { Err(error) };
+            }
+            // SAFETY: readdir returned an entry that is valid until the next call on this stream; d_name ends in NUL.
+            let (found, kind) = unsafe { (CStr::from_ptr((*entry).d_name.as_ptr()), (*entry).d_type) };
+            if found.to_bytes() == b"." || found.to_bytes() == b".." {
+                continue;
+            }
+            found.clone_into(name);
+            return self.kind(kind, name).map(Some);
+        }
+    }
+
+    /// Kind of an entry, asked for where the file system does not say.
+    fn kind(&self, told: u8, name: &CStr) -> io::Result<EntryKind> {
+        match told {
+            libc::DT_REG | libc::DT_LNK => Ok(EntryKind::Name),
+            libc::DT_DIR => Ok(EntryKind::Directory),
+            libc::DT_UNKNOWN => Ok(EntryKind::of_mode(stat_at(self.as_fd(), name)?.st_mode)),
+            _ => Ok(EntryKind::Special),
+        }
+    }
+
+    /// Start again at the first entry.
+    pub fn rewind(&mut self) {
+        // SAFETY: the stream is open until `drop`.
+        unsafe { libc::rewinddir(self.stream.as_ptr()) };
+    }
+}
+
+impl AsFd for Directory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the stream is open until `drop`, which outlives the borrow.
+        unsafe { BorrowedFd::borrow_raw(libc::dirfd(self.stream.as_ptr())) }
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // SAFETY: the stream is open and never used again.
+        unsafe { libc::closedir(self.stream.as_ptr()) };
+    }
+}

@@ -1,0 +1,112 @@
+//! How far something long has come, counted by many threads and told a few times a second.
+
+use crate::clock::read_ns;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Takes done, total and unit.
+pub type Report<'a> = &'a (dyn Fn(u64, u64, &str) + Sync);
+
+const BETWEEN_REPORTS_NS: u64 = 200_000_000;
+
+/// Counts work and passes it on, at most five times a second.
+pub struct Progress<'a> {
+    report: Report<'a>,
+    total: u64,
+    unit: &'static str,
+    done: AtomicU64,
+    next_report_ns: AtomicU64,
+}
+
+impl<'a> Progress<'a> {
+    /// Nothing is done yet.
+    pub fn new(report: Report<'a>, total: u64, unit: &'static str) -> Self {
+        let next_report_ns = AtomicU64::new(read_ns(libc::CLOCK_MONOTONIC) + BETWEEN_REPORTS_NS);
+        Self { report, total, unit, done: AtomicU64::new(0), next_report_ns }
+    }
+
+    /// What is counted.
+    pub fn unit(&self) -> &'static str {
+        self.unit
+    }
+
+    /// So much more is done.
+    pub fn add(&self, amount: u64) {
+        let done = self.done.fetch_add(amount, Ordering::Relaxed) + amount;
+        let now = read_ns(libc::CLOCK_MONOTONIC);
+        let due = self.next_report_ns.load(Ordering::Relaxed);
+        let mine = |due| {
+            let next = now + BETWEEN_REPORTS_NS;
+            self.next_report_ns.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        if now >= due && mine(due) {
+            self.tell(done);
+        }
+    }
+
+    /// Tell the last state.
+    pub fn finish(&self) {
+        self.tell(self.done.load(Ordering::Relaxed));
+    }
+
+    fn tell(&self, done: u64) {
+        (self.report)(done, self.total.max(done), self.unit);
+    }
+}
+
+/// Whether threads should go on: nobody outside said stop, and none of them met an error.
+pub struct Crew<'a> {
+    stop: &'a AtomicBool,
+    failed: AtomicBool,
+}
+
+impl<'a> Crew<'a> {
+    /// A crew that ends when `stop` becomes true.
+    pub fn new(stop: &'a AtomicBool) -> Self {
+        Self { stop, failed: AtomicBool::new(false) }
+    }
+
+    /// An error if the caller should return at once.
+    ///
+    /// # Errors
+    ///
+    /// `Stopped`, also for those whose colleague failed; [`Crew::run`] gives the colleague's error then.
+    pub fn check(&self) -> crate::error::Result<()> {
+        if self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed) {
+            return Err(crate::error::EngineError::Stopped);
+        }
+        Ok(())
+    }
+
+    /// Run `work` in `threads` threads and wait for all; their results, or the first error that is not a mere stop.
+    ///
+    /// # Errors
+    ///
+    /// That of `work`.
+    pub fn run<T: Send>(
+        &self,
+        threads: usize,
+        work: impl Fn() -> crate::error::Result<T> + Sync,
+    ) -> crate::error::Result<Vec<T>> {
+        let alarmed = || {
+            let result = work();
+            if result.is_err() {
+                self.failed.store(true, Ordering::Relaxed);
+            }
+            result
+        };
+        let results: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(alarmed)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("workers of the file layer do not panic")).collect()
+        });
+        let is_cause = |error: &crate::error::EngineError| !matches!(error, crate::error::EngineError::Stopped);
+        match results.iter().position(|result| result.as_ref().err().is_some_and(is_cause)) {
+            Some(cause) => results.into_iter().skip(cause).take(1).collect(),
+            None => results.into_iter().collect(),
+        }
+    }
+}
+
+/// Threads that a set may use: what the Plan says, within reason.
+pub fn threads_of(create_workers: u32) -> usize {
+    (create_workers as usize).clamp(1, 256)
+}
