@@ -1,0 +1,53 @@
+"""`assay diff`: in which facts and in which fields of the Plan two runs differ."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from assay.bundle import RunBundle
+    from assay.host.facts import Fact
+
+_RUN = "A run's path, its id, a unique part of it, or `last`."
+
+
+def diff(
+    a: Annotated[str, typer.Argument(help=_RUN)],
+    b: Annotated[str, typer.Argument(help=_RUN)],
+    runs: Annotated[Path | None, typer.Option("--runs", help="Folder that holds the runs.")] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Also what changes from moment to moment: load, free space.")
+    ] = False,
+) -> None:
+    """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
+    from assay.catalog import resolve, runs_directory  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415 - a command pays only for what it uses
+
+    from assay.bundle import RunBundle  # noqa: PLC0415
+    from assay.host.difference import diff_facts, diff_plans  # noqa: PLC0415
+    from assay.report.diff_text import render  # noqa: PLC0415
+
+    folder = runs_directory(runs)
+    one, other = (RunBundle.open(resolve(reference, folder)) for reference in (a, b))
+    facts = diff_facts(_facts(one), _facts(other), with_volatile=all_)
+    plan = diff_plans(one.plan, other.plan)
+    render(one.run_id, other.run_id, facts, plan, Console())
+    raise typer.Exit(1 if facts or plan else 0)
+
+
+def _facts(bundle: "RunBundle") -> "tuple[Fact, ...]":
+    """Facts of a run, and what the run itself and its engine say of themselves."""
+    from assay.events import Hello  # noqa: PLC0415
+    from assay.host.facts import Fact  # noqa: PLC0415
+
+    hello = next((event for event in bundle.events() if isinstance(event, Hello)), None)
+    engine = (
+        {} if hello is None else {name: getattr(hello.engine, name) for name in ("version", "profile", "rustc", "uid")}
+    )
+    return (
+        Fact(key="run.assay_version", value=bundle.info.assay_version, source="run"),
+        Fact(key="run.command", value=bundle.info.command, source="run"),
+        *(Fact(key=f"engine.{name}", value=value, source="hello") for name, value in engine.items()),
+        *bundle.facts,
+    )

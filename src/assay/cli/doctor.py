@@ -1,0 +1,52 @@
+"""`assay doctor`: what can be measured here, what cannot, and the cure."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from assay.host.check import Check
+
+
+def doctor(
+    directory: Annotated[Path | None, typer.Argument(help="A directory on the storage to be measured.")] = None,
+) -> None:
+    """Say what this machine and this directory can measure, what not, and what to do about it."""
+    from rich.console import Console  # noqa: PLC0415 - a command pays only for what it uses
+
+    from assay.errors import COULD_NOT_RUN  # noqa: PLC0415
+    from assay.report.doctor_text import render  # noqa: PLC0415
+
+    console = Console()
+    machine = _machine()
+    render("This machine", machine, console)
+    there = _directory(directory) if directory is not None else ()
+    if directory is not None:
+        console.print()
+        render(f"Directory {directory}", there, console)
+    if any(check.state.value == "cannot" for check in (*machine, *there)):
+        raise typer.Exit(COULD_NOT_RUN)
+
+
+def _machine() -> "tuple[Check, ...]":
+    from assay import engine  # noqa: PLC0415
+    from assay.errors import AssayError  # noqa: PLC0415
+    from assay.host.machine_checks import engine_check, extras_check, machine_checks  # noqa: PLC0415
+    from assay.host.manifest import collect  # noqa: PLC0415
+
+    path, hello, problem = None, None, ""
+    try:
+        path = engine.find_engine()
+        hello = engine.capabilities()
+    except AssayError as error:
+        problem = str(error)
+    return (engine_check(path, hello, problem), extras_check(), *machine_checks(collect({}), hello))
+
+
+def _directory(directory: Path) -> "tuple[Check, ...]":
+    from assay.host.directory_checks import directory_checks  # noqa: PLC0415
+    from assay.host.machine import ram_bytes  # noqa: PLC0415
+    from assay.host.storage import storage_path  # noqa: PLC0415
+
+    return directory_checks(storage_path(directory), ram_bytes())

@@ -1,0 +1,124 @@
+"""All facts of a run: the machine, the kernel's switches and the storage path of each target (METHOD 7.3).
+
+Takes some tens of milliseconds, writes nothing and needs no privilege. Facts of layers carry their place in the path,
+not the device's name, which may change from boot to boot: `target.data.device.0` is what the file system is mounted on.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay.host.cgroups import cgroup_facts
+from assay.host.facts import Fact
+from assay.host.knobs import knob_facts
+from assay.host.machine import machine_facts
+from assay.host.reading import FactValue, Tree, absent, fact, known
+from assay.host.storage import StoragePath, btrfs_folder, storage_path
+
+_MOUNTINFO = "/proc/self/mountinfo"
+
+
+def _valued(key: str, value: FactValue, source: str, reason: str) -> Fact:
+    return absent(key, reason) if value is None else known(key, value, source)
+
+
+def _ext_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
+    """What ext4 really does: the mount table names only what differs from the super block's defaults."""
+    name = path.devices[0].name if path.devices else "unknown"
+    options = tree.read(f"/proc/fs/{path.fs_type}/{name}/options")
+    facts = [fact(f"{prefix}.fs.effective_options", options, lambda text: tuple(text.splitlines()))]
+    key = f"{prefix}.fs.journal_mode"
+    task = tree.read(f"/sys/fs/ext4/{name}/journal_task")
+    if task.text == "<none>":
+        return [*facts, known(key, "none", task.source)]
+    modes = [
+        (option.removeprefix("data="), source)
+        for source, options_of in ((options.source, (options.text or "").split()), (_MOUNTINFO, path.super_options))
+        for option in options_of
+        if option.startswith("data=")
+    ]
+    if modes:
+        return [*facts, known(key, *modes[0])]
+    return [*facts, absent(key, f"neither {options.source.removeprefix('n/a: ')} nor the mount table says data=")]
+
+
+def _btrfs_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
+    folder = btrfs_folder(tree, path.mount_source)
+    facts = []
+    for content in ("data", "metadata"):
+        # One folder for each profile in use: single, dup, raid0, raid1, ...
+        where = f"{folder}/allocation/{content}"
+        profiles = tuple(name for name in tree.names(where) if tree.at(f"{where}/{name}").is_dir())
+        key = f"{prefix}.fs.btrfs_{content}_profiles"
+        facts.append(known(key, profiles, where) if profiles else absent(key, "/sys/fs/btrfs does not say"))
+    return facts
+
+
+def _fs_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
+    facts = [
+        known(f"{prefix}.fs.type", path.fs_type, _MOUNTINFO),
+        known(f"{prefix}.fs.is_block_backed", path.is_block_backed, path.why_uncounted or "/sys/dev/block"),
+        known(f"{prefix}.fs.block_bytes", path.block_bytes, "statvfs"),
+        known(f"{prefix}.fs.total_bytes", path.total_bytes, "statvfs"),
+        known(f"{prefix}.fs.free_bytes", path.free_bytes, "statvfs"),
+        _valued(f"{prefix}.fs.used_share", path.used_share, "statvfs", "statvfs gives no size"),
+        _valued(f"{prefix}.fs.total_inodes", path.total_inodes, "statvfs", "inodes are made as needed"),
+        _valued(f"{prefix}.fs.free_inodes", path.free_inodes, "statvfs", "inodes are made as needed"),
+    ]
+    if path.fs_type in {"ext2", "ext3", "ext4"}:
+        facts += _ext_facts(prefix, path, tree)
+    elif path.fs_type == "btrfs":
+        facts += _btrfs_facts(prefix, path, tree)
+    return facts
+
+
+def path_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
+    """Facts of a storage path, and of the paths below it, under a prefix."""
+    facts = [
+        known(f"{prefix}.directory", path.directory, "realpath"),
+        known(f"{prefix}.mount.point", path.mount_point, _MOUNTINFO),
+        known(f"{prefix}.mount.root", path.mount_root, _MOUNTINFO),
+        known(f"{prefix}.mount.source", path.mount_source, _MOUNTINFO),
+        known(f"{prefix}.mount.options", path.options, _MOUNTINFO),
+        known(f"{prefix}.mount.super_options", path.super_options, _MOUNTINFO),
+        *_fs_facts(prefix, path, tree),
+        known(
+            f"{prefix}.device.diskstats",
+            path.diskstats,
+            "/proc/diskstats" if path.diskstats else f"n/a: {path.why_uncounted}",
+        ),
+    ]
+    places = {device.name: str(place) for place, device in enumerate(path.devices)}
+    for device in path.devices:
+        layer = f"{prefix}.device.{places[device.name]}"
+        facts += [
+            known(f"{layer}.name", device.name, "/sys/class/block"),
+            known(f"{layer}.kind", device.kind, f"/sys/class/block/{device.name}"),
+            known(f"{layer}.carries", places.get(device.carries or "", "file system"), "/sys/class/block"),
+            *(Fact(key=f"{layer}.{own.key}", value=own.value, source=own.source) for own in device.facts),
+        ]
+        if device.name in path.backing:
+            facts += path_facts(f"{layer}.backing", path.backing[device.name], tree)
+    if path.upper is not None:
+        facts += path_facts(f"{prefix}.upper", path.upper, tree)
+    return facts
+
+
+def target_facts(targets: Mapping[str, Path], tree: Tree | None = None) -> tuple[Fact, ...]:
+    """Facts `target.NAME.*` for each target of a Plan; raises InputError for a directory that is not there."""
+    tree = tree or Tree()
+    paths: Sequence[tuple[str, StoragePath]] = [(name, storage_path(at, tree)) for name, at in targets.items()]
+    return tuple(own for name, path in paths for own in path_facts(f"target.{name}", path, tree))
+
+
+def collect(targets: Mapping[str, Path], tree: Tree | None = None) -> tuple[Fact, ...]:
+    """Every fact of this machine and of the targets of a Plan.
+
+    Args:
+        targets: Directory of each target, by the target's name in the Plan.
+        tree: Where /proc and /sys are; the machine's own by default.
+
+    Raises:
+        InputError: A directory is not there, or its file system does not answer.
+    """
+    tree = tree or Tree()
+    return (*machine_facts(tree), *cgroup_facts(tree), *knob_facts(tree), *target_facts(targets, tree))
