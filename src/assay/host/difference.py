@@ -91,7 +91,7 @@ def diff_plans(a: Plan, b: Plan) -> tuple[Difference, ...]:
 
     Parts with names are matched by name, so a phase put in between shows as one difference, not as a shift of all.
     """
-    return tuple(_walk("", msgspec.to_builtins(a), msgspec.to_builtins(b)))
+    return tuple(_walk("", msgspec.json.decode(a.to_json()), msgspec.json.decode(b.to_json())))
 
 
 def _walk(path: str, left: object, right: object) -> Iterator[Difference]:
@@ -123,8 +123,13 @@ def _has_parts(items: list[object]) -> bool:
 
 
 def _by_name(items: list[object]) -> dict[str, object]:
-    """Parts by their names where all have one and no two the same, else by their places."""
-    names = [item.get("name") for item in items if isinstance(item, dict)]
-    if len(set(names)) == len(items) and all(isinstance(name, str) for name in names):
-        return {str(name): item for name, item in zip(names, items, strict=True)}
+    """Parts by their names, and repeats by their numbers, where these are unique; else by their places."""
+    names = [_name(item) for item in items if isinstance(item, dict)]
+    if len(set(names)) == len(items) and "" not in names:
+        return dict(zip(names, items, strict=True))
     return {str(place): item for place, item in enumerate(items)}
+
+
+def _name(part: dict[str, object]) -> str:
+    name, repeat = part.get("name"), part.get("repeat")
+    return f"{name or ''} repeat {repeat}" if repeat else str(name or "")

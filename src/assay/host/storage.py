@@ -8,6 +8,7 @@ server-side disks. Several devices of F2FS and an external journal of ext4 are n
 """
 
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -150,9 +151,13 @@ def _overlay_carrier(tree: Tree, mount: Mount, depth: int) -> _Carrier:
     upper = mount.option("upperdir")
     if upper is None:
         return _Carrier(kind="overlay", why_uncounted="this overlay has no upper directory: it is read-only")
-    if not upper.startswith("/") or not tree.at(upper).is_dir() or depth >= _DEEPEST:
-        # In a container the path is the host's; a directory of the same name here would be another one.
-        return _Carrier(kind="overlay", why_uncounted=f"the upper directory {upper} cannot be seen from here")
+    # mount(8) needs a backslash before commas and colons, and the kernel shows it as it was given.
+    spellings = (upper, re.sub(r"\\(.)", r"\1", upper))
+    upper = next((path for path in spellings if path.startswith("/") and tree.at(path).is_dir()), None)
+    if upper is None or depth >= _DEEPEST:
+        # In a container the path is the host's.
+        why = f"the upper directory {spellings[-1]} cannot be seen from here"
+        return _Carrier(kind="overlay", why_uncounted=why)
     below = _path(tree, Path(upper), depth + 1)
     return _Carrier(kind="overlay", upper=below, why_uncounted=below.why_uncounted)
 

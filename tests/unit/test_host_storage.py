@@ -1,0 +1,244 @@
+"""A directory is followed down to its devices on machines laid out in a folder."""
+
+from pathlib import Path
+
+import pytest
+from host_trees import FakeMachine
+
+from assay.errors import InputError
+from assay.host.manifest import target_facts
+from assay.host.storage import StoragePath, storage_path
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> FakeMachine:
+    return FakeMachine(tmp_path)
+
+
+def path_of(machine: FakeMachine, directory: str) -> StoragePath:
+    machine.directory(directory)
+    return storage_path(Path(directory), machine.tree)
+
+
+def layers_of(path: StoragePath) -> list[tuple[str, str, str | None]]:
+    return [(device.name, device.kind, device.carries) for device in path.devices]
+
+
+def test_a_partition_on_nvme_is_counted_as_itself_and_leads_to_its_disk(machine: FakeMachine) -> None:
+    machine.disk(
+        "nvme0n1", "259:0", queue__scheduler="[none] mq-deadline", queue__read_ahead_kb="128", device__model="ACME 9"
+    )
+    machine.partition("nvme0n1", "nvme0n1p2", "259:2")
+    machine.mount("259:2", "/", "ext4", "/dev/nvme0n1p2")
+
+    path = path_of(machine, "/data/here")
+
+    assert layers_of(path) == [("nvme0n1p2", "partition", None), ("nvme0n1", "disk", "nvme0n1p2")]
+    assert path.diskstats == ("nvme0n1p2",)
+    assert path.is_block_backed
+    partition, disk = path.devices
+    assert partition.value("size_bytes") == 512 * 2**20
+    assert disk.value("size_bytes") == 2**30
+    assert disk.value("scheduler") == "none"
+    assert disk.value("read_ahead_bytes") == 128 * 1024
+    assert disk.value("model") == "ACME 9"
+
+
+def test_dm_crypt_on_md_is_counted_at_the_top_and_walked_to_each_disk(machine: FakeMachine) -> None:
+    machine.disk("sda", "8:0")
+    machine.disk("sdb", "8:16")
+    machine.partition("sda", "sda1", "8:1")
+    machine.virtual("md0", "9:0", slaves=("sda1", "sdb"), md__level="raid1", md__chunk_size="65536", md__degraded="1")
+    machine.virtual("dm-0", "253:0", slaves=("md0",), dm__uuid="CRYPT-LUKS2-0123-vault", dm__name="vault")
+    machine.mount("253:0", "/vault", "xfs", "/dev/mapper/vault")
+
+    path = path_of(machine, "/vault")
+
+    assert layers_of(path) == [
+        ("dm-0", "crypt", None),
+        ("md0", "md-raid1", "dm-0"),
+        ("sda1", "partition", "md0"),
+        ("sdb", "disk", "md0"),
+        ("sda", "disk", "sda1"),
+    ]
+    assert path.diskstats == ("dm-0",)
+    assert path.devices[1].value("md_chunk_bytes") == 65536
+    assert path.devices[1].value("md_missing_members") == 1
+    assert path.devices[0].value("dm_name") == "vault"
+
+
+def test_btrfs_on_two_devices_is_counted_on_both_though_its_super_block_has_none(machine: FakeMachine) -> None:
+    machine.disk("sda", "8:0")
+    machine.disk("sdb", "8:16")
+    machine.disk("sdc", "8:32")
+    for name in ("sda", "sdb"):
+        machine.directory(f"/sys/fs/btrfs/1234-abcd/devices/{name}")
+    machine.directory("/sys/fs/btrfs/1234-abcd/allocation/data/raid1")
+    machine.directory("/sys/fs/btrfs/9999-ffff/devices/sdc")
+    machine.mount("0:41", "/pool", "btrfs", "/dev/sdb")
+
+    path = path_of(machine, "/pool")
+    facts = {fact.key: fact.value for fact in target_facts({"data": Path("/pool")}, machine.tree)}
+
+    assert path.diskstats == ("sda", "sdb")
+    assert path.is_block_backed
+    assert facts["target.data.fs.btrfs_data_profiles"] == ("raid1",)
+    assert facts["target.data.fs.btrfs_metadata_profiles"] is None
+
+
+def test_a_loop_device_is_counted_itself_and_leads_to_the_path_of_its_file(machine: FakeMachine) -> None:
+    machine.disk("vda", "254:0")
+    machine.mount("254:0", "/", "ext4", "/dev/vda")
+    machine.file("/images/disk.img", "")
+    machine.virtual("loop3", "7:3", loop__backing_file="/images/disk.img", loop__dio="0")
+    machine.mount("7:3", "/mnt", "xfs", "/dev/loop3")
+
+    path = path_of(machine, "/mnt/here")
+    facts = {fact.key: fact.value for fact in target_facts({"data": Path("/mnt/here")}, machine.tree)}
+
+    assert path.diskstats == ("loop3",)
+    assert path.loops[0].value("loop_direct_io") is False
+    assert path.backing["loop3"].diskstats == ("vda",)
+    assert facts["target.data.device.0.backing.fs.type"] == "ext4"
+    assert facts["target.data.device.0.backing.device.0.name"] == "vda"
+    assert not path.is_memory
+
+
+def test_a_loop_device_whose_file_is_on_tmpfs_is_memory(machine: FakeMachine) -> None:
+    machine.mount("0:30", "/tmp", "tmpfs", "tmpfs")
+    machine.file("/tmp/disk.img", "")
+    machine.virtual("loop0", "7:0", loop__backing_file="/tmp/disk.img", loop__dio="0")
+    machine.mount("7:0", "/mnt", "ext4", "/dev/loop0")
+
+    assert path_of(machine, "/mnt").is_memory
+
+
+def test_an_overlay_is_counted_where_it_writes(machine: FakeMachine) -> None:
+    machine.disk("vda", "254:0")
+    machine.mount("254:0", "/", "ext4", "/dev/vda")
+    machine.directory("/layers/upper, here")
+    options = "rw,lowerdir=/l,upperdir=/layers/upper\\054\\040here,workdir=/w"
+    machine.mount("0:50", "/merged", "overlay", "overlay", options)
+
+    path = path_of(machine, "/merged")
+
+    assert path.upper is not None
+    assert path.upper.directory == "/layers/upper, here"
+    assert path.diskstats == ("vda",)
+    assert path.is_block_backed
+
+
+def test_an_overlay_whose_upper_directory_is_on_the_host_has_no_counters(machine: FakeMachine) -> None:
+    machine.disk("vda", "254:0")
+    machine.mount("0:50", "/", "overlay", "overlay", "rw,lowerdir=/l,upperdir=/var/lib/x/diff,workdir=/w")
+
+    path = path_of(machine, "/data")
+
+    assert path.diskstats == ()
+    assert not path.is_block_backed
+    assert "/var/lib/x/diff" in path.why_uncounted
+
+
+@pytest.mark.parametrize(
+    ("fs_type", "kind"),
+    [("nfs4", "network"), ("fuse.sshfs", "fuse"), ("tmpfs", "memory"), ("zfs", "other")],
+)
+def test_storage_without_visible_devices_says_so(machine: FakeMachine, fs_type: str, kind: str) -> None:
+    machine.mount("0:60", "/mnt", fs_type, "somewhere:/export")
+
+    path = path_of(machine, "/mnt")
+
+    assert (path.kind, path.diskstats, path.is_block_backed, path.devices) == (kind, (), False, ())
+    assert path.why_uncounted
+
+
+def test_fuseblk_has_counters_but_they_say_nothing_of_a_process(machine: FakeMachine) -> None:
+    machine.disk("sdb", "8:16")
+    machine.mount("8:16", "/mnt", "fuseblk", "/dev/sdb")
+
+    path = path_of(machine, "/mnt")
+
+    assert path.diskstats == ("sdb",)
+    assert not path.is_block_backed
+
+
+def test_dax_has_no_counters_because_it_passes_them_by(machine: FakeMachine) -> None:
+    machine.virtual("pmem0", "259:9")
+    machine.mount("259:9", "/mnt", "ext4", "/dev/pmem0", "rw,dax=always")
+
+    path = path_of(machine, "/mnt")
+
+    assert path.diskstats == ()
+    assert not path.is_block_backed
+    assert "DAX" in path.why_uncounted
+
+
+def test_a_device_that_the_kernel_does_not_count_has_no_counters(machine: FakeMachine) -> None:
+    machine.disk("sda", "8:0", queue__iostats="0")
+    machine.partition("sda", "sda1", "8:1")
+    machine.mount("8:1", "/mnt", "ext4", "/dev/sda1")
+
+    path = path_of(machine, "/mnt")
+
+    assert path.diskstats == ()
+    assert not path.is_block_backed
+    assert "queue/iostats is 0" in path.why_uncounted
+
+
+def test_the_log_device_of_xfs_is_counted_too(machine: FakeMachine) -> None:
+    machine.disk("sda", "8:0")
+    machine.disk("sdb", "8:16")
+    machine.mount("8:0", "/mnt", "xfs", "/dev/sda", "rw,logdev=/dev/sdb,noquota")
+
+    assert path_of(machine, "/mnt").diskstats == ("sda", "sdb")
+
+
+def test_of_stacked_mounts_the_upper_one_counts_and_a_name_prefix_is_no_parent(machine: FakeMachine) -> None:
+    machine.disk("sda", "8:0")
+    machine.disk("sdb", "8:16")
+    machine.mount("8:0", "/mnt", "ext4", "/dev/sda")
+    machine.mount("8:16", "/mnt", "xfs", "/dev/sdb")
+    machine.mount("0:60", "/mnt/a", "tmpfs", "tmpfs")
+
+    assert path_of(machine, "/mnt/ab").fs_type == "xfs"
+    assert path_of(machine, "/mnt/a/b").fs_type == "tmpfs"
+
+
+@pytest.mark.parametrize(("task", "mode"), [("<none>", "none"), ("1234", "journal")])
+def test_the_journal_mode_of_ext4_is_what_the_kernel_does(machine: FakeMachine, task: str, mode: str) -> None:
+    machine.disk("sda", "8:0")
+    machine.mount("8:0", "/mnt", "ext4", "/dev/sda")
+    machine.file("/proc/fs/ext4/sda/options", "rw\ndata=journal\nbarrier")
+    machine.file("/sys/fs/ext4/sda/journal_task", task)
+
+    facts = {fact.key: fact.value for fact in target_facts({"data": Path("/mnt")}, machine.tree)}
+
+    assert facts["target.data.fs.journal_mode"] == mode
+
+
+def test_serial_numbers_are_kept_as_hashes_that_tell_disks_apart(machine: FakeMachine) -> None:
+    machine.disk("sda", "8:0", device__serial="S3CR3T-1")
+    machine.disk("sdb", "8:16", device__serial="S3CR3T-2")
+    for number, point in (("8:0", "/a"), ("8:16", "/b")):
+        machine.mount(number, point, "ext4", f"/dev/{point}")
+
+    facts = target_facts({"a": Path("/a"), "b": Path("/b")}, machine.tree)
+
+    hashes = [fact.value for fact in facts if fact.key.endswith("serial_hash")]
+    assert len(set(hashes)) == 2
+    assert "S3CR3T" not in repr(facts)
+
+
+def test_every_absent_fact_says_why(machine: FakeMachine) -> None:
+    machine.disk("sda", "8:0")
+    machine.mount("8:0", "/mnt", "ext4", "/dev/sda")
+
+    absent = [fact for fact in target_facts({"data": Path("/mnt")}, machine.tree) if fact.value is None]
+
+    assert "target.data.device.0.model" in {fact.key for fact in absent}
+    assert all(fact.source.startswith("n/a: ") for fact in absent)
+
+
+def test_a_missing_directory_is_the_users_error(machine: FakeMachine) -> None:
+    with pytest.raises(InputError, match="/nowhere is not a directory"):
+        storage_path(Path("/nowhere"), machine.tree)
