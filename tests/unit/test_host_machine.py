@@ -5,13 +5,13 @@ import platform
 from pathlib import Path
 
 import pytest
-from host_trees import FakeMachine
 
 from assay.host.cgroups import cgroup_facts
 from assay.host.facts import Fact
 from assay.host.knobs import knob_facts
 from assay.host.machine import machine_facts
 from assay.host.manifest import collect
+from unit.host_trees import FakeMachine
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from host_trees import FakeMachine
 
 from assay.errors import InputError
 from assay.host.manifest import target_facts
 from assay.host.storage import StoragePath, storage_path
+from unit.host_trees import FakeMachine
 
 
 @pytest.fixture
@@ -105,9 +105,9 @@ def test_a_loop_device_is_counted_itself_and_leads_to_the_path_of_its_file(machi
 
 
 def test_a_loop_device_whose_file_is_on_tmpfs_is_memory(machine: FakeMachine) -> None:
-    machine.mount("0:30", "/tmp", "tmpfs", "tmpfs")
-    machine.file("/tmp/disk.img", "")
-    machine.virtual("loop0", "7:0", loop__backing_file="/tmp/disk.img", loop__dio="0")
+    machine.mount("0:30", "/memory", "tmpfs", "tmpfs")
+    machine.file("/memory/disk.img", "")
+    machine.virtual("loop0", "7:0", loop__backing_file="/memory/disk.img", loop__dio="0")
     machine.mount("7:0", "/mnt", "ext4", "/dev/loop0")
 
     assert path_of(machine, "/mnt").is_memory

@@ -1,30 +1,29 @@
 """`assay diff`: in which facts and in which fields of the Plan two runs differ."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from assay.cli.options import RunReference, Runs
 
 if TYPE_CHECKING:
     from assay.bundle import RunBundle
     from assay.host.facts import Fact
 
-_RUN = "A run's path, its id, a unique part of it, or `last`."
-
 
 def diff(
-    a: Annotated[str, typer.Argument(help=_RUN)],
-    b: Annotated[str, typer.Argument(help=_RUN)],
-    runs: Annotated[Path | None, typer.Option("--runs", help="Folder that holds the runs.")] = None,
+    a: RunReference,
+    b: RunReference,
+    runs: Runs = None,
     all_: Annotated[
         bool, typer.Option("--all", help="Also what changes from moment to moment: load, free space.")
     ] = False,
 ) -> None:
     """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
-    from assay.catalog import resolve, runs_directory  # noqa: PLC0415
     from rich.console import Console  # noqa: PLC0415 - a command pays only for what it uses
 
     from assay.bundle import RunBundle  # noqa: PLC0415
+    from assay.catalog import resolve, runs_directory  # noqa: PLC0415
     from assay.host.difference import diff_facts, diff_plans  # noqa: PLC0415
     from assay.report.diff_text import render  # noqa: PLC0415
 

@@ -19,6 +19,7 @@ VOLATILE = (
     "*.fs.free_bytes",
     "*.fs.free_inodes",
     "*.fs.used_share",
+    "quick.size_reason",  # names the free space and the speed of the moment
     "*.pid",
     "*_utc",
 )
