@@ -1,6 +1,6 @@
 """Storage paths and direct I/O on real file systems, mounted from files for the length of a test."""
 
-import fcntl
+import contextlib
 import os
 import shutil
 import subprocess
@@ -15,6 +15,8 @@ from assay.host.directory_checks import directory_checks
 from assay.host.manifest import collect
 from assay.host.storage import storage_path
 
+pytestmark = pytest.mark.testbed
+
 Mounter = Callable[..., Path]
 GIB = 2**30
 
@@ -28,7 +30,7 @@ def mounted(tmp_path: Path) -> Iterator[Mounter]:
     """A function that makes a file system of a type in files, mounts it and returns its mount point."""
     if os.geteuid() != 0:
         pytest.skip("needs root: mounts file systems")
-    undo: list[tuple[str, ...]] = []
+    undo = contextlib.ExitStack()
 
     def mount(fs_type: str, *, devices: int = 1, options: str = "rw", mkfs: tuple[str, ...] = ()) -> Path:
         program = shutil.which(f"mkfs.{fs_type}")
@@ -40,17 +42,16 @@ def mounted(tmp_path: Path) -> Iterator[Mounter]:
             with image.open("wb") as file:
                 file.truncate(400 * 2**20)
             loops.append(run("losetup", "--find", "--show", str(image)))
-            undo.append(("losetup", "--detach", loops[-1]))
+            undo.callback(run, "losetup", "--detach", loops[-1])
         run(program, *mkfs, *loops)
         point = tmp_path / f"mounted {fs_type}"
         point.mkdir()
         run("mount", "-t", fs_type, "-o", options, loops[0], str(point))
-        undo.append(("umount", str(point)))
+        undo.callback(run, "umount", str(point))
         return point
 
-    yield mount
-    for command in reversed(undo):
-        run(*command)
+    with undo:
+        yield mount
 
 
 def checks_of(directory: Path) -> dict[str, Check]:
@@ -184,32 +185,6 @@ def test_a_read_only_mount_cannot_be_measured(mounted: Mounter) -> None:
 
     assert checks["writing"].state is State.CANNOT
     assert "direct I/O" not in checks
-
-
-def test_a_run_that_holds_the_lock_is_named_and_a_dead_one_is_not(tmp_path: Path) -> None:
-    lock = tmp_path / "assay-data" / ".lock"
-    lock.parent.mkdir()
-    lock.write_text("4711\n")
-    assert checks_of(tmp_path)["other runs"].state is State.OK
-
-    with lock.open() as holder:
-        fcntl.flock(holder, fcntl.LOCK_EX)
-        check = checks_of(tmp_path)["other runs"]
-
-    assert check.state is State.CANNOT
-    assert "process 4711" in check.text
-
-
-def test_data_left_by_an_earlier_run_is_named_and_nothing_else_is_taken_for_it(tmp_path: Path) -> None:
-    for name, file in (("read", ".assay-set.json"), ("mine", "thesis.tex")):
-        folder = tmp_path / "assay-data" / name
-        folder.mkdir(parents=True)
-        (folder / file).write_text("{}")
-
-    check = checks_of(tmp_path)["left-over data"]
-
-    assert "read" in check.text
-    assert "mine" not in check.text
 
 
 def test_tmpfs_is_told_from_storage(tmp_path: Path) -> None:

@@ -113,6 +113,17 @@ def test_a_loop_device_whose_file_is_on_tmpfs_is_memory(machine: FakeMachine) ->
     assert path_of(machine, "/mnt").is_memory
 
 
+def test_a_loop_device_whose_file_is_out_of_sight_says_so(machine: FakeMachine) -> None:
+    machine.virtual("loop0", "7:0", loop__backing_file="/gone.img (deleted)", loop__dio="1")
+    machine.mount("7:0", "/mnt", "ext4", "/dev/loop0")
+
+    facts = {fact.key: fact for fact in target_facts({"data": Path("/mnt")}, machine.tree)}
+
+    assert facts["target.data.device.diskstats"].value == ("loop0",)
+    assert facts["target.data.device.0.backing.directory"].value is None
+    assert "/gone.img (deleted)" in facts["target.data.device.0.backing.directory"].source
+
+
 def test_an_overlay_is_counted_where_it_writes(machine: FakeMachine) -> None:
     machine.disk("vda", "254:0")
     machine.mount("254:0", "/", "ext4", "/dev/vda")

@@ -5,8 +5,8 @@ FUSE). So a small file is written and read with O_DIRECT, and mincore(2) says wh
 the read. The file has a random name, is opened with O_EXCL and unlinked at once: a foreign file is never touched, and
 the kernel frees the space even if this process is killed.
 
-Limit: a file system that goes through the cache and empties it again afterwards (btrfs writes with checksums do, since
-Linux 6.14) looks as if it passed it by.
+Limit: a file system that goes through the cache and empties it again afterwards (btrfs does with checksums, seen on
+Linux 6.18) looks as if it passed it by.
 """
 
 import contextlib

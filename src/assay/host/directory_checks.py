@@ -103,7 +103,7 @@ def _layers(path: StoragePath) -> list[Check]:
             limited("compression", text, "chattr +m on an empty folder of its own, or report it with the number.")
         )
     if path.fs_type == "btrfs" and not {"nodatasum", "nodatacow"} & set(path.super_options):
-        text = "btrfs with checksums: recent kernels (6.14 on) do direct writes through the page cache"
+        text = "btrfs with checksums: recent kernels (6.18 for one) do direct writes through the page cache"
         checks.append(
             limited("direct writes", text, "chattr +C on an empty folder of its own, or report it with the number.")
         )
@@ -136,7 +136,7 @@ def _other_run(path: StoragePath) -> Check:
     except FileNotFoundError:
         return ok(subject, "no other Assay run here")
     except OSError as error:
-        return limited(subject, f"{lock} cannot be opened: {error.strerror}", "Run as the user who made it.")
+        return limited(subject, f"{lock} cannot be opened: {error.strerror}", "Run as the user who measured there.")
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
@@ -153,7 +153,11 @@ def _other_run(path: StoragePath) -> Check:
 
 def _leftovers(path: StoragePath) -> list[Check]:
     data = Path(path.directory) / "assay-data"
-    sets = sorted(mark.parent.name for mark in data.glob("*/.assay-set.json"))
+    try:
+        sets = sorted(mark.parent.name for mark in data.glob("*/.assay-set.json"))
+    except OSError as error:
+        text = f"{data} cannot be looked into: {error.strerror}"
+        return [limited("left-over data", text, "Run as the user who measured there.")]
     if not sets:
         return []
     text = f"data sets of earlier runs are still in {data}: {', '.join(sets[:5])}{' ...' if len(sets) > 5 else ''}"

@@ -202,7 +202,7 @@ def _container(tree: Tree) -> Fact:
     if manager.text is not None:
         return fact(key, manager)
     for name, path in (("docker", "/.dockerenv"), ("podman", "/run/.containerenv")):
-        if tree.at(path).exists():
+        if tree.is_file(path):
             return known(key, name, path)
     match = re.search(r"kubepods|docker|lxc|libpod|containerd", tree.read("/proc/1/cgroup").text or "")
     return known(key, match.group(), "/proc/1/cgroup") if match else absent(key, "no sign of a container")

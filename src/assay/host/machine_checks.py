@@ -67,7 +67,7 @@ def _drop_caches(value: Mapping[str, FactValue], hello: Hello | None) -> Check:
 def _delay_accounting(value: Mapping[str, FactValue], hello: Hello | None) -> Check:
     switch = value.get("knob.kernel.task_delayacct")
     if switch is True or (hello is not None and hello.capabilities.delay_accounting):
-        return ok("waiting for I/O", "the kernel counts the time that workers wait for block I/O")
+        return ok("waiting for I/O", "counted for the workers of a run")
     return limited(
         "waiting for I/O",
         "kernel.task_delayacct is off: block delay is part of 'other wait' in the time budget",

@@ -47,7 +47,7 @@ def _btrfs_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
     for content in ("data", "metadata"):
         # One folder for each profile in use: single, dup, raid0, raid1, ...
         where = f"{folder}/allocation/{content}"
-        profiles = tuple(name for name in tree.names(where) if tree.at(f"{where}/{name}").is_dir())
+        profiles = tuple(name for name in tree.names(where) if tree.is_directory(f"{where}/{name}"))
         key = f"{prefix}.fs.btrfs_{content}_profiles"
         facts.append(known(key, profiles, where) if profiles else absent(key, "/sys/fs/btrfs does not say"))
     return facts
@@ -98,6 +98,9 @@ def path_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
         ]
         if device.name in path.backing:
             facts += path_facts(f"{layer}.backing", path.backing[device.name], tree)
+        elif device.kind == "loop" and not any(below.carries == device.name for below in path.devices):
+            reason = f"{device.value('backing_file') or 'its file'} cannot be seen from here"
+            facts.append(absent(f"{layer}.backing.directory", reason))
     if path.upper is not None:
         facts += path_facts(f"{prefix}.upper", path.upper, tree)
     return facts

@@ -4,6 +4,7 @@ Every function that looks at the machine takes a `Tree`: the real one at `/`, or
 name the path as the user knows it, without the root of the tree.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -54,6 +55,14 @@ class Tree(msgspec.Struct, frozen=True):
             return sorted(entry.name for entry in self.at(path).iterdir())
         except OSError:
             return []
+
+    def is_directory(self, path: str) -> bool:
+        """Whether a path is a directory; one that this user may not look at is none."""
+        return os.path.isdir(self.at(path))  # noqa: PTH112 - Path.is_dir raises where a parent is closed to this user
+
+    def is_file(self, path: str) -> bool:
+        """Whether a path is a file; one that this user may not look at is none."""
+        return os.path.isfile(self.at(path))  # noqa: PTH113 - as above
 
     def first(self, *paths: str) -> Reading:
         """The first of several files that can be read; with none, the reason of the first."""

@@ -153,7 +153,7 @@ def _overlay_carrier(tree: Tree, mount: Mount, depth: int) -> _Carrier:
         return _Carrier(kind="overlay", why_uncounted="this overlay has no upper directory: it is read-only")
     # mount(8) needs a backslash before commas and colons, and the kernel shows it as it was given.
     spellings = (upper, re.sub(r"\\(.)", r"\1", upper))
-    upper = next((path for path in spellings if path.startswith("/") and tree.at(path).is_dir()), None)
+    upper = next((path for path in spellings if path.startswith("/") and tree.is_directory(path)), None)
     if upper is None or depth >= _DEEPEST:
         # In a container the path is the host's.
         why = f"the upper directory {spellings[-1]} cannot be seen from here"
@@ -168,7 +168,7 @@ def _backing(tree: Tree, devices: tuple[BlockDevice, ...], depth: int) -> dict[s
     for device in devices:
         file = device.value("backing_file")
         carries_on_device = any(below.carries == device.name for below in devices)
-        if isinstance(file, str) and not carries_on_device and depth < _DEEPEST and tree.at(file).is_file():
+        if isinstance(file, str) and not carries_on_device and depth < _DEEPEST and tree.is_file(file):
             paths[device.name] = _path(tree, Path(file).parent, depth + 1)
     return paths
 
@@ -225,8 +225,10 @@ def storage_path(directory: Path, tree: Tree | None = None) -> StoragePath:
     """
     tree = tree or Tree()
     absolute = directory.resolve()
-    if not tree.at(str(absolute)).is_dir():
-        raise InputError(f"{directory} is not a directory. Make it, or name one on the storage to be measured.")
+    if not tree.is_directory(str(absolute)):
+        raise InputError(
+            f"{directory} is not a directory that this user can see. Make it, or name one on the storage to be measured."
+        )
     try:
         return _path(tree, absolute, 0)
     except OSError as error:
