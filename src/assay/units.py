@@ -1,7 +1,7 @@
 """Sizes, times and rates: what people write and read.
 
-Sizes are binary and say so: 1 KiB is 1024 bytes. `k`, `KB`, `M` are refused, because half of the tools mean 1000 by them
-and half 1024. Parsing is exact; printing keeps three digits.
+Sizes are binary and say so: 1 KiB is 1024 bytes. `k`, `KB`, `M` are refused, because half of the tools mean 1000 by
+them and half 1024. Parsing is exact; printing keeps three digits.
 """
 
 import re

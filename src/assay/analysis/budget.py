@@ -1,13 +1,13 @@
 """Where did the workers' time go, and what did an operation cost the CPU?
 
-Time budget (report 003's elapsed-versus-waiting, made general): for each worker over the window, on-CPU time and run delay
-from its schedstat, block delay from delay accounting; the rest is other waits (network, locks, sleep, think). Averaged over
-the workers of a job.
+Time budget (report 003's elapsed-versus-waiting, made general): for each worker over the window, on-CPU time and run
+delay from its schedstat, block delay from delay accounting; the rest is other waits (network, locks, sleep, think).
+Averaged over the workers of a job.
 
-CPU of an operation: where a phase has one job, all CPU time of the engine's process less its own observer, because kernel
-threads that io_uring works with are counted there and nowhere else; where jobs share a phase, or workers are processes of
-their own, the on-CPU time of the job's workers. Divided by the operations that the job's workers completed, so operations
-of one job share the figure, and a group is not counted on top of its members.
+CPU of an operation: where a phase has one job, all CPU time of the engine's process less its own observer, because
+kernel threads that io_uring works with are counted there and nowhere else; where jobs share a phase, or workers are
+processes of their own, the on-CPU time of the job's workers. Divided by the operations that the job's workers
+completed, so operations of one job share the figure, and a group is not counted on top of its members.
 
 Limits: block delay comes in ticks of 10 ms; it can exceed what on-CPU time and run delay leave, and is cut to that.
 """
@@ -16,10 +16,11 @@ import dataclasses
 
 import polars as pl
 
+from assay.analysis import findings
 from assay.analysis.record import NS_PER_S, PhaseRecord
 from assay.analysis.window import Window
 from assay.plan import Job, WorkerKind
-from assay.results import TimeBudget
+from assay.results import Finding, TimeBudget
 
 _COUNTERS = ("ops", "bytes", "on_cpu_ns", "run_delay_ns", "block_delay_ns")
 _UNITS = 1 << 20
@@ -50,16 +51,17 @@ def worker_use(record: PhaseRecord, job: str, window: Window) -> tuple[WorkerUse
     from_start = window.counted.begin_ns <= record.whole.begin_ns
     before = {
         row["worker"]: row
-        for row in rows.filter(pl.col("t_ns") <= window.counted.begin_ns).group_by("worker").last().iter_rows(named=True)
+        for row in rows.filter(pl.col("t_ns") <= window.counted.begin_ns)
+        .group_by("worker")
+        .last()
+        .iter_rows(named=True)
     }
     uses = []
     for row in until.iter_rows(named=True):
         base = before.get(row["worker"])
         if base is None and not from_start:
             continue
-        grown = {
-            name: None if row[name] is None else row[name] - ((base or {}).get(name) or 0) for name in _COUNTERS
-        }
+        grown = {name: None if row[name] is None else row[name] - ((base or {}).get(name) or 0) for name in _COUNTERS}
         wall_ns = row["t_ns"] - (base["t_ns"] if base else record.whole.begin_ns)
         if wall_ns > 0:
             uses.append(_use(row["worker"], wall_ns, grown))
@@ -115,6 +117,14 @@ def cpu_ns_per_op(record: PhaseRecord, job: Job, window: Window, uses: tuple[Wor
             return max(0.0, process_ns - observer_ns) / ops
     on_cpu = [use.on_cpu_ns for use in uses]
     return None if None in on_cpu else sum(ns for ns in on_cpu if ns is not None) / ops
+
+
+def cpu_findings(cpu_ns: float | None, ops: int) -> tuple[Finding, ...]:
+    """Say why the CPU time of an operation is not known."""
+    if cpu_ns is not None or ops == 0:
+        return ()
+    text = "The CPU time of the engine's process and of its workers was not sampled: CPU/op is null."
+    return (findings.note("cpu-time-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO."),)
 
 
 def greatest_run_delay(uses: tuple[WorkerUse, ...]) -> tuple[int, float] | None:

@@ -5,17 +5,18 @@ Reads (byte balance): the kernel counts what it fetched from storage for the eng
 
     hit ratio = 1 - fetched / read          over the whole phase, from the first counter sample to the last
 
-It holds for phases of one job that only reads, on a block-backed file system or NFS; O_DIRECT is checked by it too, since
-some file systems accept the flag and cache all the same. On others the page cache's residency before the start stands in
-for it, as long as no byte was read twice. tmpfs and ramfs *are* memory, whatever flags a file was opened with.
+It holds for phases of one job that only reads, on a block-backed file system or NFS; O_DIRECT is checked by it too,
+since some file systems accept the flag and cache all the same. On others the page cache's residency before the start
+stands in for it, as long as no byte was read twice. tmpfs and ramfs *are* memory, whatever flags a file was opened
+with.
 
-Writes: `flushed` when the job forces them out (O_DIRECT, O_SYNC, O_DSYNC, a flush in its loop), else `absorbed`: the number
-is that of the page cache, and the share that the device really wrote is said with it.
+Writes: `flushed` when the job forces them out (O_DIRECT, O_SYNC, O_DSYNC, a flush in its loop), else `absorbed`: the
+number is that of the page cache, and the share that the device really wrote is said with it.
 
 Sources: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018): each headline has a second counter. Verdicts
 at 0.05 and 0.95.
-Limits: caches of servers, arrays and disks are not seen. A loop device's backing file may be cached by this client; there
-the hit ratio is corrected by what any disk and wire of the machine can have delivered.
+Limits: caches of servers, arrays and disks are not seen. A loop device's backing file may be cached by this client;
+there the hit ratio is corrected by what any disk and wire of the machine can have delivered.
 """
 
 import dataclasses
@@ -134,7 +135,7 @@ def _byte_balance(subject: Subject, fetched: float) -> HitRatio:
     missed = fetched / subject.read_bytes
     found: list[Finding] = []
     if missed > thresholds.READ_AMPLIFICATION:
-        text = f"{missed:.2f} bytes were fetched from storage for each byte read (read-ahead, or blocks larger than reads)."
+        text = f"{missed:.2f} bytes were fetched for each byte read (read-ahead, or blocks larger than reads)."
         found.append(findings.note("read-amplification", text, "Lower read_ahead_kb, or use direct I/O."))
     value = min(1.0, max(0.0, 1.0 - missed))
     devices = devices_of(subject.run, subject.target)
@@ -167,7 +168,9 @@ def _by_residency(subject: Subject, before: float | None, after: float | None) -
     stays_out = after is not None and max(before, after) <= thresholds.STORAGE_HIT
     stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT
     if is_one_pass or stays_out or stays_in:
-        text = f"The hit ratio is the share of the set that was resident before: {_where(subject)} has no byte counters."
+        text = (
+            f"The hit ratio is the share of the set that was resident before: {_where(subject)} has no byte counters."
+        )
         return HitRatio(before, "residency", (findings.note("hit-ratio-by-residency", text),))
     text = f"{_where(subject)} has no byte counters, and blocks may have been read again while they were cached."
     return _unknown(text, "Read each byte once, or use direct I/O.")

@@ -1,8 +1,8 @@
 """Does the record agree with itself?
 
-Every operation counted is in a histogram, every byte that an operation moved was moved by a worker, every operation that
-started was completed, failed or was given up. A record that breaks one of these has lost something, and no number from
-it may be used.
+Every operation counted is in a histogram, every byte that an operation moved was moved by a worker, every operation
+that started was completed, failed or was given up. A record that breaks one of these has lost something, and no number
+from it may be used.
 """
 
 import polars as pl
@@ -53,5 +53,7 @@ def _started(record: PhaseRecord, job: str) -> tuple[Finding, ...]:
     for worker in workers:
         ended = worker.completed + worker.failed + worker.abandoned
         if worker.started != ended:
-            return _broken(f"Worker {worker.worker} of job '{job}' started {worker.started} operations and ended {ended}.")
+            return _broken(
+                f"Worker {worker.worker} of job '{job}' started {worker.started} operations and ended {ended}."
+            )
     return ()

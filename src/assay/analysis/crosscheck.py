@@ -1,8 +1,8 @@
 """Does a second, independent counter agree?
 
-Reads: what the kernel fetched for the engine's process against what the target's device delivered, over the whole phase.
-Writes that were forced out: what the operations wrote against what the device wrote, in the window. A difference is a
-note: the numbers stand, but somebody else used the device, or a layer between multiplies or hides bytes.
+Reads: what the kernel fetched for the engine's process against what the target's device delivered, over the whole
+phase. Writes that were forced out: what the operations wrote against what the device wrote, in the window. A difference
+is a note: the numbers stand, but somebody else used the device, or a layer between multiplies or hides bytes.
 
 Source: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018).
 """
@@ -24,6 +24,8 @@ def cross_check(subject: Subject, judged: Cache, device_bytes: int | None, app_b
     """
     devices = devices_of(subject.run, subject.target)
     name = ", ".join(devices)
+    if device_bytes is None:
+        return () if subject.is_memory else (_no_device(subject),)
     if subject.operation.direction == "read":
         whole = subject.record.whole
         fetched = subject.record.process_delta(whole, "process_read_bytes")
@@ -36,6 +38,12 @@ def cross_check(subject: Subject, judged: Cache, device_bytes: int | None, app_b
     return ()
 
 
+def _no_device(subject: Subject) -> Finding:
+    kind = subject.file_system or "file system of unknown type"
+    text = f"No block device's counters are known for this {kind}: what storage itself moved is null."
+    return findings.note("device-unknown", text, "Look at the counters of the server or device that holds the data.")
+
+
 def _read(device: str, fetched: float, delivered: int, read_bytes: int) -> tuple[Finding, ...]:
     difference = delivered - fetched
     largest = max(delivered, fetched)
@@ -46,7 +54,7 @@ def _read(device: str, fetched: float, delivered: int, read_bytes: int) -> tuple
     if difference > 0:
         cure = "See what else reads from the device; on shared storage, repeat and compare."
         return (findings.note("foreign-io", f"{counted}: others read from it too.", cure),)
-    text = f"{device} delivered {_mib(delivered)}, but {_mib(fetched)} were fetched for this load: a layer between answered."
+    text = f"{device} delivered {_mib(delivered)} of {_mib(fetched)} that this load fetched: a layer between answered."
     return (findings.note("device-mismatch", text, "Look for a cache or another device below the file system."),)
 
 

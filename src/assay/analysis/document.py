@@ -98,6 +98,7 @@ class _Measurement:
         rated = ops > 0 and seconds > 0
         latency = self._latency("latency")
         uses = budget.worker_use(self.record, self.job.name, self.window)
+        cpu_ns = budget.cpu_ns_per_op(self.record, self.job, self.window, uses)
         cached, cache_findings, device_bytes = self._cache()
         found = findings.distinct(
             [
@@ -106,6 +107,7 @@ class _Measurement:
                 *cache_findings,
                 *trust.client_findings(self.run, self.record, self.window, uses, latency),
                 *trust.execution_findings(self.record, self.job, self.operation.name),
+                *budget.cpu_findings(cpu_ns, ops),
                 *trust.sample_findings(ops, seconds, max(ops, sum(use.ops for use in uses)), latency),
                 *trust.data_findings(self.run, self.operation, is_buffered=cached.condition != "direct"),
             ]
@@ -128,7 +130,7 @@ class _Measurement:
             throughput_bytes_per_s=moved / seconds if rated and (moved or self.operation.direction) else None,
             latency_ns=latency,
             response_ns=self._latency("response") if isinstance(self.job.arrival, Open) else None,
-            cpu_ns_per_op=budget.cpu_ns_per_op(self.record, self.job, self.window, uses),
+            cpu_ns_per_op=cpu_ns,
             time_budget=budget.time_budget(uses),
             cache=cached,
             device_bytes=device_bytes,

@@ -4,9 +4,9 @@ The engine's buckets have the HdrHistogram layout (Gil Tene; `hdrhistogram` crat
 digits: indices 0 to 2047 are single nanoseconds, then each doubling of the value has 1024 buckets, so that no bucket is
 wider than 1/1024 of its lowest value. Longer values are counted in the last bucket.
 
-A percentile is the value of rank `ceil(q n)` (the inverse of the empirical distribution, Hyndman & Fan type 1), known to
-its bucket: the middle of the bucket is returned, never more than the exact largest value. The error is thus at most half
-a bucket, 0.05 %.
+A percentile is the value of rank `ceil(q n)` (the inverse of the empirical distribution, Hyndman & Fan type 1), known
+to its bucket: the middle of the bucket is returned, never more than the exact largest value. The error is thus at most
+half a bucket, 0.05 %.
 """
 
 from fractions import Fraction

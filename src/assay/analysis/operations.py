@@ -100,7 +100,7 @@ def _sets(ops: Iterable[plan.Op], slots: dict[int, list[str]]) -> tuple[str, ...
 
 
 def is_flushed(job: plan.Job) -> bool:
-    """Whether the job itself forces its writes out: O_SYNC, O_DSYNC, RWF_DSYNC on each write, or a flush in its loop."""
+    """Whether the job forces its writes out: O_SYNC, O_DSYNC, RWF_DSYNC on each write, or a flush in its loop."""
     if job.open.sync or job.open.dsync:
         return True
     ops = all_ops(job)

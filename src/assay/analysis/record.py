@@ -1,10 +1,11 @@
 """What was recorded, cut into phases: the input of every judgement.
 
-Times are integer nanoseconds since the engine's hello (`t_ns`), made from the tables' `t_s`, so that they can be compared
-exactly.
+Times are integer nanoseconds since the engine's hello (`t_ns`), made from the tables' `t_s`, so that they can be
+compared exactly.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -240,4 +241,4 @@ def _grid(intervals: pl.DataFrame, host: pl.DataFrame) -> tuple[Span, ...]:
     edges = sorted(ticks)
     if edges and edges[0] in lengths:
         edges.insert(0, edges[0] - lengths[edges[0]])
-    return tuple(Span(begin, end) for begin, end in zip(edges, edges[1:], strict=False))
+    return tuple(Span(begin, end) for begin, end in itertools.pairwise(edges))

@@ -1,11 +1,11 @@
 """Can the number be trusted? What moved it, apart from the window and the cache.
 
-Findings of one result come from the client (CPU contention, the clock), from what the engine really did (fallbacks, short
-transfers, errors), and from the size of the sample. Findings of the run as a whole are in `run_findings`.
+Findings of one result come from the client (CPU contention, the clock), from what the engine really did (fallbacks,
+short transfers, errors), and from the size of the sample. Findings of the run as a whole are in `run_findings`.
 
 CPU contention is METHOD 4.2 G0: a worker that was runnable but waited for a CPU for more than 10 % of its time, or a
-hypervisor that took more than 5 %, measured the neighbours. Workers that keep 90 % of all CPUs busy crowd out themselves:
-that is oversubscription, not contamination.
+hypervisor that took more than 5 %, measured the neighbours. Workers that keep 90 % of all CPUs busy crowd out
+themselves: that is oversubscription, not contamination.
 """
 
 import errno
@@ -58,7 +58,9 @@ def _run_delay(delay: tuple[int, float], busy: float | None, cpus: int | None) -
     if busy is not None and cpus and busy >= thresholds.OWN_CPU_SHARE * cpus:
         text += f"; the load itself keeps {busy:.1f} of {cpus} CPUs busy."
         return findings.note("cpu-oversubscribed", text, "Use fewer workers to see the storage instead of the CPUs.")
-    return findings.warning("cpu-contention", text + ": other programs took it.", "Stop other programs, then run again.")
+    return findings.warning(
+        "cpu-contention", text + ": other programs took it.", "Stop other programs, then run again."
+    )
 
 
 def execution_findings(record: PhaseRecord, job: plan.Job, operation: str) -> tuple[Finding, ...]:
@@ -148,8 +150,9 @@ def sample_findings(ops: int, seconds: float, job_ops: int, latency: LatencyNs) 
     values = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "p99.9": latency.p99_9}
     withheld = [name for name, value in values.items() if value is None]
     if withheld:
-        text = f"{', '.join(withheld)} not shown: too few operations ({ops}); a percentile q needs 10 / (1 - q)."
-        found.append(findings.note("percentiles-withheld", text, "Run longer."))
+        text = f"{', '.join(withheld)}: {ops} operations are too few."
+        cure = "A percentile q needs 10 / (1 - q) operations (p99 1000, p99.9 10000): run longer."
+        found.append(findings.note("percentiles-withheld", text, cure))
     return tuple(found)
 
 
@@ -162,7 +165,9 @@ def data_findings(run: RunRecord, operation: Operation, *, is_buffered: bool) ->
         times = size_bytes / hello.machine.ram_bytes
         if times < thresholds.SET_TO_RAM:
             text = f"The data set is {times:.2g} times this machine's RAM, so buffered reads can come from memory."
-            found.append(findings.note("small-set", text, "The hit ratio says whether they did; a set of 2x RAM rules it out."))
+            found.append(
+                findings.note("small-set", text, "The hit ratio says whether they did; a set of 2x RAM rules it out.")
+            )
     for file_set in (run.plan.file_set(name) for name in operation.sets):
         found += _content(file_set, operation)
     return tuple(found)
@@ -189,9 +194,7 @@ def run_findings(run: RunRecord) -> tuple[Finding, ...]:
         for event in run.all(events.Error)
     ]
     found += _ending(run)
-    found += [
-        _from_engine(event) for event in run.all(events.Warning) if event.phase_index is None
-    ]
+    found += [_from_engine(event) for event in run.all(events.Warning) if event.phase_index is None]
     found += [
         findings.warning("untranslated", f"'{item.what}' of {run.plan.origin.source} was left out: {item.why}", "")
         for item in run.plan.untranslated
@@ -214,7 +217,8 @@ def _ending(run: RunRecord) -> list[Finding]:
     missing = [phase.title for index, phase in enumerate(run.plan.phases) if index not in finished]
     end = run.first(events.Finished)
     if end is None:
-        text = f"The engine's stream has no end: it was killed. {len(missing)} of {len(run.plan.phases)} phases are not complete."
+        count = f"{len(missing)} of {len(run.plan.phases)} phases are not complete"
+        text = f"The engine's stream has no end: it was killed, or still runs. {count}."
         return [findings.invalid("unfinished", text, "What was measured before is kept; run again for the rest.")]
     if missing:
         text = f"{len(missing)} of {len(run.plan.phases)} phases are not complete: {', '.join(missing)}."
@@ -224,8 +228,8 @@ def _ending(run: RunRecord) -> list[Finding]:
 
 def _missing_counters(run: RunRecord) -> list[Finding]:
     workers = [record.workers for record in run.phases if not record.workers.is_empty()]
-    if not workers or all(table["on_cpu_ns"].null_count() for table in workers):
-        text = "This kernel does not say what its threads waited for (no schedstat): time budgets are null."
+    if not workers or any(table["on_cpu_ns"].null_count() for table in workers):
+        text = "The kernel did not say how long threads ran and waited for a CPU (no schedstat): time budgets are null."
         return [findings.note("time-budget-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO.")]
     if any(table["block_delay_ns"].null_count() for table in workers):
         text = "Time spent waiting for block devices was not counted; it is part of the other waits."

@@ -1,7 +1,7 @@
 """Which part of a phase do its numbers come from?
 
-A sum over workers holds only while all of them work. With `first` and `last` the stamps of each worker's first issue and
-last completion:
+A sum over workers holds only while all of them work. With `first` and `last` the stamps of each worker's first issue
+and last completion:
 
     skew = max(first) - min(first)      tail = max(last) - min(last)
     overlap = (min(last) - max(first)) / (max(last) - min(first))
@@ -10,9 +10,9 @@ last completion:
 - below: only the intervals that lie wholly inside [max(first), min(last)], with a warning;
 - below 0.80: a sum means nothing.
 
-`Phase.ramp_s` is left out by intervals: one that begins inside the ramp is not counted. The workers are all workers of the
-phase, since its jobs are one mix. The span ends at the last completion and not at a tick, except that a phase which was
-stopped by its time while operations were outstanding lasts until that time: a device that hangs must not look fast.
+`Phase.ramp_s` is left out by intervals: one that begins inside the ramp is not counted. The workers are all workers of
+the phase, since its jobs are one mix. The span ends at the last completion and not at a tick, except that a phase which
+was stopped by its time while operations were outstanding lasts until that time: a device that hangs must not look fast.
 
 Limits: this is the structural window. Whether the level inside it is steady is another judgement.
 """
@@ -33,7 +33,7 @@ class Window:
     span: Span
     """What rates are divided by."""
     counted: Span
-    """From the start of the first interval counted to the end of the last: which rows and counter samples belong to it."""
+    """From the start of the first interval counted to the end of the last: which rows and samples belong to it."""
     is_whole: bool
     """Whether all operations of the phase are in it."""
     skew_s: float | None
@@ -98,8 +98,8 @@ def _cut_window(record: PhaseRecord, tolerance_ns: int) -> Window:
     found = [
         findings.warning(
             "unfinished",
-            f"The run was cut {record.whole.seconds:.3g} s into this phase; the numbers are from the intervals that were"
-            " written before. Start skew and errors at the end are not known.",
+            f"The run was cut {record.whole.seconds:.3g} s into this phase; the numbers are from the intervals that"
+            " were written before. Start skew and errors at the end are not known.",
             "Run it again to the end.",
         )
     ]
@@ -114,8 +114,8 @@ def _nothing_inside(record: PhaseRecord, overlap: float | None) -> Finding:
     if overlap is not None and overlap < thresholds.OVERLAP_WHOLE:
         return findings.warning(
             "start-skew-kept",
-            "No whole interval lies inside the time that all workers share, so the number is from the whole span, in which"
-            " some workers were missing.",
+            "No whole interval lies inside the time that all workers share, so the number is from the whole span, in"
+            " which some workers were missing.",
             "Run longer, or sample more often.",
         )
     return findings.invalid(
@@ -172,13 +172,13 @@ def _end(record: PhaseRecord, finished: events.PhaseFinished, span: Span) -> tup
 
 
 def _idle(finished: events.PhaseFinished) -> list[Finding]:
-    idle = sum(worker.first_op_ns is None for worker in finished.workers)
+    idle = len(finished.workers) - len(_workers_at_work(finished))
     if not idle or idle == len(finished.workers):
         return []
     return [
         findings.warning(
             "idle-workers",
-            f"{idle} of {len(finished.workers)} workers did nothing; the number is from fewer workers than asked for.",
+            f"{idle} of {len(finished.workers)} workers completed nothing; the number is from fewer than asked for.",
             "Give each worker something to do: more files, or a longer phase.",
         )
     ]

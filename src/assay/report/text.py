@@ -1,0 +1,297 @@
+"""The report in a terminal: what was measured, what moved it, where it is kept.
+
+One line a result; findings below it, each once, with the rows that it applies to. Nothing depends on colour: it only
+repeats what the words say. At 105 columns and more the CPU's part and the cache have columns of their own; in narrower
+terminals they are a second line.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from assay import events
+from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
+from assay.analysis.record import FactValue, RecordedRun
+from assay.results import Cache, Document, Finding, Result, TimeBudget
+from assay.units import format_bytes, format_count, format_mib_per_s, format_ns
+
+WIDE_COLUMNS = 105
+ABSENT = "-"
+SIZE_REASON_FACT = "data_set.size_reason"
+"""Key of the fact that says why the data set has its size."""
+
+_STYLES = {INVALID: "bold red", WARNING: "yellow", NOTE: "cyan", "yes": "green", "no": "yellow"}
+_NUMBERS = ("IOPS", "MiB/s", "p50", "p99", "max")
+_NUMBER_WIDTH = 8
+_TIMES = ("cpu", "run", "block", "wait")
+_TIME_WIDTHS = (4, 4, 6, 5)
+_CACHE_WIDTH = 13
+_TRUST_WIDTH = 8
+_ROW_WIDTH = 3
+
+
+def render(document: Document, bundle: RecordedRun, console: Console, *, html: Path | None = None) -> None:
+    """Print a run.
+
+    Args:
+        document: Its results.
+        bundle: Where its facts come from.
+        console: Where to print; its width decides the layout.
+        html: The HTML report, if one was written.
+    """
+    lines = [*_header(document, bundle), Text()]
+    lines += _table(document.results, console.width)
+    lines += _findings(document, console.width)
+    lines += _footer(document, html)
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+# -- header and footer -------------------------------------------------------------------------------------------------
+
+
+def _header(document: Document, bundle: RecordedRun) -> list[Text]:
+    facts = {fact.key: fact.value for fact in bundle.facts}
+    happened = bundle.events()
+    pairs = [("run", f"{document.run.id}   {document.run.command}")]
+    pairs += [("target", _target(target.name, target.uri, facts)) for target in bundle.plan.targets]
+    pairs += _data(happened, facts)
+    hello = next((event for event in happened if isinstance(event, events.Hello)), None)
+    if hello:
+        machine = hello.machine
+        ram = format_bytes(machine.ram_bytes)
+        pairs.append(("machine", f"{machine.hostname}, {machine.cpus} CPUs, {ram} RAM, Linux {machine.kernel}"))
+        pairs.append(("engine", f"assay-engine {hello.engine.version} ({hello.engine.profile} build)"))
+    return [_pair(key, value) for key, value in pairs]
+
+
+def _pair(key: str, value: str) -> Text:
+    return Text.assemble((f"{key:<9}", "bold"), value)
+
+
+def _target(name: str, uri: str, facts: dict[str, FactValue]) -> str:
+    directory = facts.get(f"target.{name}.directory") or uri
+    kind = facts.get(f"target.{name}.fs.type")
+    devices = facts.get(f"target.{name}.device.diskstats")
+    on = f" on {', '.join(devices)}" if isinstance(devices, tuple | list) and devices else ""
+    return f"{directory}   {kind or 'file system unknown'}{on}"
+
+
+def _data(happened: Sequence[events.Event], facts: dict[str, FactValue]) -> list[tuple[str, str]]:
+    laid_out = {event.set: event for event in happened if isinstance(event, events.Prepared) and event.bytes}
+    sizes = [f"{event.set} {format_bytes(event.bytes)} in {event.files} files" for event in laid_out.values()]
+    sizes = [size.replace(" in 1 files", " in 1 file") for size in sizes]
+    reason = facts.get(SIZE_REASON_FACT)
+    if isinstance(reason, str):
+        sizes.append(reason)
+    return [("data", "; ".join(sizes))] if sizes else []
+
+
+def _footer(document: Document, html: Path | None) -> list[Text]:
+    sealed = "" if document.run.sealed else "   (not sealed: the run did not end)"
+    report = str(html) if html else f"assay report {document.run.id}"
+    return [Text(), _pair("kept in", f"{document.run.bundle}{sealed}"), _pair("report", report)]
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Layout:
+    """Columns for a width."""
+
+    width: int
+
+    @property
+    def is_wide(self) -> bool:
+        return self.width >= WIDE_COLUMNS
+
+    @property
+    def title_width(self) -> int:
+        fixed = _ROW_WIDTH + _NUMBER_WIDTH * len(_NUMBERS) + _TRUST_WIDTH
+        if self.is_wide:
+            fixed += _NUMBER_WIDTH + sum(_TIME_WIDTHS) + _CACHE_WIDTH + 2
+        return max(12, self.width - fixed)
+
+
+def _table(measured: Sequence[Result], width: int) -> list[Text]:
+    if not measured:
+        return [Text("Nothing was measured.", style="bold")]
+    layout = _Layout(width)
+    lines = [_heading(layout)]
+    for row, label in enumerate(row_labels(measured), start=1):
+        lines += _row(row, label, measured[row - 1], layout)
+    legend = "p50, p99, max: latency, issue to completion.  CPU/op: of this client."
+    legend += (
+        "  cpu run block wait: % of the workers' time on a CPU, ready for one, waiting for a block device, other waits."
+    )
+    legend += "  hit: share of the bytes read that came from memory."
+    return [*lines, Text(), *(Text(line, style="dim") for line in _wrap(legend, width))]
+
+
+def row_labels(measured: Sequence[Result]) -> list[str]:
+    """Name each row by its phase's title, with what else is needed to tell rows apart."""
+    labels = []
+    for result in measured:
+        siblings = [other for other in measured if (other.phase, other.repeat) == (result.phase, result.repeat)]
+        parts = [result.title]
+        if len({other.job for other in siblings}) > 1:
+            parts.append(result.job)
+        if len({other.operation for other in siblings if other.job == result.job}) > 1:
+            parts.append(result.operation)
+        repeats = {other.repeat for other in measured if other.phase == result.phase}
+        labels.append(": ".join(parts) + (f" (repeat {result.repeat + 1})" if len(repeats) > 1 else ""))
+    return labels
+
+
+def _heading(layout: _Layout) -> Text:
+    line = " " * _ROW_WIDTH + _fill("operation", layout.title_width)
+    line += "".join(f"{name:>{_NUMBER_WIDTH}}" for name in _NUMBERS)
+    if layout.is_wide:
+        line += f"{'CPU/op':>{_NUMBER_WIDTH}}"
+        line += "".join(f"{name:>{width}}" for name, width in zip(_TIMES, _TIME_WIDTHS, strict=True))
+        line += "  " + _fill("cache  hit", _CACHE_WIDTH)
+    return Text(line + f"{'trusted':>{_TRUST_WIDTH}}", style="bold")
+
+
+def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
+    title = _wrap(label, layout.title_width - 1)
+    line = f"{row:>{_ROW_WIDTH - 1}} " + _fill(title[0], layout.title_width)
+    line += "".join(f"{cell:>{_NUMBER_WIDTH}}" for cell in _numbers(result))
+    if layout.is_wide:
+        line += f"{_cpu(result):>{_NUMBER_WIDTH}}"
+        line += "".join(f"{cell:>{width}}" for cell, width in zip(_shares(result), _TIME_WIDTHS, strict=True))
+        line += "  " + _fill(_cache(result.cache), _CACHE_WIDTH)
+    verdict = trust_word(result)
+    lines = [Text.assemble(line, (f"{verdict:>{_TRUST_WIDTH}}", _STYLES[verdict]))]
+    indent = " " * _ROW_WIDTH
+    lines += [Text(indent + part) for part in title[1:]]
+    if not layout.is_wide:
+        lines += [Text(f"{indent}  {part}", style="dim") for part in _wrap(_second_line(result), layout.width - 5)]
+    return lines
+
+
+def trust_word(result: Result) -> str:
+    """Say in a word whether a number may be used: `yes`, `no`, or `invalid`."""
+    if any(finding.severity == INVALID for finding in result.findings):
+        return INVALID
+    return "yes" if result.trusted else "no"
+
+
+def _numbers(result: Result) -> tuple[str, ...]:
+    latency = result.latency_ns
+    rate = ABSENT if result.iops is None else format_count(result.iops)
+    throughput = result.throughput_bytes_per_s
+    return (
+        rate,
+        ABSENT if throughput is None else format_mib_per_s(throughput),
+        *(ABSENT if value is None else format_ns(value) for value in (latency.p50, latency.p99, latency.max)),
+    )
+
+
+def _cpu(result: Result) -> str:
+    return ABSENT if result.cpu_ns_per_op is None else format_ns(result.cpu_ns_per_op)
+
+
+def _shares(result: Result) -> tuple[str, ...]:
+    budget = result.time_budget
+    shares = (budget.on_cpu, budget.run_delay, budget.block_delay, budget.other_wait)
+    return tuple(ABSENT if share is None else f"{100 * share:.0f}" for share in shares)
+
+
+def _cache(cache: Cache) -> str:
+    """Say what the cache did: condition and hit ratio of reads, or whether writes reached storage."""
+    condition = cache.condition.replace("_", "-")
+    if cache.hit_ratio is not None:
+        return f"{condition:<6} {cache.hit_ratio:.2f}"
+    if cache.verdict in ("absorbed", "flushed"):
+        return cache.verdict
+    return condition
+
+
+def _second_line(result: Result) -> str:
+    parts = [f"CPU/op {_cpu(result)}", _compact(result.time_budget)]
+    cache = result.cache
+    condition = cache.condition.replace("_", "-")
+    if cache.hit_ratio is not None:
+        parts.append(f"{condition}, hit {cache.hit_ratio:.2f}")
+    else:
+        parts.append(cache.verdict if cache.verdict in ("absorbed", "flushed") else condition)
+    return " · ".join(part for part in parts if part)
+
+
+def _compact(budget: TimeBudget) -> str:
+    """Write the time budget as `cpu 12 run 1 block 80 wait 7 %`, without what is not known."""
+    values = (budget.on_cpu, budget.run_delay, budget.block_delay, budget.other_wait)
+    known = [f"{name} {100 * value:.0f}" for name, value in zip(_TIMES, values, strict=True) if value is not None]
+    return " ".join(known) + " %" if known else ""
+
+
+# -- findings ----------------------------------------------------------------------------------------------------------
+
+
+def _findings(document: Document, width: int) -> list[Text]:
+    rows: dict[Finding, list[int]] = {finding: [] for finding in document.findings}
+    for row, result in enumerate(document.results, start=1):
+        for finding in result.findings:
+            rows.setdefault(finding, []).append(row)
+    kinds: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in sorted(rows, key=lambda finding: SEVERITIES.index(finding.severity)):
+        kinds.setdefault((finding.severity, finding.id, finding.cure), []).append(finding)
+    lines: list[Text] = []
+    for (severity, id_, cure), same in kinds.items():
+        said = [(finding.text, rows[finding]) for finding in same]
+        lines += [Text(), *_kind(severity, id_, cure, said, width)]
+    return lines
+
+
+def _kind(severity: str, id_: str, cure: str, said: list[tuple[str, list[int]]], width: int) -> list[Text]:
+    """Print one kind of finding: where it applies, what it says of each row, what to do."""
+    everywhere = sorted({row for _, rows in said for row in rows})
+    where = f"rows {_ranges(everywhere)}" if len(everywhere) > 1 else f"row {_ranges(everywhere)}"
+    lines = [Text.assemble((severity, _STYLES[severity]), (f"  {id_}", "bold"), f"  {where if everywhere else 'run'}")]
+    for text, rows in said:
+        prefix = f"{_ranges(rows)}: " if len(said) > 1 else ""
+        lines += [Text("  " + part) for part in _wrap(prefix + text, width - 2)]
+    if cure:
+        lines += [Text("  " + part) for part in _wrap("→ " + cure, width - 2)]
+    return lines
+
+
+def _ranges(rows: Iterable[int]) -> str:
+    """Write 1, 2, 3, 5 as `1-3, 5`."""
+    runs: list[list[int]] = []
+    for row in sorted(rows):
+        if runs and row == runs[-1][-1] + 1:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+# -- cells -------------------------------------------------------------------------------------------------------------
+
+
+def _fill(text: str, width: int) -> str:
+    """Pad to a width in terminal cells."""
+    return text + " " * max(0, width - cell_len(text))
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    """Break at blanks; a word that is longer than a line is broken where it must."""
+    lines = [""]
+    # A number and its sign of per cent stay together: "85 %" is one word here.
+    for word in re.split(r"\s+(?!%)", text.strip()):
+        rest = word
+        if lines[-1] and cell_len(lines[-1]) + 1 + cell_len(rest) > width:
+            lines.append("")
+        while cell_len(rest) > width:
+            lines[-1:] = [rest[:width], ""]
+            rest = rest[width:]
+        lines[-1] = f"{lines[-1]} {rest}" if lines[-1] else rest
+    return [line for line in lines if line] or [""]

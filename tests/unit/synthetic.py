@@ -1,0 +1,432 @@
+"""Runs whose truth is known: tables made from lists of completions, without an engine."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from assay import events, plan
+from assay.events import Event, Hello, Moment, Outcome, PhaseFinished, StoppedBy
+
+NS = 1_000_000_000
+MIB = 1 << 20
+
+SCHEMA_INTERVALS = {
+    "phase_index": pl.Int32,
+    "job": pl.String,
+    "operation": pl.String,
+    "t_s": pl.Float64,
+    "dt_s": pl.Float64,
+    "ops": pl.Int64,
+    "bytes": pl.Int64,
+    "errors": pl.Int64,
+    "latency_max_ns": pl.Int64,
+    "latency_sum_ns": pl.Int64,
+    "response_max_ns": pl.Int64,
+    "response_sum_ns": pl.Int64,
+}
+SCHEMA_HISTOGRAMS = {
+    "phase_index": pl.Int32,
+    "job": pl.String,
+    "operation": pl.String,
+    "series": pl.String,
+    "t_s": pl.Float64,
+    "bucket": pl.UInt32,
+    "n": pl.Int64,
+}
+SCHEMA_WORKERS = {
+    "phase_index": pl.Int32,
+    "t_s": pl.Float64,
+    "job": pl.String,
+    "worker": pl.Int32,
+    "ops": pl.Int64,
+    "bytes": pl.Int64,
+    "on_cpu_ns": pl.Int64,
+    "run_delay_ns": pl.Int64,
+    "block_delay_ns": pl.Int64,
+    "user_cpu_ns": pl.Int64,
+    "system_cpu_ns": pl.Int64,
+    "io_calls": pl.Int64,
+}
+SCHEMA_HOST = {
+    "phase_index": pl.Int32,
+    "t_s": pl.Float64,
+    "source": pl.String,
+    "instance": pl.String,
+    "name": pl.String,
+    "value": pl.Float64,
+}
+
+
+def bucket_of(value_ns: int) -> int:
+    """Encode a value as the engine does, from the definition of the HdrHistogram layout."""
+    if value_ns < 2048:
+        return value_ns
+    shift = value_ns.bit_length() - 11
+    return (shift + 1) * 1024 + (value_ns >> shift) - 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Stream:
+    """What one worker completed: times relative to the phase's start."""
+
+    done_ns: npt.NDArray[np.int64]
+    latency_ns: npt.NDArray[np.int64]
+    bytes_each: int = 0
+    job: str = "job"
+    operation: str = "read"
+    worker: int = 0
+    errors_at_ns: tuple[int, ...] = ()
+
+
+def steady_stream(
+    *,
+    per_s: int,
+    seconds: float,
+    latency_ns: int,
+    begin_s: float = 0.0,
+    bytes_each: int = 0,
+    worker: int = 0,
+    job: str = "job",
+    operation: str = "read",
+) -> Stream:
+    """Completions at a constant rate with one latency, first issue at `begin_s`."""
+    step_ns = NS // per_s
+    count = round(per_s * (seconds - begin_s))
+    first_ns = round(begin_s * NS) + latency_ns
+    done = first_ns + np.arange(count, dtype=np.int64) * step_ns
+    latency = np.full(count, latency_ns, dtype=np.int64)
+    return Stream(done, latency, bytes_each, job, operation, worker)
+
+
+@dataclasses.dataclass(frozen=True)
+class Counters:
+    """What the counters grow by in a phase, evenly in time; None: not sampled."""
+
+    process_cpu_ns: int = 0
+    observer_cpu_ns: int = 0
+    process_read_bytes: int | None = 0
+    process_write_bytes: int | None = 0
+    devices: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+    """Bytes read and written by device."""
+    cpu_ns: dict[str, int] = dataclasses.field(default_factory=dict)
+    on_cpu: float | None = 0.1
+    run_delay: float | None = 0.0
+    block_delay: float | None = 0.8
+    """Shares of each worker's time."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SyntheticFact:
+    """A fact."""
+
+    key: str
+    value: "FactValue"
+    source: str = "user"
+
+
+@dataclasses.dataclass(frozen=True)
+class SyntheticInfo:
+    """Who ran what, when."""
+
+    command: str = "assay quick /data"
+    started_utc: str = "2026-01-02T03:04:05Z"
+    seconds: float | None = 61.5
+    exit_code: int | None = None
+
+
+def hello(
+    *, cpus: int = 8, ram_bytes: int = 16 << 30, read_cost_ns: float = 25.0, profile: str = "release"
+) -> events.Hello:
+    """First line of a stream."""
+    return events.Hello(
+        schema=events.SCHEMA,
+        engine=events.EngineFacts(version="0.1.0", profile=profile, rustc="1.90", pid=1, uid=0),
+        machine=events.MachineFacts(
+            hostname="bench1", kernel="6.18.1", cpus=cpus, page_size_bytes=4096, ram_bytes=ram_bytes
+        ),
+        clock=events.ClockFacts(source="tsc", read_cost_ns=read_cost_ns, realtime_at_zero_ns=0, monotonic_at_zero_ns=0),
+        capabilities=events.Capabilities(
+            io_uring=True, cachestat=True, drop_caches=True, delay_accounting=True, schedstat=True, notes=()
+        ),
+    )
+
+
+def read_op(name: str = "read", *, kind: plan.OpKind = plan.OpKind.READ, size_bytes: int = 4096) -> plan.Op:
+    """An operation on the set `data`."""
+    return plan.Op(
+        op=kind,
+        name=name,
+        file=plan.FromSet(set="data", pick=plan.Next()),
+        access=plan.Sequential(),
+        size=plan.Fixed(value=float(size_bytes)),
+    )
+
+
+def one_job(*actions: plan.Action, name: str = "job", **settings: object) -> plan.Job:
+    """A job that loops over actions."""
+    return plan.Job(name=name, body=plan.Loop(actions=actions or (plan.Do(op=read_op()),)), **settings)  # type: ignore[arg-type]
+
+
+DATA = plan.FileSet(name="data", target="target", path="data", files=1, size=plan.Fixed(value=1e9))
+
+
+def one_plan(*phases: plan.Phase, sample_interval_s: float = 1.0, data: plan.FileSet = DATA) -> plan.Plan:
+    """Make a Plan over one set on one target."""
+    return plan.Plan(
+        name="synthetic",
+        origin=plan.Origin(front_end="native", source="synthetic.toml", sha256="0"),
+        seed=1,
+        targets=(plan.Target(name="target", uri="file:///data"),),
+        file_sets=(data,),
+        phases=phases,
+        sample_interval_s=sample_interval_s,
+    )
+
+
+FactValue = str | int | float | bool | tuple[str, ...] | None
+
+BLOCK_BACKED: dict[str, FactValue] = {
+    "target.target.directory": "/data",
+    "target.target.fs.type": "ext4",
+    "target.target.fs.is_block_backed": True,
+    "target.target.device.diskstats": ("vda",),
+}
+
+
+class SyntheticRun:
+    """In-memory run with the reading interface of a bundle."""
+
+    def __init__(
+        self,
+        its_plan: plan.Plan,
+        *,
+        facts: dict[str, FactValue] | None = None,
+        first: Hello | None = None,
+        set_bytes: int = 1 << 30,
+    ) -> None:
+        self.path = Path("/runs/20260102T030405Z-quick-0123abcd")
+        self.run_id = self.path.name
+        self.is_sealed = True
+        self.info = SyntheticInfo()
+        self.plan = its_plan
+        self.facts = [SyntheticFact(key, value) for key, value in (BLOCK_BACKED if facts is None else facts).items()]
+        self._events: list[Event] = [
+            first or hello(),
+            events.Prepared(
+                t_ns=1,
+                set="data",
+                path="/data/data",
+                files=1,
+                directories=0,
+                bytes=set_bytes,
+                seconds=1.0,
+                reused=False,
+            ),
+        ]
+        self._rows: dict[str, list[tuple[object, ...]]] = {"intervals": [], "histograms": [], "workers": [], "host": []}
+        self._now_ns = 10 * NS
+
+    def events(self) -> list[Event]:
+        """Return every event but the intervals."""
+        return self._events
+
+    def intervals(self) -> pl.DataFrame:
+        """Return operations by interval."""
+        return pl.DataFrame(self._rows["intervals"], schema=SCHEMA_INTERVALS, orient="row")
+
+    def histograms(self) -> pl.DataFrame:
+        """Return buckets by interval."""
+        return pl.DataFrame(self._rows["histograms"], schema=SCHEMA_HISTOGRAMS, orient="row")
+
+    def workers(self) -> pl.DataFrame:
+        """Return worker samples."""
+        return pl.DataFrame(self._rows["workers"], schema=SCHEMA_WORKERS, orient="row")
+
+    def host(self) -> pl.DataFrame:
+        """Return host counters."""
+        return pl.DataFrame(self._rows["host"], schema=SCHEMA_HOST, orient="row")
+
+    def say(self, *what: Event) -> "SyntheticRun":
+        """Add events."""
+        self._events.extend(what)
+        return self
+
+    def end(self, outcome: Outcome = Outcome.COMPLETE) -> "SyntheticRun":
+        """Add the last line."""
+        return self.say(
+            events.Finished(t_ns=self._now_ns, outcome=outcome, user_cpu_ns=1, system_cpu_ns=1, peak_rss_bytes=1)
+        )
+
+    def lose_histogram_rows(self, count: int) -> None:
+        """Damage the record."""
+        del self._rows["histograms"][:count]
+
+    def phase(
+        self,
+        streams: Sequence[Stream],
+        *,
+        seconds: float,
+        index: int = 0,
+        counters: Counters | None = None,
+        is_cut: bool = False,
+        stopped_by: StoppedBy = StoppedBy.TIME,
+        abandoned: int = 0,
+        resident: tuple[float, float] | None = None,
+        **job_facts: object,
+    ) -> "SyntheticRun":
+        """Add one phase of a length: everything that the engine would have written about it."""
+        start_ns, end_ns = self._now_ns, self._now_ns + round(seconds * NS)
+        interval_ns = round(self.plan.sample_interval_s * NS)
+        edges = [*range(0, end_ns - start_ns, interval_ns), end_ns - start_ns]
+        self.say(events.Started(t_ns=start_ns, phase_index=index, start_ns=start_ns))
+        grown = counters or Counters()
+        for key in sorted({(stream.job, stream.operation) for stream in streams}):
+            self._operation(index, key, [s for s in streams if (s.job, s.operation) == key], edges, start_ns)
+        for edge in edges:
+            self._sample(index=index, streams=streams, at=edge, end=edges[-1], start_ns=start_ns, counters=grown)
+        if resident:
+            for moment, share in zip((events.Moment.BEFORE, events.Moment.AFTER), resident, strict=True):
+                self._residency(index, moment, share)
+        if not is_cut:
+            self.say(
+                self._finished(
+                    index=index,
+                    streams=streams,
+                    start_ns=start_ns,
+                    end_ns=end_ns,
+                    stopped_by=stopped_by,
+                    abandoned=abandoned,
+                    job_facts=job_facts,
+                )
+            )
+        self._now_ns = end_ns + NS
+        return self
+
+    def _operation(
+        self, index: int, key: tuple[str, str], streams: Sequence[Stream], edges: Sequence[int], start_ns: int
+    ) -> None:
+        largest = 0
+        for begin, end in itertools.pairwise(edges):
+            inside = [(stream, (stream.done_ns > begin) & (stream.done_ns <= end)) for stream in streams]
+            latency = np.concatenate([stream.latency_ns[mask] for stream, mask in inside])
+            errors = sum(begin < at <= end for stream in streams for at in stream.errors_at_ns)
+            if not len(latency) and not errors:
+                continue
+            largest = max([largest, *latency.tolist()])
+            moved = sum(int(mask.sum()) * stream.bytes_each for stream, mask in inside)
+            t_s = (start_ns + end) / NS
+            row = (
+                index,
+                *key,
+                t_s,
+                (end - begin) / NS,
+                len(latency),
+                moved,
+                errors,
+                largest,
+                int(latency.sum()),
+                None,
+                None,
+            )
+            self._rows["intervals"].append(row)
+            buckets, counts = np.unique([bucket_of(value) for value in latency.tolist()], return_counts=True)
+            for bucket, count in zip(buckets.tolist(), counts.tolist(), strict=True):
+                self._rows["histograms"].append((index, *key, "latency", t_s, int(bucket), int(count)))
+
+    def _sample(
+        self, *, index: int, streams: Sequence[Stream], at: int, end: int, start_ns: int, counters: Counters
+    ) -> None:
+        t_s, share = (start_ns + at) / NS, at / end
+        for job, worker in sorted({(stream.job, stream.worker) for stream in streams}):
+            own = [stream for stream in streams if (stream.job, stream.worker) == (job, worker)]
+            done = [int((stream.done_ns <= at).sum()) for stream in own]
+            moved = sum(count * stream.bytes_each for count, stream in zip(done, own, strict=True))
+            times = [
+                None if s is None else round(s * at)
+                for s in (counters.on_cpu, counters.run_delay, counters.block_delay)
+            ]
+            self._rows["workers"].append((index, t_s, job, worker, sum(done), moved, *times, None, None, None))
+        for source, instance, name, total in _totals(counters):
+            self._rows["host"].append((index, t_s, source, instance, name, 1e6 + total * share))
+
+    def _residency(self, index: int, moment: Moment, share: float) -> None:
+        self.say(
+            events.Residency(
+                t_ns=self._now_ns,
+                phase_index=index,
+                moment=moment,
+                set="data",
+                files_sampled=1,
+                files=1,
+                pages=1000,
+                resident_pages=round(1000 * share),
+                dirty_pages=0,
+                method="cachestat",
+            )
+        )
+
+    def _finished(
+        self,
+        *,
+        index: int,
+        streams: Sequence[Stream],
+        start_ns: int,
+        end_ns: int,
+        stopped_by: StoppedBy,
+        abandoned: int,
+        job_facts: dict[str, object],
+    ) -> PhaseFinished:
+        defaults = {"backend": "psync", "direct": False, "mean_queue_depth": 1.0, "mean_reap_batch": 1.0}
+        values = {**defaults, "short_transfers": 0, "punted": None, **job_facts}
+        workers = []
+        for job, worker in sorted({(stream.job, stream.worker) for stream in streams}):
+            own = [stream for stream in streams if (stream.job, stream.worker) == (job, worker)]
+            done = sum(len(stream.done_ns) for stream in own)
+            failed = sum(len(stream.errors_at_ns) for stream in own)
+            given_up = abandoned if worker == 0 else 0
+            issued = [int(value) for s in own for value in (s.done_ns - s.latency_ns)[:1]]
+            ended = [int(value) for s in own for value in s.done_ns[-1:]]
+            workers.append(
+                events.WorkerWindow(
+                    job=job,
+                    worker=worker,
+                    first_op_ns=start_ns + min(issued) if issued else None,
+                    last_op_ns=start_ns + max(ended) if ended else None,
+                    started=done + failed + given_up,
+                    completed=done,
+                    failed=failed,
+                    abandoned=given_up,
+                    stopped_by=stopped_by,
+                )
+            )
+        errors = [
+            events.ErrorCount(job=s.job, operation=s.operation, errno=5, count=len(s.errors_at_ns))
+            for s in streams
+            if s.errors_at_ns
+        ]
+        return events.PhaseFinished(
+            t_ns=end_ns,
+            phase_index=index,
+            start_ns=start_ns,
+            stopped_by=stopped_by,
+            workers=tuple(workers),
+            jobs=tuple(events.JobFacts(job=job, **values) for job in sorted({s.job for s in streams})),  # type: ignore[arg-type]
+            errors=tuple(errors),
+        )
+
+
+def _totals(counters: Counters) -> Iterable[tuple[str, str, str, int]]:
+    for name in ("process_cpu_ns", "observer_cpu_ns", "process_read_bytes", "process_write_bytes"):
+        total = getattr(counters, name)
+        if total is not None:
+            yield "process", "", name, total
+    for device, (read, written) in counters.devices.items():
+        yield "diskstats", device, "read_bytes", read
+        yield "diskstats", device, "write_bytes", written
+    for name, total in counters.cpu_ns.items():
+        yield "cpu", "", name, total

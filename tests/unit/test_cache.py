@@ -1,0 +1,192 @@
+"""Cache verdicts against runs in which it is known where each byte came from."""
+
+import pytest
+from synthetic import BLOCK_BACKED, MIB, Counters, FactValue, SyntheticRun, one_job, one_plan, read_op, steady_stream
+
+from assay import plan
+from assay.analysis.document import document
+from assay.results import Result
+
+READ_BYTES = 100 * 5 * MIB
+"""100 reads of 1 MiB a second for 5 s."""
+COLD = plan.CacheCondition.COLD
+
+
+def measure(  # what a test varies
+    *,
+    fetched: int | None,
+    delivered: int | None = None,
+    cache: plan.CacheCondition = plan.CacheCondition.AS_IS,
+    file_system: str = "ext4",
+    block_backed: bool = True,
+    device: str = "vda",
+    below: int | None = None,
+    resident: tuple[float, float] | None = None,
+    direct: bool = False,
+    kind: plan.OpKind = plan.OpKind.READ,
+    job: plan.Job | None = None,
+    set_bytes: int = 1 << 30,
+) -> Result:
+    """Measure 500 MiB of reads or writes with counters that grow by what is given."""
+    name = kind.value
+    facts: dict[str, FactValue] = {
+        **BLOCK_BACKED,
+        "target.target.fs.type": file_system,
+        "target.target.fs.is_block_backed": block_backed,
+        "target.target.device.diskstats": (device,),
+    }
+    moved = fetched if delivered is None else delivered
+    devices = {} if moved is None else {device: (moved, moved)}
+    if below is not None:
+        devices |= {"sda": (below, 0), "sda1": (below, 0)}
+    job = job or one_job(plan.Do(op=read_op(name, kind=kind, size_bytes=MIB)))
+    run = SyntheticRun(
+        one_plan(plan.Phase(name="p", title="p", jobs=(job,), cache=cache)), facts=facts, set_bytes=set_bytes
+    )
+    stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=MIB, operation=name)
+    counters = Counters(process_read_bytes=fetched, devices=devices)
+    run.phase([stream], seconds=5, counters=counters, resident=resident, direct=direct)
+    (result,) = document(run.end()).results
+    return result
+
+
+def ids(result: Result, severity: str | None = None) -> set[str]:
+    return {finding.id for finding in result.findings if severity in (None, finding.severity)}
+
+
+@pytest.mark.parametrize(
+    ("fetched_share", "hit", "verdict"),
+    [(1.0, 0.0, "storage"), (0.96, 0.04, "storage"), (0.5, 0.5, "mixed"), (0.04, 0.96, "cache"), (0.0, 1.0, "cache")],
+)
+def test_the_hit_ratio_is_the_share_of_bytes_that_the_process_did_not_fetch(
+    fetched_share: float, hit: float, verdict: str
+) -> None:
+    result = measure(fetched=round(READ_BYTES * fetched_share))
+
+    assert result.cache.hit_ratio == pytest.approx(hit, abs=1e-6)
+    assert (result.cache.verdict, result.cache.method) == (verdict, "byte_balance")
+    assert result.trusted
+
+
+def test_read_ahead_is_clipped_to_no_hit_and_noted_as_amplification() -> None:
+    result = measure(fetched=READ_BYTES * 2)
+
+    assert (result.cache.hit_ratio, result.cache.verdict) == (0.0, "storage")
+    assert "read-amplification" in ids(result, "note")
+
+
+def test_cold_reads_that_hit_the_cache_are_not_trusted() -> None:
+    assert measure(fetched=READ_BYTES, cache=COLD).trusted
+    warm = measure(fetched=READ_BYTES // 2, cache=COLD)
+
+    assert "not-cold" in ids(warm, "warning")
+    assert not warm.trusted
+
+
+def test_warm_reads_that_miss_the_cache_are_not_trusted() -> None:
+    assert measure(fetched=0, cache=plan.CacheCondition.WARM).trusted
+    assert "not-warm" in ids(measure(fetched=READ_BYTES // 2, cache=plan.CacheCondition.WARM), "warning")
+
+
+def test_a_file_system_that_ignores_o_direct_is_found_out() -> None:
+    honest = measure(fetched=READ_BYTES, direct=True)
+    liar = measure(fetched=0, direct=True)
+
+    assert (honest.cache.condition, honest.cache.verdict, honest.trusted) == ("direct", "storage", True)
+    assert "direct-not-honoured" in ids(liar, "warning")
+
+
+def test_a_memory_file_system_is_memory_even_with_o_direct() -> None:
+    result = measure(fetched=0, file_system="tmpfs", block_backed=False, direct=True, cache=COLD)
+
+    assert (result.cache.condition, result.cache.hit_ratio, result.cache.verdict) == ("cold", 1.0, "cache")
+    assert result.cache.method == "residency"
+    assert "not-cold" in ids(result, "warning")
+
+
+def test_one_pass_over_a_file_system_without_counters_goes_by_residency() -> None:
+    result = measure(fetched=0, delivered=0, file_system="fuse.x", block_backed=False, resident=(0.25, 1.0), cache=COLD)
+
+    assert (result.cache.hit_ratio, result.cache.method) == (0.25, "residency")
+    assert (result.cache.resident_before, result.cache.resident_after) == (0.25, 1.0)
+    assert "not-cold" in ids(result, "warning")
+
+
+def test_repeated_reads_on_a_file_system_without_counters_have_no_hit_ratio() -> None:
+    result = measure(fetched=0, file_system="fuse.x", block_backed=False, resident=(0.0, 1.0), set_bytes=50 * MIB)
+
+    # 500 MiB read from a set of 50 MiB that was empty of pages before: residency says nothing of the last nine passes.
+    assert (result.cache.hit_ratio, result.cache.verdict) == (None, "unknown")
+    assert "hit-ratio-unknown" in ids(result, "note")
+
+
+def test_a_cold_start_that_nothing_can_verify_is_not_trusted() -> None:
+    result = measure(fetched=None, delivered=READ_BYTES, file_system="fuse.x", block_backed=False, cache=COLD)
+
+    assert "cache-unverified" in ids(result, "warning")
+
+
+def test_reads_beside_writes_have_no_byte_balance() -> None:
+    job = one_job(plan.Do(op=read_op("read")), plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)), timed=("read",))
+
+    result = measure(fetched=READ_BYTES // 2, job=job)
+
+    assert (result.cache.hit_ratio, result.cache.verdict) == (None, "unknown")
+
+
+def test_a_loop_device_whose_backing_file_is_cached_is_found_by_the_disks_below() -> None:
+    cached = measure(fetched=READ_BYTES, device="loop0", below=READ_BYTES // 10)
+    honest = measure(fetched=READ_BYTES, device="loop0", below=READ_BYTES)
+
+    # sda1 is part of sda and not counted again.
+    assert cached.cache.hit_ratio == pytest.approx(0.9)
+    assert "backing-file-cached" in ids(cached, "warning")
+    assert (honest.cache.hit_ratio, honest.trusted) == (0.0, True)
+
+
+def test_what_others_read_from_the_device_is_told_apart() -> None:
+    assert "foreign-io" not in ids(measure(fetched=READ_BYTES, delivered=round(1.1 * READ_BYTES)))
+    assert "foreign-io" in ids(measure(fetched=READ_BYTES, delivered=2 * READ_BYTES), "note")
+    assert "device-mismatch" in ids(measure(fetched=READ_BYTES, delivered=READ_BYTES // 2), "note")
+
+
+def test_device_bytes_are_those_of_the_operations_direction() -> None:
+    assert measure(fetched=READ_BYTES, delivered=123_000_000).device_bytes == 123_000_000
+
+
+def test_buffered_writes_are_absorbed_and_say_what_the_device_wrote() -> None:
+    result = measure(fetched=0, delivered=READ_BYTES // 4, kind=plan.OpKind.WRITE)
+
+    assert (result.cache.verdict, result.cache.hit_ratio) == ("absorbed", None)
+    (finding,) = (finding for finding in result.findings if finding.id == "absorbed")
+    assert "the device wrote 25 % of the bytes" in finding.text
+
+
+WRITE = plan.Do(op=read_op("write", kind=plan.OpKind.WRITE))
+FSYNC = plan.Do(op=read_op("fsync", kind=plan.OpKind.FSYNC))
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        one_job(WRITE, open=plan.OpenFlags(dsync=True)),
+        one_job(WRITE, open=plan.OpenFlags(sync=True)),
+        one_job(WRITE, FSYNC, timed=("write",)),
+        one_job(plan.Repeat(times=4, actions=(WRITE,)), plan.Group(name="g", actions=(FSYNC,)), timed=("write",)),
+    ],
+)
+def test_writes_that_the_job_forces_out_are_flushed(job: plan.Job) -> None:
+    assert measure(fetched=0, delivered=READ_BYTES, kind=plan.OpKind.WRITE, job=job).cache.verdict == "flushed"
+
+
+def test_direct_writes_are_flushed_but_those_to_memory_are_absorbed() -> None:
+    write = plan.OpKind.WRITE
+    assert measure(fetched=0, delivered=READ_BYTES, kind=write, direct=True).cache.verdict == "flushed"
+    memory = measure(fetched=0, kind=write, direct=True, file_system="tmpfs", block_backed=False)
+    assert memory.cache.verdict == "absorbed"
+
+
+def test_a_small_set_is_noted_for_buffered_reads_only() -> None:
+    assert "small-set" in ids(measure(fetched=READ_BYTES), "note")
+    assert "small-set" not in ids(measure(fetched=READ_BYTES, set_bytes=64 << 30))
+    assert "small-set" not in ids(measure(fetched=READ_BYTES, direct=True))

@@ -1,0 +1,409 @@
+"""Numbers of the result document against runs whose truth is known."""
+
+import dataclasses
+
+import msgspec
+import numpy as np
+import pytest
+from synthetic import (
+    DATA,
+    MIB,
+    NS,
+    Counters,
+    Stream,
+    SyntheticRun,
+    hello,
+    one_job,
+    one_plan,
+    read_op,
+    steady_stream,
+)
+
+from assay import events, plan
+from assay.analysis.document import document, exit_code
+from assay.results import Document, Result
+
+QUIET = Counters(process_cpu_ns=300_000_000, observer_cpu_ns=100_000_000)
+
+
+def phase(*jobs: plan.Job, **settings: object) -> plan.Phase:
+    return plan.Phase(name="p", title="a phase", jobs=jobs or (one_job(),), **settings)  # type: ignore[arg-type]
+
+
+def ids(result: Result, severity: str | None = None) -> set[str]:
+    return {finding.id for finding in result.findings if severity in (None, finding.severity)}
+
+
+def only(run: SyntheticRun) -> Result:
+    (result,) = document(run).results
+    return result
+
+
+def test_a_constant_load_has_its_closed_form() -> None:
+    run = SyntheticRun(one_plan(phase()))
+    run.phase(
+        [steady_stream(per_s=1000, seconds=10, latency_ns=1_000_000, bytes_each=4096)], seconds=10, counters=QUIET
+    )
+
+    result = only(run.end())
+
+    # The first is issued at 0, the last of 10 000 completes at 10 s: back to back, one a millisecond.
+    assert (result.ops, result.bytes, result.seconds) == (10_000, 40_960_000, 10.0)
+    assert result.window_s == (0.0, 10.0)
+    assert result.iops == 1000.0
+    assert result.throughput_bytes_per_s == 4_096_000.0
+    assert (result.latency_ns.mean, result.latency_ns.max) == (1_000_000.0, 1_000_000.0)
+    assert result.latency_ns.p99_9 == pytest.approx(1_000_000, rel=0.0005)
+    assert result.cpu_ns_per_op == 200_000_000 / 10_000
+    assert result.response_ns is None
+
+
+def test_percentiles_agree_with_the_raw_samples_of_all_workers() -> None:
+    random = np.random.default_rng(7)
+    streams = []
+    for worker in range(2):
+        latency = random.lognormal(12, 1, 6_000).astype(np.int64) + 1
+        streams.append(Stream(np.linspace(NS // 1000, 6 * NS, 6_000).astype(np.int64), latency, 4096, worker=worker))
+    samples = np.concatenate([stream.latency_ns for stream in streams])
+    run = SyntheticRun(one_plan(phase(one_job(workers=2)))).phase(streams, seconds=6)
+
+    latency_ns = only(run.end()).latency_ns
+
+    assert latency_ns.mean == pytest.approx(samples.mean(), rel=1e-12)
+    assert latency_ns.max == samples.max()
+    found = (latency_ns.p50, latency_ns.p90, latency_ns.p99, latency_ns.p99_9)
+    for value, share in zip(found, (0.5, 0.9, 0.99, 0.999), strict=True):
+        assert value == pytest.approx(np.quantile(samples, share, method="inverted_cdf"), rel=1 / 2000)
+
+
+def test_a_phase_bounded_by_operations_ends_at_its_last_completion_and_not_at_a_tick() -> None:
+    run = SyntheticRun(one_plan(phase()))
+    run.phase(
+        [steady_stream(per_s=1000, seconds=2.5, latency_ns=1_000_000)],
+        seconds=3,
+        stopped_by=events.StoppedBy.OPS,
+    )
+
+    result = only(run.end())
+
+    assert (result.seconds, result.iops) == (2.5, 1000.0)
+
+
+def test_a_phase_stopped_by_time_with_a_hung_operation_lasts_until_its_time() -> None:
+    run = SyntheticRun(one_plan(phase(stop=plan.Stop(seconds=10.0))))
+    run.phase([steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)], seconds=10, abandoned=1)
+
+    result = only(run.end())
+
+    assert (result.ops, result.seconds, result.iops) == (5_000, 10.0, 500.0)
+    assert "abandoned" in ids(result, "warning")
+
+
+def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
+    early = steady_stream(per_s=100, seconds=2, latency_ns=1_000_000)
+    late = steady_stream(per_s=100, seconds=6, begin_s=4, latency_ns=1_000_000)
+    stream = dataclasses.replace(
+        early,
+        done_ns=np.concatenate([early.done_ns, late.done_ns]),
+        latency_ns=np.concatenate([early.latency_ns, late.latency_ns]),
+    )
+    run = SyntheticRun(one_plan(phase(ramp_s=1.0))).phase([stream], seconds=6)
+
+    result = only(run.end())
+
+    # 100 + 200 operations between 1 s and the last completion at 5.991 s.
+    assert result.ops == 300
+    assert result.window_s[0] == 1.0
+    assert result.iops == pytest.approx(300 / 4.991)
+
+
+def test_the_ramp_is_no_part_of_the_number() -> None:
+    slow = steady_stream(per_s=10, seconds=2, latency_ns=50_000_000)
+    fast = steady_stream(per_s=1000, seconds=6, begin_s=2, latency_ns=1_000_000)
+    stream = dataclasses.replace(
+        slow,
+        done_ns=np.concatenate([slow.done_ns, fast.done_ns]),
+        latency_ns=np.concatenate([slow.latency_ns, fast.latency_ns]),
+    )
+    run = SyntheticRun(one_plan(phase(ramp_s=2.0))).phase([stream], seconds=6)
+
+    result = only(run.end())
+
+    assert result.window_s == (2.0, 6.0)
+    assert result.iops == 1000.0
+    assert result.latency_ns.mean == 1_000_000.0
+    # The largest latency of the phase, 50 ms, lay in the ramp.
+    assert result.latency_ns.max == pytest.approx(1_000_000, rel=0.0005)
+
+
+def test_a_ramp_longer_than_the_phase_makes_the_number_invalid() -> None:
+    run = SyntheticRun(one_plan(phase(ramp_s=20.0)))
+    run.phase([steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)], seconds=5)
+
+    assert "ramp-not-excluded" in ids(only(run.end()), "invalid")
+
+
+def late_worker(begin_s: float, seconds: float) -> SyntheticRun:
+    streams = [
+        steady_stream(per_s=100, seconds=seconds, latency_ns=1_000_000),
+        steady_stream(per_s=100, seconds=seconds, begin_s=begin_s, latency_ns=1_000_000, worker=1),
+    ]
+    run = SyntheticRun(one_plan(phase(one_job(workers=2))))
+    return run.phase(streams, seconds=seconds).end()
+
+
+def test_a_worker_that_starts_30_s_late_of_60_makes_the_sum_invalid() -> None:
+    doc = document(late_worker(30, 60))
+
+    assert "sum-invalid" in ids(doc.results[0], "invalid")
+    assert not doc.results[0].trusted
+    assert exit_code(doc) == 1
+
+
+def test_a_worker_that_starts_6_s_late_of_60_trims_the_window_to_the_time_of_both() -> None:
+    doc = document(late_worker(6, 60))
+
+    result = doc.results[0]
+    assert "start-skew" in ids(result, "warning")
+    assert result.window_s[0] == 6.0
+    # Both at 100/s; over the whole span it would have been 190/s.
+    assert result.iops == pytest.approx(200.0, rel=0.001)
+    assert exit_code(doc) == 0
+
+
+def test_a_worker_that_starts_1_s_late_of_60_is_a_note_on_the_whole_span() -> None:
+    result = only(late_worker(1, 60))
+
+    assert result.trusted
+    assert "start-skew" in ids(result, "note")
+    assert result.ops == 11_900
+
+
+def test_a_killed_phase_gives_the_intervals_that_were_written() -> None:
+    run = SyntheticRun(one_plan(phase()))
+    run.phase([steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)], seconds=3, is_cut=True)
+
+    doc = document(run)
+
+    result = doc.results[0]
+    assert (result.ops, result.seconds, result.iops) == (3000, 3.0, 1000.0)
+    assert "unfinished" in ids(result, "warning")
+    assert "unfinished" in {finding.id for finding in doc.findings}
+    assert exit_code(doc) == 1
+
+
+def test_percentiles_without_enough_samples_are_null_and_a_finding_says_so() -> None:
+    run = SyntheticRun(one_plan(phase())).phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+
+    result = only(run.end())
+
+    assert result.latency_ns.p90 is not None
+    assert (result.latency_ns.p99, result.latency_ns.p99_9) == (None, None)
+    (finding,) = (finding for finding in result.findings if finding.id == "percentiles-withheld")
+    assert finding.text.startswith("p99, p99.9: 500 operations")
+
+
+def test_time_shares_sum_to_one_exactly_and_coarse_block_delay_is_cut_to_what_is_left() -> None:
+    counters = Counters(on_cpu=0.123456789, run_delay=0.03, block_delay=0.9)
+    run = SyntheticRun(one_plan(phase()))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5, counters=counters)
+
+    budget = only(run.end()).time_budget
+
+    shares = (budget.on_cpu, budget.run_delay, budget.block_delay, budget.other_wait)
+    assert sum(share for share in shares if share is not None) == 1.0
+    assert budget.on_cpu == pytest.approx(0.123456789, abs=1e-6)
+    assert budget.block_delay == pytest.approx(0.846543211, abs=2e-6)
+    assert budget.other_wait == 0.0
+
+
+def test_without_delay_accounting_block_delay_is_null_and_part_of_the_other_waits() -> None:
+    counters = Counters(on_cpu=0.25, run_delay=0.0, block_delay=None)
+    run = SyntheticRun(one_plan(phase()))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5, counters=counters)
+
+    doc = document(run.end())
+
+    budget = doc.results[0].time_budget
+    assert (budget.on_cpu, budget.block_delay, budget.other_wait) == (0.25, None, 0.75)
+    (finding,) = (finding for finding in doc.findings if finding.id == "block-delay-unavailable")
+    assert "kernel.task_delayacct=1" in finding.cure
+
+
+def test_jobs_that_share_a_phase_are_charged_with_their_own_workers_cpu_time() -> None:
+    jobs = (one_job(name="a"), one_job(name="b"))
+    streams = [steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, job=name) for name in ("a", "b")]
+    run = SyntheticRun(one_plan(phase(*jobs)))
+    run.phase(streams, seconds=5, counters=Counters(process_cpu_ns=5 * NS, on_cpu=0.2))
+
+    doc = document(run.end())
+
+    # 20 % of 5 s for 500 operations.
+    assert [result.cpu_ns_per_op for result in doc.results] == [2_000_000.0, 2_000_000.0]
+
+
+def test_a_group_is_not_counted_on_top_of_its_members() -> None:
+    write = read_op("write", kind=plan.OpKind.WRITE)
+    job = one_job(plan.Group(name="create", actions=(plan.Do(op=write),)))
+    stream = steady_stream(per_s=100, seconds=10, latency_ns=1_000_000, bytes_each=4096, operation="write")
+    group = dataclasses.replace(stream, operation="create")
+    run = SyntheticRun(one_plan(phase(job)))
+    run.phase([stream], seconds=10, counters=dataclasses.replace(QUIET, devices={"vda": (0, 2_048_000)}))
+    run._operation(0, ("job", "create"), [group], [k * NS for k in range(11)], 10 * NS)
+
+    doc = document(run.end())
+
+    create, write_result = sorted(doc.results, key=lambda result: result.operation)
+    assert (create.operation, write_result.operation) == ("create", "write")
+    assert create.cpu_ns_per_op == write_result.cpu_ns_per_op == 200_000.0
+    # 1000 writes of 4096 bytes, half of which the device wrote meanwhile.
+    assert any("wrote 50 % of the bytes" in finding.text for finding in create.findings)
+
+
+def test_a_lost_histogram_row_breaks_conservation() -> None:
+    run = SyntheticRun(one_plan(phase())).phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+    whole = document(run.end())
+    run.lose_histogram_rows(1)
+
+    damaged = document(run)
+
+    assert "conservation" not in ids(whole.results[0])
+    assert "conservation" in ids(damaged.results[0], "invalid")
+    assert (exit_code(whole), exit_code(damaged)) == (0, 1)
+
+
+def test_a_planned_operation_that_never_completed_is_a_result_of_nothing() -> None:
+    job = one_job(plan.Do(op=read_op()), plan.Do(op=read_op("other")))
+    run = SyntheticRun(one_plan(phase(job)))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+
+    first, second = document(run.end()).results
+
+    assert first.ops == 500
+    assert (second.operation, second.ops, second.iops, second.latency_ns.max) == ("other", 0, None, None)
+    assert "no-operations" in ids(second, "note")
+
+
+def test_a_phase_without_any_operation_is_invalid() -> None:
+    run = SyntheticRun(one_plan(phase())).phase([], seconds=5, stopped_by=events.StoppedBy.EXHAUSTED)
+
+    assert "no-operations" in ids(only(run.end()), "invalid")
+
+
+def test_errors_are_named_counted_and_make_the_exit_code_1() -> None:
+    stream = dataclasses.replace(
+        steady_stream(per_s=100, seconds=5, latency_ns=1_000_000), errors_at_ns=(NS // 2, 3 * NS)
+    )
+    run = SyntheticRun(one_plan(phase())).phase([stream], seconds=5)
+
+    doc = document(run.end())
+
+    (finding,) = (finding for finding in doc.results[0].findings if finding.id == "errors")
+    assert "2 of 502 operations" in finding.text
+    assert "EIO 2 times" in finding.text
+    assert (doc.results[0].errors, doc.results[0].ops, exit_code(doc)) == (2, 500, 1)
+
+
+def run_with(counters: Counters, **machine: object) -> Result:
+    first = hello(**machine)  # type: ignore[arg-type]
+    run = SyntheticRun(one_plan(phase()), first=first)
+    return only(
+        run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5, counters=counters).end()
+    )
+
+
+def test_waiting_for_a_cpu_that_others_use_is_contention() -> None:
+    result = run_with(Counters(run_delay=0.15, process_cpu_ns=NS), cpus=2)
+
+    assert "cpu-contention" in ids(result, "warning")
+    assert not result.trusted
+
+
+def test_waiting_for_a_cpu_that_the_load_itself_uses_is_oversubscription() -> None:
+    result = run_with(Counters(run_delay=0.15, process_cpu_ns=round(9.5 * NS)), cpus=2)
+
+    assert "cpu-oversubscribed" in ids(result, "note")
+    assert "cpu-contention" not in ids(result)
+
+
+def test_time_that_the_hypervisor_took_is_contention() -> None:
+    quiet = run_with(Counters(cpu_ns={"user_ns": 50 * NS, "idle_ns": 46 * NS, "steal_ns": 4 * NS}))
+    robbed = run_with(Counters(cpu_ns={"user_ns": 50 * NS, "idle_ns": 44 * NS, "steal_ns": 6 * NS}))
+
+    assert quiet.trusted
+    assert "cpu-contention" in ids(robbed, "warning")
+
+
+def test_a_slow_clock_and_a_debug_engine_are_found() -> None:
+    assert "timer-share" in ids(run_with(Counters(), read_cost_ns=15_000.0), "note")
+    assert "timer-share" not in ids(run_with(Counters(), read_cost_ns=9_000.0))
+    assert "engine-profile" in ids(run_with(Counters(), profile="debug"), "warning")
+
+
+def test_warnings_of_the_engine_go_to_the_phase_that_they_are_about() -> None:
+    phases = [plan.Phase(name=name, title=name, jobs=(one_job(),)) for name in ("first", "second")]
+    run = SyntheticRun(one_plan(*phases))
+    for index in range(2):
+        run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5, index=index)
+    run.say(events.Warning(t_ns=1, phase_index=1, id="direct-refused", text="O_DIRECT was refused"))
+    run.say(events.Warning(t_ns=1, phase_index=None, id="low-memory", text="little memory"))
+
+    doc = document(run.end())
+
+    assert [("direct-refused" in ids(result)) for result in doc.results] == [False, True]
+    assert "low-memory" in {finding.id for finding in doc.findings}
+    assert "low-memory" not in ids(doc.results[0])
+
+
+def test_what_is_not_judged_is_null_and_said_once() -> None:
+    result = run_with(Counters())
+    run = SyntheticRun(one_plan(phase())).phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+    doc: Document = document(run.end())
+
+    assert (result.steady, result.limiter) == (None, None)
+    assert [finding.id for finding in doc.findings].count("not-judged") == 1
+
+
+def test_short_transfers_and_a_backend_that_was_not_asked_for_are_found() -> None:
+    run = SyntheticRun(one_plan(phase(one_job(backend=plan.IoUring(fallback=plan.Fallback.THREADS)))))
+    stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=4 * MIB)
+
+    result = only(run.phase([stream], seconds=5, backend="psync", short_transfers=3).end())
+
+    assert "short-transfers" in ids(result, "warning")
+    assert "backend-fallback" in ids(result, "note")
+
+
+@pytest.mark.parametrize(("allocate", "is_trusted"), [("write", True), ("fallocate", False), ("sparse", False)])
+def test_reads_of_blocks_that_were_never_written_are_not_trusted(allocate: str, is_trusted: bool) -> None:
+    data = msgspec.structs.replace(DATA, allocate=plan.Allocate(allocate))
+    run = SyntheticRun(one_plan(phase(), data=data))
+
+    result = only(run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5).end())
+
+    assert result.trusted == is_trusted
+    assert ("unwritten-blocks" in ids(result, "warning")) != is_trusted
+
+
+def test_a_null_that_has_no_counter_behind_it_is_explained() -> None:
+    counters = Counters(on_cpu=None, run_delay=None, block_delay=None)
+    jobs = (one_job(name="a"), one_job(name="b"))
+    run = SyntheticRun(one_plan(phase(*jobs)), facts={})
+    streams = [steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=1, job=name) for name in "ab"]
+
+    doc = document(run.phase(streams, seconds=5, counters=counters).end())
+
+    result = doc.results[0]
+    assert (result.cpu_ns_per_op, result.time_budget.on_cpu, result.cache.hit_ratio, result.device_bytes) == (None,) * 4
+    assert {"cpu-time-unavailable", "hit-ratio-unknown", "device-unknown"} <= ids(result, "note")
+    assert "time-budget-unavailable" in {finding.id for finding in doc.findings}
+
+
+def test_the_document_survives_its_own_json_with_the_published_names() -> None:
+    run = SyntheticRun(one_plan(phase())).phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+    doc = document(run.end())
+
+    text = msgspec.json.encode(doc)
+
+    assert msgspec.json.decode(text, type=Document) == doc
+    assert set(msgspec.json.decode(text)["results"][0]["latency_ns"]) == {"mean", "p50", "p90", "p99", "p99.9", "max"}

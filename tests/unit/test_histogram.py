@@ -1,0 +1,64 @@
+"""Buckets and percentiles against raw samples."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from synthetic import bucket_of
+
+from assay.analysis import histogram
+
+HOUR_NS = 3_600 * 10**9
+
+
+@given(st.integers(min_value=1, max_value=HOUR_NS))
+def test_a_value_lies_in_the_bucket_that_it_is_encoded_to(value_ns: int) -> None:
+    index = np.array([bucket_of(value_ns)], dtype=np.int64)
+
+    lowest, width = int(histogram.bucket_lowest_ns(index)[0]), int(histogram.bucket_width_ns(index)[0])
+
+    assert lowest <= value_ns < lowest + width
+    assert width <= max(1, value_ns / 1000)
+
+
+def test_buckets_leave_no_gap_and_do_not_overlap() -> None:
+    index = np.arange(0, 40_000, dtype=np.int64)
+
+    ends = histogram.bucket_lowest_ns(index) + histogram.bucket_width_ns(index)
+
+    assert np.array_equal(ends[:-1], histogram.bucket_lowest_ns(index)[1:])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_percentiles_agree_with_the_sorted_samples_within_half_a_bucket(seed: int) -> None:
+    samples = np.random.default_rng(seed).lognormal(13, 1.5, 20_000).astype(np.int64) + 1
+    index, count = np.unique([bucket_of(int(value)) for value in samples], return_counts=True)
+
+    for quantile in histogram.QUANTILES.values():
+        found = histogram.percentile_ns(index.astype(np.int64), count, quantile, float(samples.max()))
+        truth = float(np.quantile(samples, float(quantile), method="inverted_cdf"))
+
+        assert found is not None
+        assert abs(found - truth) <= truth / 2048 + 0.5
+
+
+def test_a_percentile_never_exceeds_the_largest_value() -> None:
+    index, count = np.array([bucket_of(1_000_000)], dtype=np.int64), np.array([1000], dtype=np.int64)
+
+    assert histogram.percentile_ns(index, count, histogram.QUANTILES["p99"], 1_000_000.0) == 1_000_000.0
+
+
+@pytest.mark.parametrize(("name", "needed"), [("p50", 20), ("p90", 100), ("p99", 1_000), ("p99_9", 10_000)])
+def test_a_percentile_needs_ten_samples_beyond_it(name: str, needed: int) -> None:
+    index, quantile = np.array([100], dtype=np.int64), histogram.QUANTILES[name]
+
+    assert histogram.samples_needed(quantile) == needed
+    assert histogram.percentile_ns(index, np.array([needed - 1]), quantile, 100.0) is None
+    assert histogram.percentile_ns(index, np.array([needed]), quantile, 100.0) == 100.0
+
+
+def test_single_nanoseconds_are_exact() -> None:
+    index, count = np.array([10, 20, 30], dtype=np.int64), np.array([10, 10, 80], dtype=np.int64)
+
+    assert histogram.percentile_ns(index, count, histogram.QUANTILES["p50"], 30.0) == 30.0
+    assert histogram.percentile_ns(index, np.array([50, 30, 20]), histogram.QUANTILES["p50"], 30.0) == 10.0
