@@ -1,11 +1,21 @@
 """Cache verdicts against runs in which it is known where each byte came from."""
 
 import pytest
-from synthetic import BLOCK_BACKED, MIB, Counters, FactValue, SyntheticRun, one_job, one_plan, read_op, steady_stream
 
 from assay import plan
 from assay.analysis.document import document
 from assay.results import Result
+from unit.synthetic import (
+    BLOCK_BACKED,
+    MIB,
+    Counters,
+    FactValue,
+    SyntheticRun,
+    one_job,
+    one_plan,
+    read_op,
+    steady_stream,
+)
 
 READ_BYTES = 100 * 5 * MIB
 """100 reads of 1 MiB a second for 5 s."""

@@ -5,7 +5,11 @@ import dataclasses
 import msgspec
 import numpy as np
 import pytest
-from synthetic import (
+
+from assay import events, plan
+from assay.analysis.document import document, exit_code
+from assay.results import Document, Result
+from unit.synthetic import (
     DATA,
     MIB,
     NS,
@@ -18,10 +22,6 @@ from synthetic import (
     read_op,
     steady_stream,
 )
-
-from assay import events, plan
-from assay.analysis.document import document, exit_code
-from assay.results import Document, Result
 
 QUIET = Counters(process_cpu_ns=300_000_000, observer_cpu_ns=100_000_000)
 

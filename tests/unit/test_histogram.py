@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic import bucket_of
 
 from assay.analysis import histogram
+from unit.synthetic import bucket_of
 
 HOUR_NS = 3_600 * 10**9
 

@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
-from synthetic import MIB, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
 
 from assay import events, plan
 from assay.analysis.document import document
 from assay.report import text
+from unit.synthetic import MIB, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
 
 TITLES = (
     "streaming read, 1 MiB, buffered, cold",
