@@ -355,6 +355,17 @@ def test_warnings_of_the_engine_go_to_the_phase_that_they_are_about() -> None:
     assert "low-memory" not in ids(doc.results[0])
 
 
+def test_a_fallback_that_the_plan_allows_is_said_and_does_not_cost_the_trust() -> None:
+    run = SyntheticRun(one_plan(phase()))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+    run.say(events.Warning(t_ns=1, phase_index=0, id="io-uring-fallback", text="32 threads were used"))
+
+    result = only(run.end())
+
+    assert "io-uring-fallback" in ids(result, "note")
+    assert result.trusted
+
+
 def test_what_is_not_judged_is_null_and_said_once() -> None:
     result = run_with(Counters())
     run = SyntheticRun(one_plan(phase())).phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)

@@ -21,8 +21,9 @@ from assay.results import Finding, LatencyNs
 _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
 """Steps whose effect is verified by counters afterwards: one that failed is not by itself a fault of the number."""
 
-_PERMITTED = frozenset({"backend-fallback"})
-"""Warnings of the engine about something that the Plan allows expressly, with the same load on storage either way."""
+_HARMLESS = frozenset({"io-uring-fallback", "residency-unknown", "control-out-of-order", "control-unreadable"})
+"""Warnings of the engine that move no number: the Plan allows the fallback expressly, and it puts the same load on storage;
+what is not known about the page cache is judged by what follows from it; a control line that was not obeyed did nothing."""
 
 _RELEASE = "release"
 
@@ -93,7 +94,7 @@ def _backend(job: plan.Job) -> str:
 
 
 def _from_engine(event: events.Warning) -> Finding:
-    severity = findings.NOTE if event.id in _PERMITTED else findings.WARNING
+    severity = findings.NOTE if event.id in _HARMLESS else findings.WARNING
     return Finding(id=event.id, severity=severity, text=event.text, cure="")
 
 

@@ -22,7 +22,7 @@ from assay.units import format_bytes, format_count, format_mib_per_s, format_ns
 
 WIDE_COLUMNS = 105
 ABSENT = "-"
-SIZE_REASON_FACT = "data_set.size_reason"
+SIZE_REASON_FACT = "quick.size_reason"
 """Key of the fact that says why the data set has its size."""
 
 _STYLES = {INVALID: "bold red", WARNING: "yellow", NOTE: "cyan", "yes": "green", "no": "yellow"}
