@@ -90,7 +90,7 @@ def test_a_percentile_that_was_withheld_is_a_dash_and_never_a_number() -> None:
     row = next(line for line in printed(120).splitlines() if line.startswith(" 3 "))
 
     assert row.split()[-11:-9] == ["-", "19.0"]
-    assert "p99, p99.9: 250 operations are too few" in printed(120)
+    assert "3: p99, p99.9: too few operations" in printed(120)
 
 
 def test_rows_of_one_phase_are_told_apart_by_job_and_operation() -> None:

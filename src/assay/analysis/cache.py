@@ -246,6 +246,8 @@ def _absorbed(subject: Subject, device_bytes: int | None, app_bytes: int) -> tup
         share = "how much of it the device wrote meanwhile is not known"
     else:
         share = f"the device wrote {100 * device_bytes / app_bytes:.0f} % of the bytes meanwhile"
+        if device_bytes > app_bytes:
+            share += " (earlier writes, the journal or other programs among them)"
     text = f"A write counts as done when this machine's memory has it; {share}."
     return (findings.note("absorbed", text, "Use direct I/O, O_DSYNC or an fsync in the loop to measure storage."),)
 

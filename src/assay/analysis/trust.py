@@ -57,11 +57,11 @@ def _run_delay(delay: tuple[int, float], busy: float | None, cpus: int | None) -
     worker, share = delay
     text = f"Worker {worker} was ready to run but waited for a CPU for {100 * share:.0f} % of its time"
     if busy is not None and cpus and busy >= thresholds.OWN_CPU_SHARE * cpus:
-        text += f"; the load itself keeps {busy:.1f} of {cpus} CPUs busy."
+        text += f"; the load itself kept {busy:.1f} of {cpus} CPUs busy."
         return findings.note("cpu-oversubscribed", text, "Use fewer workers to see the storage instead of the CPUs.")
-    return findings.warning(
-        "cpu-contention", text + ": other programs took it.", "Stop other programs, then run again."
-    )
+    used = "" if busy is None or not cpus else f"; the load itself used {busy:.1f} of {cpus} CPUs"
+    cure = "Stop other programs, or use no more workers than there are CPUs, then run again."
+    return findings.warning("cpu-contention", f"{text}{used}.", cure)
 
 
 def execution_findings(record: PhaseRecord, job: plan.Job, operation: str) -> tuple[Finding, ...]:
@@ -132,7 +132,7 @@ def _end(record: PhaseRecord, job: plan.Job) -> list[Finding]:
         return [findings.warning("stopped-by-error", "An error ended the phase early.", "Remove its cause, run again.")]
     has_time = record.phase.stop.seconds is not None or job.stop.seconds is not None
     if stopped is events.StoppedBy.EXHAUSTED and has_time:
-        text = f"Nothing was left to do after {record.whole.seconds:.3g} s, before the phase's time was over."
+        text = "Nothing was left to do before the phase's time was over."
         return [findings.note("exhausted", text, "Use a larger set to fill the time.")]
     return []
 
@@ -146,12 +146,12 @@ def sample_findings(ops: int, seconds: float, job_ops: int, latency: LatencyNs) 
         return (findings.note("no-operations", "This operation was never completed in the window."),)
     found: list[Finding] = []
     if seconds < thresholds.SHORT_WINDOW_S or ops < thresholds.FEW_OPS:
-        text = f"The window holds {ops} operations in {seconds:.3g} s."
+        text = f"Shorter than {thresholds.SHORT_WINDOW_S:g} s, or fewer than {thresholds.FEW_OPS} operations."
         found.append(findings.note("small-sample", text, "Run longer for a number that repeats."))
     values = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "p99.9": latency.p99_9}
     withheld = [name for name, value in values.items() if value is None]
     if withheld:
-        text = f"{', '.join(withheld)}: {ops} operations are too few."
+        text = f"{', '.join(withheld)}: too few operations."
         cure = "A percentile q needs 10 / (1 - q) operations (p99 1000, p99.9 10000): run longer."
         found.append(findings.note("percentiles-withheld", text, cure))
     return tuple(found)

@@ -24,6 +24,7 @@ from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.record import NS_PER_S, PhaseRecord, Span
 from assay.results import Finding
+from assay.units import format_seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,8 +99,8 @@ def _cut_window(record: PhaseRecord, tolerance_ns: int) -> Window:
     found = [
         findings.warning(
             "unfinished",
-            f"The run was cut {record.whole.seconds:.3g} s into this phase; the numbers are from the intervals that"
-            " were written before. Start skew and errors at the end are not known.",
+            f"The run was cut {format_seconds(record.whole.seconds)} into this phase; the numbers are"
+            " from the intervals that were written before. Start skew and errors at the end are not known.",
             "Run it again to the end.",
         )
     ]
@@ -120,15 +121,15 @@ def _nothing_inside(record: PhaseRecord, overlap: float | None) -> Finding:
         )
     return findings.invalid(
         "ramp-not-excluded",
-        f"The ramp of {record.phase.ramp_s:g} s leaves no whole interval of a phase of {record.whole.seconds:.3g} s, so"
-        " the number still contains the ramp.",
+        f"The ramp of {record.phase.ramp_s:g} s leaves no whole interval of a phase of"
+        f" {format_seconds(record.whole.seconds)}, so the number still contains the ramp.",
         "Make the phase longer than its ramp.",
     )
 
 
 def _skew_findings(skew_s: float, tail_s: float, overlap: float, span_s: float) -> list[Finding]:
     what = (
-        f"The workers started {skew_s:.3g} s and ended {tail_s:.3g} s apart; all of them were at work for"
+        f"The workers started {format_seconds(skew_s)} and ended {format_seconds(tail_s)} apart; all were at work for"
         f" {100 * overlap:.0f} % of the time."
     )
     if overlap < thresholds.OVERLAP_SUM:
@@ -166,7 +167,7 @@ def _end(record: PhaseRecord, finished: events.PhaseFinished, span: Span) -> tup
     silent_s = (end_ns - span.end_ns) / NS_PER_S
     text = f"{abandoned} operations had no result when the phase stopped; they are in no count and no latency."
     if silent_s > thresholds.SILENT_END_SHARE * (end_ns - span.begin_ns) / NS_PER_S:
-        text += f" Nothing completed in the last {silent_s:.3g} s, so the true tail is longer than shown."
+        text += f" Nothing completed in the last {format_seconds(silent_s)}, so the true tail is longer than shown."
         return end_ns, [findings.warning("abandoned", text, "Look for a hung device or server, then run again.")]
     return end_ns, [findings.note("abandoned", text)]
 
