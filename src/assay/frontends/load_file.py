@@ -47,7 +47,7 @@ class LoadFile(plan.Value, frozen=True, kw_only=True):
     """What happens, in order."""
 
 
-class FileSetTable(plan.FileSet, frozen=True, kw_only=True):
+class FileSetTable(plan.FileSet, kw_only=True):  # type: ignore[misc]  # msgspec hands `frozen` down, mypy does not
     """Files of one kind. They are laid out before the first phase that uses them, unless a step says when."""
 
     target: str = TARGET

@@ -19,7 +19,7 @@ from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
 from assay.frontends.load_file import TARGET, FileSetTable, JobTable, LoadFile, OpTable, PhaseTable
 from assay.frontends.locate import Lines, Path, locate
-from assay.frontends.parameters import Parameter, declared, substitute
+from assay.frontends.parameters import PHASE_SECONDS, Parameter, declared, references, substitute
 from assay.frontends.reading import Reader
 from assay.frontends.sequence import all_actions, lay_out_sequence
 from assay.plan import OpKind
@@ -65,6 +65,22 @@ def parameters(text: str, source: str) -> dict[str, Parameter]:
     """
     document, lines = _toml(text, source)
     return declared(document, source, lines)
+
+
+def phase_count(text: str, source: str) -> int:
+    """Count the phases whose length `${phase_seconds}` sets: each gets an equal part of a time for the whole.
+
+    Raises:
+        FrontEndError: there is none, so that no time can be set.
+    """
+    document, _ = _toml(text, source)
+    phases = document.get("phase", [])
+    phases = phases if isinstance(phases, list) else [phases]
+    count = sum(PHASE_SECONDS in references(phase) for phase in phases)
+    if not count:
+        cure = 'its phases end by themselves; write seconds = "${phase_seconds}" in a phase to bound it'
+        raise FrontEndError(source, None, f"--time has nothing to set: no phase uses ${{phase_seconds}}; {cure}")
+    return count
 
 
 def description(text: str, source: str) -> str:

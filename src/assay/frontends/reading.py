@@ -8,6 +8,7 @@ each with one meaning: a number or a size for `fixed`; a kind's name for the kin
 import difflib
 import enum
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -42,6 +43,8 @@ ELSEWHERE = {
     "warmup": "ramp",
 }
 """Words of other tools for what is here; used only to say which word is meant."""
+
+_QUOTED = re.compile(r"true|false|[0-9]+(\.[0-9]+)?")
 
 _TOML_NAMES: dict[type, str] = {
     str: "a text",
@@ -219,7 +222,8 @@ class Reader:
         got = _TOML_NAMES.get(type(value), "a date or time")
         shown = f" ({value!r})" if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
         cure = ""
-        if isinstance(value, str) and wanted in {_TOML_NAMES[int], _TOML_NAMES[float], _TOML_NAMES[bool]}:
+        is_quoted = isinstance(value, str) and _QUOTED.fullmatch(value)
+        if is_quoted and wanted in {_TOML_NAMES[int], _TOML_NAMES[float], _TOML_NAMES[bool]}:
             cure = "; write it without quotes"
         return self.error(path, f"{wanted} is wanted, not {got}{shown}{cure}")
 
