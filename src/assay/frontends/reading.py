@@ -17,11 +17,11 @@ import msgspec
 
 from assay import plan
 from assay.errors import FrontEndError, PlanError
-from assay.frontends.load_file import Unit, key_of, main_field, tag_of, unit_of
+from assay.frontends.load_file import DEFAULTS, Unit, key_of, main_field, tag_of, unit_of
 from assay.frontends.locate import Lines, Path
 from assay.frontends.values import parse_bytes, parse_seconds
 
-T = TypeVar("T", bound=plan.Value)
+T = TypeVar("T", bound=msgspec.Struct)
 
 Fields = Mapping[str, msgspec.structs.FieldInfo]
 
@@ -108,7 +108,7 @@ class Reader:
         return value
 
     def _fields(self, shape: type[T], fields: Fields, given: Mapping[str, object], path: Path, unit: Unit) -> T:
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = dict(DEFAULTS.get(shape, {}))
         for key, value in given.items():
             if key not in fields:
                 raise self.unknown(path, "key", key, fields, at=(*path, key))

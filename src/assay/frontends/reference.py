@@ -38,10 +38,10 @@ UNIONS: dict[str, Any] = {
 }
 """Tagged unions, by the word that stands for them on the page."""
 
-TABLES: dict[str, type[plan.Value]] = {
+TABLES: dict[str, type[msgspec.Struct]] = {
     "The file": load_file.LoadFile,
     "`[[target]]`": plan.Target,
-    "`[[file_set]]`": load_file.FileSetTable,
+    "`[[file_set]]`": plan.FileSet,
     "content": plan.Content,
     "`[[phase]]`": load_file.PhaseTable,
     "`[[phase.job]]`": load_file.JobTable,
@@ -94,13 +94,14 @@ before anything is touched, never skipped.
 
 ## What is added
 
+- The `path` of a set that has none: its name.
 - `prepare` of a set before the first phase that uses it, unless a `prepare` of that set stands anywhere in the file.
 - With `--repeat`, the whole sequence again; sets whose files were created, removed or resized are laid out anew.
 - `cache = "cold"`: `evict` of the sets that the phase's operations use, after all of `before`; `cache = "warm"`:
   `warm` of them."""
 
 
-def _table_section(heading: str, shape: type[plan.Value]) -> str:
+def _table_section(heading: str, shape: type[msgspec.Struct]) -> str:
     return f"### {heading}\n\n{_class_text(shape)}\n\n{_keys_table(shape)}"
 
 
@@ -114,7 +115,7 @@ def _union_section(name: str, union: Any) -> str:
     return "\n\n".join(parts)
 
 
-def _keys_table(shape: type[plan.Value]) -> str:
+def _keys_table(shape: type[msgspec.Struct]) -> str:
     texts = _field_texts(shape)
     rows = ["| key | type | default | meaning |", "| --- | --- | --- | --- |"]
     for field in msgspec.structs.fields(shape):
@@ -130,12 +131,10 @@ def _class_text(shape: type) -> str:
 
 
 def _field_texts(shape: type) -> dict[str, str]:
-    """Docstrings under the fields of a class and of those that it inherits from; the class's own win."""
+    """Docstrings under the fields of a class."""
     texts: dict[str, str] = {}
-    for owner in reversed([cls for cls in shape.__mro__ if issubclass(cls, plan.Value) and cls is not plan.Value]):
-        body = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
-        if not isinstance(body, ast.ClassDef):
-            continue
+    body = ast.parse(textwrap.dedent(inspect.getsource(shape))).body[0]
+    if isinstance(body, ast.ClassDef):
         for statement, following in zip(body.body, body.body[1:], strict=False):
             if (
                 isinstance(statement, ast.AnnAssign)
@@ -147,7 +146,7 @@ def _field_texts(shape: type) -> dict[str, str]:
     return texts
 
 
-def _type_text(shape: type[plan.Value], field: msgspec.structs.FieldInfo) -> str:
+def _type_text(shape: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:
     if unit_of(shape, field.name, Unit.BYTES) is not unit_of(shape, field.name, Unit.NUMBER):
         # What a distribution draws is in the unit of the place where it stands.
         return "number, size or time" if field.type is float else "list of [weight, from, to]"
@@ -186,11 +185,13 @@ def _plain_text(kind: Any, unit: Unit, *, is_share: bool) -> str:
     return names[kind]
 
 
-def _default_text(shape: type[plan.Value], field: msgspec.structs.FieldInfo) -> str:
-    if field.required:
+def _default_text(shape: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:
+    own_defaults = load_file.DEFAULTS.get(shape, {})
+    if field.required and field.name not in own_defaults:
         return "required"
+    default: Any = own_defaults.get(field.name, field.default)
     is_size = unit_of(shape, field.name, Unit.NUMBER) is Unit.BYTES
-    match field.default:
+    match default:
         case None | "" | () | msgspec.NODEFAULT:
             text = ""
         case plan.Uniform():

@@ -49,17 +49,3 @@ def read(load: str) -> tuple[str, str]:
 def description(name: str) -> str:
     """Say what a suite is for, in one line."""
     return native.description(text(name), name)
-
-
-def read(load: str) -> tuple[str, str]:
-    """Text and source name of a load: a suite's name, or the path of a load file.
-
-    Raises:
-        InputError: no such suite, or the file cannot be read.
-    """
-    if not load.endswith(_ENDING):
-        return text(load), load + _ENDING
-    try:
-        return Path(load).read_text(encoding="utf-8"), load
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{load}: the load file cannot be read: {error}") from error
