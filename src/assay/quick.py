@@ -80,9 +80,7 @@ def _lay_out(directory: Path, size_bytes: int) -> float:
         seed=1,
         reserve_bytes=RESERVE_BYTES,
         targets=(Target(name="target", uri=directory.as_uri()),),
-        file_sets=(
-            FileSet(name="probe", target="target", path="probe", files=1, size=Fixed(value=float(size_bytes))),
-        ),
+        file_sets=(FileSet(name="probe", target="target", path="probe", files=1, size=Fixed(value=float(size_bytes))),),
         phases=(Phase(name="probe", title="probe", jobs=(), before=(Prepare(set="probe"),)),),
     )
     for event in run_quietly(probe):

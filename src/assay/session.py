@@ -105,5 +105,3 @@ class Session:
         except RunError as missing:
             typer.echo(f"No report: {missing}", err=True)
             return None
-
-

@@ -54,7 +54,8 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
     metadata_seconds: float
     reason: str
     """The sentence for the user."""
-    layout_seconds_estimate: float
+    layout_seconds_estimate: float | None
+    """None where nothing was probed because the size was asked for."""
 
 
 def choose_size(
@@ -75,7 +76,8 @@ def choose_size(
         free_bytes: Free space that the user may use.
         free_inodes: Free inodes; None where the file system does not count them.
         reserve_bytes: Space that must stay free.
-        probe_write_bytes_per_s: Speed of a short sequential write that reached the device.
+        probe_write_bytes_per_s: Speed of a short sequential write that reached the device; 0 if none was made, which goes
+            with `asked` only.
         probe_seconds: What that probe took; it counts towards the time for laying out.
         total_seconds: Length of all timed phases together.
         asked: Size that the user wants, in bytes; None to choose.
@@ -83,13 +85,13 @@ def choose_size(
     Raises:
         InputError: too little time, space or inodes; the text has the numbers and the cure.
     """
-    if probe_write_bytes_per_s <= 0:
-        raise InputError("the probe wrote nothing, so no size can be chosen; name one with --size")
     phase_seconds, metadata_seconds = _phase_lengths(total_seconds)
     usable_bytes = max(free_bytes - reserve_bytes, 0)
     if asked is None:
+        if probe_write_bytes_per_s <= 0:
+            raise InputError("the probe wrote nothing, so no size can be chosen; name one with --size")
         budget_s = max(LAYOUT_SHARE * total_seconds - probe_seconds, LAYOUT_SHARE * total_seconds / 2)
-        size_bytes, why = _chosen(ram_bytes, usable_bytes, free_bytes, reserve_bytes, probe_write_bytes_per_s, budget_s)
+        size_bytes, why = _chosen(ram_bytes, free_bytes, reserve_bytes, probe_write_bytes_per_s, budget_s)
     else:
         size_bytes, why = _asked(asked, usable_bytes, free_bytes, reserve_bytes)
     if 2 * ram_bytes > size_bytes:
@@ -100,36 +102,32 @@ def choose_size(
         phase_seconds=phase_seconds,
         metadata_seconds=metadata_seconds,
         reason=f"{size_text(size_bytes)}: {why}; {size_text(free_bytes)} free",
-        layout_seconds_estimate=size_bytes / probe_write_bytes_per_s,
+        layout_seconds_estimate=size_bytes / probe_write_bytes_per_s if probe_write_bytes_per_s > 0 else None,
     )
 
 
 def size_text(size_bytes: float) -> str:
-    """Write a size for people: `1.2 GiB`, to two digits or the whole number."""
-    value = float(size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024:
-            break
-        value /= 1024
-    else:
-        unit = "TiB"
+    """Write a size for people: `1.2 GiB` below ten of a unit, else `12 GiB`."""
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    step = min(max(int(size_bytes).bit_length() - 1, 0) // 10, len(units) - 1)
+    value, unit = size_bytes / 1024**step, units[step]
     return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:.0f} {unit}"
 
 
 def _phase_lengths(total_seconds: float) -> tuple[float, float]:
     """Split the measuring time; rounded down to 0.1 s, so that the whole never gets longer."""
-    phase_seconds = math.floor(total_seconds / (STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH) * 10) / 10
+    weight = STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH
+    phase_seconds = math.floor(total_seconds / weight * 10) / 10
     if phase_seconds < SHORTEST_PHASE_SECONDS:
-        needed = math.ceil(SHORTEST_PHASE_SECONDS * (STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH))
-        raise InputError(
-            f"{total_seconds:g} s are too short for {STREAM_PHASES + METADATA_PHASES} phases; use --time {needed}s or more"
-        )
+        phases, needed = STREAM_PHASES + METADATA_PHASES, math.ceil(SHORTEST_PHASE_SECONDS * weight)
+        raise InputError(f"{total_seconds:g} s are too short for {phases} phases; use --time {needed}s or more")
     return phase_seconds, math.floor(phase_seconds * METADATA_LENGTH * 10) / 10
 
 
 def _chosen(
-    ram_bytes: int, usable_bytes: int, free_bytes: int, reserve_bytes: int, bytes_per_s: float, budget_s: float
+    ram_bytes: int, free_bytes: int, reserve_bytes: int, bytes_per_s: float, budget_s: float
 ) -> tuple[int, str]:
+    usable_bytes = max(free_bytes - reserve_bytes, 0)
     if usable_bytes < SMALLEST_BYTES:
         raise InputError(
             f"{size_text(SMALLEST_BYTES)} of data do not fit: {size_text(free_bytes)} are free and "

@@ -62,14 +62,14 @@ def test_the_parameters_of_a_load_are_its_declared_ones_and_the_built_in_ones_th
 
 
 def test_a_setting_that_the_load_does_not_have_is_refused_and_not_ignored() -> None:
-    with pytest.raises(FrontEndError, match=r"--set blok: the load has no such parameter; did you mean 'block'\?"):
+    with pytest.raises(FrontEndError, match=r"--set blok: the load has no parameter 'blok'; did you mean 'block'\?"):
         parse(LOAD, size="1MiB", blok="8KiB")
-    with pytest.raises(FrontEndError, match="--set files: .* known here: block, depth, size"):
+    with pytest.raises(FrontEndError, match=r"--set files: .* known here: block, depth, size"):
         parse(LOAD, size="1MiB", files="7")
 
 
 def test_a_setting_of_the_wrong_type_is_refused_where_it_is_used() -> None:
-    with pytest.raises(FrontEndError, match=r"load.toml:13: phase.job.queue_depth: a whole number .* \('deep'\)"):
+    with pytest.raises(FrontEndError, match=r"load.toml:14: phase.job.queue_depth: a whole number .* \('deep'\)"):
         parse(LOAD, size="1MiB", depth="deep")
 
 
@@ -158,6 +158,25 @@ def test_every_suite_has_a_description_and_makes_a_plan() -> None:
     for name in suites.names():
         assert suites.description(name)
         assert parse(suites.text(name)).name == name
+
+
+def test_a_load_is_read_from_a_suite_or_a_file(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(LOAD)
+
+    assert suites.read("quick") == (suites.text("quick"), "quick.toml")
+    assert suites.read(str(own)) == (LOAD, str(own))
+    with pytest.raises(InputError, match=r"no load file '.*missing.toml'"):
+        suites.read(str(tmp_path / "missing.toml"))
+    own.write_bytes(b"name = \xff")
+    with pytest.raises(InputError, match="is not UTF-8 text at byte 7"):
+        suites.read(str(own))
+
+
+def test_a_time_for_the_whole_is_shared_by_the_phases_that_it_sets() -> None:
+    assert native.phase_count(suites.text("quick"), "quick.toml") == sizing.STREAM_PHASES
+    with pytest.raises(FrontEndError, match="--time has nothing to set"):
+        native.phase_count(LOAD, "load.toml")
 
 
 def test_an_unknown_suite_is_refused_with_the_known_ones() -> None:

@@ -120,5 +120,5 @@ def test_generated_texts_name_their_own_lines(parts: list[tuple[str, str, bool]]
 
     for index, part in enumerate(tomllib.loads(text).get("part", [])):
         for key in {"v", "more"} & set(part):
-            for path, value in leaves(part[key], ("part", index, key)):
-                assert lines.line_of(path) == value
+            for path, number in leaves(part[key], ("part", index, key)):
+                assert lines.line_of(path) == number

@@ -1,6 +1,5 @@
 """Sizing: the arithmetic by hand, and what holds for every machine."""
 
-import math
 from typing import Any
 
 import pytest
@@ -79,6 +78,12 @@ def test_an_asked_size_is_taken_as_it_is() -> None:
     assert sizing.reason.startswith("20 GiB: as asked;")
 
 
+def test_an_asked_size_needs_no_probe() -> None:
+    assert choose(asked=GIB, probe_write_bytes_per_s=0.0).layout_seconds_estimate is None
+    with pytest.raises(InputError, match="name one with --size"):
+        choose(probe_write_bytes_per_s=0.0)
+
+
 def test_an_asked_size_that_is_no_whole_mebibyte_is_rounded_down_and_says_so() -> None:
     sizing = choose(asked=100_000_000)
 
@@ -142,7 +147,7 @@ def test_on_every_machine_the_size_is_either_refused_or_fits(**machine: Any) -> 
     assert sizing.size_bytes + 2 * sizing.files * 8192 <= usable_bytes
     assert sizing.size_bytes <= max(64 * MIB, 2 * machine["ram_bytes"], usable_bytes // 4)
     assert 5 * sizing.phase_seconds + 6 * sizing.metadata_seconds <= machine["total_seconds"] + 1e-9
+    assert sizing.layout_seconds_estimate is not None
     assert sizing.layout_seconds_estimate <= max(
         0.2 * machine["total_seconds"], 64 * MIB / machine["probe_write_bytes_per_s"]
     ) * (1 + 1e-9)
-    assert math.isfinite(sizing.layout_seconds_estimate)

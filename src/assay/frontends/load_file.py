@@ -1,6 +1,6 @@
 """What stands in a load file, where it is not spelled as in the Plan.
 
-The tables here are the friendlier shapes of `FileSet`, `Phase`, `Job` and `Op`; `native.py` turns each into its Plan
+The tables here are the friendlier shapes of `Phase`, `Job` and `Op`; `native.py` turns each into its Plan
 type. Everything below them (distributions, accesses, steps, ...) is read as the Plan types themselves. A key is the
 field's name without its unit (`ramp_s` is written `ramp`), because the value carries the unit: `ramp = "2s"`.
 """
@@ -24,7 +24,11 @@ class Unit(enum.Enum):
     POSITION = "position"
 
 
-class LoadFile(plan.Value, frozen=True, kw_only=True):
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of the shapes that only a load file has."""
+
+
+class LoadFile(Table, frozen=True, kw_only=True):
     """The file as a whole."""
 
     name: str
@@ -47,18 +51,7 @@ class LoadFile(plan.Value, frozen=True, kw_only=True):
     """What happens, in order."""
 
 
-class FileSetTable(plan.FileSet, frozen=True, kw_only=True):
-    """Files of one kind. They are laid out before the first phase that uses them, unless a step says when."""
-
-    target: str = TARGET
-    """Target that holds it."""
-    path: str = ""
-    """Folder of the set, relative to the target's data folder; unset: the set's name."""
-    files: int = 1
-    """Number of indices: the most files that the set can hold."""
-
-
-class PhaseTable(plan.Value, frozen=True, kw_only=True):
+class PhaseTable(Table, frozen=True, kw_only=True):
     """One barrier-to-barrier part of a run; its jobs start together."""
 
     name: str
@@ -83,7 +76,7 @@ class PhaseTable(plan.Value, frozen=True, kw_only=True):
     """Time from the start that is recorded but kept out of the headline."""
 
 
-class JobTable(plan.Value, frozen=True, kw_only=True, rename={"kind": "as"}):
+class JobTable(Table, frozen=True, kw_only=True, rename={"kind": "as"}):
     """Identical workers. One of `op`, `loop` and `script` says what each of them does."""
 
     name: str = ""
@@ -130,7 +123,7 @@ class JobTable(plan.Value, frozen=True, kw_only=True, rename={"kind": "as"}):
     """Names of the operations and groups that are recorded; empty: all."""
 
 
-class OpTable(plan.Value, frozen=True, kw_only=True):
+class OpTable(Table, frozen=True, kw_only=True):
     """An operation."""
 
     op: plan.OpKind
@@ -159,13 +152,18 @@ class OpTable(plan.Value, frozen=True, kw_only=True):
     """POSIX_FADV_ or MADV_ name for `advise`."""
 
 
-SHAPES: dict[type[plan.Value], type[plan.Value]] = {
-    plan.FileSet: FileSetTable,
+SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
     plan.Phase: PhaseTable,
     plan.Job: JobTable,
     plan.Op: OpTable,
 }
 """The load file's own shape of a Plan type."""
+
+DEFAULTS: dict[type[msgspec.Struct], dict[str, object]] = {
+    # An empty path becomes the set's name.
+    plan.FileSet: {"target": TARGET, "path": "", "files": 1},
+}
+"""What a load file may leave out although the Plan may not."""
 
 _OF_THE_VALUE = {"value", "min", "max", "mean", "deviation", "median", "rows"}
 """Fields of distributions that are in the unit of what is drawn; the others are shapes and shares."""
@@ -179,7 +177,7 @@ def key_of(field: msgspec.structs.FieldInfo) -> str:
     return name.removesuffix("_bytes").removesuffix("_s")
 
 
-def unit_of(owner: type[plan.Value], field: str, inherited: Unit) -> Unit:
+def unit_of(owner: type[msgspec.Struct], field: str, inherited: Unit) -> Unit:
     """Tell the unit of a field; `inherited` is that of the place where a distribution stands."""
     if owner in plan.Distribution.__args__:
         return inherited if field in _OF_THE_VALUE else Unit.NUMBER
@@ -190,12 +188,12 @@ def unit_of(owner: type[plan.Value], field: str, inherited: Unit) -> Unit:
     return Unit.POSITION if field == "distribution" else Unit.NUMBER
 
 
-def main_field(member: type[plan.Value]) -> msgspec.structs.FieldInfo | None:
+def main_field(member: type[msgspec.Struct]) -> msgspec.structs.FieldInfo | None:
     """Find the field that `{kind = value}` gives: the first, if it must be given or is a text."""
     fields = msgspec.structs.fields(member)
     return fields[0] if fields and (fields[0].required or fields[0].type is str) else None
 
 
-def tag_of(member: type[plan.Value]) -> str:
+def tag_of(member: type[msgspec.Struct]) -> str:
     """Tell the `kind` of a member of a tagged union."""
     return str(member.__struct_config__.tag)

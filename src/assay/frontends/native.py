@@ -17,9 +17,9 @@ import msgspec
 
 from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
-from assay.frontends.load_file import TARGET, FileSetTable, JobTable, LoadFile, OpTable, PhaseTable
+from assay.frontends.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
 from assay.frontends.locate import Lines, Path, locate
-from assay.frontends.parameters import Parameter, declared, substitute
+from assay.frontends.parameters import PHASE_SECONDS, Parameter, declared, references, substitute
 from assay.frontends.reading import Reader
 from assay.frontends.sequence import all_actions, lay_out_sequence
 from assay.plan import OpKind
@@ -65,6 +65,22 @@ def parameters(text: str, source: str) -> dict[str, Parameter]:
     """
     document, lines = _toml(text, source)
     return declared(document, source, lines)
+
+
+def phase_count(text: str, source: str) -> int:
+    """Count the phases whose length `${phase_seconds}` sets: each gets an equal part of a time for the whole.
+
+    Raises:
+        FrontEndError: there is none, so that no time can be set.
+    """
+    document, _ = _toml(text, source)
+    phases = document.get("phase", [])
+    phases = phases if isinstance(phases, list) else [phases]
+    count = sum(PHASE_SECONDS in references(phase) for phase in phases)
+    if not count:
+        cure = 'its phases end by themselves; write seconds = "${phase_seconds}" in a phase to bound it'
+        raise FrontEndError(source, None, f"--time has nothing to set: no phase uses ${{phase_seconds}}; {cure}")
+    return count
 
 
 def description(text: str, source: str) -> str:
@@ -133,9 +149,8 @@ class _Translation:
         return top.sample_interval_s or sample_interval_s(top.phase)
 
     def _file_set(self, value: object, path: Path) -> plan.FileSet:
-        table = self._reader.table(FileSetTable, value, path)
+        table = self._reader.table(plan.FileSet, value, path)
         self._known(path, "target", "target", table.target, self._targets)
-        fields = msgspec.structs.asdict(table)
         folder = PurePosixPath(table.path or table.name)
         if folder.is_absolute() or ".." in folder.parts or folder == PurePosixPath():
             raise self._reader.error(
@@ -143,7 +158,7 @@ class _Translation:
             )
         if table.files > 1 and "{index}" not in table.file_name:
             raise self._reader.error((*path, "file_name"), f"'{table.file_name}' names one file; put {{index}} into it")
-        return plan.FileSet(**(fields | {"path": str(folder)}))
+        return msgspec.structs.replace(table, path=str(folder))
 
     def _read_phase(self, value: object, path: Path) -> plan.Phase:
         if isinstance(value, dict):
@@ -299,7 +314,7 @@ def _names(tables: object) -> set[str]:
     return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
 
 
-def _part(shape: type[T], table: plan.Value) -> T:
+def _part(shape: type[T], table: msgspec.Struct) -> T:
     """Take the fields of a Plan type out of a flatter table that has all of them."""
     return shape(**{name: getattr(table, name) for name in shape.__struct_fields__})
 

@@ -14,7 +14,8 @@ import msgspec
 from assay.errors import FrontEndError
 from assay.frontends.locate import Lines, Path
 
-BUILT_IN = ("size", "files", "phase_seconds")
+PHASE_SECONDS = "phase_seconds"
+BUILT_IN = ("size", "files", PHASE_SECONDS)
 """Bytes of the data set, files of a metadata set, seconds of a timed phase."""
 
 Scalar = str | int | float | bool
@@ -55,7 +56,8 @@ def substitute(document: Mapping[str, Any], settings: Mapping[str, str], source:
     known = declared(document, source, lines)
     for name in settings:
         if name not in known:
-            raise FrontEndError(source, None, f"--set {name}: the load has no such parameter; {_cure(name, known)}")
+            option = {"size": "--size", PHASE_SECONDS: "--time"}.get(name, f"--set {name}")
+            raise FrontEndError(source, None, f"{option}: the load has no parameter '{name}'; {_cure(name, known)}")
     values: dict[str, Scalar] = {}
     for name, parameter in known.items():
         if name in settings:
@@ -67,6 +69,11 @@ def substitute(document: Mapping[str, Any], settings: Mapping[str, str], source:
             place = next(path for found, path in _references(_body(document), ()) if found == name)
             raise FrontEndError(source, lines.line_of(place), f"parameter '{name}' has no value; {cure}")
     return {key: _replace(value, values) for key, value in _body(document).items()}
+
+
+def references(value: object) -> set[str]:
+    """Names that `${...}` anywhere inside a value refers to."""
+    return {name for name, _ in _references(value, ())}
 
 
 def _body(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ each with one meaning: a number or a size for `fixed`; a kind's name for the kin
 import difflib
 import enum
 import math
+import re
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -16,11 +17,11 @@ import msgspec
 
 from assay import plan
 from assay.errors import FrontEndError, PlanError
-from assay.frontends.load_file import Unit, key_of, main_field, tag_of, unit_of
+from assay.frontends.load_file import DEFAULTS, Unit, key_of, main_field, tag_of, unit_of
 from assay.frontends.locate import Lines, Path
 from assay.frontends.values import parse_bytes, parse_seconds
 
-T = TypeVar("T", bound=plan.Value)
+T = TypeVar("T", bound=msgspec.Struct)
 
 Fields = Mapping[str, msgspec.structs.FieldInfo]
 
@@ -42,6 +43,8 @@ ELSEWHERE = {
     "warmup": "ramp",
 }
 """Words of other tools for what is here; used only to say which word is meant."""
+
+_QUOTED = re.compile(r"true|false|[0-9]+(\.[0-9]+)?")
 
 _TOML_NAMES: dict[type, str] = {
     str: "a text",
@@ -105,7 +108,7 @@ class Reader:
         return value
 
     def _fields(self, shape: type[T], fields: Fields, given: Mapping[str, object], path: Path, unit: Unit) -> T:
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = dict(DEFAULTS.get(shape, {}))
         for key, value in given.items():
             if key not in fields:
                 raise self.unknown(path, "key", key, fields, at=(*path, key))
@@ -219,7 +222,8 @@ class Reader:
         got = _TOML_NAMES.get(type(value), "a date or time")
         shown = f" ({value!r})" if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
         cure = ""
-        if isinstance(value, str) and wanted in {_TOML_NAMES[int], _TOML_NAMES[float], _TOML_NAMES[bool]}:
+        is_quoted = isinstance(value, str) and _QUOTED.fullmatch(value)
+        if is_quoted and wanted in {_TOML_NAMES[int], _TOML_NAMES[float], _TOML_NAMES[bool]}:
             cure = "; write it without quotes"
         return self.error(path, f"{wanted} is wanted, not {got}{shown}{cure}")
 

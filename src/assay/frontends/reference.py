@@ -38,10 +38,10 @@ UNIONS: dict[str, Any] = {
 }
 """Tagged unions, by the word that stands for them on the page."""
 
-TABLES: dict[str, type[plan.Value]] = {
+TABLES: dict[str, type[msgspec.Struct]] = {
     "The file": load_file.LoadFile,
     "`[[target]]`": plan.Target,
-    "`[[file_set]]`": load_file.FileSetTable,
+    "`[[file_set]]`": plan.FileSet,
     "content": plan.Content,
     "`[[phase]]`": load_file.PhaseTable,
     "`[[phase.job]]`": load_file.JobTable,
@@ -77,7 +77,8 @@ before anything is touched, never skipped.
 
 ## Values
 
-- **Size**: `"4KiB"`, `"1.5 GiB"`, or a plain number of bytes. Units: {sizes}. Decimal and one-letter units are refused.
+- **Size**: `"4KiB"`, `"1.5 GiB"`, or a plain number of bytes. Units: {sizes}.
+  Decimal and one-letter units are refused.
 - **Time**: `"500ms"`, `"5s"`, or a plain number of seconds. Units: {times}.
 - **Share**: a number from 0 to 1.
 - **Kind**: one of several, each with keys of its own. Three spellings: `"sequential"` (all keys at their defaults),
@@ -87,19 +88,20 @@ before anything is touched, never skipped.
   everywhere alike.
 - **Action**: a kind; an operation stands as its own table, `{{ op = "read", set = "data", size = "4KiB" }}`.
 - **List of tables or kinds**: a single one may stand without the brackets.
-- **Parameter**: `"${{name}}"` is replaced by the value that `[parameters]` declares or that `--set name=value` gives; inside a
-  longer text it is put in as text; `$${{` is a literal `${{`. Without declaration there are {built_in}, which the caller
-  gives.
+- **Parameter**: `"${{name}}"` is replaced by the value that `[parameters]` declares or that `--set name=value` gives;
+  inside a longer text it is put in as text; `$${{` is a literal `${{`. {built_in} need no declaration:
+  `--size`, `--set files=N` and `--time` give them.
 
 ## What is added
 
+- The `path` of a set that has none: its name.
 - `prepare` of a set before the first phase that uses it, unless a `prepare` of that set stands anywhere in the file.
 - With `--repeat`, the whole sequence again; sets whose files were created, removed or resized are laid out anew.
-- `cache = "cold"`: `evict` of the sets that the phase's operations use, after all of `before`; `cache = "warm"`: `warm` of
-  them."""
+- `cache = "cold"`: `evict` of the sets that the phase's operations use, after all of `before`; `cache = "warm"`:
+  `warm` of them."""
 
 
-def _table_section(heading: str, shape: type[plan.Value]) -> str:
+def _table_section(heading: str, shape: type[msgspec.Struct]) -> str:
     return f"### {heading}\n\n{_class_text(shape)}\n\n{_keys_table(shape)}"
 
 
@@ -113,7 +115,7 @@ def _union_section(name: str, union: Any) -> str:
     return "\n\n".join(parts)
 
 
-def _keys_table(shape: type[plan.Value]) -> str:
+def _keys_table(shape: type[msgspec.Struct]) -> str:
     texts = _field_texts(shape)
     rows = ["| key | type | default | meaning |", "| --- | --- | --- | --- |"]
     for field in msgspec.structs.fields(shape):
@@ -129,12 +131,10 @@ def _class_text(shape: type) -> str:
 
 
 def _field_texts(shape: type) -> dict[str, str]:
-    """Docstrings under the fields of a class and of those that it inherits from; the class's own win."""
+    """Docstrings under the fields of a class."""
     texts: dict[str, str] = {}
-    for owner in reversed([cls for cls in shape.__mro__ if issubclass(cls, plan.Value) and cls is not plan.Value]):
-        body = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
-        if not isinstance(body, ast.ClassDef):
-            continue
+    body = ast.parse(textwrap.dedent(inspect.getsource(shape))).body[0]
+    if isinstance(body, ast.ClassDef):
         for statement, following in zip(body.body, body.body[1:], strict=False):
             if (
                 isinstance(statement, ast.AnnAssign)
@@ -146,7 +146,7 @@ def _field_texts(shape: type) -> dict[str, str]:
     return texts
 
 
-def _type_text(shape: type[plan.Value], field: msgspec.structs.FieldInfo) -> str:
+def _type_text(shape: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:
     if unit_of(shape, field.name, Unit.BYTES) is not unit_of(shape, field.name, Unit.NUMBER):
         # What a distribution draws is in the unit of the place where it stands.
         return "number, size or time" if field.type is float else "list of [weight, from, to]"
@@ -180,30 +180,33 @@ def _plain_text(kind: Any, unit: Unit, *, is_share: bool) -> str:
     if is_share:
         return "share"
     if unit in (Unit.BYTES, Unit.SECONDS):
-        return unit.value
-    return {int: "whole number", float: "number", str: "text", bool: "true, false"}[kind]
+        return str(unit.value)
+    names: dict[type, str] = {int: "whole number", float: "number", str: "text", bool: "true, false"}
+    return names[kind]
 
 
-def _default_text(shape: type[plan.Value], field: msgspec.structs.FieldInfo) -> str:
-    default = field.default
-    if field.required:
+def _default_text(shape: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:
+    own_defaults = load_file.DEFAULTS.get(shape, {})
+    if field.required and field.name not in own_defaults:
         return "required"
-    unit = unit_of(shape, field.name, Unit.NUMBER)
-    if default is None or default in ("", ()) or isinstance(default, msgspec.UnsetType) or default is msgspec.NODEFAULT:
-        return "none"
-    if default == plan.ANYWHERE:
-        return '`"uniform"`'
-    if isinstance(default, enum.Enum):
-        return f'`"{default.value}"`'
-    if isinstance(default, bool):
-        return f"`{str(default).lower()}`"
-    if isinstance(default, str):
-        return f'`"{default}"`'
-    if isinstance(default, plan.Value):
-        return f'`"{tag_of(type(default))}"`' if type(default).__struct_config__.tag else "none"
-    if unit is Unit.BYTES and default:
-        return f'`"{default >> 20}MiB"`'
-    return f"`{default:g}`"
+    default: Any = own_defaults.get(field.name, field.default)
+    is_size = unit_of(shape, field.name, Unit.NUMBER) is Unit.BYTES
+    match default:
+        case None | "" | () | msgspec.NODEFAULT:
+            text = ""
+        case plan.Uniform():
+            text = '"uniform"'
+        case enum.Enum() as choice:
+            text = f'"{choice.value}"'
+        case bool() as flag:
+            text = str(flag).lower()
+        case str() as word:
+            text = f'"{word}"'
+        case plan.Value() as value:
+            text = f'"{value.__struct_config__.tag}"' if value.__struct_config__.tag else ""
+        case number:
+            text = f'"{number >> 20}MiB"' if is_size and number else f"{number:g}"
+    return f"`{text}`" if text else "none"
 
 
 def main() -> None:

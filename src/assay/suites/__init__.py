@@ -16,7 +16,7 @@ def names() -> tuple[str, ...]:
 
 
 def text(name: str) -> str:
-    """The load file of a suite.
+    """Give the load file of a suite.
 
     Raises:
         InputError: no suite of that name.
@@ -26,20 +26,26 @@ def text(name: str) -> str:
     return resources.files(__name__).joinpath(name + _ENDING).read_text(encoding="utf-8")
 
 
-def description(name: str) -> str:
-    """What a suite is for, in one line."""
-    return native.description(text(name), name)
-
-
 def read(load: str) -> tuple[str, str]:
-    """Text and source name of a load: a suite's name, or the path of a load file.
+    """Give the text of a load and its name for messages: a load file by its path, else a suite by its name.
 
     Raises:
-        InputError: no such suite, or the file cannot be read.
+        InputError: neither a readable load file nor a suite.
     """
-    if not load.endswith(_ENDING):
+    if load in names():
         return text(load), load + _ENDING
+    if not load.endswith(_ENDING) and "/" not in load:
+        return text(load), load
     try:
         return Path(load).read_text(encoding="utf-8"), load
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{load}: the load file cannot be read: {error}") from error
+    except FileNotFoundError as error:
+        raise InputError(f"no load file '{load}'; suites have names: {', '.join(names())}") from error
+    except OSError as error:
+        raise InputError(f"cannot read the load file '{load}': {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"'{load}' is not UTF-8 text at byte {error.start}; a load file is TOML") from error
+
+
+def description(name: str) -> str:
+    """Say what a suite is for, in one line."""
+    return native.description(text(name), name)
