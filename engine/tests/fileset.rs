@@ -193,13 +193,14 @@ fn a_stop_ends_laying_out_and_what_is_there_can_be_removed() {
     let place = Place::new();
     let stop = AtomicBool::new(false);
     let set = plain(200_000, 4096, Layout::PerDirectory { files: 100 });
-    let report = |_: u64, _: u64, _: &str| stop.store(true, Ordering::Relaxed);
+    let report = |done: u64, _: u64, _: &str| stop.store(done > 0, Ordering::Relaxed);
 
     let stopped = prepare(&place.state(&set), &place.target, 0, &report, &stop);
 
     assert!(matches!(stopped, Err(EngineError::Stopped)));
     assert_eq!(marked_sets(place.target.path())[0].1.state, State::LayingOut);
     let left = files_below(&place.folder()).len() as u64;
+    assert!((1..200_000).contains(&left), "{left}");
     assert_eq!(remove(&place.folder(), &quiet, &GO_ON).unwrap().files, left);
     assert_eq!(place.entries(), 0);
 }
@@ -474,6 +475,19 @@ fn directories_that_cannot_serve_are_refused_with_the_reason() {
 }
 
 #[test]
+fn a_directory_of_somebody_else_is_refused_with_the_reason() {
+    // SAFETY: geteuid takes no arguments and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        println!("skipped: root may write everywhere");
+        return;
+    }
+
+    let text = text_of(DataFolder::open("file:///").unwrap_err());
+
+    assert_eq!(text, "/ is not writable for this user; change its permissions or name another directory");
+}
+
+#[test]
 fn a_read_only_file_system_is_refused_with_the_reason() {
     let Some(mount) = Mount::tmpfs("size=1m") else { return };
     mount.remount_read_only();
@@ -516,20 +530,15 @@ fn a_file_system_that_fills_up_on_the_way_ends_with_its_name_and_leaves_nothing_
     let target = DataFolder::open(&uri_of(mount.path())).unwrap();
     let state = FileSetState::new(&plain(20, MIB, Layout::Flat {}), target.path(), 1).unwrap();
     let intruder = mount.path().join("intruder");
-    let report = |_: u64, _: u64, _: &str| {};
-    // The check sees 20 MiB of 32; then somebody else takes 16 of them. tmpfs gives holes no space, so they are taken
-    // by a thread that waits for the mark, which is written after the check.
-    let stopped = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !state.folder().exists() {
-                std::hint::spin_loop();
-            }
-            fs::write(&intruder, vec![1; 16 * MIB as usize])
-        });
-        prepare(&state, &target, 0, &report, &GO_ON)
-    });
+    // The check sees 20 MiB of 32; then somebody else takes 16 of them. Progress tells that it begins after the check.
+    let report = |_: u64, _: u64, _: &str| {
+        if !intruder.exists() {
+            fs::write(&intruder, vec![1; 16 * MIB as usize]).unwrap();
+        }
+    };
 
-    let error = stopped.unwrap_err();
+    let error = prepare(&state, &target, 0, &report, &GO_ON).unwrap_err();
+
     assert_eq!(error.errno(), Some(libc::ENOSPC));
     assert!(error.to_string().contains("no space left on the device; choose a smaller --size"), "{error}");
     remove(state.folder(), &quiet, &GO_ON).unwrap();
@@ -559,6 +568,20 @@ fn warming_brings_pages_in_and_evicting_takes_them_out() {
     assert_eq!(warmed, "read the first part of 4 files, 8 MiB");
     assert_eq!(after_evict, 0);
     assert_eq!((after_half, resident()), (2048, 4096));
+}
+
+#[test]
+fn dirty_pages_of_many_small_files_are_evicted_too() {
+    let place = Place::new();
+    let state = place.state(&plain(200, 5000, Layout::PerDirectory { files: 50 }));
+    prepare(&state, &place.target, 0, &quiet, &GO_ON).unwrap();
+    (0..200).for_each(|index| fs::write(state.path_of(index), [1; 5000]).unwrap());
+    let resident = || (0..200).map(|index| resident_pages(&state.path_of(index))).sum::<u64>();
+    assert_eq!(resident(), 400);
+
+    let detail = cache_steps::evict(&state).unwrap();
+
+    assert_eq!((resident(), detail.as_str()), (0, "syncfs, then POSIX_FADV_DONTNEED on 200 files, 976.6 KiB"));
 }
 
 #[test]

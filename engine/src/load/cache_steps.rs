@@ -17,20 +17,33 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Ask the kernel to forget the pages of every existing file: fsync, then POSIX_FADV_DONTNEED, as only clean pages can
-/// be forgotten. The text says how many files that were.
+/// Files up to this number are flushed one by one; more of them by one `syncfs`, because ext4 and XFS flush the device's
+/// cache at every fsync, even of a clean file (a million empty files: 92 s).
+const MOST_FSYNCS: u64 = 64;
+
+/// Ask the kernel to forget the pages of every existing file: flush, then POSIX_FADV_DONTNEED, as only clean pages can
+/// be forgotten. The text says how, and how many files that were.
 ///
 /// # Errors
 ///
 /// The system call that failed. A file that is not there (its create failed) is counted, not an error.
 pub fn evict(state: &FileSetState) -> Result<String> {
+    let range = state.existing();
+    let has_many = range.end - range.start > MOST_FSYNCS;
+    if has_many {
+        let failed = |error| EngineError::io("sync", state.folder(), error);
+        let folder = posix::c_path(state.folder()).and_then(|path| posix::open(&path, libc::O_RDONLY, 0));
+        posix::sync_file_system(folder.map_err(failed)?.as_fd()).map_err(failed)?;
+    }
     let forget = |file: &File, _: &mut [u8]| {
-        file.sync_all()?;
+        if !has_many {
+            file.sync_all()?;
+        }
         posix::advise_not_needed(file.as_fd())?;
         Ok(file.metadata()?.len())
     };
     let seen = for_each_file(state, &Crew::new(&AtomicBool::new(false)), "evict", &forget)?;
-    Ok(seen.text("fsync and POSIX_FADV_DONTNEED on"))
+    Ok(seen.text(if has_many { "syncfs, then POSIX_FADV_DONTNEED on" } else { "fsync and POSIX_FADV_DONTNEED on" }))
 }
 
 /// Read the first `share` of every existing file into the page cache. The text says how much was read.

@@ -11,7 +11,7 @@ use crate::load::free_space::{self, bytes_text};
 use crate::load::mark::{Mark, State};
 use crate::load::progress::{Crew, Progress, Report, threads_of};
 use crate::load::write_files::{make_directories, make_files, unit_of};
-use crate::load::{mark, posix, remove};
+use crate::load::{posix, remove};
 use crate::plan::{Allocate, Reuse};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -181,7 +181,6 @@ fn make_marked_folder(state: &FileSetState) -> Result<OwnedFd> {
     let folder = open_folder(state)?;
     write_mark(state, &folder, State::LayingOut).inspect_err(|_| {
         // Made by this function a moment ago: an unmarked folder would be refused from now on.
-        let _ = posix::unlink_at(folder.as_fd(), mark::NEXT_NAME);
         let _ = std::fs::remove_dir(state.folder());
     })?;
     Ok(folder)

@@ -81,6 +81,12 @@ impl Mark {
 
     /// Put the mark into an open folder, whole or not at all, on storage when this returns.
     pub fn write(&self, folder: BorrowedFd<'_>) -> io::Result<()> {
+        self.replace(folder).inspect_err(|_| {
+            let _ = posix::unlink_at(folder, NEXT_NAME);
+        })
+    }
+
+    fn replace(&self, folder: BorrowedFd<'_>) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
         let mut file = File::from(posix::open_at(folder, NEXT_NAME, flags, 0o644)?);

@@ -1,6 +1,7 @@
 //! How far something long has come, counted by many threads and told a few times a second.
 
 use crate::clock::read_ns;
+use crate::error::{EngineError, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Takes done, total and unit.
@@ -18,10 +19,12 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    /// Nothing is done yet.
+    /// Nothing is done yet, which is told at once.
     pub fn new(report: Report<'a>, total: u64, unit: &'static str) -> Self {
         let next_report_ns = AtomicU64::new(read_ns(libc::CLOCK_MONOTONIC) + BETWEEN_REPORTS_NS);
-        Self { report, total, unit, done: AtomicU64::new(0), next_report_ns }
+        let progress = Self { report, total, unit, done: AtomicU64::new(0), next_report_ns };
+        progress.tell(0);
+        progress
     }
 
     /// What is counted.
@@ -70,9 +73,9 @@ impl<'a> Crew<'a> {
     /// # Errors
     ///
     /// `Stopped`, also for those whose colleague failed; [`Crew::run`] gives the colleague's error then.
-    pub fn check(&self) -> crate::error::Result<()> {
+    pub fn check(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed) {
-            return Err(crate::error::EngineError::Stopped);
+            return Err(EngineError::Stopped);
         }
         Ok(())
     }
@@ -82,11 +85,7 @@ impl<'a> Crew<'a> {
     /// # Errors
     ///
     /// That of `work`.
-    pub fn run<T: Send>(
-        &self,
-        threads: usize,
-        work: impl Fn() -> crate::error::Result<T> + Sync,
-    ) -> crate::error::Result<Vec<T>> {
+    pub fn run<T: Send>(&self, threads: usize, work: impl Fn() -> Result<T> + Sync) -> Result<Vec<T>> {
         let alarmed = || {
             let result = work();
             if result.is_err() {
@@ -98,7 +97,7 @@ impl<'a> Crew<'a> {
             let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(alarmed)).collect();
             threads.into_iter().map(|thread| thread.join().expect("workers of the file layer do not panic")).collect()
         });
-        let is_cause = |error: &crate::error::EngineError| !matches!(error, crate::error::EngineError::Stopped);
+        let is_cause = |error: &EngineError| !matches!(error, EngineError::Stopped);
         match results.iter().position(|result| result.as_ref().err().is_some_and(is_cause)) {
             Some(cause) => results.into_iter().skip(cause).take(1).collect(),
             None => results.into_iter().collect(),
