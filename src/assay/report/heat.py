@@ -1,9 +1,10 @@
 """From fine histograms per interval to the cells and lines of a latency heat map.
 
 Cells: HDR buckets (0.1 %) are gathered into logarithmic bands and, in long runs, neighbouring intervals into columns,
-until no more cells than asked for are left; every operation is counted in exactly one cell. Lines: a percentile q
-is only stated from at least 10 / (1 - q) operations (METHOD 2.5), so each step of a line covers as many columns as give that many;
-no step begins in a column without operations: there the line has a gap.
+until no more cells than asked for are left; every operation is counted in exactly one cell.
+
+Lines: a percentile q is only stated from at least 10 / (1 - q) operations (METHOD 2.5), so each step of a line covers
+as many columns as give that many. No step begins in a column without operations: there the line has a gap.
 """
 
 import math
