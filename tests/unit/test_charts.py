@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis.histogram import QUANTILES
 from assay.report import axes, charts, figures, heat, overview, theme
 from assay.report.export import PictureFormat, all_figures, render
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, duration_ns, headline, number, rate_unit
 from assay.report.rates import rates
-from assay.report.recording import Latencies, Recording, Timeline, bucket_values, read
+from assay.report.recording import Latencies, Recording, Timeline, read
 from assay.report.stack import alt
 from assay.results import Document, LatencyNs, Result
-from unit.quick_run import INTERVAL_S, INTERVALS, WINDOW_S, MemoryBundle, bucket_of, quick_run
+from unit.quick_run import INTERVAL_S, INTERVALS, WINDOW_S, MemoryBundle, quick_run
 
-HOUR_NS = 3_600_000_000_000
 STALLED = 2  # depth-1 random read: nothing completes from 3.0 to 3.8 s
 SLOW = 4  # synchronous write: about 131 operations an interval
 
@@ -65,23 +65,6 @@ def timeline_of(ops: list[int], ends_s: list[float]) -> Timeline:
 
 
 # -- what happened when ------------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.integers(min_value=1, max_value=HOUR_NS), min_size=1, max_size=50))
-def test_a_value_lies_in_the_bucket_that_the_engine_counts_it_in(values: list[int]) -> None:
-    value = np.array(values)
-
-    middle, width = bucket_values(bucket_of(value))
-
-    assert (np.abs(middle - value) <= (width - 1) / 2).all()
-    assert (width <= np.maximum(value / 1024, 1)).all()
-
-
-def test_the_first_bucket_of_two_nanoseconds_is_number_2048() -> None:
-    middle, width = bucket_values(np.array([2047, 2048, 3071, 3072]))
-
-    assert middle.tolist() == [2047, 2048.5, 4094.5, 4097.5]
-    assert width.tolist() == [1, 2, 2, 4]
 
 
 def test_a_stall_is_a_row_of_zeroes_although_the_tables_have_no_rows_for_it(
@@ -188,7 +171,7 @@ def test_percentile_lines_agree_with_the_raw_values() -> None:
     rng = np.random.default_rng(7)
     values = [np.round(rng.lognormal(12, 0.5, 2000)).tolist() for _ in range(3)]
 
-    steps = heat.quantile_steps(latencies_of(values), 1, 0.99)
+    steps = heat.quantile_steps(latencies_of(values), 1, QUANTILES["p99"])
 
     exact = [np.quantile(column, 0.99, method="inverted_cdf") for column in values]
     assert [step.value_ns for step in steps] == exact
@@ -199,18 +182,18 @@ def test_a_percentile_step_waits_until_it_has_enough_operations(
 ) -> None:
     latencies = recording.latencies(results[SLOW], "latency")
 
-    steps = heat.quantile_steps(latencies, 1, 0.99)
+    steps = heat.quantile_steps(latencies, 1, QUANTILES["p99"])
 
     assert steps
     assert all(step.ops >= 1000 for step in steps)
     assert all(step.end_s - step.start_s > 1.0 for step in steps)  # 655 operations a second
-    assert heat.quantile_steps(latencies_of([[5.0] * 999]), 1, 0.99) == []
+    assert heat.quantile_steps(latencies_of([[5.0] * 999]), 1, QUANTILES["p99"]) == []
 
 
 def test_percentile_lines_have_a_gap_where_nothing_was_completed(
     recording: Recording, results: tuple[Result, ...]
 ) -> None:
-    steps = heat.quantile_steps(recording.latencies(results[STALLED], "latency"), 1, 0.5)
+    steps = heat.quantile_steps(recording.latencies(results[STALLED], "latency"), 1, QUANTILES["p50"])
 
     assert not [step for step in steps if step.end_s > 3.0 + 1e-6 and step.start_s < 3.8 - 1e-6]
     assert any(step.start_s == pytest.approx(3.8) for step in steps)
