@@ -200,7 +200,8 @@ def _draw(rng: np.random.Generator, load: Load, tick: int) -> tuple[int, np.ndar
         return 0, np.empty(0)
     expected = load.ops_per_s * INTERVAL_S * (0.55 if tick == 0 else 1.0)
     ops = max(round(expected * (1 + 0.04 * rng.standard_normal())), 1)
-    drawn = min(ops, DRAWN_PER_INTERVAL)
+    each = -(-ops // DRAWN_PER_INTERVAL)  # operations that one drawn value stands for
+    drawn = max(ops // each, 1)
     weights = np.array([weight for weight, _, _ in load.modes])
     mode = rng.choice(len(load.modes), size=drawn, p=weights / weights.sum())
     medians = np.array([median for _, median, _ in load.modes])[mode]
@@ -208,8 +209,7 @@ def _draw(rng: np.random.Generator, load: Load, tick: int) -> tuple[int, np.ndar
     values = medians * np.exp(sigmas * rng.standard_normal(drawn))
     if load.stall_s and tick == round(load.stall_s[1] / INTERVAL_S):
         values[0] = 1e9 * (load.stall_s[1] - load.stall_s[0])  # the operation that waited for the stall to end
-    # Each drawn value stands for the same number of operations.
-    return drawn * (ops // drawn), np.maximum(np.round(values), 1)
+    return drawn * each, np.maximum(np.round(values), 1)
 
 
 def _interval(index: int, load: Load, end_ns: int, ops: int) -> dict[str, object]:

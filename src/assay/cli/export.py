@@ -5,21 +5,22 @@ from typing import Annotated, Literal
 
 import typer
 
+from assay.cli.options import RunReference, Runs
+
 
 def export(
-    run: Annotated[str, typer.Argument(help="A bundle's path, a run's id or a prefix of it, or 'last'.")] = "last",
+    run: RunReference = "last",
     charts: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write every figure as a picture into this folder.", show_default=False),
+        Path | None, typer.Option("--charts", metavar="DIR", help="Write every figure as a picture into this folder.")
     ] = None,
     picture_format: Annotated[Literal["png", "svg"], typer.Option("--format", help="What pictures to write.")] = "png",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Pack the whole run into this .tar.gz.", show_default=False)
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Pack the whole run into this .tar.gz.")
     ] = None,
-    runs: Annotated[Path | None, typer.Option(help="Folder of the runs.", show_default=False)] = None,
+    runs: Runs = None,
 ) -> None:
     """Write a run's figures as PNG or SVG, or the run itself as one archive, and print the paths."""
-    from assay.bundle import RunBundle  # noqa: PLC0415 - heavy imports wait until they are needed
+    from assay.bundle import RunBundle  # noqa: PLC0415 - a command pays only for what it uses
     from assay.catalog import resolve, runs_directory  # noqa: PLC0415
     from assay.errors import InputError  # noqa: PLC0415
 
@@ -28,6 +29,7 @@ def export(
             "export: nothing to write. Say --charts DIR for pictures, -o FILE.tar.gz for the run, or both."
         )
     bundle = RunBundle.open(resolve(run, runs_directory(runs)))
+    bundle.verify()
     if output is not None:
         from assay.report.archive import write_archive  # noqa: PLC0415
 

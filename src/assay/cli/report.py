@@ -5,20 +5,22 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.options import RunReference, Runs
+
 
 def report(
-    run: Annotated[str, typer.Argument(help="A bundle's path, a run's id or a prefix of it, or 'last'.")] = "last",
+    run: RunReference = "last",
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write. [default: ./assay-RUN.html]", show_default=False),
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write [default: ./assay-RUN.html].")
     ] = None,
-    runs: Annotated[Path | None, typer.Option(help="Folder of the runs.", show_default=False)] = None,
+    runs: Runs = None,
 ) -> None:
     """Write the report of a run as one HTML file that needs no network, and print its path."""
-    from assay.analysis.document import document  # noqa: PLC0415 - heavy imports wait until they are needed
+    from assay.analysis.document import document  # noqa: PLC0415 - a command pays only for what it uses
     from assay.bundle import RunBundle  # noqa: PLC0415
     from assay.catalog import resolve, runs_directory  # noqa: PLC0415
     from assay.report.html import default_path, write_html  # noqa: PLC0415
 
     bundle = RunBundle.open(resolve(run, runs_directory(runs)))
+    bundle.verify()
     typer.echo(write_html(bundle, document(bundle), output or default_path(bundle.run_id)))

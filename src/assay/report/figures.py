@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.histogram import QUANTILES, samples_needed
 from assay.report import charts, overview
-from assay.report.heat import MAX_CELLS, Cells, cells, least_ops, quantile_ns, quantile_steps
+from assay.report.heat import MAX_CELLS, Cells, cells, quantile_ns, quantile_steps
 from assay.report.numbers import (
     ABSENT,
     MIB_PER_S,
@@ -29,6 +30,7 @@ from assay.report.recording import Latencies, Recording
 from assay.report.stack import alt
 from assay.results import Result
 
+_LINES = {name: QUANTILES[name] for name in ("p50", "p99")}
 _CELLS_IN_ALL = 60_000
 """Over all heat maps of a report, so that a run of many repeats stays a file that can be mailed."""
 
@@ -56,8 +58,8 @@ class Figure:
     """Thousands of shapes: better drawn as pixels than as elements."""
 
     def spec(self) -> dict[str, Any]:
-        """Give the Vega-Lite specification."""
-        spec: dict[str, Any] = self.chart.to_dict()
+        """Give the Vega-Lite specification, unchecked: checking takes longer than all else, so tests do it."""
+        spec: dict[str, Any] = self.chart.to_dict(validate=False)
         return spec
 
 
@@ -85,10 +87,7 @@ def result_figures(recording: Recording, results: Sequence[Result], number_of: i
         if not latencies.count.any():
             continue
         gathered = cells(latencies, most)
-        lines = {
-            label: quantile_steps(latencies, gathered.intervals_per_column, q)
-            for label, q in (("p50", 0.5), ("p99", 0.99))
-        }
+        lines = {label: quantile_steps(latencies, gathered.intervals_per_column, q) for label, q in _LINES.items()}
         yield Figure(
             slug=f"{slug}-{_slug(words)}",
             title=f"{name}: {words} over time",
@@ -192,8 +191,9 @@ def _heat_caption(gathered: Cells, words: str) -> str:
     text = f"Darker: more operations in that interval with that {words}; white: none."
     if gathered.intervals_per_column > 1:
         text += f" A column gathers {gathered.intervals_per_column} intervals."
+    p50, p99 = (samples_needed(q) for q in _LINES.values())
     return text + (
-        f" Each step of the p50 line needs {least_ops(0.5)} operations, of the p99 line {least_ops(0.99):,};"
+        f" Each step of the p50 line needs {p50} operations, of the p99 line {p99:,};"
         " where intervals have fewer, a step spans several."
     )
 
@@ -218,7 +218,7 @@ def _heat_table(latencies: Latencies, gathered: Cells) -> Table:
         value, count = latencies.value_ns[mine], latencies.count[mine]
         in_decades = (int(count[decade[mine] == power].sum()) for power in decades)
         slowest = float((value + latencies.width_ns[mine] / 2).max()) if len(value) else None
-        percentiles = (duration_ns(quantile_ns(value, count, q)) for q in (0.5, 0.99))
+        percentiles = (duration_ns(quantile_ns(value, count, q)) for q in _LINES.values())
         rows.append((span_s(start, end), *percentiles, _at_most(slowest), *(f"{n:,}" for n in in_decades)))
     heads = (f"{duration_ns(10.0**power)} to {duration_ns(10.0 ** (power + 1))}" for power in decades)
     return Table(("Interval", "p50", "p99", "Slowest", *heads), tuple(rows))

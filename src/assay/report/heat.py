@@ -1,16 +1,19 @@
 """From fine histograms per interval to the cells and lines of a latency heat map.
 
 Cells: HDR buckets (0.1 %) are gathered into logarithmic bands and, in long runs, neighbouring intervals into columns,
-until no more cells than asked for are left; every operation is counted in exactly one cell. Lines: a percentile q
-is only stated from at least 10 / (1 - q) operations (METHOD 2.5), so each step of a line covers as many columns as give that many;
-no step begins in a column without operations: there the line has a gap.
+until no more cells than asked for are left; every operation is counted in exactly one cell.
+
+Lines: a percentile q is only stated from at least 10 / (1 - q) operations (METHOD 2.5), so each step of a line covers
+as many columns as give that many. No step begins in a column without operations: there the line has a gap.
 """
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from assay.analysis.histogram import samples_needed
 from assay.report.recording import FloatArray, IntArray, Latencies
 
 MAX_CELLS = 5000
@@ -57,22 +60,17 @@ def cells(latencies: Latencies, max_cells: int = MAX_CELLS) -> Cells:
     return gathered
 
 
-def quantile_ns(value_ns: FloatArray, count: IntArray, q: float) -> float | None:
-    """Give the quantile of a histogram, or None with fewer than 10 / (1 - q) values."""
+def quantile_ns(value_ns: FloatArray, count: IntArray, q: Fraction) -> float | None:
+    """Give the value of rank ceil(q n) of a histogram, or None with fewer than 10 / (1 - q) values."""
     total = int(count.sum())
-    if total < least_ops(q):
+    if total < samples_needed(q):
         return None
     order = np.argsort(value_ns, kind="stable")
     at = np.searchsorted(np.cumsum(count[order]), math.ceil(q * total))
     return float(value_ns[order][at])
 
 
-def least_ops(q: float) -> int:
-    """Give the number of operations that a percentile needs: 10 / (1 - q)."""
-    return math.ceil(10 / (1 - q) - 1e-6)
-
-
-def quantile_steps(latencies: Latencies, intervals_per_column: int, q: float) -> list[Step]:
+def quantile_steps(latencies: Latencies, intervals_per_column: int, q: Fraction) -> list[Step]:
     """Follow a percentile over time in steps of whole columns; a remainder with too few operations is not drawn."""
     intervals = len(latencies.edges_s) - 1
     per_interval = np.bincount(latencies.interval, weights=latencies.count, minlength=intervals)
@@ -83,7 +81,7 @@ def quantile_steps(latencies: Latencies, intervals_per_column: int, q: float) ->
         if gathered == 0:
             # A step that spanned a stall would claim a latency for a time in which nothing was completed.
             first = next_start
-        if gathered < least_ops(q):
+        if gathered < samples_needed(q):
             continue
         inside = (latencies.interval >= first) & (latencies.interval < next_start)
         value_ns = quantile_ns(latencies.value_ns[inside], latencies.count[inside], q)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.report import figures, sections
 from assay.report.figures import Figure
-from assay.report.output import write_whole
+from assay.report.output import check_file, write_whole
 from assay.report.recording import read
 from assay.report.source import ReadableBundle
 from assay.report.stack import VEGA_LITE, vl_convert
@@ -34,6 +34,7 @@ def write_html(bundle: ReadableBundle, document: Document, path: Path) -> Path:
         InputError: `path` is a directory, lies in a folder that does not exist, or inside a run bundle.
         RunError: the file cannot be written.
     """
+    check_file(path)  # before the work, not after it
     return write_whole(path, page(bundle, document).encode())
 
 

@@ -54,8 +54,9 @@ def number(value: float | None) -> str:
         return "0"
     if abs(value) >= 99.95:
         return f"{value:,.0f}"
-    digits = 2 - math.floor(math.log10(abs(value)))
-    return f"{value:.{min(max(digits, 0), 9)}f}"
+    rounded = float(f"{value:.3g}")  # before digits are counted, or 0.9999 would print as 1.000
+    digits = 2 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:.{min(digits, 9)}f}"
 
 
 def rate(value: float | None, unit: RateUnit) -> str:

@@ -22,6 +22,13 @@ def check_place(folder: Path) -> None:
             )
 
 
+def check_file(path: Path) -> None:
+    """Refuse to write a file where `check_place` refuses, or where a directory is; raises InputError."""
+    if path.is_dir():
+        raise InputError(f"output: '{path}' is a directory. Name the file to write, such as '{path / 'report.html'}'.")
+    check_place(path.parent)
+
+
 def write_whole(path: Path, content: bytes) -> Path:
     """Write a file by way of a temporary one beside it, so that no reader ever meets half of it.
 
@@ -29,9 +36,7 @@ def write_whole(path: Path, content: bytes) -> Path:
         InputError: `path` is a directory, or its folder is not there or inside a run bundle.
         RunError: the machine said no.
     """
-    if path.is_dir():
-        raise InputError(f"output: '{path}' is a directory. Name the file to write, such as '{path / 'report.html'}'.")
-    check_place(path.parent)
+    check_file(path)
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as partial:
             written = Path(partial.name)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from assay import events
+from assay.analysis.histogram import bucket_middle_ns, bucket_width_ns
 from assay.errors import BundleError
 from assay.plan import Plan
 from assay.report.source import ReadableBundle
@@ -20,8 +21,6 @@ from assay.results import Result
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_SUB_BUCKETS = 2048
-_HALF = _SUB_BUCKETS // 2
 _GRID_DIGITS = 6
 """Ends of intervals are compared to the microsecond: the tables keep seconds as floats."""
 
@@ -112,12 +111,12 @@ class Recording:
         phase_index = self.phase_index(result)
         edges = self.edges_s(phase_index)
         rows = _rows_of(self.histograms, phase_index, result).filter(pl.col("series") == series)
-        value, width = bucket_values(rows["bucket"].to_numpy().astype(np.int64))
+        bucket = rows["bucket"].to_numpy().astype(np.int64)
         return Latencies(
             edges_s=edges,
             interval=self._interval_numbers(rows, phase_index, edges),
-            value_ns=value,
-            width_ns=width,
+            value_ns=bucket_middle_ns(bucket),
+            width_ns=bucket_width_ns(bucket).astype(np.float64),
             count=rows["n"].to_numpy().astype(np.int64),
         )
 
@@ -147,18 +146,6 @@ def read(bundle: ReadableBundle) -> Recording:
         starts_s=_phase_starts_s(bundle, intervals),
         marks=tuple((mark.t_ns / 1e9, mark.label, mark.source) for mark in marks),
     )
-
-
-def bucket_values(index: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Give midpoint and width in nanoseconds of histogram buckets (HdrHistogram, 1 ns to 1 h, three digits).
-
-    Below 2048 a bucket is one nanosecond wide and its midpoint is that value. Above, with k = index // 1024 - 1, bucket
-    starts at (index mod 1024 + 1024) << k and is 1 << k wide.
-    """
-    doubling = np.maximum(index // _HALF - 1, 0)
-    lowest = np.where(index < _SUB_BUCKETS, index, (index % _HALF + _HALF) << doubling)
-    width = np.int64(1) << doubling
-    return (lowest + (width - 1) / 2).astype(np.float64), width.astype(np.float64)
 
 
 def _phase_starts_s(bundle: ReadableBundle, intervals: pl.DataFrame) -> dict[int, float]:

@@ -1,0 +1,336 @@
+import math
+import re
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.analysis.histogram import QUANTILES
+from assay.report import axes, charts, figures, heat, overview, theme
+from assay.report.export import PictureFormat, all_figures, render
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, duration_ns, headline, number, rate_unit
+from assay.report.rates import rates
+from assay.report.recording import Latencies, Recording, Timeline, read
+from assay.report.stack import alt
+from assay.results import Document, LatencyNs, Result
+from unit.quick_run import INTERVAL_S, INTERVALS, WINDOW_S, MemoryBundle, quick_run
+
+STALLED = 2  # depth-1 random read: nothing completes from 3.0 to 3.8 s
+SLOW = 4  # synchronous write: about 131 operations an interval
+
+
+@pytest.fixture(scope="module")
+def run() -> tuple[MemoryBundle, Document]:
+    return quick_run()
+
+
+@pytest.fixture(scope="module")
+def recording(run: tuple[MemoryBundle, Document]) -> Recording:
+    return read(run[0])
+
+
+@pytest.fixture(scope="module")
+def results(run: tuple[MemoryBundle, Document]) -> tuple[Result, ...]:
+    return run[1].results
+
+
+def rows_of(chart: alt.LayerChart) -> list[dict[str, Any]]:
+    """Collect the rows that a figure carries; Altair gathers them under `datasets`."""
+    return [row for rows in chart.to_dict()["datasets"].values() if isinstance(rows, list) for row in rows]
+
+
+def latencies_of(values_ns: list[list[float]], interval_s: float = 1.0) -> Latencies:
+    """Put the values of each interval into buckets one nanosecond wide."""
+    flat = [(i, value) for i, values in enumerate(values_ns) for value in values]
+    return Latencies(
+        edges_s=np.arange(len(values_ns) + 1, dtype=np.float64) * interval_s,
+        interval=np.array([i for i, _ in flat], dtype=np.int64),
+        value_ns=np.array([value for _, value in flat], dtype=np.float64),
+        width_ns=np.ones(len(flat)),
+        count=np.ones(len(flat), dtype=np.int64),
+    )
+
+
+def timeline_of(ops: list[int], ends_s: list[float]) -> Timeline:
+    counts = np.array(ops, dtype=np.int64)
+    ends = np.array(ends_s)
+    starts = np.concatenate([[0.0], ends[:-1]])
+    return Timeline(start_s=starts, end_s=ends, ops=counts, bytes=counts * 4096, errors=counts * 0)
+
+
+# -- what happened when ------------------------------------------------------------------------------------------------
+
+
+def test_a_stall_is_a_row_of_zeroes_although_the_tables_have_no_rows_for_it(
+    recording: Recording, results: tuple[Result, ...]
+) -> None:
+    timeline = recording.timeline(results[STALLED])
+
+    assert len(timeline.ops) == INTERVALS
+    assert np.flatnonzero(timeline.ops == 0).tolist() == [15, 16, 17, 18]
+    assert timeline.start_s[15] == pytest.approx(3.0)
+    assert timeline.end_s[18] == pytest.approx(3.8)
+
+
+def test_the_sample_at_the_start_of_a_phase_is_no_interval(recording: Recording, results: tuple[Result, ...]) -> None:
+    edges = recording.edges_s(recording.phase_index(results[0]))
+
+    assert edges == pytest.approx(np.arange(INTERVALS + 1) * INTERVAL_S)
+
+
+def test_a_timeline_holds_all_operations_of_the_phase(recording: Recording, results: tuple[Result, ...]) -> None:
+    for result in results:
+        timeline = recording.timeline(result)
+
+        assert (timeline.ops.sum(), timeline.bytes.sum()) == (result.ops, result.bytes)
+
+
+def test_a_phase_cut_by_a_kill_is_placed_by_its_intervals(run: tuple[MemoryBundle, Document]) -> None:
+    bundle, document = run
+    cut = replace(bundle, lines=[], is_sealed=False)
+
+    timeline = read(cut).timeline(document.results[1])
+
+    assert timeline.ops.sum() == document.results[1].ops
+    assert timeline.end_s[-1] == pytest.approx(INTERVALS * INTERVAL_S)
+
+
+# -- throughput over time ----------------------------------------------------------------------------------------------
+
+
+def test_the_steps_inside_the_window_average_to_the_result(recording: Recording, results: tuple[Result, ...]) -> None:
+    for result in results:
+        value, unit = headline(result)
+        series = rates(recording.timeline(result), unit)
+        inside = series.inside(result.window_s)
+
+        mean = np.average(series.mean[inside], weights=(series.end_s - series.start_s)[inside])
+
+        assert mean == pytest.approx(value)
+        assert series.start_s[inside][0] == pytest.approx(WINDOW_S[0])
+
+
+def test_a_last_interval_of_a_few_milliseconds_makes_no_spike() -> None:
+    series = rates(timeline_of([1000, 1000, 40], [1.0, 2.0, 2.002]), OPS_PER_S)
+
+    assert series.mean.tolist() == pytest.approx([1000, 1040 / 1.002])
+    assert series.end_s.tolist() == [1.0, 2.002]
+
+
+def test_a_stall_survives_the_gathering_of_a_long_run() -> None:
+    ops = [100] * 3600
+    ops[1234] = 0
+
+    series = rates(timeline_of(ops, [float(i + 1) for i in range(3600)]), OPS_PER_S)
+
+    assert series.is_gathered
+    assert len(series.mean) == 600
+    assert series.lowest.min() == 0
+    assert series.lowest.argmin() == 1234 // 6
+    assert float((series.mean * (series.end_s - series.start_s)).sum()) == pytest.approx(sum(ops))
+
+
+def test_streams_are_shown_in_mebibytes_and_small_operations_by_number(results: tuple[Result, ...]) -> None:
+    stream, small = results[0], results[STALLED]
+
+    assert rate_unit(stream) == MIB_PER_S
+    assert headline(stream)[0] == pytest.approx(stream.iops)  # operations of exactly 1 MiB
+    assert rate_unit(small) == OPS_PER_S
+
+
+# -- latency heat map --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [5000, 200, 40])
+def test_every_operation_is_in_one_cell_however_coarse(
+    recording: Recording, results: tuple[Result, ...], most: int
+) -> None:
+    latencies = recording.latencies(results[3], "latency")
+
+    gathered = heat.cells(latencies, most)
+
+    assert gathered.count.sum() == results[3].ops
+    assert len(gathered.count) <= most
+
+
+def test_cells_hold_the_values_of_their_band() -> None:
+    gathered = heat.cells(latencies_of([[100.0, 110.0, 1000.0], [], [99.0]]))
+
+    # 16 bands a decade: 100 and 110 ns lie in [10^(32/16), 10^(33/16) = 115.5), 99 ns just below.
+    placed = zip(gathered.column.tolist(), gathered.band.tolist(), gathered.count.tolist(), strict=True)
+    assert list(placed) == [(0, 32, 2), (0, 48, 1), (2, 31, 1)]
+
+
+def test_percentile_lines_agree_with_the_raw_values() -> None:
+    rng = np.random.default_rng(7)
+    values = [np.round(rng.lognormal(12, 0.5, 2000)).tolist() for _ in range(3)]
+
+    steps = heat.quantile_steps(latencies_of(values), 1, QUANTILES["p99"])
+
+    exact = [np.quantile(column, 0.99, method="inverted_cdf") for column in values]
+    assert [step.value_ns for step in steps] == exact
+
+
+def test_a_percentile_step_waits_until_it_has_enough_operations(
+    recording: Recording, results: tuple[Result, ...]
+) -> None:
+    latencies = recording.latencies(results[SLOW], "latency")
+
+    steps = heat.quantile_steps(latencies, 1, QUANTILES["p99"])
+
+    assert steps
+    assert all(step.ops >= 1000 for step in steps)
+    assert all(step.end_s - step.start_s > 1.0 for step in steps)  # 655 operations a second
+    assert heat.quantile_steps(latencies_of([[5.0] * 999]), 1, QUANTILES["p99"]) == []
+
+
+def test_percentile_lines_have_a_gap_where_nothing_was_completed(
+    recording: Recording, results: tuple[Result, ...]
+) -> None:
+    steps = heat.quantile_steps(recording.latencies(results[STALLED], "latency"), 1, QUANTILES["p50"])
+
+    assert not [step for step in steps if step.end_s > 3.0 + 1e-6 and step.start_s < 3.8 - 1e-6]
+    assert any(step.start_s == pytest.approx(3.8) for step in steps)
+
+
+def test_vega_draws_one_rectangle_for_each_cell(recording: Recording, results: tuple[Result, ...]) -> None:
+    latencies = recording.latencies(results[STALLED], "latency")
+    figure = next(f for f in figures.result_figures(recording, results, STALLED) if f.is_dense)
+
+    picture = render(figure, PictureFormat.SVG).decode()
+
+    drawn = [colour for colour in re.findall(r'fill="(rgb\([^)]*\))"', picture) if colour != "rgb(0, 0, 0)"]
+    assert len(drawn) == len(heat.cells(latencies).count)
+
+
+def test_the_wait_of_a_stall_is_in_the_heat_map(recording: Recording, results: tuple[Result, ...]) -> None:
+    gathered = heat.cells(recording.latencies(results[STALLED], "latency"))
+
+    slowest = int(np.argmax(gathered.band))
+
+    assert gathered.band[slowest] == math.floor(math.log10(0.8e9) * gathered.bands_per_decade)
+    assert gathered.edges_s[gathered.column[slowest]] == pytest.approx(3.8)
+
+
+# -- overview ----------------------------------------------------------------------------------------------------------
+
+
+def test_rates_far_apart_stand_on_a_log_axis_and_near_ones_are_bars_from_zero(results: tuple[Result, ...]) -> None:
+    streams = [result for result in results if rate_unit(result) == MIB_PER_S]
+    others = [result for result in results if rate_unit(result) == OPS_PER_S]
+
+    bars = overview.rate_bars(streams, MIB_PER_S, results).to_dict()["layer"][0]
+    dots = overview.rate_bars(others, OPS_PER_S, results).to_dict()["layer"][0]
+
+    assert bars["mark"]["type"] == "bar"
+    assert bars["encoding"]["x"]["scale"]["domain"][0] == 0
+    assert dots["mark"]["type"] == "point"
+    assert dots["encoding"]["x"]["scale"]["type"] == "log"
+
+
+def test_a_percentile_without_enough_samples_is_not_drawn_and_reads_not_available(results: tuple[Result, ...]) -> None:
+    few = LatencyNs(mean=1e6, p50=1e6, p90=None, p99=None, p99_9=None, max=3e6)
+    result = msgspec.structs.replace(results[0], latency_ns=few)
+
+    row = rows_of(overview.latency_overview([result]))[0]
+
+    assert row["p99"] is None
+    assert row["words"] == "p50 1.00 ms, p99 n/a, max 3.00 ms"
+
+
+def test_time_shares_fill_the_bar_and_what_is_not_counted_is_left_out(results: tuple[Result, ...]) -> None:
+    bars = [row for row in rows_of(overview.time_budget(results)) if "share" in row]
+
+    for i, result in enumerate(results):
+        mine = [bar for bar in bars if bar["row"] == i]
+        assert max(bar["end"] for bar in mine) == pytest.approx(1.0)
+        counted = {theme.BUDGET[name][0] for name, part in msgspec.structs.asdict(result.time_budget).items() if part}
+        assert {bar["kind"] for bar in mine} == counted
+
+
+def test_a_result_that_is_not_to_be_trusted_is_grey_and_says_so(results: tuple[Result, ...]) -> None:
+    rows = {row["row"]: row for row in rows_of(overview.latency_overview(results))}
+
+    assert len(rows) == len(results)
+    for i, result in enumerate(results):
+        row = rows[i]
+        assert (row["ink"] == theme.UNTRUSTED) == (not result.trusted)
+        assert row["title"].endswith("(not to be trusted)") == (not result.trusted)
+
+
+def test_repeats_and_operations_of_one_phase_are_told_apart(results: tuple[Result, ...]) -> None:
+    again = [msgspec.structs.replace(results[0], repeat=1), msgspec.structs.replace(results[0], operation="fsync")]
+
+    titles = [overview.title_of(result, [results[0], *again]) for result in [results[0], *again]]
+
+    assert len(set(titles)) == 3
+
+
+def test_every_figure_is_valid_vega_lite(run: tuple[MemoryBundle, Document]) -> None:
+    drawn = list(all_figures(*run))
+
+    for figure in drawn:
+        figure.chart.to_dict(validate=True)  # raises SchemaValidationError
+
+    assert len({figure.slug for figure in drawn}) == len(drawn)
+
+
+# -- axes and numbers --------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(min_value=-5, max_value=5), min_size=1, max_size=6))
+def test_labels_are_moved_apart_in_order(positions: list[float]) -> None:
+    moved = axes.spread(positions, 0.4)
+
+    order = sorted(range(len(positions)), key=positions.__getitem__)
+    assert all(moved[b] - moved[a] >= 0.4 - 1e-9 for a, b in pairwise(order))
+    assert np.mean(moved) == pytest.approx(np.mean(positions))
+
+
+def test_ticks_are_round_and_do_not_pass_the_end() -> None:
+    assert axes.linear_ticks(6.0) == [0, 1, 2, 3, 4, 5, 6]
+    assert axes.linear_ticks(0.7) == pytest.approx([0, 0.2, 0.4, 0.6])
+    assert axes.log_ticks(1e3, 1e8) == [1e3, 1e4, 1e5, 1e6, 1e7, 1e8]
+    assert axes.log_ticks(4e4, 5e5) == [5e4, 1e5, 2e5, 5e5]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "n/a"), (0.0, "0"), (12345.6, "12,346"), (99.96, "100"), (9.876, "9.88"), (0.01234, "0.0123")],
+)
+def test_numbers_print_with_three_digits(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(950.0, "950 ns"), (999_900.0, "1.00 ms"), (8.2e4, "82.0 µs"), (6e10, "60.0 s")]
+)
+def test_times_print_in_the_unit_that_suits_them(value: float, text: str) -> None:
+    assert duration_ns(value) == text
+
+
+def test_marks_stand_at_their_time_in_the_phase_that_they_fall_into(
+    recording: Recording, results: tuple[Result, ...]
+) -> None:
+    found = {i: recording.marks_in(result) for i, result in enumerate(results)}
+
+    assert [i for i, marks in found.items() if marks] == [STALLED]
+    assert found[STALLED][0].t_s == pytest.approx(2.9)
+    series = rates(recording.timeline(results[STALLED]), OPS_PER_S)
+    chart = charts.throughput_timeline(series, results[STALLED], found[STALLED])
+    assert {"t_s": pytest.approx(2.9), "label": "1"} in rows_of(chart)
+
+
+def test_a_result_without_intervals_has_no_figures(run: tuple[MemoryBundle, Document]) -> None:
+    bundle, document = run
+    empty = {name: frame.filter(pl.col("phase_index") != 0) for name, frame in bundle.tables.items()}
+
+    drawn = list(figures.result_figures(read(replace(bundle, tables=empty)), document.results, 0))
+
+    assert drawn == []

@@ -1,0 +1,331 @@
+import gzip
+import importlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay.errors import InputError, RunError
+from assay.report.archive import write_archive
+from assay.report.export import PictureFormat, all_figures, write_charts
+from assay.report.html import default_path, page, write_html
+from assay.report.numbers import headline, rate
+from assay.report.recording import read
+from assay.results import Document, Steady
+from unit.bundle_streams import begun
+from unit.quick_run import HOSTILE, LOADS, MemoryBundle, quick_run
+
+MOST_BYTES = 2_500_000
+VOID = {"meta", "br", "img", "hr", "input", "link"}
+
+
+class Reader(HTMLParser):
+    """Collects elements as a browser would see them, and checks that they nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[tuple[str, ...], str]] = []
+        self.faults: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        self.faults += self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element."""
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close one."""
+        if not self._open or self._open.pop() != tag:
+            self.faults.append(f"</{tag}>")
+
+    def specs(self) -> list[dict[str, Any]]:
+        """Give the specifications of the figures."""
+        return [json.loads(text) for text in self.inside("script") if text.startswith("{")]
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text with the elements that it is in."""
+        self.texts.append((tuple(self._open), data))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        """Give the attributes of every element of a name."""
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def inside(self, tag: str) -> list[str]:
+        """Give the texts anywhere within elements of a name."""
+        return [text for path, text in self.texts if tag in path]
+
+
+@pytest.fixture(scope="module")
+def run() -> tuple[MemoryBundle, Document]:
+    return quick_run()
+
+
+@pytest.fixture(scope="module")
+def text(run: tuple[MemoryBundle, Document]) -> str:
+    return page(*run)
+
+
+@pytest.fixture(scope="module")
+def seen(text: str) -> Reader:
+    return Reader(text)
+
+
+@pytest.fixture
+def bundle_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "20260101T120000Z-quick-0123abcd"
+    folder.mkdir()
+    (folder / "manifest.json").write_text("{}")
+    (folder / "resolved.json").write_text("{}")
+    return folder
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_report_of_eleven_results_stays_under_its_bound(text: str) -> None:
+    assert len(LOADS) == 11
+    assert len(text.encode()) <= MOST_BYTES
+
+
+def test_the_page_is_well_formed_and_says_its_language(seen: Reader) -> None:
+    assert seen.faults == []
+    assert seen.all("html") == [{"lang": "en"}]
+    assert len(seen.all("main")) == len(seen.all("h1")) == 1
+
+
+def test_nothing_is_referred_to_that_a_browser_would_fetch(seen: Reader) -> None:
+    for tag, attributes in seen.elements:
+        for name in ("src", "href", "srcset", "data", "poster", "action", "background"):
+            assert (attributes.get(name) or "#").startswith("#"), (tag, attributes)
+    assert not re.search(r"@import|url\(", "".join(seen.inside("style")))
+
+
+def test_the_only_addresses_in_the_figures_name_schemas(seen: Reader) -> None:
+    addresses = {found for spec in seen.specs() for found in re.findall(r"https?://[^\"']*", json.dumps(spec))}
+
+    assert addresses
+    assert all(address.startswith("https://vega.github.io/schema/") for address in addresses)
+
+
+def test_the_page_forbids_itself_every_connection(seen: Reader) -> None:
+    policy = next(m["content"] for m in seen.all("meta") if m.get("http-equiv") == "Content-Security-Policy")
+
+    assert policy is not None
+    assert "default-src 'none'" in policy
+    assert "http" not in policy
+    assert "connect-src" not in policy
+
+
+def test_every_figure_has_words_for_who_cannot_see_it_and_a_table(
+    text: str, run: tuple[MemoryBundle, Document]
+) -> None:
+    figures = re.findall(r"<figure .*?</figure>", text, flags=re.DOTALL)
+
+    assert len(figures) == len(list(all_figures(*run))) == 4 + 2 * len(LOADS)
+    for figure in figures:
+        inner = Reader(figure)
+        rows = len(inner.all("tr"))
+        assert rows >= 2
+        assert any(len(a.get("aria-label") or "") > 40 for a in inner.all("div") if a.get("role") == "img")
+        assert inner.all("figcaption")
+        assert all(head.get("scope") in {"col", "row"} for head in inner.all("th"))
+
+
+def test_the_vega_program_is_in_the_page_once(text: str) -> None:
+    assert text.count("vegaEmbed=") <= 1
+    assert 800_000 < max(len(script) for script in re.findall(r"<script>(.*?)</script>", text, re.DOTALL)) < 1_000_000
+
+
+def test_headings_do_not_skip_a_level(seen: Reader) -> None:
+    levels = [int(tag[1]) for tag, _ in seen.elements if re.fullmatch(r"h[1-6]", tag)]
+
+    # Figures of the overview stand right under their section, without a card between.
+    assert levels[0] == 1
+    assert {3, 4} <= set(levels)
+    assert max(levels) == 4
+
+
+def test_numbers_that_are_not_to_be_trusted_are_struck_through_and_no_others(
+    seen: Reader, run: tuple[MemoryBundle, Document]
+) -> None:
+    struck = set(seen.inside("s"))
+
+    for result in run[1].results:
+        assert (rate(*headline(result)) in struck) == (not result.trusted)
+    assert "workers waited for a CPU 34 % of the time" in "".join(seen.inside("article"))
+
+
+def test_a_result_that_never_settled_is_struck_through_although_it_is_trusted(
+    run: tuple[MemoryBundle, Document],
+) -> None:
+    bundle, document = run
+    drifting = msgspec.structs.replace(document.results[0], steady=Steady(verdict="late_shift", window_s=None))
+
+    seen = Reader(page(bundle, msgspec.structs.replace(document, results=(drifting,))))
+
+    assert rate(*headline(drifting)) in seen.inside("s")
+    assert "not in steady state (late shift)" in "".join(seen.inside("article"))
+
+
+def test_text_of_the_run_cannot_become_part_of_the_page(seen: Reader, text: str) -> None:
+    scripts = seen.all("script")
+
+    assert len(scripts) == 2 + len(seen.all("figure"))
+    assert "b" not in {tag for tag, _ in seen.elements}
+    assert HOSTILE not in text
+    assert HOSTILE in "".join(shown for path, shown in seen.texts if "td" in path)
+
+
+def test_hostile_titles_stay_data_in_the_figures() -> None:
+    load = replace(LOADS[0], title=HOSTILE)
+
+    seen = Reader(page(*quick_run((load,))))
+
+    assert seen.faults == []
+    assert any(f'"title": {json.dumps(HOSTILE)}' in json.dumps(spec) for spec in seen.specs())
+
+
+def test_facts_stand_with_their_source_and_absent_ones_with_the_reason(seen: Reader) -> None:
+    cells = seen.inside("table")
+
+    for expected in ("vm.dirty_ratio_percent", "20", "/proc/sys/vm/dirty_ratio", "n/a: no cpufreq on this machine"):
+        assert expected in cells
+    assert "machine.kernel" in cells
+
+
+def test_a_run_that_did_not_end_says_so(run: tuple[MemoryBundle, Document]) -> None:
+    bundle, document = run
+
+    seen = Reader(page(replace(bundle, is_sealed=False), document))
+
+    assert any("did not come to its end" in words for words in seen.inside("header"))
+
+
+def test_a_run_without_results_still_has_a_page(run: tuple[MemoryBundle, Document]) -> None:
+    bundle, document = run
+
+    seen = Reader(page(bundle, msgspec.structs.replace(document, results=())))
+
+    assert seen.faults == []
+    assert seen.all("figure") == []
+
+
+def test_a_real_bundle_reads_like_the_one_in_memory(tmp_path: Path) -> None:
+    bundle = begun(tmp_path, ticks=12)
+
+    recording = read(bundle)
+
+    assert recording.intervals["ops"].sum() == bundle.intervals()["ops"].sum() > 0
+    assert len(recording.edges_s(0)) > 2
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_draws_every_figure_without_a_network(run: tuple[MemoryBundle, Document], tmp_path: Path) -> None:
+    path = write_html(*run, tmp_path / "report.html")
+
+    shown = subprocess.run(
+        [
+            *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+            *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+            *(f"--user-data-dir={tmp_path / 'profile'}", "--proxy-server=127.0.0.1:9", "--virtual-time-budget=30000"),
+            *("--dump-dom", path.as_uri()),
+        ],
+        capture_output=True,
+        check=True,
+        timeout=120,
+        text=True,
+    ).stdout
+
+    assert f'data-drawn="{4 + 2 * len(LOADS)}"' in shown
+    assert "undrawn" not in re.sub(r"<(script|style).*?</\1>", "", shown, flags=re.DOTALL)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_is_never_written_into_a_bundle(run: tuple[MemoryBundle, Document], bundle_folder: Path) -> None:
+    before = sorted(bundle_folder.iterdir())
+
+    with pytest.raises(InputError, match="inside the run bundle"):
+        write_html(*run, bundle_folder / "report.html")
+    with pytest.raises(InputError, match="inside the run bundle"):
+        write_charts(*run, bundle_folder / "charts", PictureFormat.PNG)
+
+    assert sorted(bundle_folder.iterdir()) == before
+
+
+def test_a_report_says_where_it_cannot_be_written(run: tuple[MemoryBundle, Document], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"is a directory.*report\.html"):
+        write_html(*run, tmp_path)
+    with pytest.raises(InputError, match="does not exist"):
+        write_html(*run, tmp_path / "missing" / "report.html")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_default_report_is_named_after_its_run(run: tuple[MemoryBundle, Document]) -> None:
+    assert default_path(run[0].run_id) == Path("assay-20260101T120000Z-quick-0123abcd.html")
+
+
+def test_charts_are_written_as_the_pictures_that_they_say_they_are(tmp_path: Path) -> None:
+    one = quick_run(LOADS[2:3])
+
+    pngs = write_charts(*one, tmp_path / "png", PictureFormat.PNG)
+    svgs = write_charts(*one, tmp_path / "svg", PictureFormat.SVG)
+
+    assert len(set(pngs)) == len(svgs) == len(list(all_figures(*one)))
+    assert all(path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n") for path in pngs)
+    assert all(path.read_text().startswith("<svg") for path in svgs)
+
+
+def test_an_archive_holds_the_bundle_byte_for_byte_under_its_id(
+    run: tuple[MemoryBundle, Document], bundle_folder: Path, tmp_path: Path
+) -> None:
+    (bundle_folder / "hist.parquet").write_bytes(bytes(range(256)))
+
+    path = write_archive(replace(run[0], path=bundle_folder), tmp_path / "run.tar.gz")
+
+    with tarfile.open(path) as archive:
+        packed = {member.name: archive.extractfile(member) for member in archive.getmembers()}
+        contents = {Path(name).name: file.read() for name, file in packed.items() if file}
+    assert contents == {file.name: file.read_bytes() for file in bundle_folder.iterdir()}
+    assert {Path(name).parts[0] for name in packed} == {bundle_folder.name}
+
+
+def test_an_archive_replaces_nothing_and_says_its_format(
+    run: tuple[MemoryBundle, Document], bundle_folder: Path, tmp_path: Path
+) -> None:
+    taken = tmp_path / "run.tar.gz"
+    taken.write_bytes(gzip.compress(b"precious"))
+    bundle = replace(run[0], path=bundle_folder)
+
+    with pytest.raises(InputError, match="is not replaced"):
+        write_archive(bundle, taken)
+    with pytest.raises(InputError, match=r"must end in \.tar\.gz"):
+        write_archive(bundle, tmp_path / "run.tar.zst")
+
+    assert gzip.decompress(taken.read_bytes()) == b"precious"
+
+
+def test_without_the_chart_stack_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.delitem(sys.modules, "assay.report.stack")
+
+    with pytest.raises(RunError, match=r"'altair' is not installed.*pip install 'assay\[report\]'") as caught:
+        importlib.import_module("assay.report.stack")
+
+    assert caught.value.exit_code == 3
