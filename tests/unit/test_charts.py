@@ -244,6 +244,33 @@ def test_a_percentile_without_enough_samples_is_not_drawn_and_reads_not_availabl
     assert row["words"] == "p50 1.00 ms, p99 n/a, max 3.00 ms"
 
 
+def test_rows_keep_the_order_of_the_results_when_one_has_no_p99(results: tuple[Result, ...]) -> None:
+    spread = msgspec.structs.replace(results[0].latency_ns, p99=None)
+    mixed = [msgspec.structs.replace(results[0], latency_ns=spread), *results[1:]]
+    figure = next(figure for figure in figures.overview_figures(mixed) if figure.slug == "overview-latency")
+
+    picture = render(figure, PictureFormat.SVG).decode()
+
+    heights = []
+    for result in mixed:
+        place = re.search(rf"translate\([\d.]+,([\d.]+)\)[^>]*>{re.escape(result.title)}", picture)
+        assert place is not None
+        heights.append(float(place[1]))
+    assert heights == sorted(heights)
+    assert len(set(heights)) == len(mixed)
+
+
+def test_no_cell_seems_to_last_beyond_the_phase() -> None:
+    gathered = heat.cells(latencies_of([[100.0], [200.0]]))
+
+    drawn = charts.latency_heat_map(gathered, {}).to_dict()["datasets"]
+
+    lines = next(text for text in drawn.values() if isinstance(text, str)).splitlines()
+    assert lines[0] == "t_s,right,band,operations"
+    ends = [float(line.split(",")[1]) for line in lines[1:]]
+    assert ends == pytest.approx([1.003, 2.0])
+
+
 def test_time_shares_fill_the_bar_and_what_is_not_counted_is_left_out(results: tuple[Result, ...]) -> None:
     bars = [row for row in rows_of(overview.time_budget(results)) if "share" in row]
 

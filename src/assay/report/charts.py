@@ -8,6 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from assay.report import theme
 from assay.report.axes import (
     LATENCY_LABEL,
@@ -32,6 +34,8 @@ _LABEL_ROOM = 1.07
 """The time axis is longer than the phase by this factor: end labels stand in the room that this leaves."""
 _OVERLAP = 1.06
 """Neighbouring cells overlap by 6 %, or hairlines of paper show between them (METHOD 6.2, lesson 1)."""
+_OVERLAP_OF_AXIS = 0.0015
+"""No more than about a pixel: a few wide columns must not seem to last longer than they did."""
 
 
 def throughput_timeline(series: Rates, result: Result, marks: Sequence[NumberedMark] = ()) -> alt.LayerChart:
@@ -134,8 +138,10 @@ def _result_line(series: Rates, result: Result, top: float, x: alt.X) -> list[al
 
 def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
     start, end = cells.edges_s[:-1], cells.edges_s[1:]
+    span_s = float(cells.edges_s[-1])
+    right = np.minimum(end + np.minimum((_OVERLAP - 1) * (end - start), _OVERLAP_OF_AXIS * span_s), span_s)
     data = numeric_csv(
-        {"t_s": start[cells.column], "end_s": end[cells.column], "band": cells.band, "operations": cells.count}
+        {"t_s": start[cells.column], "right": right[cells.column], "band": cells.band, "operations": cells.count}
     )
     most = int(cells.count.max())
     legend_values = [10**power for power in range(math.floor(math.log10(most)) + 1)]
@@ -148,6 +154,7 @@ def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
             direction="horizontal",
             values=legend_values,
             format=",~r",
+            titleLimit=0,
             gradientLength=200,
             gradientThickness=8,
         ),
@@ -162,7 +169,6 @@ def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
         .transform_calculate(
             low=f"pow(10, datum.band / {cells.bands_per_decade})",
             high=f"pow(10, (datum.band + {_OVERLAP}) / {cells.bands_per_decade})",
-            right=f"datum.t_s + {_OVERLAP} * (datum.end_s - datum.t_s)",
         )
         .mark_rect(clip=True)
         .encode(x=x, x2="right:Q", y=y, y2="high:Q", color=colour, tooltip=tooltip)

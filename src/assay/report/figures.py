@@ -157,11 +157,11 @@ def _budget_figure(results: Sequence[Result]) -> Figure:
 
 
 def _timeline_caption(series: Rates, result: Result) -> str:
-    text = "Each step is the mean over one interval. Blue: inside the window that the result is from; grey: outside it."
+    text = "Each step is the mean over one interval; the dashed line is the result."
     if series.is_gathered:
         text += " Each step gathers several intervals of this long run; the band spans the slowest and fastest of them."
-    if result.window_s[0] > 0:
-        text += " What lies before the window (ramp, late workers) does not count."
+    if len(series.inside(result.window_s)) < len(series.mean):
+        text += " Blue: inside the window that the result is from. Grey: outside it, not counted."
     return text
 
 

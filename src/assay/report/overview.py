@@ -16,7 +16,6 @@ _BARS_FROM_ZERO_UP_TO = 100
 """Rates further apart than this factor are dots on a log axis: bars from zero would hide the small ones."""
 _ROW_PX = 44
 _TALL_ROW_PX = 58
-_ROW = alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(paddingInner=0, paddingOuter=0.05))
 
 
 def title_of(result: Result, results: Sequence[Result]) -> str:
@@ -36,7 +35,7 @@ def rate_bars(results: Sequence[Result], unit: RateUnit, named_among: Sequence[R
         value = headline(result)[0]
         rows.append(_row(i, result, named_among) | {"value": value, "label": number(value)})
     values = [row["value"] for row in rows if isinstance(row["value"], float) and row["value"] > 0]
-    base = alt.Chart(records(rows)).encode(y=_ROW)
+    base = alt.Chart(records(rows)).encode(y=_rows(len(results)))
     if values and max(values) > _BARS_FROM_ZERO_UP_TO * min(values):
         low, high = decades_around(min(values), max(values))
         scale = alt.Scale(type="log", domain=[low, high * 2.2], nice=False)
@@ -53,7 +52,7 @@ def rate_bars(results: Sequence[Result], unit: RateUnit, named_among: Sequence[R
     known = "isValid(datum.value) && datum.value > 0"
     drawn = shape.transform_filter(known).encode(x=x, color=alt.Color("ink:N", scale=None))
     value_label = base.transform_filter("isValid(datum.value)").mark_text(align="left", dx=8, dy=8, fontWeight="bold")
-    layers = [drawn, value_label.encode(x=x, text="label:N"), _titles(base)]
+    layers = [drawn, value_label.encode(x=x, text="label:N"), _titles(base, len(results))]
     return layered(layers, alt.Step(_ROW_PX))
 
 
@@ -66,7 +65,7 @@ def latency_overview(results: Sequence[Result]) -> alt.LayerChart:
     low, high = decades_around(min(known, default=1e3), max(known, default=1e6))
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
-    base = alt.Chart(records(rows)).encode(y=_ROW, color=alt.Color("ink:N", scale=None))
+    base = alt.Chart(records(rows)).encode(y=_rows(len(results)), color=alt.Color("ink:N", scale=None))
     words = alt.Chart(records(rows)).mark_text(align="left", x=2, dy=-4, fontSize=10, color=theme.MUTED_INK)
     layers: list[alt.Chart] = []
     for start, end, width, dash in (("p50", "p99", 4, [1, 0]), ("p99", "max", 1.2, [3, 2])):
@@ -80,7 +79,10 @@ def latency_overview(results: Sequence[Result]) -> alt.LayerChart:
             shape=shape, filled=filled, size=80, opacity=1, angle=angle, strokeWidth=2.2, yOffset=14
         )
         layers.append(mark.encode(x=alt.X(f"{key}:Q", scale=scale, axis=axis, title="latency")))
-    layers += [words.encode(y=_ROW, text="words:N"), _titles(alt.Chart(records(rows)), dy=-19)]
+    layers += [
+        words.encode(y=_rows(len(results)), text="words:N"),
+        _titles(alt.Chart(records(rows)), len(results), dy=-19),
+    ]
     return layered(layers, alt.Step(_TALL_ROW_PX))
 
 
@@ -100,14 +102,19 @@ def time_budget(results: Sequence[Result]) -> alt.LayerChart:
         scale=alt.Scale(domain=[0, 1], nice=False),
         axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=False),
     )
-    base = alt.Chart(records(bars)).encode(y=_ROW)
+    base = alt.Chart(records(bars)).encode(y=_rows(len(results)))
     drawn = base.mark_bar(height=16, yOffset=8).encode(x=x, x2="end:Q", color=colour)
     labelled = base.transform_filter("datum.end - datum.start >= 0.1").mark_text(dy=8, fontSize=10)
     percent = labelled.encode(
         x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"), color=alt.Color("ink:N", scale=None)
     )
-    layers = [drawn, percent, _titles(alt.Chart(records(titles)))]
+    layers = [drawn, percent, _titles(alt.Chart(records(titles)), len(results))]
     return layered(layers, alt.Step(_ROW_PX), independent_colours=True)
+
+
+def _rows(count: int) -> alt.Y:
+    # All rows by name: layers that leave some out (no p99, say) must not reorder the others.
+    return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(domain=list(range(count)), paddingOuter=0.05))
 
 
 def _row(i: int, result: Result, named_among: Sequence[Result]) -> dict[str, object]:
@@ -132,7 +139,7 @@ def _segments(i: int, result: Result) -> Iterator[dict[str, object]]:
             at += part
 
 
-def _titles(base: alt.Chart, dy: int = -9) -> alt.Chart:
+def _titles(base: alt.Chart, rows: int, dy: int = -9) -> alt.Chart:
     mark = base.mark_text(align="left", baseline="middle", x=2, dy=dy, color=theme.INK)
-    words: alt.Chart = mark.encode(y=_ROW, text="title:N")
+    words: alt.Chart = mark.encode(y=_rows(rows), text="title:N")
     return words
