@@ -5,6 +5,7 @@ killed, and this process reads along as any other reader would. Control lines go
 the engine stops its load, removes what is not to be kept, and leaves.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -51,7 +52,7 @@ class EngineProcess:
             log: File that becomes its standard error; anything in it is a fault of the engine.
         """
         with stream.open("ab") as output, log.open("ab") as errors:
-            self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
+            self._process = subprocess.Popen(
                 [find_engine()],
                 stdin=subprocess.PIPE,
                 stdout=output,
@@ -123,10 +124,8 @@ class EngineProcess:
     ) -> None:
         """Close its input, which is a stop, and wait for it to clean up."""
         if self._process.stdin is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
-            except BrokenPipeError:
-                pass
         self._process.wait()
 
 

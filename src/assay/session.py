@@ -1,10 +1,10 @@
 """One measuring command from Plan to exit code: run, judge, print, write the report."""
 
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import typer
 
 from assay.bundle import RunBundle, runs_directory
@@ -14,6 +14,7 @@ from assay.frontends import native
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
+from assay.results import Document
 from assay.run import run_plan
 from assay.units import parse_seconds
 
@@ -35,10 +36,7 @@ def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, 
             raise InputError(f"--set {pair}: write it as KEY=VALUE")
         values[key.strip()] = value.strip()
     if time is not None:
-        if "phase_seconds" not in native.parameters(text, source):
-            raise InputError(f"{source}: --time needs phases with seconds = \"${{phase_seconds}}\"; this file has none")
-        phases = len(tomllib.loads(text).get("phase", [])) or 1
-        values["phase_seconds"] = format_phase_seconds(parse_seconds(time) / phases)
+        values["phase_seconds"] = format_phase_seconds(parse_seconds(time) / native.phase_count(text, source))
     if size is not None:
         values["size"] = size
     return values
@@ -75,33 +73,25 @@ class Session:
         raise typer.Exit(code)
 
     def _answer(self, bundle: RunBundle, error: AssayError | None) -> int:
-        from assay.analysis.document import document, exit_code  # noqa: PLC0415 - polars is loaded when it is needed
+        from assay.analysis.document import document, exit_code
 
         judged = document(bundle)
-        report = self._write_report(bundle, error)
+        report = self._write_report(bundle, judged) if self._report and error is None else None
         if self._json:
-            import msgspec  # noqa: PLC0415
-
             typer.echo(msgspec.json.format(msgspec.json.encode(judged), indent=2).decode())
         elif judged.results or error is None:
-            from rich.console import Console  # noqa: PLC0415
+            from rich.console import Console
 
-            from assay.report.text import render  # noqa: PLC0415
+            from assay.report.text import render
 
-            render(judged, bundle, Console())
-        if report is not None:
-            typer.echo(f"Report: {report}", err=self._json)
+            render(judged, bundle, Console(), html=report)
         return exit_code(judged)
 
-    def _write_report(self, bundle: RunBundle, error: AssayError | None) -> Path | None:
-        if not self._report or error is not None:
-            return None
-        from assay.analysis.document import document  # noqa: PLC0415
+    def _write_report(self, bundle: RunBundle, judged: Document) -> Path | None:
+        from assay.report.html import write_html
 
         try:
-            from assay.report.html import write_html  # noqa: PLC0415
-
-            return write_html(bundle, document(bundle), self._runs / f"{bundle.run_id}.html")
+            return write_html(bundle, judged, self._runs / f"{bundle.run_id}.html")
         except RunError as missing:
             typer.echo(f"No report: {missing}", err=True)
             return None

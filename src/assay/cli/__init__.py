@@ -57,7 +57,7 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        typer.echo(f"assay: {error}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

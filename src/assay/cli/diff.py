@@ -20,12 +20,12 @@ def diff(
     ] = False,
 ) -> None:
     """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
-    from rich.console import Console  # noqa: PLC0415 - a command pays only for what it uses
+    from rich.console import Console
 
-    from assay.bundle import RunBundle  # noqa: PLC0415
-    from assay.catalog import resolve, runs_directory  # noqa: PLC0415
-    from assay.host.difference import diff_facts, diff_plans  # noqa: PLC0415
-    from assay.report.diff_text import render  # noqa: PLC0415
+    from assay.bundle import RunBundle
+    from assay.catalog import resolve, runs_directory
+    from assay.host.difference import diff_facts, diff_plans
+    from assay.report.diff_text import render
 
     folder = runs_directory(runs)
     one, other = (RunBundle.open(resolve(reference, folder)) for reference in (a, b))
@@ -37,8 +37,8 @@ def diff(
 
 def _facts(bundle: "RunBundle") -> "tuple[Fact, ...]":
     """Facts of a run, and what the run itself and its engine say of themselves."""
-    from assay.events import Hello  # noqa: PLC0415
-    from assay.host.facts import Fact  # noqa: PLC0415
+    from assay.events import Hello
+    from assay.host.facts import Fact
 
     hello = next((event for event in bundle.events() if isinstance(event, Hello)), None)
     engine = (

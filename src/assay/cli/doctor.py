@@ -13,10 +13,10 @@ def doctor(
     directory: Annotated[Path | None, typer.Argument(help="A directory on the storage to be measured.")] = None,
 ) -> None:
     """Say what this machine and this directory can measure, what not, and what to do about it."""
-    from rich.console import Console  # noqa: PLC0415 - a command pays only for what it uses
+    from rich.console import Console
 
-    from assay.errors import COULD_NOT_RUN  # noqa: PLC0415
-    from assay.report.doctor_text import render  # noqa: PLC0415
+    from assay.errors import COULD_NOT_RUN
+    from assay.report.doctor_text import render
 
     console = Console()
     machine = _machine()
@@ -30,10 +30,10 @@ def doctor(
 
 
 def _machine() -> "tuple[Check, ...]":
-    from assay import engine  # noqa: PLC0415
-    from assay.errors import AssayError  # noqa: PLC0415
-    from assay.host.machine_checks import engine_check, extras_check, machine_checks  # noqa: PLC0415
-    from assay.host.manifest import collect  # noqa: PLC0415
+    from assay import engine
+    from assay.errors import AssayError
+    from assay.host.machine_checks import engine_check, extras_check, machine_checks
+    from assay.host.manifest import collect
 
     path, hello, problem = None, None, ""
     try:
@@ -45,8 +45,8 @@ def _machine() -> "tuple[Check, ...]":
 
 
 def _directory(directory: Path) -> "tuple[Check, ...]":
-    from assay.host.directory_checks import directory_checks  # noqa: PLC0415
-    from assay.host.machine import ram_bytes  # noqa: PLC0415
-    from assay.host.storage import storage_path  # noqa: PLC0415
+    from assay.host.directory_checks import directory_checks
+    from assay.host.machine import ram_bytes
+    from assay.host.storage import storage_path
 
     return directory_checks(storage_path(directory), ram_bytes())

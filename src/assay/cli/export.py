@@ -20,9 +20,9 @@ def export(
     runs: Runs = None,
 ) -> None:
     """Write a run's figures as PNG or SVG, or the run itself as one archive, and print the paths."""
-    from assay.bundle import RunBundle  # noqa: PLC0415 - a command pays only for what it uses
-    from assay.catalog import resolve, runs_directory  # noqa: PLC0415
-    from assay.errors import InputError  # noqa: PLC0415
+    from assay.bundle import RunBundle
+    from assay.catalog import resolve, runs_directory
+    from assay.errors import InputError
 
     if charts is None and output is None:
         raise InputError(
@@ -31,12 +31,12 @@ def export(
     bundle = RunBundle.open(resolve(run, runs_directory(runs)))
     bundle.verify()
     if output is not None:
-        from assay.report.archive import write_archive  # noqa: PLC0415
+        from assay.report.archive import write_archive
 
         typer.echo(write_archive(bundle, output))
     if charts is not None:
-        from assay.analysis.document import document  # noqa: PLC0415
-        from assay.report.export import PictureFormat, write_charts  # noqa: PLC0415
+        from assay.analysis.document import document
+        from assay.report.export import PictureFormat, write_charts
 
         for path in write_charts(bundle, document(bundle), charts, PictureFormat(picture_format)):
             typer.echo(path)

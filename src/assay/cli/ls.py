@@ -16,10 +16,10 @@ def ls(
     json_: Annotated[bool, typer.Option("--json", help="Print a JSON array instead of a table.")] = False,
 ) -> None:
     """List the runs, newest first."""
-    import msgspec  # noqa: PLC0415 - a command pays only for what it uses
-    from rich.console import Console  # noqa: PLC0415
+    import msgspec
+    from rich.console import Console
 
-    from assay.catalog import list_runs, runs_directory  # noqa: PLC0415
+    from assay.catalog import list_runs, runs_directory
 
     found = list_runs(runs_directory(runs))
     if json_:
@@ -29,7 +29,7 @@ def ls(
 
 
 def _table(found: "tuple[RunSummary, ...]") -> "Table":
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
     for title in ("Run", "Load", "Target", "State"):

@@ -16,10 +16,10 @@ def report(
     runs: Runs = None,
 ) -> None:
     """Write the report of a run as one HTML file that needs no network, and print its path."""
-    from assay.analysis.document import document  # noqa: PLC0415 - a command pays only for what it uses
-    from assay.bundle import RunBundle  # noqa: PLC0415
-    from assay.catalog import resolve, runs_directory  # noqa: PLC0415
-    from assay.report.html import default_path, write_html  # noqa: PLC0415
+    from assay.analysis.document import document
+    from assay.bundle import RunBundle
+    from assay.catalog import resolve, runs_directory
+    from assay.report.html import default_path, write_html
 
     bundle = RunBundle.open(resolve(run, runs_directory(runs)))
     bundle.verify()

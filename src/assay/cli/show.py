@@ -12,13 +12,13 @@ def show(
     runs: Annotated[Path | None, typer.Option("--runs", help="Folder that holds the runs.")] = None,
 ) -> None:
     """Show what a run measured; one that died shows what it had measured until then."""
-    import msgspec  # noqa: PLC0415 - a command pays only for what it uses
-    from rich.console import Console  # noqa: PLC0415
+    import msgspec
+    from rich.console import Console
 
-    from assay.analysis.document import document  # noqa: PLC0415
-    from assay.bundle import RunBundle, runs_directory  # noqa: PLC0415
-    from assay.catalog import resolve  # noqa: PLC0415
-    from assay.report import text  # noqa: PLC0415
+    from assay.analysis.document import document
+    from assay.bundle import RunBundle, runs_directory
+    from assay.catalog import resolve
+    from assay.report import text
 
     bundle = RunBundle.open(resolve(run, runs_directory(runs)))
     bundle.verify()

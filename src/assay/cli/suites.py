@@ -5,7 +5,7 @@ import typer
 
 def suites() -> None:
     """List the loads that come with Assay, for `assay run SUITE DIR`."""
-    from assay import suites as shipped  # noqa: PLC0415  keeps `assay --help` quick
+    from assay import suites as shipped
 
     width = max(len(name) for name in shipped.names())
     for name in shipped.names():
