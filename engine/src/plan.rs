@@ -245,6 +245,13 @@ pub enum Step {
         /// Used share to reach.
         used_share: f64,
     },
+    /// Remove and make files of a set again, so that files and free space are as scattered as in use.
+    Age {
+        /// File set, prepared and whole.
+        set: String,
+        /// Files replaced, as a multiple of the set's files.
+        churn: f64,
+    },
     /// Remove a marked file set.
     Remove {
         /// File set.

@@ -8,11 +8,12 @@ use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::load::data_folder::DataFolder;
 use crate::load::fileset::FileSetState;
 use crate::load::op::{self, Program};
-use crate::load::{lay_out, open_files, remove};
+use crate::load::{fill, lay_out, open_files, remove};
 use crate::observe::{HostObserver, cache};
 use crate::phase::{self, PhaseEnd, Surroundings};
 use crate::plan::{self, Phase, Plan};
 use crate::steps;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
@@ -40,6 +41,8 @@ pub struct Run<'a> {
     pub sets: Vec<Arc<FileSetState>>,
     /// Which sets this run has laid out.
     pub laid_out: Vec<bool>,
+    /// Folders that hold the fillings of file systems.
+    pub fillings: Vec<PathBuf>,
 }
 
 /// Carry a Plan out. Everything that can be refused is refused before a file is touched.
@@ -135,7 +138,7 @@ impl<'a> Run<'a> {
             })
             .collect::<Result<Vec<_>>>()?;
         let laid_out = vec![false; sets.len()];
-        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, laid_out })
+        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, laid_out, fillings: Vec::new() })
     }
 
     /// Position of the target that holds a file set.
@@ -219,16 +222,25 @@ impl<'a> Run<'a> {
 
     /// Remove the sets that are not to be kept; a stop does not cut this short.
     fn clean_up(&mut self) {
+        let silent = |_: u64, _: u64, _: &str| {};
+        for folder in std::mem::take(&mut self.fillings).into_iter().filter(|folder| folder.exists()) {
+            if let Err(error) = remove::remove(&folder, &silent, &AtomicBool::new(false)) {
+                self.left_behind(&folder, &error);
+            }
+        }
         for set in 0..self.sets.len() {
             if self.plan.file_sets[set].keep || !self.laid_out[set] {
                 continue;
             }
             if let Err(error) = self.remove_set(set, None) {
-                let folder = self.sets[set].folder().display().to_string();
-                let text = format!("{error}; the data in {folder} is still there: 'assay clean' removes it");
-                self.emitter.warn(None, "data-left-behind", text);
+                self.left_behind(self.sets[set].folder(), &error);
             }
         }
+    }
+
+    fn left_behind(&self, folder: &Path, error: &EngineError) {
+        let text = format!("{error}; the data in {} is still there: 'assay clean' removes it", folder.display());
+        self.emitter.warn(None, "data-left-behind", text);
     }
 
     /// Lay a set out and say so.
@@ -260,6 +272,17 @@ impl<'a> Run<'a> {
             reused: prepared.reused,
         });
         Ok(())
+    }
+
+    /// Fill a target's file system, by a set that goes with the run.
+    pub fn fill(&mut self, target: &str, used_share: f64) -> Result<String> {
+        let position = self.plan.targets.iter().position(|candidate| candidate.name == target).expect("checked");
+        let activity = format!("filling target '{target}'");
+        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let folder = &self.folders[position];
+        self.fillings.push(fill::folder_of(target, folder));
+        let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
+        Ok(fill::fill(target, folder, used_share, reserve, seed, &report, self.stop)?.detail)
     }
 
     /// Remove a marked set; `stop` can cut it short.

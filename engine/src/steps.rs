@@ -3,8 +3,8 @@
 use crate::ceilings;
 use crate::error::{EngineError, Result};
 use crate::events::Event;
-use crate::load::cache_steps;
 use crate::load::content::ContentFill;
+use crate::load::{age, cache_steps};
 use crate::plan::{Phase, Place, Plan, Step};
 use crate::run::Run;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,7 +19,6 @@ pub fn check(phase: &Phase, plan: &Plan) -> Result<()> {
         let refused = match step {
             Step::DropCaches { place: Place::Server } => Some("drop_caches of a server"),
             Step::Remount { .. } => Some("remount"),
-            Step::Fill { .. } => Some("fill"),
             Step::Command { .. } => Some("command"),
             _ => None,
         };
@@ -29,6 +28,7 @@ pub fn check(phase: &Phase, plan: &Plan) -> Result<()> {
                 phase.name
             )));
         }
+        check_numbers(phase, step, plan)?;
         if let Some(set) = set_of(step) {
             if !plan.file_sets.iter().any(|candidate| candidate.name == set) {
                 return Err(EngineError::Plan(format!("phase '{}': there is no file set '{set}'", phase.name)));
@@ -38,11 +38,28 @@ pub fn check(phase: &Phase, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+fn check_numbers(phase: &Phase, step: &Step, plan: &Plan) -> Result<()> {
+    let refuse = |text: String| Err(EngineError::Plan(format!("phase '{}': {text}", phase.name)));
+    match step {
+        Step::Fill { target, .. } if !plan.targets.iter().any(|candidate| candidate.name == *target) => {
+            refuse(format!("there is no target '{target}'"))
+        }
+        Step::Fill { used_share, .. } if !(0.0..=1.0).contains(used_share) => {
+            refuse(format!("used_share is {used_share}; it lies between 0 and 1"))
+        }
+        Step::Age { churn, .. } if !(churn.is_finite() && *churn > 0.0) => {
+            refuse(format!("churn is {churn}; it must be above 0"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn set_of(step: &Step) -> Option<&str> {
     match step {
         Step::Prepare { set }
         | Step::Evict { set }
         | Step::Warm { set, .. }
+        | Step::Age { set, .. }
         | Step::Remove { set }
         | Step::Ceilings { set, .. } => Some(set),
         _ => None,
@@ -81,6 +98,7 @@ fn name_of(step: &Step) -> &'static str {
         Step::Sync {} => "sync",
         Step::Settle { .. } => "settle",
         Step::Fill { .. } => "fill",
+        Step::Age { .. } => "age",
         Step::Remove { .. } => "remove",
         Step::Sleep { .. } => "sleep",
         Step::Command { .. } => "command",
@@ -99,6 +117,12 @@ fn one(run: &mut Run, step: &Step) -> Result<Done> {
             let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
             cache_steps::warm(&run.sets[set], *share, run.stop, &report).map(|detail| (true, detail))
         }
+        (Step::Age { churn, .. }, Some(set)) => {
+            let activity = format!("ageing file set '{}'", run.plan.file_sets[set].name);
+            let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+            age::age(&run.sets[set], *churn, &report, run.stop).map(|detail| (true, detail))
+        }
+        (Step::Fill { target, used_share }, _) => run.fill(target, *used_share).map(|detail| (true, detail)),
         (Step::Ceilings { seconds, .. }, Some(set)) => measure_ceilings(run, set, *seconds),
         (Step::DropCaches { .. }, _) => Ok(match cache_steps::drop_caches() {
             Ok(()) => (true, "page cache, dentries and inodes dropped".to_owned()),

@@ -316,6 +316,15 @@ class Fill(_Kind, kw_only=True):
     """Used share to reach."""
 
 
+class Age(_Kind, kw_only=True):
+    """Remove and make files of a set again, so that files and free space are as scattered as in use."""
+
+    set: str
+    """File set, prepared and whole."""
+    churn: float = 1.0
+    """Files replaced, as a multiple of the set's files."""
+
+
 class Remove(_Kind, kw_only=True):
     """Remove a marked file set."""
 
@@ -346,7 +355,7 @@ class Ceilings(_Kind, kw_only=True):
     """Time for all of them together."""
 
 
-Step = Prepare | Evict | DropCaches | Remount | Warm | Sync | Settle | Fill | Remove | Sleep | Command | Ceilings
+Step = Prepare | Evict | DropCaches | Remount | Warm | Sync | Settle | Fill | Age | Remove | Sleep | Command | Ceilings
 
 
 # -- operations --------------------------------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 //! A file set is rules, not a list: name, place, size and content of file `i` follow from the Plan, the seed and `i`
 //! alone. Nothing here keeps memory for each file.
 
+pub mod age;
 pub mod cache_steps;
 pub mod content;
 pub mod data_folder;
 pub mod fileset;
+pub mod fill;
 pub mod free_space;
 pub mod lay_out;
 pub mod limits;

@@ -78,6 +78,43 @@ pub fn make_files(state: &FileSetState, crew: &Crew<'_>, progress: &Progress<'_>
     crew.run(threads, make).map(drop)
 }
 
+/// Files that grow side by side while a set is aged.
+const GROWING: usize = 8;
+/// Pieces in which each of them grows.
+const GROWTHS: u64 = 4;
+
+/// Make files again that were removed, the way files grow in use: several at a time, piece by piece, each piece
+/// given its blocks before the next (write-back allocates), so that their blocks come to lie between each other's. `chosen` turns each of `0..turns`
+/// into an index, or into none.
+///
+/// # Errors
+///
+/// `Stopped`, or the system call that failed.
+pub fn grow_chosen(
+    state: &FileSetState,
+    crew: &Crew<'_>,
+    progress: &Progress<'_>,
+    threads: usize,
+    turns: u64,
+    chosen: &(dyn Fn(u64) -> Option<u64> + Sync),
+) -> Result<()> {
+    let next = AtomicU64::new(0);
+    let make = || {
+        let fill = ContentFill::new(state.content_seed(), &state.set().content)?;
+        let buffer = vec![0; WRITE_BYTES as usize];
+        let mut maker = Maker { state, crew, progress, fill, buffer, path: PathBuffer::new() };
+        loop {
+            let turns_left = std::iter::from_fn(|| take(&next, turns));
+            let batch: Vec<u64> = turns_left.filter_map(chosen).take(GROWING).collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            maker.grow(&batch)?;
+        }
+    };
+    crew.run(threads, make).map(drop)
+}
+
 /// The next number below `count`.
 fn take(next: &AtomicU64, count: u64) -> Option<u64> {
     let number = next.fetch_add(1, Ordering::Relaxed);
@@ -97,6 +134,27 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn is_shared(&self, size: u64) -> bool {
         size > PIECE_BYTES && self.state.set().allocate == Allocate::Write
+    }
+
+    /// Several files, piece by piece.
+    fn grow(&mut self, batch: &[u64]) -> Result<()> {
+        let files = batch.iter().map(|&index| self.create(index, libc::O_EXCL)).collect::<Result<Vec<_>>>()?;
+        for growth in 0..GROWTHS {
+            for (file, &index) in files.iter().zip(batch) {
+                self.crew.check()?;
+                let size = self.state.size_of(index);
+                let piece = size.div_ceil(GROWTHS).next_multiple_of(4096);
+                let from = (growth * piece).min(size);
+                let length = piece.min(size - from);
+                if length > 0 {
+                    self.write(file, index, from, length)?;
+                    posix::write_back_range(file.as_fd(), from, length, true)
+                        .map_err(|error| self.failed("sync_file_range", error))?;
+                }
+            }
+        }
+        self.count("files", batch.len() as u64);
+        Ok(())
     }
 
     /// A file of this thread's own.
