@@ -7,27 +7,17 @@ from html import escape
 import msgspec
 
 from assay import events
+from assay.analysis.record import RecordedRun
 from assay.report.figures import Table
-from assay.report.numbers import (
-    ABSENT,
-    MIB_PER_S,
-    OPS_PER_S,
-    duration_ns,
-    headline,
-    rate,
-    rate_unit,
-    share,
-    size_bytes,
-    span_s,
-)
-from assay.report.overview import title_of
-from assay.report.source import ReadableBundle
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
+from assay.report.titles import title_of
 from assay.results import Document, Finding, LatencyNs, Result
+from assay.units import ABSENT, format_bytes, format_ns, format_share
 
 _SEVERITY_CLASS = {"note": "muted", "warning": "warn", "invalid": "bad"}
 
 
-def header(bundle: ReadableBundle, document: Document) -> str:
+def header(bundle: RecordedRun, document: Document) -> str:
     """Say what was measured, when, by what command, and how far it is to be trusted."""
     run = document.run
     trusted = sum(_stands(result) for result in document.results)
@@ -59,8 +49,8 @@ def summary_table(results: Sequence[Result]) -> str:
     rows = []
     for i, result in enumerate(results):
         spread = result.latency_ns
-        values = [rate(*headline(result)), *(duration_ns(v) for v in (spread.p50, spread.p99, spread.max))]
-        cells = "".join(f"<td>{_struck(value, result)}</td>" for value in [*values, duration_ns(result.cpu_ns_per_op)])
+        values = [rate(*headline(result)), *(format_ns(v) for v in (spread.p50, spread.p99, spread.max))]
+        cells = "".join(f"<td>{_struck(value, result)}</td>" for value in [*values, format_ns(result.cpu_ns_per_op)])
         rows.append(
             f'<tr><th scope="row"><a href="#result-{i + 1}">{escape(title_of(result, results))}</a></th>{cells}'
             f'<td class="words">{escape(_cache_words(result))}</td><td class="words">{_trust_word(result)}</td></tr>'
@@ -114,7 +104,7 @@ def result_card(results: Sequence[Result], i: int, figures: str) -> str:
     )
 
 
-def preparation(bundle: ReadableBundle) -> str:
+def preparation(bundle: RecordedRun) -> str:
     """List the steps between the phases, and whether each did what was asked."""
     rows = []
     for event in bundle.events():
@@ -135,7 +125,7 @@ def preparation(bundle: ReadableBundle) -> str:
     )
 
 
-def environment(bundle: ReadableBundle) -> str:
+def environment(bundle: RecordedRun) -> str:
     """List every recorded fact with its source, the engine's own words first."""
     rows = [(fact.key, _value(fact.value), fact.source) for fact in bundle.facts]
     for event in bundle.events():
@@ -149,7 +139,7 @@ def environment(bundle: ReadableBundle) -> str:
     )
 
 
-def plan(bundle: ReadableBundle) -> str:
+def plan(bundle: RecordedRun) -> str:
     """Give the resolved Plan; it can be run again."""
     text = msgspec.json.format(bundle.plan.to_json(), indent=2).decode()
     missing = [(item.what, item.why) for item in bundle.plan.untranslated]
@@ -179,20 +169,21 @@ def _facts_table(columns: Sequence[str], rows: Iterable[tuple[str, ...]], title:
 
 def _card_items(result: Result) -> list[tuple[str, str]]:
     spread = result.latency_ns
-    items = [(name, _struck(duration_ns(value), result)) for name, value in _percentiles(spread)]
+    items = [(name, _struck(format_ns(value), result)) for name, value in _percentiles(spread)]
     if result.response_ns is not None:
-        items += [(f"Response {name}", _struck(duration_ns(v), result)) for name, v in _percentiles(result.response_ns)]
+        items += [(f"Response {name}", _struck(format_ns(v), result)) for name, v in _percentiles(result.response_ns)]
     cache, steady, limiter = result.cache, result.steady, result.limiter
-    resident = f"{share(cache.resident_before)} before, {share(cache.resident_after)} after"
+    method = f" (by {cache.method.replace('_', ' ')})" if cache.method else ""
+    resident = f"{format_share(cache.resident_before)} before, {format_share(cache.resident_after)} after"
     texts = {
-        "CPU per operation": duration_ns(result.cpu_ns_per_op),
+        "CPU per operation": format_ns(result.cpu_ns_per_op),
         "Cache": _cache_words(result),
-        "Cache hit ratio": share(cache.hit_ratio) + (f" (by {cache.method.replace('_', ' ')})" if cache.method else ""),
+        "Cache hit ratio": format_share(cache.hit_ratio) + method,
         "Set in the page cache": resident,
-        "Moved by the device": size_bytes(result.device_bytes),
+        "Moved by the device": format_bytes(result.device_bytes),
         "Window": span_s(*result.window_s),
         "Operations": f"{result.ops:,}",
-        "Bytes": size_bytes(result.bytes),
+        "Bytes": format_bytes(result.bytes),
         "Errors": f"{result.errors:,}",
         "Steady state": steady.verdict.replace("_", " ") if steady else "not judged",
         "Limited by": f"{limiter.verdict.replace('_', ' ')} ({limiter.confidence})" if limiter else "not judged",
@@ -251,10 +242,10 @@ def _trust_word(result: Result) -> str:
 def _cache_words(result: Result) -> str:
     cache = result.cache
     words = f"{cache.condition.replace('_', ' ')}, {cache.verdict}"
-    return words if cache.hit_ratio is None else f"{words} (hit {share(cache.hit_ratio)})"
+    return words if cache.hit_ratio is None else f"{words} (hit {format_share(cache.hit_ratio)})"
 
 
-def _directory(bundle: ReadableBundle, name: str, uri: str) -> str:
+def _directory(bundle: RecordedRun, name: str, uri: str) -> str:
     found = (fact.value for fact in bundle.facts if fact.key == f"target.{name}.directory")
     return str(next(found, uri))
 
