@@ -18,6 +18,7 @@ from assay.report.rates import Rates, rates
 from assay.report.recording import Latencies, Recording
 from assay.report.stack import alt
 from assay.report.titles import title_of
+from assay.report.verdict import trust_words
 from assay.results import Result
 from assay.units import ABSENT, format_ns, format_number, format_share
 
@@ -95,7 +96,7 @@ def overview_figures(results: Sequence[Result]) -> Iterator[Figure]:
     for unit in (MIB_PER_S, OPS_PER_S):
         chosen = [result for result in results if rate_unit(result) == unit and headline(result)[0] is not None]
         if chosen:
-            rows = [(title_of(r, results), rate(*headline(r)), _trust(r)) for r in chosen]
+            rows = [(title_of(r, results), rate(*headline(r)), trust_words(r)) for r in chosen]
             what = "Throughput of streams" if unit.of_bytes else "Operations per second"
             yield Figure(
                 slug="overview-" + ("throughput" if unit.of_bytes else "operations"),
@@ -116,7 +117,7 @@ def _latency_figure(results: Sequence[Result]) -> Figure:
     for result in results:
         spread = result.latency_ns
         values = (format_ns(value) for value in (spread.p50, spread.p99, spread.max))
-        rows.append((title_of(result, results), *values, _trust(result)))
+        rows.append((title_of(result, results), *values, trust_words(result)))
     return Figure(
         slug="overview-latency",
         title="Latency, from issue to completion",
@@ -166,7 +167,7 @@ def _timeline_words(series: Rates, result: Result, name: str) -> str:
             f"In the window {span_s(*result.window_s)} intervals lie between {rate(float(series.lowest[slowest]), unit)}"
             f" and {rate(float(series.highest[inside].max()), unit)}, the lowest at {series.start_s[slowest]:.2f} s. "
         )
-    return words + f"Result: {rate(value, unit)}, {_trust(result)}."
+    return words + f"Result: {rate(value, unit)}, {trust_words(result)}."
 
 
 def _timeline_table(series: Rates, result: Result) -> Table:
@@ -195,7 +196,7 @@ def _heat_words(latencies: Latencies, result: Result, name: str, words: str) -> 
     return (
         f"Heat map of the {words} of {name}: {int(latencies.count.sum()):,} operations between {format_ns(low)} and"
         f" {format_ns(high)}. In the window p50 is {format_ns(spread.p50)}, p99 {format_ns(spread.p99)},"
-        f" {_trust(result)}."
+        f" {trust_words(result)}."
     )
 
 
@@ -217,10 +218,6 @@ def _heat_table(latencies: Latencies, gathered: Cells) -> Table:
 
 def _at_most(value_ns: float | None) -> str:
     return ABSENT if value_ns is None else f"≤ {format_ns(value_ns)}"
-
-
-def _trust(result: Result) -> str:
-    return "trusted" if result.trusted else "not to be trusted"
 
 
 def _sentence(parts: Iterator[str]) -> str:

@@ -11,6 +11,7 @@ from assay.report.axes import LATENCY_LABEL, decades_around, layered, linear_tic
 from assay.report.numbers import RateUnit, headline
 from assay.report.stack import alt
 from assay.report.titles import title_of
+from assay.report.verdict import stands
 from assay.results import Result
 from assay.units import format_ns, format_number
 
@@ -110,8 +111,8 @@ def _rows(count: int) -> alt.Y:
 
 
 def _row(i: int, result: Result, named_among: Sequence[Result]) -> dict[str, object]:
-    doubt = "" if result.trusted else " (not to be trusted)"
-    ink = theme.MEASURED if result.trusted else theme.UNTRUSTED
+    doubt = "" if stands(result) else " (not to be trusted)"
+    ink = theme.MEASURED if stands(result) else theme.UNTRUSTED
     return {"row": i, "title": title_of(result, named_among) + doubt, "ink": ink}
 
 

@@ -11,6 +11,7 @@ from assay.analysis.record import RecordedRun
 from assay.report.figures import Table
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
 from assay.report.titles import title_of
+from assay.report.verdict import stands, trust_words
 from assay.results import Document, Finding, LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_share
 
@@ -20,7 +21,7 @@ _SEVERITY_CLASS = {"note": "muted", "warning": "warn", "invalid": "bad"}
 def header(bundle: RecordedRun, document: Document) -> str:
     """Say what was measured, when, by what command, and how far it is to be trusted."""
     run = document.run
-    trusted = sum(_stands(result) for result in document.results)
+    trusted = sum(stands(result) for result in document.results)
     verdict = f"{trusted} of {len(document.results)} results are to be trusted"
     colour = "good" if trusted == len(document.results) else "warn"
     places = ", ".join(_directory(bundle, target.name, target.uri) for target in bundle.plan.targets)
@@ -95,7 +96,7 @@ def result_card(results: Sequence[Result], i: int, figures: str) -> str:
         f" target {result.target}, phase {result.phase}, operation {result.operation}"
     )
     items = "".join(f"<div><dt>{escape(k)}</dt><dd>{v}</dd></div>" for k, v in _card_items(result))
-    reason = "" if _stands(result) else f": {escape(_reason(result))}"
+    reason = "" if stands(result) else f": {escape(_reason(result))}"
     return (
         f'<article id="result-{i + 1}" aria-labelledby="result-{i + 1}-title"><h3 id="result-{i + 1}-title">'
         f'{escape(title_of(result, results))}</h3><p class="where">{escape(where)}</p>'
@@ -214,11 +215,6 @@ def _findings(findings: Sequence[Finding]) -> str:
     return f'<ul class="findings">{"".join(items)}</ul>' if items else ""
 
 
-def _stands(result: Result) -> bool:
-    # METHOD 1.3: only a steady run yields a headline number. Where steadiness was not judged, trust alone decides.
-    return result.trusted and (result.steady is None or result.steady.verdict == "steady")
-
-
 def _reason(result: Result) -> str:
     for severity in ("invalid", "warning"):
         for finding in result.findings:
@@ -230,13 +226,13 @@ def _reason(result: Result) -> str:
 
 
 def _struck(text: str, result: Result) -> str:
-    if _stands(result) or text == ABSENT:
+    if stands(result) or text == ABSENT:
         return escape(text)
     return f'<s>{escape(text)}</s><span class="unseen"> (not to be trusted)</span>'
 
 
 def _trust_word(result: Result) -> str:
-    return '<span class="good">trusted</span>' if _stands(result) else '<span class="bad">not to be trusted</span>'
+    return f'<span class="{"good" if stands(result) else "bad"}">{trust_words(result)}</span>'
 
 
 def _cache_words(result: Result) -> str:

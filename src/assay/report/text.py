@@ -19,6 +19,7 @@ from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
 from assay.analysis.record import FactValue, RecordedRun
 from assay.report.numbers import MIB_PER_S, OPS_PER_S
 from assay.report.titles import title_of
+from assay.report.verdict import stands
 from assay.results import Cache, Document, Finding, Result
 from assay.units import format_bytes, format_ns, format_number, format_percent, format_share
 
@@ -153,7 +154,7 @@ def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
         line += f"{format_ns(result.cpu_ns_per_op):>{_NUMBER_WIDTH}}"
         line += "".join(f"{cell:>{width}}" for cell, width in zip(_shares(result), _TIME_WIDTHS, strict=True))
         line += "  " + _fill(_cache(result.cache, "{condition:<6} {hit}"), _CACHE_WIDTH)
-    verdict = trust_word(result)
+    verdict = _trust_word(result)
     lines = [Text.assemble(line, (f"{verdict:>{_TRUST_WIDTH}}", _STYLES[verdict]))]
     indent = " " * _ROW_WIDTH
     lines += [Text(indent + part) for part in title[1:]]
@@ -162,11 +163,11 @@ def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
     return lines
 
 
-def trust_word(result: Result) -> str:
+def _trust_word(result: Result) -> str:
     """Say in a word whether a number may be used: `yes`, `no`, or `invalid`."""
     if any(finding.severity == INVALID for finding in result.findings):
         return INVALID
-    return "yes" if result.trusted else "no"
+    return "yes" if stands(result) else "no"
 
 
 def _numbers(result: Result) -> tuple[str, ...]:
