@@ -36,13 +36,10 @@ from assay import __version__
 from assay import bundle_files as files
 from assay.bundle_files import Manifest, RunInfo, RunRecord
 from assay.bundle_tables import HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, read_stream
-from assay.catalog import runs_directory
 from assay.errors import BundleError, PlanError, RunError
 from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
-
-__all__ = ["RunBundle", "RunInfo", "runs_directory"]
 
 _SLUG_CHARACTERS = 40
 _NAME_TRIES = 8

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from assay import events
-from assay.bundle import RunBundle, runs_directory
-from assay.catalog import resolve
+from assay.bundle import RunBundle
+from assay.catalog import resolve, runs_directory
 from assay.engine import run_quietly
 from assay.errors import InputError
 from assay.plan import FileSet, Origin, Phase, Plan, Remove, Target
@@ -27,6 +27,7 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
     """The directories that a place names: a directory itself, or the targets of a run."""
     if Path(place).is_dir() and not (Path(place) / "resolved.json").exists():
         return [Path(place).resolve()]
+    # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
     bundle = RunBundle.open(resolve(place, runs_directory(runs)))
     return sorted(set(target_directories(bundle.plan).values()))
 

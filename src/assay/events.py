@@ -9,18 +9,16 @@ import enum
 
 import msgspec
 
+from assay.tags import snake_case
+
 SCHEMA = "assay.events/1"
-
-
-def _snake(name: str) -> str:
-    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of everything in the stream."""
 
 
-class _Event(Fact, kw_only=True, tag_field="event", tag=_snake):
+class _Event(Fact, kw_only=True, tag_field="event", tag=snake_case):
     """Base of the lines of the stream; `t_ns` says when, 0 for Hello."""
 
 
@@ -368,7 +366,7 @@ def decode(line: bytes) -> Event:
 # -- control lines, from assay to the engine ---------------------------------------------------------------------------
 
 
-class _Control(Fact, kw_only=True, tag_field="control", tag=_snake):
+class _Control(Fact, kw_only=True, tag_field="control", tag=snake_case):
     """Base of the lines on the engine's standard input after the Plan."""
 
 

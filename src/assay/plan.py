@@ -11,19 +11,16 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.errors import PlanError
+from assay.tags import snake_case
 
 SCHEMA = "assay.plan/1"
-
-
-def _snake(name: str) -> str:
-    return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of everything in a Plan: immutable, keyword-only, strict."""
 
 
-class _Kind(Value, kw_only=True, tag_field="kind", tag=_snake):
+class _Kind(Value, kw_only=True, tag_field="kind", tag=snake_case):
     """Base of the members of a tagged union: JSON carries `kind`."""
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from assay import events, suites
 from assay.engine import capabilities, run_quietly
 from assay.frontends import native
+from assay.frontends.parameters import format_phase_seconds
 from assay.host.facts import Fact
 from assay.host.storage import storage_path
 from assay.plan import FileSet, Fixed, Origin, Phase, Plan, Prepare, Target
 from assay.run import check_directory
-from assay.session import format_phase_seconds
 from assay.sizing import Sizing, choose_size
 
 DEFAULT_SECONDS = 60.0

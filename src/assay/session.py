@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 import typer
 
-from assay.bundle import RunBundle, runs_directory
-from assay.catalog import resolve
+from assay.bundle import RunBundle
+from assay.catalog import resolve, runs_directory
 from assay.errors import AssayError, InputError, RunError
 from assay.frontends import native
+from assay.frontends.parameters import format_phase_seconds
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
@@ -20,8 +21,15 @@ from assay.units import parse_seconds
 
 
 def open_run(reference: str, runs: Path | None) -> RunBundle:
-    """Open a run by its folder, id, prefix or `last`; raises BundleError if there is none."""
-    return RunBundle.open(resolve(reference, runs_directory(runs)))
+    """Open a run by its folder, id, prefix or `last`; raises BundleError if there is none or its files were changed."""
+    bundle = RunBundle.open(resolve(reference, runs_directory(runs)))
+    bundle.verify()
+    return bundle
+
+
+def print_json(judged: Document) -> None:
+    """Print a result document on standard output."""
+    typer.echo(msgspec.json.format(msgspec.json.encode(judged), indent=2))
 
 
 def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, size: str | None) -> dict[str, str]:
@@ -40,11 +48,6 @@ def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, 
     if size is not None:
         values["size"] = size
     return values
-
-
-def format_phase_seconds(seconds: float) -> str:
-    """A duration as load files write it, to the millisecond."""
-    return f"{max(seconds, 0.001):.3f}s"
 
 
 class Session:
@@ -78,7 +81,7 @@ class Session:
         judged = document(bundle)
         report = self._write_report(bundle, judged) if self._report and error is None else None
         if self._json:
-            typer.echo(msgspec.json.format(msgspec.json.encode(judged), indent=2).decode())
+            print_json(judged)
         elif judged.results or error is None:
             from rich.console import Console
 

@@ -14,9 +14,7 @@ import math
 import msgspec
 
 from assay.errors import InputError
-
-MIB = 1 << 20
-KIB = 1 << 10
+from assay.units import KIB, MIB, format_bytes
 
 SMALLEST_BYTES = 64 * MIB
 """Below this, streams end before the device is at speed."""
@@ -95,23 +93,15 @@ def choose_size(
     else:
         size_bytes, why = _asked(asked, usable_bytes, free_bytes, reserve_bytes)
     if 2 * ram_bytes > size_bytes:
-        why += f"; 2x RAM would be {size_text(2 * ram_bytes)}"
+        why += f"; 2x RAM would be {format_bytes(2 * ram_bytes)}"
     return Sizing(
         size_bytes=size_bytes,
         files=_files(metadata_seconds, usable_bytes - size_bytes, free_inodes),
         phase_seconds=phase_seconds,
         metadata_seconds=metadata_seconds,
-        reason=f"{size_text(size_bytes)}: {why}; {size_text(free_bytes)} free",
+        reason=f"{format_bytes(size_bytes)}: {why}; {format_bytes(free_bytes)} free",
         layout_seconds_estimate=size_bytes / probe_write_bytes_per_s if probe_write_bytes_per_s > 0 else None,
     )
-
-
-def size_text(size_bytes: float) -> str:
-    """Write a size for people: `1.2 GiB` below ten of a unit, else `12 GiB`."""
-    units = ("B", "KiB", "MiB", "GiB", "TiB")
-    step = min(max(int(size_bytes).bit_length() - 1, 0) // 10, len(units) - 1)
-    value, unit = size_bytes / 1024**step, units[step]
-    return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:.0f} {unit}"
 
 
 def _phase_lengths(total_seconds: float) -> tuple[float, float]:
@@ -130,17 +120,17 @@ def _chosen(
     usable_bytes = max(free_bytes - reserve_bytes, 0)
     if usable_bytes < SMALLEST_BYTES:
         raise InputError(
-            f"{size_text(SMALLEST_BYTES)} of data do not fit: {size_text(free_bytes)} are free and "
-            f"{size_text(reserve_bytes)} must stay free; free some space, or name a smaller --size"
+            f"{format_bytes(SMALLEST_BYTES)} of data do not fit: {format_bytes(free_bytes)} are free and "
+            f"{format_bytes(reserve_bytes)} must stay free; free some space, or name a smaller --size"
         )
     limits = {
         2 * ram_bytes: "2x RAM, more than any cache here can hold",
-        int(bytes_per_s * budget_s): f"what {size_text(bytes_per_s)}/s can lay out in {budget_s:.0f} s",
+        int(bytes_per_s * budget_s): f"what {format_bytes(bytes_per_s)}/s can lay out in {budget_s:.0f} s",
         int(usable_bytes * FREE_SHARE): "a quarter of the space that may be used",
     }
     smallest = min(limits)
     if smallest < SMALLEST_BYTES:
-        return SMALLEST_BYTES, f"the least that says something ({limits[smallest]} would be {size_text(smallest)})"
+        return SMALLEST_BYTES, f"the least that says something ({limits[smallest]} would be {format_bytes(smallest)})"
     return _round_down(smallest), limits[smallest]
 
 
@@ -152,8 +142,8 @@ def _asked(asked: int, usable_bytes: int, free_bytes: int, reserve_bytes: int) -
     if asked > usable_bytes:
         cure = f"use --size {usable_bytes // MIB}MiB or less" if usable_bytes >= MIB else "free some space"
         raise InputError(
-            f"{size_text(asked)} are asked for, but only {size_text(usable_bytes)} may be used: {size_text(free_bytes)} "
-            f"are free and {size_text(reserve_bytes)} must stay free; {cure}"
+            f"{format_bytes(asked)} are asked for, but only {format_bytes(usable_bytes)} may be used: "
+            f"{format_bytes(free_bytes)} are free and {format_bytes(reserve_bytes)} must stay free; {cure}"
         )
     size_bytes = asked // MIB * MIB
     return size_bytes, "as asked" if size_bytes == asked else f"as asked ({asked} bytes), rounded down to whole MiB"

@@ -1,143 +1,137 @@
-"""Sizes, times and rates: what people write and read.
+"""Sizes, times and numbers: what people write, and how every view prints them.
 
-Sizes are binary and say so: 1 KiB is 1024 bytes. `k`, `KB`, `M` are refused, because half of the tools mean 1000 by
-them and half 1024. Parsing is exact; printing keeps three digits.
+Sizes are binary and say so: `4KiB`, `4 KiB`, `1.5GiB`, `512B`, `4096`. Decimal and one-letter spellings (`4k`, `4KB`)
+mean different numbers in different tools, so they are refused. Times: `500ms`, `5s`, `2min`, `1h`, `0.5`. Reading is
+exact (fractions), so `0.1GiB`, which is no whole number of bytes, is refused and not rounded.
+
+Printing keeps three significant digits, and whole numbers from 100 on; a value reads the same in the terminal, in the
+HTML report and in a message. What is absent prints as `n/a`.
 """
 
+import math
 import re
-from decimal import Decimal
+from fractions import Fraction
 from typing import Final
 
 from assay.errors import InputError
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
-GIB: Final = 1 << 30
-TIB: Final = 1 << 40
-
-_SIZES: Final = {"": 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB}
-_SECONDS: Final = {
-    "": Decimal(1),
-    "ns": Decimal("1e-9"),
-    "us": Decimal("1e-6"),
-    "µs": Decimal("1e-6"),
-    "ms": Decimal("1e-3"),
-    "s": Decimal(1),
-    "min": Decimal(60),
-    "h": Decimal(3600),
+BYTES_PER_UNIT: Final = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40}
+SECONDS_PER_UNIT: Final = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "min": Fraction(60),
+    "h": Fraction(3600),
 }
-_NUMBER = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([^\d\s]*)\s*", re.ASCII)
-_DECIMAL_SIZES: Final = {"k": "KiB", "m": "MiB", "g": "GiB", "t": "TiB"}
+
+ABSENT: Final = "n/a"
+
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", re.ASCII)
+_PRINTED_TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+_SMALLEST_FRACTION: Final = 1e-3
+"""Below it the zeroes of a fraction would take more room than a column has; two digits and an exponent do not."""
 
 
 def parse_bytes(text: str) -> int:
-    """Read a size: `4KiB`, `1 MiB`, `1.5GiB`, `512B`, `4096`.
+    """Read a size in bytes, exactly.
 
     Raises:
-        InputError: It is no size, not a whole number of bytes, or leaves open whether 1000 or 1024 is meant.
+        InputError: not a size, an ambiguous unit, or no whole number of bytes; the text says which spelling is right.
     """
-    number, unit = _split(text, "size", "4KiB, 1 MiB, 2GiB or a number of bytes")
-    if unit not in _SIZES:
-        binary = _DECIMAL_SIZES.get(unit[:1].lower())
-        meant = f"write {number}{binary} (binary: 1 KiB is 1024 bytes)" if binary else "use B, KiB, MiB, GiB or TiB"
-        raise InputError(f"'{text}': '{unit}' is no unit of size here; {meant}")
-    size = number * _SIZES[unit]
-    if size != size.to_integral_value():
-        raise InputError(f"'{text}': this is {size} bytes; a size is a whole number of bytes")
-    return int(size)
+    number, unit = _split(text, "a size such as 4KiB, 1MiB, 1.5GiB or 4096")
+    if unit and unit not in BYTES_PER_UNIT:
+        raise InputError(_unit_text(text, number, unit))
+    size_bytes = number * BYTES_PER_UNIT[unit or "B"]
+    if size_bytes.denominator != 1:
+        raise InputError(f"{text} is {float(size_bytes):g} bytes; a size is a whole number of bytes")
+    return int(size_bytes)
 
 
 def parse_seconds(text: str) -> float:
-    """Read a duration in seconds: `500ms`, `5s`, `2min`, `1h`, `250us`, `1.5`.
+    """Read a time in seconds.
 
     Raises:
-        InputError: It is no duration.
+        InputError: not a time, or a unit that is none of ns, us, ms, s, min, h.
     """
-    number, unit = _split(text, "duration", "500ms, 5s, 2min, 1h or a number of seconds")
-    if unit not in _SECONDS:
-        raise InputError(f"'{text}': '{unit}' is no unit of time here; use ns, us, ms, s, min or h")
-    return float(number * _SECONDS[unit])
+    number, unit = _split(text, "a time such as 500ms, 5s, 2min or 1h")
+    if unit and unit not in SECONDS_PER_UNIT:
+        known = ", ".join(SECONDS_PER_UNIT)
+        raise InputError(f"'{text}': '{unit}' is not a unit of time; use one of {known}")
+    return float(number * SECONDS_PER_UNIT[unit or "s"])
 
 
-def parse_rate_per_s(text: str) -> float:
-    """Read a rate of operations per second: `1000/s`, `90/min`, `1000`.
-
-    Raises:
-        InputError: It is no rate.
-    """
-    count, per_s = _split_rate(text)
-    number, unit = _split(count, "rate", "1000/s or 90/min")
-    if unit:
-        raise InputError(f"'{text}': '{unit}' does not belong in a rate of operations; write 1000/s")
-    return float(number / per_s)
-
-
-def parse_bytes_per_s(text: str) -> float:
-    """Read a throughput in bytes per second: `100MiB/s`, `1 GiB/min`.
-
-    Raises:
-        InputError: It is no throughput.
-    """
-    size, per_s = _split_rate(text)
-    return float(parse_bytes(size) / per_s)
+def format_number(value: float | None) -> str:
+    """Print `0.0123`, `9.88`, `100`, `12,346`, `1.23M`: three significant digits, whole from 100 on."""
+    if value is None or not math.isfinite(value):
+        return ABSENT
+    if abs(value) >= 999_999.5:
+        return f"{format_number(value / 1e6)}M"
+    if abs(value) >= 99.95:
+        return f"{value:,.0f}"
+    if abs(value) < _SMALLEST_FRACTION:
+        return f"{value:.2g}"
+    rounded = float(f"{value:.3g}")  # before digits are counted, or 0.9999 would print as 1.000
+    return f"{rounded:.{2 - math.floor(math.log10(abs(rounded)))}f}"
 
 
-def _split(text: str, what: str, example: str) -> tuple[Decimal, str]:
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        raise InputError(f"'{text}' is no {what}; write {example}")
-    return Decimal(match[1]), match[2]
-
-
-def _split_rate(text: str) -> tuple[str, Decimal]:
-    count, slash, unit = text.partition("/")
-    if not slash:
-        return count, Decimal(1)
-    per_s = _SECONDS.get(unit.strip()) if unit.strip() else None
-    if per_s is None:
-        raise InputError(f"'{text}': '{unit.strip()}' is no unit of time here; use /s, /min or /h")
-    return count, per_s
-
-
-def _three_digits(value: float) -> str:
-    """Print a value below 1000 with three digits, and larger ones without a fraction."""
-    magnitude = abs(value)
-    for limit, digits in ((9.995, 2), (99.95, 1)):
-        if magnitude < limit:
-            return f"{value:.{digits}f}"
-    return f"{value:.0f}"
-
-
-def format_bytes(size_bytes: float) -> str:
+def format_bytes(size_bytes: float | None) -> str:
     """Print a size in the largest binary unit that it fills: `1.50 GiB`, `512 B`."""
-    for unit in ("TiB", "GiB", "MiB", "KiB"):
-        if abs(size_bytes) >= _SIZES[unit]:
-            return f"{_three_digits(size_bytes / _SIZES[unit])} {unit}"
-    return f"{size_bytes:.0f} B"
+    if size_bytes is None:
+        return ABSENT
+    for unit, factor in reversed(BYTES_PER_UNIT.items()):
+        if factor > 1 and abs(size_bytes) >= factor:
+            return f"{format_number(size_bytes / factor)} {unit}"
+    return f"{size_bytes:,.0f} B"
 
 
-def format_mib_per_s(bytes_per_s: float) -> str:
-    """Print a throughput as a number of MiB/s, without the unit."""
-    mib_per_s = bytes_per_s / MIB
-    return f"{mib_per_s:.3f}" if 0 < mib_per_s < 0.995 else _three_digits(mib_per_s)
-
-
-def format_count(value: float) -> str:
-    """Print a count or a rate: `998`, `12.3k`, `1.25M` (decimal k and M: these are no bytes)."""
-    for factor, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= factor * 0.9995:
-            return f"{_three_digits(value / factor)}{suffix}"
-    return f"{value:.0f}" if float(value).is_integer() else _three_digits(value)
-
-
-def format_ns(nanoseconds: float) -> str:
+def format_ns(nanoseconds: float | None) -> str:
     """Print a duration given in nanoseconds: `850 ns`, `12.3 µs`, `1.02 ms`, `5.00 s`."""
-    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+    if nanoseconds is None:
+        return ABSENT
+    for factor, unit in _PRINTED_TIMES:
         if abs(nanoseconds) >= factor * 0.9995:
-            return f"{_three_digits(nanoseconds / factor)} {unit}"
-    return f"{nanoseconds:.0f} ns"
+            return f"{format_number(nanoseconds / factor)} {unit}"
+    return f"{format_number(nanoseconds)} ns"
 
 
 def format_seconds(seconds: float) -> str:
     """Print a duration given in seconds."""
     return format_ns(seconds * 1e9)
+
+
+def format_percent(share: float | None) -> str:
+    """Print a share between 0 and 1 as a number of per cent, without the sign: `12.3`."""
+    return ABSENT if share is None else f"{100 * share:.1f}"
+
+
+def format_share(share: float | None) -> str:
+    """Print a share between 0 and 1 in per cent: `12.3 %`."""
+    return ABSENT if share is None else f"{format_percent(share)}\N{NO-BREAK SPACE}%"
+
+
+def _split(text: str, wanted: str) -> tuple[Fraction, str]:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise InputError(f"'{text}' is not {wanted}")
+    return Fraction(match[1]), match[2]
+
+
+def _unit_text(text: str, number: Fraction, unit: str) -> str:
+    """Say which spelling was meant by `4k`, `4KB`, `4kib`."""
+    letter = unit[0].upper()
+    names = {name[0]: name for name in BYTES_PER_UNIT if name != "B"}
+    if letter not in names or unit.lower() not in (letter.lower() + rest for rest in ("", "b", "i", "ib")):
+        return f"'{text}': '{unit}' is not a unit of size; use one of {', '.join(BYTES_PER_UNIT)}"
+    name = names[letter]
+    binary = f"{float(number):g}{name}"
+    if unit.lower() == name.lower():
+        return f"'{text}': write {binary}"
+    exponent = "KMGT".index(letter) + 1
+    decimal = number * 1000**exponent
+    return (
+        f"'{text}' means two things: write {binary} ({int(number * BYTES_PER_UNIT[name])} bytes), "
+        f"or {int(decimal)} for the decimal unit"
+    )

@@ -7,15 +7,10 @@ import msgspec
 from assay.bundle import RunBundle
 from assay.events import (
     Buckets,
-    Capabilities,
-    ClockFacts,
-    EngineFacts,
     Event,
     Finished,
-    Hello,
     HostSample,
     Interval,
-    MachineFacts,
     OperationInterval,
     Outcome,
     PhaseFinished,
@@ -25,6 +20,7 @@ from assay.events import (
     WorkerSample,
 )
 from assay.plan import Body, FileSet, Fixed, Job, Loop, Origin, Phase, Plan, Target
+from unit.memory_run import hello
 
 NS = 1_000_000_000
 
@@ -39,19 +35,6 @@ def plan(name: str = "quick", directory: str = "/srv/data") -> Plan:
         targets=(Target(name="data", uri=f"file://{directory}"),),
         file_sets=(FileSet(name="set", target="data", path="set", files=1, size=Fixed(value=1.0)),),
         phases=(Phase(name="read", title="Read", jobs=(Job(name="readers", body=body),)),),
-    )
-
-
-def hello(schema: str = "assay.events/1") -> Hello:
-    """Make a first line."""
-    return Hello(
-        schema=schema,
-        engine=EngineFacts(version="0.1.0", profile="release", rustc="1.85", pid=7, uid=0),
-        machine=MachineFacts(hostname="host", kernel="6.18", cpus=2, page_size_bytes=4096, ram_bytes=1 << 34),
-        clock=ClockFacts(source="tsc", read_cost_ns=21.5, realtime_at_zero_ns=NS, monotonic_at_zero_ns=0),
-        capabilities=Capabilities(
-            io_uring=True, cachestat=True, drop_caches=True, delay_accounting=False, schedstat=True, notes=("none",)
-        ),
     )
 
 

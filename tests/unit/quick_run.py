@@ -4,13 +4,15 @@ Latencies are drawn per interval from known mixtures, so what figures must show 
 for 0.8 s, one is bimodal, one is not to be trusted, one has hostile text in every name.
 """
 
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from assay import bundle_tables as tables
 from assay import events, plan, results
+from assay.host.facts import Fact
+from unit.memory_run import MemoryRun, filled_buckets, hello
 
 INTERVAL_S = 0.2
 INTERVALS = 30
@@ -18,58 +20,6 @@ WINDOW_S = (0.2, 6.0)
 PHASE_GAP_S = 2.0
 HOSTILE = "</script><script>alert(\"1\")</script><!-- & 'quoted' <b>"
 DRAWN_PER_INTERVAL = 2000
-
-
-@dataclass(frozen=True)
-class Fact:
-    """As assay.host.facts has it."""
-
-    key: str
-    value: str | float | bool | tuple[str, ...] | None
-    source: str
-
-
-@dataclass(frozen=True)
-class Info:
-    """As much of the run's own facts as a report reads."""
-
-    command: str = "assay quick /srv/data"
-    assay_version: str = "0.1.0"
-    note: str = ""
-
-
-@dataclass
-class MemoryBundle:
-    """What a report reads of a bundle."""
-
-    plan: plan.Plan
-    tables: dict[str, pl.DataFrame]
-    lines: list[events.Event]
-    facts: tuple[Fact, ...] = ()
-    path: Path = Path("/var/lib/assay/20260101T120000Z-quick-0123abcd")
-    is_sealed: bool = True
-    info: Info = field(default_factory=Info)
-
-    @property
-    def run_id(self) -> str:
-        """Name of the folder."""
-        return self.path.name
-
-    def events(self) -> list[events.Event]:
-        """All lines but the intervals."""
-        return self.lines
-
-    def intervals(self) -> pl.DataFrame:
-        """Operations per interval."""
-        return self.tables["intervals"]
-
-    def histograms(self) -> pl.DataFrame:
-        """Histograms per interval."""
-        return self.tables["histograms"]
-
-    def workers(self) -> pl.DataFrame:
-        """Worker samples."""
-        return self.tables["workers"]
 
 
 @dataclass(frozen=True)
@@ -142,15 +92,7 @@ LOADS = (
 )
 
 
-def bucket_of(value_ns: np.ndarray) -> np.ndarray:
-    """Give the HdrHistogram bucket of values of at least 1 ns by counting bits, unlike the report, which undoes it."""
-    value = value_ns.astype(np.int64)
-    bits = np.array([int(v).bit_length() for v in value.tolist()], dtype=np.int64)
-    shift = np.maximum(bits - 11, 0)
-    return np.where(shift == 0, value, shift * 1024 + (value >> shift))
-
-
-def quick_run(loads: tuple[Load, ...] = LOADS) -> tuple[MemoryBundle, results.Document]:
+def quick_run(loads: tuple[Load, ...] = LOADS) -> tuple[MemoryRun, results.Document]:
     """Make the run and its result document."""
     rng = np.random.default_rng(20260101)
     interval_rows: list[dict[str, object]] = []
@@ -181,14 +123,14 @@ def quick_run(loads: tuple[Load, ...] = LOADS) -> tuple[MemoryBundle, results.Do
             t_ns=round(1.5e9 + 2 * (6.0 + PHASE_GAP_S) * 1e9 + 2.9e9), label="disk 3 pulled " + HOSTILE, source="user"
         )
     ]
-    bundle = MemoryBundle(
+    bundle = MemoryRun(
         plan=_plan(loads),
         tables={
-            "intervals": pl.DataFrame(interval_rows),
-            "histograms": pl.concat(histogram_rows),
-            "workers": pl.DataFrame(worker_rows),
+            tables.INTERVALS: pl.DataFrame(interval_rows),
+            tables.HISTOGRAMS: pl.concat(histogram_rows),
+            tables.WORKERS: pl.DataFrame(worker_rows),
         },
-        lines=[_hello(), *lines, *marks],
+        lines=[hello(), *lines, *marks],
         facts=_facts(),
     )
     return bundle, _document(bundle, tuple(found))
@@ -220,7 +162,7 @@ def _interval(index: int, load: Load, end_ns: int, ops: int) -> dict[str, object
 
 
 def _histogram(index: int, load: Load, end_ns: int, ops: int, values: np.ndarray) -> pl.DataFrame:
-    buckets, counts = np.unique(bucket_of(values), return_counts=True)
+    buckets, counts = filled_buckets(values.astype(np.int64))
     return pl.DataFrame({"bucket": buckets.astype(np.uint32), "n": counts * (ops // len(values))}).select(
         pl.lit(index, dtype=pl.Int32).alias("phase_index"),
         pl.lit(load.name).alias("job"),
@@ -294,31 +236,18 @@ def _finished(index: int, start_ns: int) -> events.PhaseFinished:
     )  # fmt: skip
 
 
-def _hello() -> events.Hello:
-    return events.Hello(
-        schema=events.SCHEMA,
-        engine=events.EngineFacts(version="0.1.0", profile="release", rustc="1.90.0", pid=4242, uid=0),
-        machine=events.MachineFacts(hostname="lab7", kernel="6.18.0", cpus=2, page_size_bytes=4096, ram_bytes=8 << 30),
-        clock=events.ClockFacts(source="tsc", read_cost_ns=21.0, realtime_at_zero_ns=0, monotonic_at_zero_ns=0),
-        capabilities=events.Capabilities(
-            io_uring=True, cachestat=True, drop_caches=True, delay_accounting=False, schedstat=True,
-            notes=("kernel.task_delayacct is 0",),
-        ),
-    )  # fmt: skip
-
-
 def _facts() -> tuple[Fact, ...]:
     return (
-        Fact("target.target.directory", "/srv/data", "user"),
-        Fact("target.target.fs.type", "ext4", "/proc/self/mountinfo"),
-        Fact("target.target.fs.is_block_backed", True, "/proc/self/mountinfo"),
-        Fact("target.target.device.model", HOSTILE, "/sys/block/vda/device/model"),
-        Fact("host.cpu.governor", None, "n/a: no cpufreq on this machine"),
-        Fact("vm.dirty_ratio_percent", 20, "/proc/sys/vm/dirty_ratio"),
+        Fact(key="target.target.directory", value="/srv/data", source="user"),
+        Fact(key="target.target.fs.type", value="ext4", source="/proc/self/mountinfo"),
+        Fact(key="target.target.fs.is_block_backed", value=True, source="/proc/self/mountinfo"),
+        Fact(key="target.target.device.model", value=HOSTILE, source="/sys/block/vda/device/model"),
+        Fact(key="host.cpu.governor", value=None, source="n/a: no cpufreq on this machine"),
+        Fact(key="vm.dirty_ratio_percent", value=20, source="/proc/sys/vm/dirty_ratio"),
     )
 
 
-def _document(bundle: MemoryBundle, found: tuple[results.Result, ...]) -> results.Document:
+def _document(bundle: MemoryRun, found: tuple[results.Result, ...]) -> results.Document:
     note = results.Finding(
         id="not-judged", severity="note", text="Steady state and limiter are not judged by this version.", cure=""
     )

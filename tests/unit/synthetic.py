@@ -3,71 +3,19 @@
 import dataclasses
 import itertools
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from assay import events, plan
+from assay.analysis.record import FactValue
+from assay.bundle_tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.events import Event, Hello, Moment, Outcome, PhaseFinished, StoppedBy
+from unit.memory_run import MemoryRun, facts_of, filled_buckets, hello
 
 NS = 1_000_000_000
 MIB = 1 << 20
-
-SCHEMA_INTERVALS = {
-    "phase_index": pl.Int32,
-    "job": pl.String,
-    "operation": pl.String,
-    "t_s": pl.Float64,
-    "dt_s": pl.Float64,
-    "ops": pl.Int64,
-    "bytes": pl.Int64,
-    "errors": pl.Int64,
-    "latency_max_ns": pl.Int64,
-    "latency_sum_ns": pl.Int64,
-    "response_max_ns": pl.Int64,
-    "response_sum_ns": pl.Int64,
-}
-SCHEMA_HISTOGRAMS = {
-    "phase_index": pl.Int32,
-    "job": pl.String,
-    "operation": pl.String,
-    "series": pl.String,
-    "t_s": pl.Float64,
-    "bucket": pl.UInt32,
-    "n": pl.Int64,
-}
-SCHEMA_WORKERS = {
-    "phase_index": pl.Int32,
-    "t_s": pl.Float64,
-    "job": pl.String,
-    "worker": pl.Int32,
-    "ops": pl.Int64,
-    "bytes": pl.Int64,
-    "on_cpu_ns": pl.Int64,
-    "run_delay_ns": pl.Int64,
-    "block_delay_ns": pl.Int64,
-    "user_cpu_ns": pl.Int64,
-    "system_cpu_ns": pl.Int64,
-    "io_calls": pl.Int64,
-}
-SCHEMA_HOST = {
-    "phase_index": pl.Int32,
-    "t_s": pl.Float64,
-    "source": pl.String,
-    "instance": pl.String,
-    "name": pl.String,
-    "value": pl.Float64,
-}
-
-
-def bucket_of(value_ns: int) -> int:
-    """Encode a value as the engine does, from the definition of the HdrHistogram layout."""
-    if value_ns < 2048:
-        return value_ns
-    shift = value_ns.bit_length() - 11
-    return (shift + 1) * 1024 + (value_ns >> shift) - 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +29,14 @@ class Stream:
     operation: str = "read"
     worker: int = 0
     errors_at_ns: tuple[int, ...] = ()
+
+    def then(self, later: "Stream") -> "Stream":
+        """Add what the same worker completed later."""
+        return dataclasses.replace(
+            self,
+            done_ns=np.concatenate([self.done_ns, later.done_ns]),
+            latency_ns=np.concatenate([self.latency_ns, later.latency_ns]),
+        )
 
 
 def steady_stream(
@@ -120,42 +76,6 @@ class Counters:
     """Shares of each worker's time."""
 
 
-@dataclasses.dataclass(frozen=True)
-class SyntheticFact:
-    """A fact."""
-
-    key: str
-    value: "FactValue"
-    source: str = "user"
-
-
-@dataclasses.dataclass(frozen=True)
-class SyntheticInfo:
-    """Who ran what, when."""
-
-    command: str = "assay quick /data"
-    started_utc: str = "2026-01-02T03:04:05Z"
-    seconds: float | None = 61.5
-    exit_code: int | None = None
-
-
-def hello(
-    *, cpus: int = 8, ram_bytes: int = 16 << 30, read_cost_ns: float = 25.0, profile: str = "release"
-) -> events.Hello:
-    """First line of a stream."""
-    return events.Hello(
-        schema=events.SCHEMA,
-        engine=events.EngineFacts(version="0.1.0", profile=profile, rustc="1.90", pid=1, uid=0),
-        machine=events.MachineFacts(
-            hostname="bench1", kernel="6.18.1", cpus=cpus, page_size_bytes=4096, ram_bytes=ram_bytes
-        ),
-        clock=events.ClockFacts(source="tsc", read_cost_ns=read_cost_ns, realtime_at_zero_ns=0, monotonic_at_zero_ns=0),
-        capabilities=events.Capabilities(
-            io_uring=True, cachestat=True, drop_caches=True, delay_accounting=True, schedstat=True, notes=()
-        ),
-    )
-
-
 def read_op(name: str = "read", *, kind: plan.OpKind = plan.OpKind.READ, size_bytes: int = 4096) -> plan.Op:
     """An operation on the set `data`."""
     return plan.Op(
@@ -188,8 +108,6 @@ def one_plan(*phases: plan.Phase, sample_interval_s: float = 1.0, data: plan.Fil
     )
 
 
-FactValue = str | int | float | bool | tuple[str, ...] | None
-
 BLOCK_BACKED: dict[str, FactValue] = {
     "target.target.directory": "/data",
     "target.target.fs.type": "ext4",
@@ -198,8 +116,8 @@ BLOCK_BACKED: dict[str, FactValue] = {
 }
 
 
-class SyntheticRun:
-    """In-memory run with the reading interface of a bundle."""
+class SyntheticRun(MemoryRun):
+    """A run that is filled phase by phase."""
 
     def __init__(
         self,
@@ -209,13 +127,7 @@ class SyntheticRun:
         first: Hello | None = None,
         set_bytes: int = 1 << 30,
     ) -> None:
-        self.path = Path("/runs/20260102T030405Z-quick-0123abcd")
-        self.run_id = self.path.name
-        self.is_sealed = True
-        self.info = SyntheticInfo()
-        self.plan = its_plan
-        self.facts = [SyntheticFact(key, value) for key, value in (BLOCK_BACKED if facts is None else facts).items()]
-        self._events: list[Event] = [
+        begun: list[Event] = [
             first or hello(),
             events.Prepared(
                 t_ns=1,
@@ -228,32 +140,17 @@ class SyntheticRun:
                 reused=False,
             ),
         ]
-        self._rows: dict[str, list[tuple[object, ...]]] = {"intervals": [], "histograms": [], "workers": [], "host": []}
+        super().__init__(plan=its_plan, facts=facts_of(BLOCK_BACKED if facts is None else facts), lines=begun)
+        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in COLUMNS}
         self._now_ns = 10 * NS
 
-    def events(self) -> list[Event]:
-        """Return every event but the intervals."""
-        return self._events
-
-    def intervals(self) -> pl.DataFrame:
-        """Return operations by interval."""
-        return pl.DataFrame(self._rows["intervals"], schema=SCHEMA_INTERVALS, orient="row")
-
-    def histograms(self) -> pl.DataFrame:
-        """Return buckets by interval."""
-        return pl.DataFrame(self._rows["histograms"], schema=SCHEMA_HISTOGRAMS, orient="row")
-
-    def workers(self) -> pl.DataFrame:
-        """Return worker samples."""
-        return pl.DataFrame(self._rows["workers"], schema=SCHEMA_WORKERS, orient="row")
-
-    def host(self) -> pl.DataFrame:
-        """Return host counters."""
-        return pl.DataFrame(self._rows["host"], schema=SCHEMA_HOST, orient="row")
+    def table(self, name: str) -> pl.DataFrame:
+        """Make a table of what was added so far."""
+        return pl.DataFrame(self._rows[name], schema=COLUMNS[name], orient="row")
 
     def say(self, *what: Event) -> "SyntheticRun":
         """Add events."""
-        self._events.extend(what)
+        self.lines.extend(what)
         return self
 
     def end(self, outcome: Outcome = Outcome.COMPLETE) -> "SyntheticRun":
@@ -264,7 +161,7 @@ class SyntheticRun:
 
     def lose_histogram_rows(self, count: int) -> None:
         """Damage the record."""
-        del self._rows["histograms"][:count]
+        del self._rows[HISTOGRAMS][:count]
 
     def phase(
         self,
@@ -333,10 +230,10 @@ class SyntheticRun:
                 None,
                 None,
             )
-            self._rows["intervals"].append(row)
-            buckets, counts = np.unique([bucket_of(value) for value in latency.tolist()], return_counts=True)
+            self._rows[INTERVALS].append(row)
+            buckets, counts = filled_buckets(latency)
             for bucket, count in zip(buckets.tolist(), counts.tolist(), strict=True):
-                self._rows["histograms"].append((index, *key, "latency", t_s, int(bucket), int(count)))
+                self._rows[HISTOGRAMS].append((index, *key, "latency", t_s, int(bucket), int(count)))
 
     def _sample(
         self, *, index: int, streams: Sequence[Stream], at: int, end: int, start_ns: int, counters: Counters
@@ -350,9 +247,9 @@ class SyntheticRun:
                 None if s is None else round(s * at)
                 for s in (counters.on_cpu, counters.run_delay, counters.block_delay)
             ]
-            self._rows["workers"].append((index, t_s, job, worker, sum(done), moved, *times, None, None, None))
+            self._rows[WORKERS].append((index, t_s, job, worker, sum(done), moved, *times, None, None, None))
         for source, instance, name, total in _totals(counters):
-            self._rows["host"].append((index, t_s, source, instance, name, 1e6 + total * share))
+            self._rows[HOST].append((index, t_s, source, instance, name, 1e6 + total * share))
 
     def _residency(self, index: int, moment: Moment, share: float) -> None:
         self.say(

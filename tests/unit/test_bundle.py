@@ -15,7 +15,8 @@ from assay.bundle import RunBundle
 from assay.errors import BundleError, RunError
 from assay.events import Hello, Interval
 from assay.host.facts import Fact
-from unit.bundle_streams import begun, encoded, hello, interval, plan, stream
+from unit.bundle_streams import begun, encoded, interval, plan, stream
+from unit.memory_run import hello
 
 MORE_THAN_ONE_CHUNK = 300
 
@@ -256,7 +257,7 @@ def test_a_broken_line_before_whole_ones_is_refused_with_its_number(tmp_path: Pa
 
 def test_a_stream_of_another_version_is_refused(tmp_path: Path) -> None:
     bundle = begun(tmp_path)
-    bundle.events_path.write_bytes(encoded([hello("assay.events/2")]))
+    bundle.events_path.write_bytes(encoded([hello(schema="assay.events/2")]))
 
     with pytest.raises(BundleError, match=r"assay\.events/2; this Assay reads assay\.events/1"):
         bundle.events()

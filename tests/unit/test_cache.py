@@ -1,5 +1,7 @@
 """Cache verdicts against runs in which it is known where each byte came from."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from assay import plan
@@ -9,13 +11,15 @@ from unit.synthetic import (
     BLOCK_BACKED,
     MIB,
     Counters,
-    FactValue,
     SyntheticRun,
     one_job,
     one_plan,
     read_op,
     steady_stream,
 )
+
+if TYPE_CHECKING:
+    from assay.analysis.record import FactValue
 
 READ_BYTES = 100 * 5 * MIB
 """100 reads of 1 MiB a second for 5 s."""

@@ -14,29 +14,31 @@ from hypothesis import strategies as st
 from assay.analysis.histogram import QUANTILES
 from assay.report import axes, charts, figures, heat, overview, theme
 from assay.report.export import PictureFormat, all_figures, render
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, duration_ns, headline, number, rate_unit
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate_unit
 from assay.report.rates import rates
 from assay.report.recording import Latencies, Recording, Timeline, read
 from assay.report.stack import alt
+from assay.report.titles import title_of
 from assay.results import Document, LatencyNs, Result
-from unit.quick_run import INTERVAL_S, INTERVALS, WINDOW_S, MemoryBundle, quick_run
+from unit.memory_run import MemoryRun
+from unit.quick_run import INTERVAL_S, INTERVALS, WINDOW_S, quick_run
 
 STALLED = 2  # depth-1 random read: nothing completes from 3.0 to 3.8 s
 SLOW = 4  # synchronous write: about 131 operations an interval
 
 
 @pytest.fixture(scope="module")
-def run() -> tuple[MemoryBundle, Document]:
+def run() -> tuple[MemoryRun, Document]:
     return quick_run()
 
 
 @pytest.fixture(scope="module")
-def recording(run: tuple[MemoryBundle, Document]) -> Recording:
+def recording(run: tuple[MemoryRun, Document]) -> Recording:
     return read(run[0])
 
 
 @pytest.fixture(scope="module")
-def results(run: tuple[MemoryBundle, Document]) -> tuple[Result, ...]:
+def results(run: tuple[MemoryRun, Document]) -> tuple[Result, ...]:
     return run[1].results
 
 
@@ -91,7 +93,7 @@ def test_a_timeline_holds_all_operations_of_the_phase(recording: Recording, resu
         assert (timeline.ops.sum(), timeline.bytes.sum()) == (result.ops, result.bytes)
 
 
-def test_a_phase_cut_by_a_kill_is_placed_by_its_intervals(run: tuple[MemoryBundle, Document]) -> None:
+def test_a_phase_cut_by_a_kill_is_placed_by_its_intervals(run: tuple[MemoryRun, Document]) -> None:
     bundle, document = run
     cut = replace(bundle, lines=[], is_sealed=False)
 
@@ -294,12 +296,12 @@ def test_a_result_that_is_not_to_be_trusted_is_grey_and_says_so(results: tuple[R
 def test_repeats_and_operations_of_one_phase_are_told_apart(results: tuple[Result, ...]) -> None:
     again = [msgspec.structs.replace(results[0], repeat=1), msgspec.structs.replace(results[0], operation="fsync")]
 
-    titles = [overview.title_of(result, [results[0], *again]) for result in [results[0], *again]]
+    titles = [title_of(result, [results[0], *again]) for result in [results[0], *again]]
 
     assert len(set(titles)) == 3
 
 
-def test_every_figure_is_valid_vega_lite(run: tuple[MemoryBundle, Document]) -> None:
+def test_every_figure_is_valid_vega_lite(run: tuple[MemoryRun, Document]) -> None:
     drawn = list(all_figures(*run))
 
     for figure in drawn:
@@ -327,21 +329,6 @@ def test_ticks_are_round_and_do_not_pass_the_end() -> None:
     assert axes.log_ticks(4e4, 5e5) == [5e4, 1e5, 2e5, 5e5]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(None, "n/a"), (0.0, "0"), (12345.6, "12,346"), (99.96, "100"), (9.876, "9.88"), (0.01234, "0.0123")],
-)
-def test_numbers_print_with_three_digits(value: float | None, text: str) -> None:
-    assert number(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(950.0, "950 ns"), (999_900.0, "1.00 ms"), (8.2e4, "82.0 µs"), (6e10, "60.0 s")]
-)
-def test_times_print_in_the_unit_that_suits_them(value: float, text: str) -> None:
-    assert duration_ns(value) == text
-
-
 def test_marks_stand_at_their_time_in_the_phase_that_they_fall_into(
     recording: Recording, results: tuple[Result, ...]
 ) -> None:
@@ -354,7 +341,7 @@ def test_marks_stand_at_their_time_in_the_phase_that_they_fall_into(
     assert {"t_s": pytest.approx(2.9), "label": "1"} in rows_of(chart)
 
 
-def test_a_result_without_intervals_has_no_figures(run: tuple[MemoryBundle, Document]) -> None:
+def test_a_result_without_intervals_has_no_figures(run: tuple[MemoryRun, Document]) -> None:
     bundle, document = run
     empty = {name: frame.filter(pl.col("phase_index") != 0) for name, frame in bundle.tables.items()}
 

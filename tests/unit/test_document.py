@@ -9,6 +9,7 @@ import pytest
 from assay import events, plan
 from assay.analysis.document import document, exit_code
 from assay.results import Document, Result
+from unit.memory_run import hello
 from unit.synthetic import (
     DATA,
     MIB,
@@ -16,7 +17,6 @@ from unit.synthetic import (
     Counters,
     Stream,
     SyntheticRun,
-    hello,
     one_job,
     one_plan,
     read_op,
@@ -102,11 +102,7 @@ def test_a_phase_stopped_by_time_with_a_hung_operation_lasts_until_its_time() ->
 def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
     early = steady_stream(per_s=100, seconds=2, latency_ns=1_000_000)
     late = steady_stream(per_s=100, seconds=6, begin_s=4, latency_ns=1_000_000)
-    stream = dataclasses.replace(
-        early,
-        done_ns=np.concatenate([early.done_ns, late.done_ns]),
-        latency_ns=np.concatenate([early.latency_ns, late.latency_ns]),
-    )
+    stream = early.then(late)
     run = SyntheticRun(one_plan(phase(ramp_s=1.0))).phase([stream], seconds=6)
 
     result = only(run.end())
@@ -120,11 +116,7 @@ def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
 def test_the_ramp_is_no_part_of_the_number() -> None:
     slow = steady_stream(per_s=10, seconds=2, latency_ns=50_000_000)
     fast = steady_stream(per_s=1000, seconds=6, begin_s=2, latency_ns=1_000_000)
-    stream = dataclasses.replace(
-        slow,
-        done_ns=np.concatenate([slow.done_ns, fast.done_ns]),
-        latency_ns=np.concatenate([slow.latency_ns, fast.latency_ns]),
-    )
+    stream = slow.then(fast)
     run = SyntheticRun(one_plan(phase(ramp_s=2.0))).phase([stream], seconds=6)
 
     result = only(run.end())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis import histogram
-from unit.synthetic import bucket_of
+from unit.memory_run import bucket_of
 
 HOUR_NS = 3_600 * 10**9
 

@@ -4,24 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.events import Capabilities, ClockFacts, EngineFacts, Hello, MachineFacts
 from assay.host.check import Check, State
 from assay.host.facts import Fact
 from assay.host.machine_checks import engine_check, machine_checks
+from unit.memory_run import hello
 
 GIB = 2**30
-
-
-def hello(*, profile: str = "release", io_uring: bool = True, notes: tuple[str, ...] = ()) -> Hello:
-    return Hello(
-        schema="assay.events/1",
-        engine=EngineFacts(version="0.1.0", profile=profile, rustc="1.90", pid=1, uid=0),
-        machine=MachineFacts(hostname="h", kernel="6.1", cpus=4, page_size_bytes=4096, ram_bytes=GIB),
-        clock=ClockFacts(source="tsc", read_cost_ns=30.0, realtime_at_zero_ns=0, monotonic_at_zero_ns=0),
-        capabilities=Capabilities(
-            io_uring=io_uring, cachestat=True, drop_caches=True, delay_accounting=True, schedstat=True, notes=notes
-        ),
-    )
 
 
 def checks_of(**values: str | float | bool | tuple[str, ...]) -> dict[str, Check]:

@@ -22,7 +22,8 @@ from assay.report.numbers import headline, rate
 from assay.report.recording import read
 from assay.results import Document, Steady
 from unit.bundle_streams import begun
-from unit.quick_run import HOSTILE, LOADS, MemoryBundle, quick_run
+from unit.memory_run import RUN_ID, MemoryRun
+from unit.quick_run import HOSTILE, LOADS, quick_run
 
 MOST_BYTES = 2_500_000
 VOID = {"meta", "br", "img", "hr", "input", "link"}
@@ -70,12 +71,12 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def run() -> tuple[MemoryBundle, Document]:
+def run() -> tuple[MemoryRun, Document]:
     return quick_run()
 
 
 @pytest.fixture(scope="module")
-def text(run: tuple[MemoryBundle, Document]) -> str:
+def text(run: tuple[MemoryRun, Document]) -> str:
     return page(*run)
 
 
@@ -130,9 +131,7 @@ def test_the_page_forbids_itself_every_connection(seen: Reader) -> None:
     assert "connect-src" not in policy
 
 
-def test_every_figure_has_words_for_who_cannot_see_it_and_a_table(
-    text: str, run: tuple[MemoryBundle, Document]
-) -> None:
+def test_every_figure_has_words_for_who_cannot_see_it_and_a_table(text: str, run: tuple[MemoryRun, Document]) -> None:
     figures = re.findall(r"<figure .*?</figure>", text, flags=re.DOTALL)
 
     assert len(figures) == len(list(all_figures(*run))) == 4 + 2 * len(LOADS)
@@ -160,7 +159,7 @@ def test_headings_do_not_skip_a_level(seen: Reader) -> None:
 
 
 def test_numbers_that_are_not_to_be_trusted_are_struck_through_and_no_others(
-    seen: Reader, run: tuple[MemoryBundle, Document]
+    seen: Reader, run: tuple[MemoryRun, Document]
 ) -> None:
     struck = set(seen.inside("s"))
 
@@ -170,7 +169,7 @@ def test_numbers_that_are_not_to_be_trusted_are_struck_through_and_no_others(
 
 
 def test_a_result_that_never_settled_is_struck_through_although_it_is_trusted(
-    run: tuple[MemoryBundle, Document],
+    run: tuple[MemoryRun, Document],
 ) -> None:
     bundle, document = run
     drifting = msgspec.structs.replace(document.results[0], steady=Steady(verdict="late_shift", window_s=None))
@@ -207,7 +206,7 @@ def test_facts_stand_with_their_source_and_absent_ones_with_the_reason(seen: Rea
     assert "machine.kernel" in cells
 
 
-def test_a_run_that_did_not_end_says_so(run: tuple[MemoryBundle, Document]) -> None:
+def test_a_run_that_did_not_end_says_so(run: tuple[MemoryRun, Document]) -> None:
     bundle, document = run
 
     seen = Reader(page(replace(bundle, is_sealed=False), document))
@@ -215,7 +214,7 @@ def test_a_run_that_did_not_end_says_so(run: tuple[MemoryBundle, Document]) -> N
     assert any("did not come to its end" in words for words in seen.inside("header"))
 
 
-def test_a_run_without_results_still_has_a_page(run: tuple[MemoryBundle, Document]) -> None:
+def test_a_run_without_results_still_has_a_page(run: tuple[MemoryRun, Document]) -> None:
     bundle, document = run
 
     seen = Reader(page(bundle, msgspec.structs.replace(document, results=())))
@@ -234,7 +233,7 @@ def test_a_real_bundle_reads_like_the_one_in_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_a_browser_draws_every_figure_without_a_network(run: tuple[MemoryBundle, Document], tmp_path: Path) -> None:
+def test_a_browser_draws_every_figure_without_a_network(run: tuple[MemoryRun, Document], tmp_path: Path) -> None:
     path = write_html(*run, tmp_path / "report.html")
 
     shown = subprocess.run(
@@ -257,7 +256,7 @@ def test_a_browser_draws_every_figure_without_a_network(run: tuple[MemoryBundle,
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_report_is_never_written_into_a_bundle(run: tuple[MemoryBundle, Document], bundle_folder: Path) -> None:
+def test_a_report_is_never_written_into_a_bundle(run: tuple[MemoryRun, Document], bundle_folder: Path) -> None:
     before = sorted(bundle_folder.iterdir())
 
     with pytest.raises(InputError, match="inside the run bundle"):
@@ -268,7 +267,7 @@ def test_a_report_is_never_written_into_a_bundle(run: tuple[MemoryBundle, Docume
     assert sorted(bundle_folder.iterdir()) == before
 
 
-def test_a_report_says_where_it_cannot_be_written(run: tuple[MemoryBundle, Document], tmp_path: Path) -> None:
+def test_a_report_says_where_it_cannot_be_written(run: tuple[MemoryRun, Document], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is a directory.*report\.html"):
         write_html(*run, tmp_path)
     with pytest.raises(InputError, match="does not exist"):
@@ -277,8 +276,8 @@ def test_a_report_says_where_it_cannot_be_written(run: tuple[MemoryBundle, Docum
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_default_report_is_named_after_its_run(run: tuple[MemoryBundle, Document]) -> None:
-    assert default_path(run[0].run_id) == Path("assay-20260101T120000Z-quick-0123abcd.html")
+def test_the_default_report_is_named_after_its_run(run: tuple[MemoryRun, Document]) -> None:
+    assert default_path(run[0].run_id) == Path(f"assay-{RUN_ID}.html")
 
 
 def test_charts_are_written_as_the_pictures_that_they_say_they_are(tmp_path: Path) -> None:
@@ -293,7 +292,7 @@ def test_charts_are_written_as_the_pictures_that_they_say_they_are(tmp_path: Pat
 
 
 def test_an_archive_holds_the_bundle_byte_for_byte_under_its_id(
-    run: tuple[MemoryBundle, Document], bundle_folder: Path, tmp_path: Path
+    run: tuple[MemoryRun, Document], bundle_folder: Path, tmp_path: Path
 ) -> None:
     (bundle_folder / "hist.parquet").write_bytes(bytes(range(256)))
 
@@ -307,7 +306,7 @@ def test_an_archive_holds_the_bundle_byte_for_byte_under_its_id(
 
 
 def test_an_archive_replaces_nothing_and_says_its_format(
-    run: tuple[MemoryBundle, Document], bundle_folder: Path, tmp_path: Path
+    run: tuple[MemoryRun, Document], bundle_folder: Path, tmp_path: Path
 ) -> None:
     taken = tmp_path / "run.tar.gz"
     taken.write_bytes(gzip.compress(b"precious"))

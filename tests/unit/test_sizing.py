@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError
-from assay.sizing import MIB, Sizing, choose_size
+from assay.sizing import Sizing, choose_size
+from assay.units import MIB
 
 GIB = 1 << 30
 
@@ -33,7 +34,7 @@ def test_a_laptop_gets_what_it_can_lay_out_in_a_fifth_of_the_time() -> None:
     # 60 s / 5 - 2 s of probe = 10 s; 10 s * 400 MiB/s = 4000 MiB, of which 7 * 512 MiB is the next rounder size.
     assert sizing.size_bytes == 3584 * MIB
     assert sizing.layout_seconds_estimate == pytest.approx(8.96)
-    assert sizing.reason == "3.5 GiB: what 400 MiB/s can lay out in 10 s; 2x RAM would be 32 GiB; 80 GiB free"
+    assert sizing.reason == "3.50 GiB: what 400 MiB/s can lay out in 10 s; 2x RAM would be 32.0 GiB; 80.0 GiB free"
 
 
 def test_the_phases_of_a_minute_fill_a_minute() -> None:
@@ -63,11 +64,11 @@ def test_slow_storage_gets_the_least_that_says_something() -> None:
 
     assert sizing.size_bytes == 64 * MIB
     assert sizing.layout_seconds_estimate == 32
-    assert "what 2.0 MiB/s can lay out in 10 s would be 20 MiB" in sizing.reason
+    assert "what 2.00 MiB/s can lay out in 10 s would be 20.0 MiB" in sizing.reason
 
 
 def test_no_room_for_the_least_is_refused_with_the_numbers() -> None:
-    with pytest.raises(InputError, match="64 MiB of data do not fit: 300 MiB are free and 256 MiB must stay free"):
+    with pytest.raises(InputError, match=r"64\.0 MiB of data do not fit: 300 MiB are free and 256 MiB must stay free"):
         choose(free_bytes=300 * MIB)
 
 
@@ -75,7 +76,7 @@ def test_an_asked_size_is_taken_as_it_is() -> None:
     sizing = choose(asked=20 * GIB)
 
     assert sizing.size_bytes == 20 * GIB
-    assert sizing.reason.startswith("20 GiB: as asked;")
+    assert sizing.reason.startswith("20.0 GiB: as asked;")
 
 
 def test_an_asked_size_needs_no_probe() -> None:
@@ -93,7 +94,7 @@ def test_an_asked_size_that_is_no_whole_mebibyte_is_rounded_down_and_says_so() -
 
 def test_an_asked_size_that_does_not_fit_is_refused_with_both_numbers_and_the_largest_that_would() -> None:
     with pytest.raises(
-        InputError, match=r"100 GiB are asked for, but only 80 GiB may be used.*--size 81664MiB or less"
+        InputError, match=r"100 GiB are asked for, but only 79.8 GiB may be used.*--size 81664MiB or less"
     ):
         choose(asked=100 * GIB)
 

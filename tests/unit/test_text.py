@@ -9,6 +9,7 @@ from rich.console import Console
 from assay import events, plan
 from assay.analysis.document import document
 from assay.report import text
+from assay.report.titles import title_of
 from unit.synthetic import MIB, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
 
 TITLES = (
@@ -86,10 +87,10 @@ def test_a_finding_is_printed_once_with_the_rows_that_it_applies_to() -> None:
     assert shown.index("warning  start-skew") < shown.index("note  percentiles-withheld")
 
 
-def test_a_percentile_that_was_withheld_is_a_dash_and_never_a_number() -> None:
+def test_a_percentile_that_was_withheld_is_absent_and_never_a_number() -> None:
     row = next(line for line in printed(120).splitlines() if line.startswith(" 3 "))
 
-    assert row.split()[-11:-9] == ["-", "19.0"]
+    assert row.split()[-11:-9] == ["n/a", "19.0"]
     assert "3: p99, p99.9: too few operations" in printed(120)
 
 
@@ -104,7 +105,9 @@ def test_rows_of_one_phase_are_told_apart_by_job_and_operation() -> None:
         seconds=5,
     )
 
-    assert text.row_labels(document(run.end()).results) == ["mix: reader", "mix: other: r2", "mix: other: w2"]
+    measured = document(run.end()).results
+
+    assert [title_of(result, measured) for result in measured] == ["mix: reader", "mix: other: r2", "mix: other: w2"]
 
 
 def test_the_report_ends_with_where_the_run_is_kept() -> None:

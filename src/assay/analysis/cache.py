@@ -24,9 +24,10 @@ import dataclasses
 from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.device import devices_of, most_bytes_below
-from assay.analysis.operations import Operation, all_ops, direct_wanted, is_flushed
+from assay.analysis.operations import Operation, direct_wanted, is_flushed
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.plan import CacheCondition, Job, OpKind
+from assay.plan_walk import job_ops
 from assay.results import Cache, Finding
 
 MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
@@ -128,7 +129,7 @@ def hit_ratio(subject: Subject, before: float | None, after: float | None) -> Hi
 
 def _reads_only(subject: Subject) -> bool:
     data = {OpKind.WRITE, OpKind.COPY, OpKind.CLONE, OpKind.TRUNCATE, OpKind.FALLOCATE}
-    return len(subject.record.phase.jobs) == 1 and not any(op.op in data for op in all_ops(subject.job))
+    return len(subject.record.phase.jobs) == 1 and not any(op.op in data for op in job_ops(subject.job))
 
 
 def _byte_balance(subject: Subject, fetched: float) -> HitRatio:

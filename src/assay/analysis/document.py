@@ -16,10 +16,12 @@ from assay import results
 from assay.analysis import budget, cache, device, findings, histogram, trust
 from assay.analysis.conservation import conservation
 from assay.analysis.crosscheck import cross_check
-from assay.analysis.operations import Operation, job_sets, operations_of
+from assay.analysis.operations import Operation, operations_of
 from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord, Span, read
 from assay.analysis.window import Window, find_window
+from assay.errors import MEASURED, NOT_TRUSTED
 from assay.plan import Job, Open
+from assay.plan_walk import job_sets
 from assay.results import Document, Finding, LatencyNs, Result
 
 _NO_LATENCY = LatencyNs(mean=None, p50=None, p90=None, p99=None, p99_9=None, max=None)
@@ -57,7 +59,7 @@ def exit_code(doc: Document) -> int:
 def _exit_code(measured: tuple[Result, ...], of_run: tuple[Finding, ...]) -> int:
     everything = [*of_run, *(finding for result in measured for finding in result.findings)]
     is_unusable = any(finding.severity == findings.INVALID for finding in everything)
-    return int(is_unusable or any(result.errors > 0 for result in measured))
+    return NOT_TRUSTED if is_unusable or any(result.errors > 0 for result in measured) else MEASURED
 
 
 def _seconds_recorded(run: RunRecord) -> float:
@@ -191,7 +193,7 @@ def _within(rows: pl.DataFrame, span: Span) -> pl.DataFrame:
     return rows.filter(pl.col("t_ns") > span.begin_ns, pl.col("t_ns") <= span.end_ns)
 
 
-def _largest_ns(rows: pl.DataFrame, column: str, span: Span, index: histogram.IndexArray) -> float:
+def _largest_ns(rows: pl.DataFrame, column: str, span: Span, index: histogram.IntArray) -> float:
     """Return the largest value inside a span, from maxima that run since the phase began.
 
     If the maximum grew inside the span, that is its largest value. If not, the largest value is in the highest bucket.

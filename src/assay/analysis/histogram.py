@@ -9,6 +9,7 @@ to its bucket: the middle of the bucket is returned, never more than the exact l
 half a bucket, 0.05 %.
 """
 
+import math
 from fractions import Fraction
 from typing import Final
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from assay.analysis.thresholds import TAIL_SAMPLES
 
-IndexArray = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 LINEAR_BUCKETS: Final = 2048
@@ -32,22 +33,22 @@ QUANTILES: Final = {
 """Exact, so that the rank is not a matter of rounding."""
 
 
-def _shift(index: IndexArray) -> IndexArray:
+def _shift(index: IntArray) -> IntArray:
     return np.where(index < LINEAR_BUCKETS, 0, index // BUCKETS_PER_DOUBLING - 1).astype(np.int64)
 
 
-def bucket_lowest_ns(index: IndexArray) -> IndexArray:
+def bucket_lowest_ns(index: IntArray) -> IntArray:
     """Smallest value of each bucket, in nanoseconds."""
     mantissa = np.where(index < LINEAR_BUCKETS, index, index % BUCKETS_PER_DOUBLING + BUCKETS_PER_DOUBLING)
     return np.left_shift(mantissa.astype(np.int64), _shift(index))
 
 
-def bucket_width_ns(index: IndexArray) -> IndexArray:
+def bucket_width_ns(index: IntArray) -> IntArray:
     """Number of whole nanoseconds that each bucket holds."""
     return np.left_shift(np.ones_like(index), _shift(index))
 
 
-def bucket_middle_ns(index: IndexArray) -> FloatArray:
+def bucket_middle_ns(index: IntArray) -> FloatArray:
     """Middle of the whole nanoseconds of each bucket: for buckets of one value, that value."""
     return bucket_lowest_ns(index) + (bucket_width_ns(index) - 1) / 2
 
@@ -57,14 +58,13 @@ def samples_needed(quantile: Fraction) -> int:
     return int(TAIL_SAMPLES / (1 - quantile))
 
 
-def percentile_ns(index: IndexArray, count: IndexArray, quantile: Fraction, max_ns: float) -> float | None:
+def quantile_ns(value_ns: FloatArray, count: IntArray, quantile: Fraction) -> float | None:
     """Value of a percentile in nanoseconds.
 
     Args:
-        index: Bucket indices, ascending and unique.
-        count: Values in each.
+        value_ns: Values in any order; one may stand there more than once.
+        count: How often each was met.
         quantile: Share of the values at or below, above 0 and below 1.
-        max_ns: Largest value, which the result never exceeds.
 
     Returns:
         The percentile, or None when there are too few samples for it.
@@ -72,6 +72,12 @@ def percentile_ns(index: IndexArray, count: IndexArray, quantile: Fraction, max_
     total = int(count.sum())
     if total < samples_needed(quantile):
         return None
-    rank = -(-quantile.numerator * total // quantile.denominator)
-    bucket = int(np.searchsorted(np.cumsum(count), rank))
-    return min(float(bucket_middle_ns(index[bucket : bucket + 1])[0]), max_ns)
+    order = np.argsort(value_ns, kind="stable")
+    at = np.searchsorted(np.cumsum(count[order]), math.ceil(quantile * total))
+    return float(value_ns[order][at])
+
+
+def percentile_ns(index: IntArray, count: IntArray, quantile: Fraction, max_ns: float) -> float | None:
+    """Value of a percentile of buckets in nanoseconds, never more than `max_ns`; None: too few samples."""
+    value_ns = quantile_ns(bucket_middle_ns(index), count, quantile)
+    return None if value_ns is None else min(value_ns, max_ns)

@@ -31,6 +31,10 @@ class RecordedFact(Protocol):
     def value(self) -> FactValue:
         """None: not known, the source says why."""
 
+    @property
+    def source(self) -> str:
+        """Where it is from: a path, `user`, or `n/a: reason`."""
+
 
 class RecordedInfo(Protocol):
     """Who ran what, when."""
@@ -51,9 +55,17 @@ class RecordedInfo(Protocol):
     def exit_code(self) -> int | None:
         """None while it runs, or when it died."""
 
+    @property
+    def assay_version(self) -> str:
+        """Version of Assay that made the run."""
+
+    @property
+    def note(self) -> str:
+        """The operator's note; empty if there is none."""
+
 
 class RecordedRun(Protocol):
-    """What the analysis reads of a run; `assay.bundle.RunBundle` is one."""
+    """What analysis and reports read of a run: the reading half of `assay.bundle.RunBundle`, or a run in memory."""
 
     @property
     def path(self) -> Path:

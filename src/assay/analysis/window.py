@@ -35,11 +35,6 @@ class Window:
     """What rates are divided by."""
     counted: Span
     """From the start of the first interval counted to the end of the last: which rows and samples belong to it."""
-    is_whole: bool
-    """Whether all operations of the phase are in it."""
-    skew_s: float | None
-    tail_s: float | None
-    overlap: float | None
     findings: tuple[Finding, ...]
 
 
@@ -50,7 +45,7 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
         return _cut_window(record, tolerance_ns)
     at_work = _workers_at_work(record.finished)
     if not at_work:
-        return Window(record.whole, record.whole, True, None, None, None, ())
+        return Window(record.whole, record.whole, ())
     ramp_end_ns = record.start_ns + int(record.phase.ramp_s * NS_PER_S)
     firsts = [max(first, ramp_end_ns) if record.phase.ramp_s > 0 else first for first, _ in at_work]
     lasts = [last for _, last in at_work]
@@ -63,16 +58,16 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     found = [*_skew_findings(skew_s, tail_s, overlap, span.seconds), *outstanding, *_idle(record.finished)]
     is_trimmed = overlap < thresholds.OVERLAP_WHOLE
     if not is_trimmed and record.phase.ramp_s <= 0:
-        return Window(Span(span.begin_ns, end_ns), record.whole, True, skew_s, tail_s, overlap, tuple(found))
+        return Window(Span(span.begin_ns, end_ns), record.whole, tuple(found))
     limit_ns = min(lasts) if is_trimmed else record.whole.end_ns
     inside = _inside(record, Span(max(firsts) if is_trimmed else ramp_end_ns, limit_ns), tolerance_ns)
     if not inside:
         found.append(_nothing_inside(record, overlap))
-        return Window(Span(span.begin_ns, end_ns), record.whole, True, skew_s, tail_s, overlap, tuple(found))
+        return Window(Span(span.begin_ns, end_ns), record.whole, tuple(found))
     counted = Span(inside[0].begin_ns, inside[-1].end_ns)
     reaches_end = counted.end_ns == record.whole.end_ns
     used = Span(counted.begin_ns, end_ns if reaches_end else counted.end_ns)
-    return Window(used, counted, counted == record.whole, skew_s, tail_s, overlap, tuple(found))
+    return Window(used, counted, tuple(found))
 
 
 def _workers_at_work(finished: events.PhaseFinished) -> list[tuple[int, int]]:
@@ -108,7 +103,7 @@ def _cut_window(record: PhaseRecord, tolerance_ns: int) -> Window:
         found.append(_nothing_inside(record, None))
         inside = record.grid
     counted = Span(inside[0].begin_ns, inside[-1].end_ns)
-    return Window(counted, counted, counted == record.whole, None, None, None, tuple(found))
+    return Window(counted, counted, tuple(found))
 
 
 def _nothing_inside(record: PhaseRecord, overlap: float | None) -> Finding:

@@ -8,9 +8,7 @@ from assay.cli.options import Runs
 
 
 def clean(
-    place: Annotated[
-        str, typer.Argument(metavar="[DIR|RUN]", help="A directory that was measured, or a run.")
-    ] = "last",
+    place: Annotated[str, typer.Argument(metavar="DIR|RUN", help="A directory that was measured, or a run.")] = "last",
     keep_kept: Annotated[
         bool, typer.Option("--keep-kept", help="Leave sets that their load file asked to keep.")
     ] = False,

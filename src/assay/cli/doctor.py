@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.options import DIRECTORY_HELP
+
 if TYPE_CHECKING:
     from assay.host.check import Check
 
 
 def doctor(
-    directory: Annotated[Path | None, typer.Argument(help="A directory on the storage to be measured.")] = None,
+    directory: Annotated[Path | None, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)] = None,
 ) -> None:
     """Say what this machine and this directory can measure, what not, and what to do about it."""
     from rich.console import Console

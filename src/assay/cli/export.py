@@ -20,16 +20,14 @@ def export(
     runs: Runs = None,
 ) -> None:
     """Write a run's figures as PNG or SVG, or the run itself as one archive, and print the paths."""
-    from assay.bundle import RunBundle
-    from assay.catalog import resolve, runs_directory
     from assay.errors import InputError
+    from assay.session import open_run
 
     if charts is None and output is None:
         raise InputError(
             "export: nothing to write. Say --charts DIR for pictures, -o FILE.tar.gz for the run, or both."
         )
-    bundle = RunBundle.open(resolve(run, runs_directory(runs)))
-    bundle.verify()
+    bundle = open_run(run, runs)
     if output is not None:
         from assay.report.archive import write_archive
 

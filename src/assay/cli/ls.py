@@ -1,9 +1,10 @@
 """`assay ls`: which runs are there."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from assay.cli.options import Json, Runs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -11,10 +12,7 @@ if TYPE_CHECKING:
     from assay.catalog import RunSummary
 
 
-def ls(
-    runs: Annotated[Path | None, typer.Option("--runs", help="Folder that holds the runs.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print a JSON array instead of a table.")] = False,
-) -> None:
+def ls(json: Json = False, runs: Runs = None) -> None:
     """List the runs, newest first."""
     import msgspec
     from rich.console import Console
@@ -22,7 +20,7 @@ def ls(
     from assay.catalog import list_runs, runs_directory
 
     found = list_runs(runs_directory(runs))
-    if json_:
+    if json:
         typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
     else:
         Console().print(_table(found))

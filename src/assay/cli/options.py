@@ -9,7 +9,7 @@ Runs = Annotated[
     Path | None,
     typer.Option("--runs", metavar="DIR", help="Where runs are kept [default: $ASSAY_RUNS, else the XDG data folder]."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result document on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
 Time = Annotated[
     str | None,
     typer.Option("--time", metavar="T", help="Measuring time of the whole run, such as 30s or 2min."),
@@ -24,7 +24,8 @@ Set = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the load file; may be given again."),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A directory on the storage to measure.")]
+DIRECTORY_HELP = "A directory on the storage to measure."
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
 RunReference = Annotated[
     str, typer.Argument(metavar="RUN", help="A run: its folder, its id, a prefix of it, or 'last'.")
 ]

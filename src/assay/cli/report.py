@@ -17,10 +17,8 @@ def report(
 ) -> None:
     """Write the report of a run as one HTML file that needs no network, and print its path."""
     from assay.analysis.document import document
-    from assay.bundle import RunBundle
-    from assay.catalog import resolve, runs_directory
     from assay.report.html import default_path, write_html
+    from assay.session import open_run
 
-    bundle = RunBundle.open(resolve(run, runs_directory(runs)))
-    bundle.verify()
+    bundle = open_run(run, runs)
     typer.echo(write_html(bundle, document(bundle), output or default_path(bundle.run_id)))

@@ -21,8 +21,9 @@ from assay.frontends.load_file import TARGET, JobTable, LoadFile, OpTable, Phase
 from assay.frontends.locate import Lines, Path, locate
 from assay.frontends.parameters import PHASE_SECONDS, Parameter, declared, references, substitute
 from assay.frontends.reading import Reader
-from assay.frontends.sequence import all_actions, lay_out_sequence
+from assay.frontends.sequence import lay_out_sequence
 from assay.plan import OpKind
+from assay.plan_walk import job_actions
 
 SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1)
 """Interval lengths to choose from: a person can read a grid of them."""
@@ -269,7 +270,7 @@ class _Translation:
         if isinstance(job.body, plan.Script):
             return
         kinds: dict[str, str] = {}
-        for action in all_actions(job.body.actions):
+        for action in job_actions(job):
             if isinstance(action, plan.Do):
                 name, kind = action.op.name, action.op.op.value
             elif isinstance(action, plan.Group):
@@ -284,7 +285,7 @@ class _Translation:
         for index, name in enumerate(job.timed):
             if name not in kinds:
                 raise self._reader.unknown((*path, "timed", index), "operation or group", name, kinds)
-        for action in all_actions(job.body.actions):
+        for action in job_actions(job):
             if isinstance(action, plan.FinishOn) and action.op and action.op not in kinds:
                 raise self._reader.unknown((*path, "loop"), "operation", action.op, kinds)
 

@@ -136,3 +136,8 @@ def _cure(name: str, known: Mapping[str, object] | list[str]) -> str:
     if close:
         return f"did you mean '{close[0]}'?"
     return f"known here: {', '.join(known) or 'none'}"
+
+
+def format_phase_seconds(seconds: float) -> str:
+    """A duration as load files write it, to the millisecond."""
+    return f"{max(seconds, 0.001):.3f}s"

@@ -16,10 +16,10 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from assay import plan
-from assay.errors import FrontEndError, PlanError
+from assay.errors import FrontEndError, InputError, PlanError
 from assay.frontends.load_file import DEFAULTS, Unit, key_of, main_field, tag_of, unit_of
 from assay.frontends.locate import Lines, Path
-from assay.frontends.values import parse_bytes, parse_seconds
+from assay.units import parse_bytes, parse_seconds
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -202,7 +202,7 @@ class Reader:
             raise self._wrong_type(wanted, value, path)
         try:
             number = _measured(kind, value, unit)
-        except ValueError as error:
+        except InputError as error:
             raise self.error(path, str(error)) from error
         if number is None:
             raise self._wrong_type(wanted, value, path)

@@ -21,7 +21,7 @@ from assay import plan
 from assay.frontends import load_file
 from assay.frontends.load_file import SHAPES, Unit, key_of, main_field, tag_of, unit_of
 from assay.frontends.parameters import BUILT_IN
-from assay.frontends.values import BYTES_PER_UNIT, SECONDS_PER_UNIT
+from assay.units import BYTES_PER_UNIT, SECONDS_PER_UNIT
 
 PAGE = Path("docs/reference/load-file.md")
 

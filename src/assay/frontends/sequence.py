@@ -5,12 +5,13 @@ phase that uses a set, `prepare` again when an earlier repeat changed what the s
 steps that bring the wanted cache condition about.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from assay import plan
-from assay.plan import Action, FileSet, Phase, Step
+from assay.plan import FileSet, Phase, Step
+from assay.plan_walk import job_ops, phase_sets, touched_sets
 
 _CHANGES_FILES = {
     plan.OpKind.CREATE,
@@ -58,52 +59,17 @@ def lay_out_sequence(
     return tuple(result)
 
 
-def used_sets(phase: Phase) -> list[str]:
-    """Names of the sets that the operations of a phase work on, in order of appearance."""
-    refs = (op.file for op in operations(phase))
-    return list(dict.fromkeys(ref.set for ref in refs if isinstance(ref, plan.FromSet)))
-
-
 def changed_sets(phase: Phase) -> set[str]:
     """Names of the sets that hold other files, or longer or shorter ones, after a phase."""
     changed: set[str] = set()
     for job in phase.jobs:
-        ops = list(job_operations(job))
-        sets_of_slot: dict[int, set[str]] = {}
-        for op in ops:
-            if isinstance(op.file, plan.FromSet) and op.file.slot is not None:
-                sets_of_slot.setdefault(op.file.slot, set()).add(op.file.set)
-        for op in ops:
-            appends = op.op is plan.OpKind.WRITE and (isinstance(op.access, plan.Append) or job.open.append)
-            if op.op in _CHANGES_FILES or appends:
-                ref = op.file
-                changed |= {ref.set} if isinstance(ref, plan.FromSet) else sets_of_slot.get(ref.slot, set())
+        changers = [op for op in job_ops(job) if op.op in _CHANGES_FILES or _appends(op, job)]
+        changed.update(touched_sets(job, changers))
     return changed
 
 
-def operations(phase: Phase) -> Iterator[plan.Op]:
-    """Every operation of a phase, in order of appearance."""
-    for job in phase.jobs:
-        yield from job_operations(job)
-
-
-def job_operations(job: plan.Job) -> Iterator[plan.Op]:
-    """Every operation of a job, in order of appearance."""
-    if isinstance(job.body, plan.Script):
-        yield from job.body.ops
-    else:
-        yield from (action.op for action in all_actions(job.body.actions) if isinstance(action, plan.Do))
-
-
-def all_actions(actions: Iterable[Action]) -> Iterator[Action]:
-    """Actions and those inside them, in order of appearance."""
-    for action in actions:
-        yield action
-        if isinstance(action, plan.Group | plan.Repeat):
-            yield from all_actions(action.actions)
-        elif isinstance(action, plan.Choice):
-            for branch in action.branches:
-                yield from all_actions(branch.actions)
+def _appends(op: plan.Op, job: plan.Job) -> bool:
+    return op.op is plan.OpKind.WRITE and (isinstance(op.access, plan.Append) or job.open.append)
 
 
 def _steps(phase: Phase) -> tuple[Step, ...]:
@@ -112,7 +78,7 @@ def _steps(phase: Phase) -> tuple[Step, ...]:
 
 def _needed_sets(phase: Phase) -> list[str]:
     by_steps = [step.set for step in phase.before if isinstance(step, plan.Evict | plan.Warm | plan.Ceilings)]
-    return list(dict.fromkeys([*by_steps, *used_sets(phase)]))
+    return list(dict.fromkeys([*by_steps, *phase_sets(phase)]))
 
 
 def _layout_steps(name: str, reuse: plan.Reuse, *, again: bool) -> list[Step]:
@@ -123,8 +89,8 @@ def _layout_steps(name: str, reuse: plan.Reuse, *, again: bool) -> list[Step]:
 
 def _cache_steps(phase: Phase, *, drop_caches: bool) -> list[Step]:
     if phase.cache is plan.CacheCondition.WARM:
-        return [plan.Warm(set=name) for name in used_sets(phase)]
+        return [plan.Warm(set=name) for name in phase_sets(phase)]
     if phase.cache is plan.CacheCondition.COLD:
-        evictions: list[Step] = [plan.Evict(set=name) for name in used_sets(phase)]
+        evictions: list[Step] = [plan.Evict(set=name) for name in phase_sets(phase)]
         return [*evictions, plan.DropCaches()] if drop_caches else evictions
     return []

@@ -13,15 +13,15 @@ from rich.text import Text
 
 from assay import events
 from assay.plan import Plan
-from assay.units import format_bytes, format_count
+from assay.units import format_bytes, format_number
 
 
 class TerminalDisplay:
     """Progress on standard error."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        """With `quiet` nothing is shown."""
-        self._console = Console(stderr=True, quiet=quiet)
+    def __init__(self) -> None:
+        """Draw nothing yet."""
+        self._console = Console(stderr=True)
         self._live = (
             Live(console=self._console, refresh_per_second=8, transient=True) if self._console.is_terminal else None
         )
@@ -107,5 +107,5 @@ def _rates(event: events.Interval) -> str:
     ops = sum(operation.ops for operation in event.operations) / seconds
     moved = sum(operation.bytes for operation in event.operations) / seconds
     errors = sum(operation.errors for operation in event.operations)
-    text = f"{format_count(ops)} ops/s" + (f"  {format_bytes(moved)}/s" if moved else "")
+    text = f"{format_number(ops)} ops/s" + (f"  {format_bytes(moved)}/s" if moved else "")
     return text + (f"  {errors} errors" if errors else "")

@@ -3,12 +3,12 @@
 import tarfile
 from pathlib import Path
 
+from assay.analysis.record import RecordedRun
 from assay.errors import InputError, RunError
 from assay.report.output import check_place
-from assay.report.source import ReadableBundle
 
 
-def write_archive(bundle: ReadableBundle, path: Path) -> Path:
+def write_archive(bundle: RecordedRun, path: Path) -> Path:
     """Pack a run bundle, as it is, into a `.tar.gz` whose only folder bears the run's id, and give the path.
 
     Raises:

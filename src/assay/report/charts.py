@@ -22,11 +22,13 @@ from assay.report.axes import (
     spread,
 )
 from assay.report.heat import Cells, Step
-from assay.report.numbers import headline, number, span_s
+from assay.report.numbers import headline, span_s
 from assay.report.rates import Rates
 from assay.report.recording import NumberedMark
 from assay.report.stack import alt
+from assay.report.verdict import stands
 from assay.results import Result
+from assay.units import format_number
 
 TIMELINE_HEIGHT_PX = 180
 HEAT_MAP_HEIGHT_PX = 240
@@ -125,7 +127,7 @@ def _result_line(series: Rates, result: Result, top: float, x: alt.X) -> list[al
     value, unit = headline(result)
     if value is None or unit != series.unit:
         return []
-    text = f"{number(value)} {unit.label}" + ("" if result.trusted else ", not to be trusted")
+    text = f"{format_number(value)} {unit.label}" + ("" if stands(result) else ", not to be trusted")
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
     base = alt.Chart(records([row])).encode(x=x, y=alt.Y("rate:Q"))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")

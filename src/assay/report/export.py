@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from assay.analysis.record import RecordedRun
 from assay.errors import InputError, RunError
 from assay.report import figures
 from assay.report.figures import Figure
 from assay.report.output import check_place, write_whole
 from assay.report.recording import read
-from assay.report.source import ReadableBundle
 from assay.report.stack import VEGA_LITE, alt, vl_convert
 from assay.results import Document
 
@@ -24,9 +24,7 @@ class PictureFormat(enum.StrEnum):
     SVG = "svg"
 
 
-def write_charts(
-    bundle: ReadableBundle, document: Document, directory: Path, picture_format: PictureFormat
-) -> list[Path]:
+def write_charts(bundle: RecordedRun, document: Document, directory: Path, picture_format: PictureFormat) -> list[Path]:
     """Write every figure of a run into a folder, which is made if need be, and give the paths.
 
     Raises:
@@ -46,7 +44,7 @@ def write_charts(
     ]
 
 
-def all_figures(bundle: ReadableBundle, document: Document) -> Iterator[Figure]:
+def all_figures(bundle: RecordedRun, document: Document) -> Iterator[Figure]:
     """Draw everything that the report shows: first what spans all results, then result by result."""
     recording = read(bundle)
     yield from figures.overview_figures(document.results)

@@ -10,25 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.histogram import QUANTILES, samples_needed
+from assay.analysis.histogram import QUANTILES, quantile_ns, samples_needed
 from assay.report import charts, overview
-from assay.report.heat import MAX_CELLS, Cells, cells, quantile_ns, quantile_steps
-from assay.report.numbers import (
-    ABSENT,
-    MIB_PER_S,
-    OPS_PER_S,
-    duration_ns,
-    headline,
-    number,
-    rate,
-    rate_unit,
-    share,
-    span_s,
-)
+from assay.report.heat import MAX_CELLS, Cells, cells, quantile_steps
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
 from assay.report.rates import Rates, rates
 from assay.report.recording import Latencies, Recording
 from assay.report.stack import alt
+from assay.report.titles import title_of
+from assay.report.verdict import trust_words
 from assay.results import Result
+from assay.units import ABSENT, format_ns, format_number, format_share
 
 _LINES = {name: QUANTILES[name] for name in ("p50", "p99")}
 _CELLS_IN_ALL = 60_000
@@ -66,7 +58,7 @@ class Figure:
 def result_figures(recording: Recording, results: Sequence[Result], number_of: int) -> Iterator[Figure]:
     """Draw the figures of `results[number_of]`; none where the run has no intervals of it."""
     result = results[number_of]
-    name = overview.title_of(result, results)
+    name = title_of(result, results)
     slug = f"{number_of + 1:02d}-{_slug(name)}"
     timeline = recording.timeline(result)
     if not timeline.ops.any():
@@ -104,7 +96,7 @@ def overview_figures(results: Sequence[Result]) -> Iterator[Figure]:
     for unit in (MIB_PER_S, OPS_PER_S):
         chosen = [result for result in results if rate_unit(result) == unit and headline(result)[0] is not None]
         if chosen:
-            rows = [(overview.title_of(r, results), rate(*headline(r)), _trust(r)) for r in chosen]
+            rows = [(title_of(r, results), rate(*headline(r)), trust_words(r)) for r in chosen]
             what = "Throughput of streams" if unit.of_bytes else "Operations per second"
             yield Figure(
                 slug="overview-" + ("throughput" if unit.of_bytes else "operations"),
@@ -124,8 +116,8 @@ def _latency_figure(results: Sequence[Result]) -> Figure:
     rows = []
     for result in results:
         spread = result.latency_ns
-        values = (duration_ns(value) for value in (spread.p50, spread.p99, spread.max))
-        rows.append((overview.title_of(result, results), *values, _trust(result)))
+        values = (format_ns(value) for value in (spread.p50, spread.p99, spread.max))
+        rows.append((title_of(result, results), *values, trust_words(result)))
     return Figure(
         slug="overview-latency",
         title="Latency, from issue to completion",
@@ -142,7 +134,7 @@ def _budget_figure(results: Sequence[Result]) -> Figure:
     for result in results:
         spent = result.time_budget
         parts = (spent.on_cpu, spent.run_delay, spent.block_delay, spent.other_wait)
-        rows.append((overview.title_of(result, results), *(share(part) for part in parts)))
+        rows.append((title_of(result, results), *(format_share(part) for part in parts)))
     unsplit = any(result.time_budget.block_delay is None for result in results)
     return Figure(
         slug="overview-time-budget",
@@ -167,7 +159,7 @@ def _timeline_caption(series: Rates, result: Result) -> str:
 
 def _timeline_words(series: Rates, result: Result, name: str) -> str:
     value, unit = headline(result)
-    words = f"Throughput of {name} over {number(float(series.end_s[-1]))} seconds. "
+    words = f"Throughput of {name} over {format_number(float(series.end_s[-1]))} seconds. "
     inside = series.inside(result.window_s)
     if len(inside):
         slowest = int(inside[np.argmin(series.lowest[inside])])
@@ -175,13 +167,13 @@ def _timeline_words(series: Rates, result: Result, name: str) -> str:
             f"In the window {span_s(*result.window_s)} intervals lie between {rate(float(series.lowest[slowest]), unit)}"
             f" and {rate(float(series.highest[inside].max()), unit)}, the lowest at {series.start_s[slowest]:.2f} s. "
         )
-    return words + f"Result: {rate(value, unit)}, {_trust(result)}."
+    return words + f"Result: {rate(value, unit)}, {trust_words(result)}."
 
 
 def _timeline_table(series: Rates, result: Result) -> Table:
     inside = set(series.inside(result.window_s).tolist())
     rows = [
-        (span_s(start, end), number(mean), "yes" if i in inside else "no")
+        (span_s(start, end), format_number(mean), "yes" if i in inside else "no")
         for i, (start, end, mean) in enumerate(zip(series.start_s, series.end_s, series.mean, strict=True))
     ]
     return Table(("Interval", series.unit.label, "In the window"), tuple(rows))
@@ -202,9 +194,9 @@ def _heat_words(latencies: Latencies, result: Result, name: str, words: str) -> 
     low, high = float(latencies.value_ns.min()), float(latencies.value_ns.max())
     spread = result.response_ns if words != "latency" and result.response_ns else result.latency_ns
     return (
-        f"Heat map of the {words} of {name}: {int(latencies.count.sum()):,} operations between {duration_ns(low)} and"
-        f" {duration_ns(high)}. In the window p50 is {duration_ns(spread.p50)}, p99 {duration_ns(spread.p99)},"
-        f" {_trust(result)}."
+        f"Heat map of the {words} of {name}: {int(latencies.count.sum()):,} operations between {format_ns(low)} and"
+        f" {format_ns(high)}. In the window p50 is {format_ns(spread.p50)}, p99 {format_ns(spread.p99)},"
+        f" {trust_words(result)}."
     )
 
 
@@ -218,18 +210,14 @@ def _heat_table(latencies: Latencies, gathered: Cells) -> Table:
         value, count = latencies.value_ns[mine], latencies.count[mine]
         in_decades = (int(count[decade[mine] == power].sum()) for power in decades)
         slowest = float((value + latencies.width_ns[mine] / 2).max()) if len(value) else None
-        percentiles = (duration_ns(quantile_ns(value, count, q)) for q in _LINES.values())
+        percentiles = (format_ns(quantile_ns(value, count, q)) for q in _LINES.values())
         rows.append((span_s(start, end), *percentiles, _at_most(slowest), *(f"{n:,}" for n in in_decades)))
-    heads = (f"{duration_ns(10.0**power)} to {duration_ns(10.0 ** (power + 1))}" for power in decades)
+    heads = (f"{format_ns(10.0**power)} to {format_ns(10.0 ** (power + 1))}" for power in decades)
     return Table(("Interval", "p50", "p99", "Slowest", *heads), tuple(rows))
 
 
 def _at_most(value_ns: float | None) -> str:
-    return ABSENT if value_ns is None else f"≤ {duration_ns(value_ns)}"
-
-
-def _trust(result: Result) -> str:
-    return "trusted" if result.trusted else "not to be trusted"
+    return ABSENT if value_ns is None else f"≤ {format_ns(value_ns)}"
 
 
 def _sentence(parts: Iterator[str]) -> str:

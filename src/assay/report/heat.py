@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from assay.analysis.histogram import samples_needed
-from assay.report.recording import FloatArray, IntArray, Latencies
+from assay.analysis.histogram import FloatArray, IntArray, quantile_ns, samples_needed
+from assay.report.recording import Latencies
 
 MAX_CELLS = 5000
 """METHOD 6.2, lesson 7: above this a figure gets heavy."""
@@ -58,16 +58,6 @@ def cells(latencies: Latencies, max_cells: int = MAX_CELLS) -> Cells:
         merge += 1
         gathered = _gather(latencies, BANDS_PER_DECADE[-1], merge)
     return gathered
-
-
-def quantile_ns(value_ns: FloatArray, count: IntArray, q: Fraction) -> float | None:
-    """Give the value of rank ceil(q n) of a histogram, or None with fewer than 10 / (1 - q) values."""
-    total = int(count.sum())
-    if total < samples_needed(q):
-        return None
-    order = np.argsort(value_ns, kind="stable")
-    at = np.searchsorted(np.cumsum(count[order]), math.ceil(q * total))
-    return float(value_ns[order][at])
 
 
 def quantile_steps(latencies: Latencies, intervals_per_column: int, q: Fraction) -> list[Step]:

@@ -10,11 +10,11 @@ import json
 from importlib import resources
 from pathlib import Path
 
+from assay.analysis.record import RecordedRun
 from assay.report import figures, sections
 from assay.report.figures import Figure
 from assay.report.output import check_file, write_whole
 from assay.report.recording import read
-from assay.report.source import ReadableBundle
 from assay.report.stack import VEGA_LITE, vl_convert
 from assay.results import Document
 
@@ -27,7 +27,7 @@ def default_path(run_id: str) -> Path:
     return Path(f"assay-{run_id}.html")
 
 
-def write_html(bundle: ReadableBundle, document: Document, path: Path) -> Path:
+def write_html(bundle: RecordedRun, document: Document, path: Path) -> Path:
     """Write the report of a run to `path`, replacing a file of that name, and give the path.
 
     Raises:
@@ -38,7 +38,7 @@ def write_html(bundle: ReadableBundle, document: Document, path: Path) -> Path:
     return write_whole(path, page(bundle, document).encode())
 
 
-def page(bundle: ReadableBundle, document: Document) -> str:
+def page(bundle: RecordedRun, document: Document) -> str:
     """Make the report's text."""
     recording = read(bundle)
     results = document.results

@@ -1,19 +1,15 @@
-"""How the report prints numbers: three significant digits or whole numbers, always with the unit beside them.
+"""In which unit does a result's rate read best, and how are rates and spans of time printed?
 
-Bytes are binary: MiB is 2**20 bytes. A number that is absent prints as `n/a`.
+MiB is 2**20 bytes. Digits are those of `assay.units`.
 """
 
-import math
 from dataclasses import dataclass
 
 from assay.results import Result
+from assay.units import ABSENT, MIB, format_number
 
-ABSENT = "n/a"
-MEBIBYTE = 1 << 20
 STREAMING_BYTES_PER_OP = 64 << 10
 """From this mean size on, people ask for MiB/s; below it, for operations per second."""
-
-_TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +27,7 @@ class RateUnit:
 
 
 OPS_PER_S = RateUnit("ops/s", of_bytes=False, per_unit=1.0)
-MIB_PER_S = RateUnit("MiB/s", of_bytes=True, per_unit=MEBIBYTE)
+MIB_PER_S = RateUnit("MiB/s", of_bytes=True, per_unit=MIB)
 
 
 def rate_unit(result: Result) -> RateUnit:
@@ -46,47 +42,9 @@ def headline(result: Result) -> tuple[float | None, RateUnit]:
     return unit.of(result.iops, result.throughput_bytes_per_s), unit
 
 
-def number(value: float | None) -> str:
-    """Print with three significant digits, whole from 100 on."""
-    if value is None or not math.isfinite(value):
-        return ABSENT
-    if value == 0:
-        return "0"
-    if abs(value) >= 99.95:
-        return f"{value:,.0f}"
-    rounded = float(f"{value:.3g}")  # before digits are counted, or 0.9999 would print as 1.000
-    digits = 2 - math.floor(math.log10(abs(rounded)))
-    return f"{rounded:.{min(digits, 9)}f}"
-
-
 def rate(value: float | None, unit: RateUnit) -> str:
     """Print a rate with its unit."""
-    return ABSENT if value is None else f"{number(value)} {unit.label}"
-
-
-def duration_ns(value: float | None) -> str:
-    """Print a time given in nanoseconds in the unit that suits it."""
-    if value is None:
-        return ABSENT
-    for size, unit in _TIME_UNITS:
-        if value >= size * 0.9995:
-            return f"{number(value / size)} {unit}"
-    return f"{number(value)} ns"
-
-
-def share(value: float | None) -> str:
-    """Print a share between 0 and 1 in per cent."""
-    return ABSENT if value is None else f"{100 * value:.1f}\N{NO-BREAK SPACE}%"
-
-
-def size_bytes(value: int | None) -> str:
-    """Print a number of bytes in binary units."""
-    if value is None:
-        return ABSENT
-    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if abs(value) >= 1 << power:
-            return f"{number(value / (1 << power))} {unit}"
-    return f"{value} B"
+    return ABSENT if value is None else f"{format_number(value)} {unit.label}"
 
 
 def span_s(start_s: float, end_s: float) -> str:

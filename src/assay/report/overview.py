@@ -8,9 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from assay.report import theme
 from assay.report.axes import LATENCY_LABEL, decades_around, layered, linear_ticks, log_ticks, records
-from assay.report.numbers import RateUnit, duration_ns, headline, number
+from assay.report.numbers import RateUnit, headline
 from assay.report.stack import alt
+from assay.report.titles import title_of
+from assay.report.verdict import stands
 from assay.results import Result
+from assay.units import format_ns, format_number
 
 _BARS_FROM_ZERO_UP_TO = 100
 """Rates further apart than this factor are dots on a log axis: bars from zero would hide the small ones."""
@@ -18,22 +21,12 @@ _ROW_PX = 44
 _TALL_ROW_PX = 58
 
 
-def title_of(result: Result, results: Sequence[Result]) -> str:
-    """Name a result so that it is told apart from the others of the run."""
-    text = result.title
-    if sum(other.phase == result.phase and other.repeat == result.repeat for other in results) > 1:
-        text += f": {result.job}, {result.operation}"
-    if any(other.repeat for other in results):
-        text += f", repeat {result.repeat + 1}"
-    return text
-
-
 def rate_bars(results: Sequence[Result], unit: RateUnit, named_among: Sequence[Result]) -> alt.LayerChart:
     """Draw results that count in `unit`: bars from zero, or dots on a log axis where rates lie far apart."""
     rows = []
     for i, result in enumerate(results):
         value = headline(result)[0]
-        rows.append(_row(i, result, named_among) | {"value": value, "label": number(value)})
+        rows.append(_row(i, result, named_among) | {"value": value, "label": format_number(value)})
     values = [row["value"] for row in rows if isinstance(row["value"], float) and row["value"] > 0]
     base = alt.Chart(records(rows)).encode(y=_rows(len(results)))
     if values and max(values) > _BARS_FROM_ZERO_UP_TO * min(values):
@@ -118,14 +111,14 @@ def _rows(count: int) -> alt.Y:
 
 
 def _row(i: int, result: Result, named_among: Sequence[Result]) -> dict[str, object]:
-    doubt = "" if result.trusted else " (not to be trusted)"
-    ink = theme.MEASURED if result.trusted else theme.UNTRUSTED
+    doubt = "" if stands(result) else " (not to be trusted)"
+    ink = theme.MEASURED if stands(result) else theme.UNTRUSTED
     return {"row": i, "title": title_of(result, named_among) + doubt, "ink": ink}
 
 
 def _latency_row(result: Result) -> dict[str, object]:
     values = {"p50": result.latency_ns.p50, "p99": result.latency_ns.p99, "max": result.latency_ns.max}
-    words = ", ".join(f"{name} {duration_ns(value)}" for name, value in values.items())
+    words = ", ".join(f"{name} {format_ns(value)}" for name, value in values.items())
     return {name: None if value is None else float(value) for name, value in values.items()} | {"words": words}
 
 

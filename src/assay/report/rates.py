@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.analysis.histogram import FloatArray, IntArray
 from assay.report.numbers import RateUnit
-from assay.report.recording import FloatArray, IntArray, Timeline
+from assay.report.recording import Timeline
 
 MAX_STEPS = 600
 

@@ -8,18 +8,14 @@ as zero here, never bridged. The tables are read once for a whole report.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from assay import events
-from assay.analysis.histogram import bucket_middle_ns, bucket_width_ns
+from assay.analysis.histogram import FloatArray, IntArray, bucket_middle_ns, bucket_width_ns
+from assay.analysis.record import RecordedRun
 from assay.errors import BundleError
 from assay.plan import Plan
-from assay.report.source import ReadableBundle
 from assay.results import Result
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _GRID_DIGITS = 6
 """Ends of intervals are compared to the microsecond: the tables keep seconds as floats."""
@@ -133,7 +129,7 @@ class Recording:
         return np.searchsorted(edges[1:], ends).astype(np.int64)
 
 
-def read(bundle: ReadableBundle) -> Recording:
+def read(bundle: RecordedRun) -> Recording:
     """Read the tables of a run that the figures need."""
     intervals = bundle.intervals()
     ticks = pl.concat([table.select("phase_index", "t_s") for table in (intervals, bundle.workers())])
@@ -148,7 +144,7 @@ def read(bundle: ReadableBundle) -> Recording:
     )
 
 
-def _phase_starts_s(bundle: ReadableBundle, intervals: pl.DataFrame) -> dict[int, float]:
+def _phase_starts_s(bundle: RecordedRun, intervals: pl.DataFrame) -> dict[int, float]:
     # A phase that a kill cut short has no PhaseFinished; one that never got its Started line still has intervals.
     first = intervals.group_by("phase_index").agg((pl.col("t_s") - pl.col("dt_s")).min())
     starts = dict(first.iter_rows())

@@ -7,30 +7,21 @@ from html import escape
 import msgspec
 
 from assay import events
+from assay.analysis.record import RecordedRun
 from assay.report.figures import Table
-from assay.report.numbers import (
-    ABSENT,
-    MIB_PER_S,
-    OPS_PER_S,
-    duration_ns,
-    headline,
-    rate,
-    rate_unit,
-    share,
-    size_bytes,
-    span_s,
-)
-from assay.report.overview import title_of
-from assay.report.source import ReadableBundle
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
+from assay.report.titles import title_of
+from assay.report.verdict import stands, trust_words
 from assay.results import Document, Finding, LatencyNs, Result
+from assay.units import ABSENT, format_bytes, format_ns, format_share
 
 _SEVERITY_CLASS = {"note": "muted", "warning": "warn", "invalid": "bad"}
 
 
-def header(bundle: ReadableBundle, document: Document) -> str:
+def header(bundle: RecordedRun, document: Document) -> str:
     """Say what was measured, when, by what command, and how far it is to be trusted."""
     run = document.run
-    trusted = sum(_stands(result) for result in document.results)
+    trusted = sum(stands(result) for result in document.results)
     verdict = f"{trusted} of {len(document.results)} results are to be trusted"
     colour = "good" if trusted == len(document.results) else "warn"
     places = ", ".join(_directory(bundle, target.name, target.uri) for target in bundle.plan.targets)
@@ -59,8 +50,8 @@ def summary_table(results: Sequence[Result]) -> str:
     rows = []
     for i, result in enumerate(results):
         spread = result.latency_ns
-        values = [rate(*headline(result)), *(duration_ns(v) for v in (spread.p50, spread.p99, spread.max))]
-        cells = "".join(f"<td>{_struck(value, result)}</td>" for value in [*values, duration_ns(result.cpu_ns_per_op)])
+        values = [rate(*headline(result)), *(format_ns(v) for v in (spread.p50, spread.p99, spread.max))]
+        cells = "".join(f"<td>{_struck(value, result)}</td>" for value in [*values, format_ns(result.cpu_ns_per_op)])
         rows.append(
             f'<tr><th scope="row"><a href="#result-{i + 1}">{escape(title_of(result, results))}</a></th>{cells}'
             f'<td class="words">{escape(_cache_words(result))}</td><td class="words">{_trust_word(result)}</td></tr>'
@@ -105,7 +96,7 @@ def result_card(results: Sequence[Result], i: int, figures: str) -> str:
         f" target {result.target}, phase {result.phase}, operation {result.operation}"
     )
     items = "".join(f"<div><dt>{escape(k)}</dt><dd>{v}</dd></div>" for k, v in _card_items(result))
-    reason = "" if _stands(result) else f": {escape(_reason(result))}"
+    reason = "" if stands(result) else f": {escape(_reason(result))}"
     return (
         f'<article id="result-{i + 1}" aria-labelledby="result-{i + 1}-title"><h3 id="result-{i + 1}-title">'
         f'{escape(title_of(result, results))}</h3><p class="where">{escape(where)}</p>'
@@ -114,7 +105,7 @@ def result_card(results: Sequence[Result], i: int, figures: str) -> str:
     )
 
 
-def preparation(bundle: ReadableBundle) -> str:
+def preparation(bundle: RecordedRun) -> str:
     """List the steps between the phases, and whether each did what was asked."""
     rows = []
     for event in bundle.events():
@@ -135,7 +126,7 @@ def preparation(bundle: ReadableBundle) -> str:
     )
 
 
-def environment(bundle: ReadableBundle) -> str:
+def environment(bundle: RecordedRun) -> str:
     """List every recorded fact with its source, the engine's own words first."""
     rows = [(fact.key, _value(fact.value), fact.source) for fact in bundle.facts]
     for event in bundle.events():
@@ -149,7 +140,7 @@ def environment(bundle: ReadableBundle) -> str:
     )
 
 
-def plan(bundle: ReadableBundle) -> str:
+def plan(bundle: RecordedRun) -> str:
     """Give the resolved Plan; it can be run again."""
     text = msgspec.json.format(bundle.plan.to_json(), indent=2).decode()
     missing = [(item.what, item.why) for item in bundle.plan.untranslated]
@@ -179,20 +170,21 @@ def _facts_table(columns: Sequence[str], rows: Iterable[tuple[str, ...]], title:
 
 def _card_items(result: Result) -> list[tuple[str, str]]:
     spread = result.latency_ns
-    items = [(name, _struck(duration_ns(value), result)) for name, value in _percentiles(spread)]
+    items = [(name, _struck(format_ns(value), result)) for name, value in _percentiles(spread)]
     if result.response_ns is not None:
-        items += [(f"Response {name}", _struck(duration_ns(v), result)) for name, v in _percentiles(result.response_ns)]
+        items += [(f"Response {name}", _struck(format_ns(v), result)) for name, v in _percentiles(result.response_ns)]
     cache, steady, limiter = result.cache, result.steady, result.limiter
-    resident = f"{share(cache.resident_before)} before, {share(cache.resident_after)} after"
+    method = f" (by {cache.method.replace('_', ' ')})" if cache.method else ""
+    resident = f"{format_share(cache.resident_before)} before, {format_share(cache.resident_after)} after"
     texts = {
-        "CPU per operation": duration_ns(result.cpu_ns_per_op),
+        "CPU per operation": format_ns(result.cpu_ns_per_op),
         "Cache": _cache_words(result),
-        "Cache hit ratio": share(cache.hit_ratio) + (f" (by {cache.method.replace('_', ' ')})" if cache.method else ""),
+        "Cache hit ratio": format_share(cache.hit_ratio) + method,
         "Set in the page cache": resident,
-        "Moved by the device": size_bytes(result.device_bytes),
+        "Moved by the device": format_bytes(result.device_bytes),
         "Window": span_s(*result.window_s),
         "Operations": f"{result.ops:,}",
-        "Bytes": size_bytes(result.bytes),
+        "Bytes": format_bytes(result.bytes),
         "Errors": f"{result.errors:,}",
         "Steady state": steady.verdict.replace("_", " ") if steady else "not judged",
         "Limited by": f"{limiter.verdict.replace('_', ' ')} ({limiter.confidence})" if limiter else "not judged",
@@ -223,11 +215,6 @@ def _findings(findings: Sequence[Finding]) -> str:
     return f'<ul class="findings">{"".join(items)}</ul>' if items else ""
 
 
-def _stands(result: Result) -> bool:
-    # METHOD 1.3: only a steady run yields a headline number. Where steadiness was not judged, trust alone decides.
-    return result.trusted and (result.steady is None or result.steady.verdict == "steady")
-
-
 def _reason(result: Result) -> str:
     for severity in ("invalid", "warning"):
         for finding in result.findings:
@@ -239,22 +226,22 @@ def _reason(result: Result) -> str:
 
 
 def _struck(text: str, result: Result) -> str:
-    if _stands(result) or text == ABSENT:
+    if stands(result) or text == ABSENT:
         return escape(text)
     return f'<s>{escape(text)}</s><span class="unseen"> (not to be trusted)</span>'
 
 
 def _trust_word(result: Result) -> str:
-    return '<span class="good">trusted</span>' if _stands(result) else '<span class="bad">not to be trusted</span>'
+    return f'<span class="{"good" if stands(result) else "bad"}">{trust_words(result)}</span>'
 
 
 def _cache_words(result: Result) -> str:
     cache = result.cache
     words = f"{cache.condition.replace('_', ' ')}, {cache.verdict}"
-    return words if cache.hit_ratio is None else f"{words} (hit {share(cache.hit_ratio)})"
+    return words if cache.hit_ratio is None else f"{words} (hit {format_share(cache.hit_ratio)})"
 
 
-def _directory(bundle: ReadableBundle, name: str, uri: str) -> str:
+def _directory(bundle: RecordedRun, name: str, uri: str) -> str:
     found = (fact.value for fact in bundle.facts if fact.key == f"target.{name}.directory")
     return str(next(found, uri))
 

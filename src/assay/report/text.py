@@ -1,7 +1,7 @@
 """The report in a terminal: what was measured, what moved it, where it is kept.
 
 One line a result; findings below it, each once, with the rows that it applies to. Nothing depends on colour: it only
-repeats what the words say. At 105 columns and more the CPU's part and the cache have columns of their own; in narrower
+repeats what the words say. At 120 columns and more the CPU's part and the cache have columns of their own; in narrower
 terminals they are a second line.
 """
 
@@ -17,11 +17,13 @@ from rich.text import Text
 from assay import events
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
 from assay.analysis.record import FactValue, RecordedRun
-from assay.results import Cache, Document, Finding, Result, TimeBudget
-from assay.units import format_bytes, format_count, format_mib_per_s, format_ns
+from assay.report.numbers import MIB_PER_S, OPS_PER_S
+from assay.report.titles import title_of
+from assay.report.verdict import stands
+from assay.results import Cache, Document, Finding, Result
+from assay.units import format_bytes, format_ns, format_number, format_percent, format_share
 
-WIDE_COLUMNS = 105
-ABSENT = "-"
+WIDE_COLUMNS = 120
 SIZE_REASON_FACT = "quick.size_reason"
 """Key of the fact that says why the data set has its size."""
 
@@ -29,8 +31,8 @@ _STYLES = {INVALID: "bold red", WARNING: "yellow", NOTE: "cyan", "yes": "green",
 _NUMBERS = ("IOPS", "MiB/s", "p50", "p99", "max")
 _NUMBER_WIDTH = 8
 _TIMES = ("cpu", "run", "block", "wait")
-_TIME_WIDTHS = (4, 4, 6, 5)
-_CACHE_WIDTH = 13
+_TIME_WIDTHS = (6, 6, 6, 6)
+_CACHE_WIDTH = 14
 _TRUST_WIDTH = 8
 _ROW_WIDTH = 3
 
@@ -124,29 +126,14 @@ def _table(measured: Sequence[Result], width: int) -> list[Text]:
         return [Text("Nothing was measured.", style="bold")]
     layout = _Layout(width)
     lines = [_heading(layout)]
-    for row, label in enumerate(row_labels(measured), start=1):
-        lines += _row(row, label, measured[row - 1], layout)
+    for row, result in enumerate(measured, start=1):
+        lines += _row(row, title_of(result, measured), result, layout)
     legend = "p50, p99, max: latency, issue to completion.  CPU/op: of this client."
     legend += (
         "  cpu run block wait: % of the workers' time on a CPU, ready for one, waiting for a block device, other waits."
     )
     legend += "  hit: share of the bytes read that came from memory."
     return [*lines, Text(), *(Text(line, style="dim") for line in _wrap(legend, width))]
-
-
-def row_labels(measured: Sequence[Result]) -> list[str]:
-    """Name each row by its phase's title, with what else is needed to tell rows apart."""
-    labels = []
-    for result in measured:
-        siblings = [other for other in measured if (other.phase, other.repeat) == (result.phase, result.repeat)]
-        parts = [result.title]
-        if len({other.job for other in siblings}) > 1:
-            parts.append(result.job)
-        if len({other.operation for other in siblings if other.job == result.job}) > 1:
-            parts.append(result.operation)
-        repeats = {other.repeat for other in measured if other.phase == result.phase}
-        labels.append(": ".join(parts) + (f" (repeat {result.repeat + 1})" if len(repeats) > 1 else ""))
-    return labels
 
 
 def _heading(layout: _Layout) -> Text:
@@ -164,71 +151,61 @@ def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
     line = f"{row:>{_ROW_WIDTH - 1}} " + _fill(title[0], layout.title_width)
     line += "".join(f"{cell:>{_NUMBER_WIDTH}}" for cell in _numbers(result))
     if layout.is_wide:
-        line += f"{_cpu(result):>{_NUMBER_WIDTH}}"
+        line += f"{format_ns(result.cpu_ns_per_op):>{_NUMBER_WIDTH}}"
         line += "".join(f"{cell:>{width}}" for cell, width in zip(_shares(result), _TIME_WIDTHS, strict=True))
-        line += "  " + _fill(_cache(result.cache), _CACHE_WIDTH)
-    verdict = trust_word(result)
+        line += "  " + _fill(_cache(result.cache, "{condition:<6} {hit}"), _CACHE_WIDTH)
+    verdict = _trust_word(result)
     lines = [Text.assemble(line, (f"{verdict:>{_TRUST_WIDTH}}", _STYLES[verdict]))]
     indent = " " * _ROW_WIDTH
     lines += [Text(indent + part) for part in title[1:]]
     if not layout.is_wide:
-        lines += [Text(f"{indent}  {part}", style="dim") for part in _wrap(_second_line(result), layout.width - 5)]
+        lines += [Text(indent + part, style="dim") for part in _wrap(_second_line(result), layout.width - _ROW_WIDTH)]
     return lines
 
 
-def trust_word(result: Result) -> str:
+def _trust_word(result: Result) -> str:
     """Say in a word whether a number may be used: `yes`, `no`, or `invalid`."""
     if any(finding.severity == INVALID for finding in result.findings):
         return INVALID
-    return "yes" if result.trusted else "no"
+    return "yes" if stands(result) else "no"
 
 
 def _numbers(result: Result) -> tuple[str, ...]:
     latency = result.latency_ns
-    rate = ABSENT if result.iops is None else format_count(result.iops)
-    throughput = result.throughput_bytes_per_s
+    rates = (unit.of(result.iops, result.throughput_bytes_per_s) for unit in (OPS_PER_S, MIB_PER_S))
     return (
-        rate,
-        ABSENT if throughput is None else format_mib_per_s(throughput),
-        *(ABSENT if value is None else format_ns(value) for value in (latency.p50, latency.p99, latency.max)),
+        *(format_number(rate) for rate in rates),
+        *(format_ns(value) for value in (latency.p50, latency.p99, latency.max)),
     )
 
 
-def _cpu(result: Result) -> str:
-    return ABSENT if result.cpu_ns_per_op is None else format_ns(result.cpu_ns_per_op)
-
-
 def _shares(result: Result) -> tuple[str, ...]:
+    return tuple(format_percent(share) for share in _budget(result))
+
+
+def _budget(result: Result) -> tuple[float | None, ...]:
     budget = result.time_budget
-    shares = (budget.on_cpu, budget.run_delay, budget.block_delay, budget.other_wait)
-    return tuple(ABSENT if share is None else f"{100 * share:.0f}" for share in shares)
+    return (budget.on_cpu, budget.run_delay, budget.block_delay, budget.other_wait)
 
 
-def _cache(cache: Cache) -> str:
-    """Say what the cache did: condition and hit ratio of reads, or whether writes reached storage."""
+def _cache(cache: Cache, with_hits: str) -> str:
+    """Say what the cache did: condition and hit ratio of reads (as `with_hits`), or whether writes reached storage."""
     condition = cache.condition.replace("_", "-")
     if cache.hit_ratio is not None:
-        return f"{condition:<6} {cache.hit_ratio:.2f}"
-    if cache.verdict in ("absorbed", "flushed"):
-        return cache.verdict
-    return condition
+        return with_hits.format(condition=condition, hit=format_share(cache.hit_ratio))
+    return cache.verdict if cache.verdict in ("absorbed", "flushed") else condition
 
 
 def _second_line(result: Result) -> str:
-    parts = [f"CPU/op {_cpu(result)}", _compact(result.time_budget)]
-    cache = result.cache
-    condition = cache.condition.replace("_", "-")
-    if cache.hit_ratio is not None:
-        parts.append(f"{condition}, hit {cache.hit_ratio:.2f}")
-    else:
-        parts.append(cache.verdict if cache.verdict in ("absorbed", "flushed") else condition)
+    cache = _cache(result.cache, "{condition} hit {hit}")
+    parts = [f"CPU/op {format_ns(result.cpu_ns_per_op)}", _compact(result), cache]
     return " · ".join(part for part in parts if part)
 
 
-def _compact(budget: TimeBudget) -> str:
-    """Write the time budget as `cpu 12 run 1 block 80 wait 7 %`, without what is not known."""
-    values = (budget.on_cpu, budget.run_delay, budget.block_delay, budget.other_wait)
-    known = [f"{name} {100 * value:.0f}" for name, value in zip(_TIMES, values, strict=True) if value is not None]
+def _compact(result: Result) -> str:
+    """Write the time budget as `cpu 12.0 run 1.0 block 80.0 wait 7.0 %`, without what is not known."""
+    named = zip(_TIMES, _budget(result), strict=True)
+    known = [f"{name} {format_percent(share)}" for name, share in named if share is not None]
     return " ".join(known) + " %" if known else ""
 
 

@@ -1,0 +1,77 @@
+"""A stage imports only from its left: front ends, Plan, run, bundle, analysis, reports."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import assay
+
+SOURCE = Path(assay.__file__).parent
+
+BASE = {"assay", "errors", "events", "plan", "plan_walk", "results", "tags", "units"}
+"""The seams and what they are made of."""
+BUNDLE = {"bundle", "bundle_files", "bundle_tables", "catalog"}
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "tags": set(),
+    "units": {"errors"},
+    "plan": {"errors", "tags"},
+    "plan_walk": {"plan"},
+    "events": {"tags"},
+    "results": set(),
+    "frontends": {"errors", "frontends", "plan", "plan_walk", "units"},
+    "suites": {"errors", "frontends", "suites"},
+    "sizing": {"errors", "units"},
+    "host": {"errors", "events", "host", "plan", "units"},
+    **{part: BUNDLE | {"assay", "errors", "events", "host", "plan"} for part in BUNDLE},
+    "engine": {"assay", "errors", "events", "plan"},
+    "run": {"bundle", "engine", "errors", "events", "host", "plan"},
+    "cleaning": {"bundle", "catalog", "engine", "errors", "events", "plan", "run"},
+    "quick": {"engine", "events", "frontends", "host", "plan", "run", "sizing", "suites"},
+    "analysis": BASE | {"analysis"},
+    "report": BASE | {"analysis", "host", "report"},
+    "live": {"events", "live", "plan", "units"},
+}
+"""What each part of `assay` may import. The commands (`cli`, `session`) put the parts together and may import all."""
+
+
+def imports() -> Iterator[tuple[str, str, str]]:
+    """Importing part, imported part and the place of every import inside `assay`."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        part = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{file}:{node.lineno}: imports are absolute here"
+                names = [f"assay.{name.name}" for name in node.names] if node.module == "assay" else [str(node.module)]
+            elif isinstance(node, ast.Import):
+                names = [name.name for name in node.names]
+            else:
+                continue
+            for name in names:
+                top, _, below = name.partition(".")
+                if top == "assay":
+                    yield part, _part_of(below), f"{file.relative_to(SOURCE)}:{node.lineno}"
+
+
+def _part_of(below: str) -> str:
+    """Name the part that a dotted name below `assay` lies in; `assay` for what the package itself defines."""
+    part = below.partition(".")[0]
+    return part if part and ((SOURCE / part).is_dir() or (SOURCE / f"{part}.py").is_file()) else "assay"
+
+
+def test_every_part_imports_only_what_stands_to_its_left() -> None:
+    found = [(part, imported, place) for part, imported, place in imports() if part in MAY_IMPORT]
+
+    wrong = [
+        f"{place}: {part} imports {imported}" for part, imported, place in found if imported not in MAY_IMPORT[part]
+    ]
+
+    assert len(found) > 100
+    assert wrong == []
+
+
+def test_every_part_has_its_place() -> None:
+    parts = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
+
+    assert parts - {"__init__", "__pycache__"} == {*MAY_IMPORT, "cli", "session"}
