@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run test check fix lock wheels clean
+.PHONY: run test check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -43,6 +43,11 @@ fix: $(READY)
 	cargo fmt --all
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# What an operation costs beside a bare loop and fio: docs/performance.md.
+bench: $(READY)
+	cargo build --release --locked --example bare
+	$(BIN)/python bench/engine_cost.py
 
 # Names, versions and hashes only: an index address in the lock would bind every user to one machine's mirror.
 lock: $(READY)
