@@ -1,5 +1,6 @@
 """Whether the documentation is true: links lead somewhere, commands parse, pages made from code are up to date."""
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-AFTER_COMMAND = frozenset({"|", ">", "2>", "&&", "||", ";", "&"})
+ENDS = "();<>|&\n"
 
 
 def _name(page: Path) -> str:
@@ -50,17 +51,24 @@ def test_every_link_and_picture_of_a_page_is_there(page: Path) -> None:
 
 
 def _command_lines(page: Path) -> Iterator[list[str]]:
-    """Words after `assay` of each command line in a page's fences of shell, up to a pipe or a redirection."""
+    """Words after `assay` of each command in a page's fences of shell, up to what ends a command."""
     for language, body in FENCED.findall(page.read_text(encoding="utf-8")):
         if language != "sh":
             continue
-        for line in body.replace("\\\n", " ").splitlines():
-            words = shlex.split(line.replace("$(", "( ").replace(")", " )"), comments=True)
-            starts = [index for index, word in enumerate(words) if word == "assay" or word.endswith("/assay")]
-            for start in starts:
-                rest = words[start + 1 :]
-                ends = [index for index, word in enumerate(rest) if word in AFTER_COMMAND or word == ")"]
-                yield rest[: min(ends, default=len(rest))]
+        without_comments = re.sub(r"(?m)(^|\s)#.*$", "", body.replace("\\\n", " "))
+        lexer = shlex.shlex(without_comments, posix=True, punctuation_chars=ENDS)
+        lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
+        words = list(lexer)
+        for start, word in enumerate(words):
+            if word == "assay" or word.endswith("/assay"):
+                yield list(itertools.takewhile(lambda word: not set(word) <= set(ENDS), words[start + 1 :]))
+
+
+def test_commands_are_found_in_shell_text(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```sh\nif a/assay ls --json > x; then  # assay no\n  jq 'a\nb' | assay show\nfi\n```\n")
+
+    assert list(_command_lines(page)) == [["ls", "--json"], ["show"]]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
