@@ -1,0 +1,160 @@
+"""Whether the documentation is true: links lead somewhere, commands parse, pages made from code are up to date."""
+
+import itertools
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import typer
+from msgspec.structs import fields
+
+from assay import events, reference, results
+from assay.analysis import thresholds
+from assay.bundle_tables import COLUMNS
+from assay.cli import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ENDS = "();<>|&\n"
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def _anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, by the rule of the forges: lower case, blanks to dashes, punctuation dropped."""
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_link_and_picture_of_a_page_is_there(page: Path) -> None:
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+
+    broken = []
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in _anchors(target)):
+            broken.append(link)
+
+    assert not broken
+
+
+def _command_lines(page: Path) -> Iterator[list[str]]:
+    """Words after `assay` of each command in a page's fences of shell, up to what ends a command."""
+    for language, body in FENCED.findall(page.read_text(encoding="utf-8")):
+        if language != "sh":
+            continue
+        without_comments = re.sub(r"(?m)(^|\s)#.*$", "", body.replace("\\\n", " "))
+        lexer = shlex.shlex(without_comments, posix=True, punctuation_chars=ENDS)
+        lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
+        words = list(lexer)
+        for start, word in enumerate(words):
+            if word == "assay" or word.endswith("/assay"):
+                yield list(itertools.takewhile(lambda word: not set(word) <= set(ENDS), words[start + 1 :]))
+
+
+def test_commands_are_found_in_shell_text(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```sh\nif a/assay ls --json > x; then  # assay no\n  jq 'a\nb' | assay show\nfi\n```\n")
+
+    assert list(_command_lines(page)) == [["ls", "--json"], ["show"]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_command_line_of_a_page_parses(page: Path) -> None:
+    for words in _command_lines(page):
+        parse(words)
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command line as the program would, and stop there; raises what the program would say."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    try:
+        context = group.make_context("assay", list(words))
+        rest = [*context._protected_args, *context.args]
+        name, command, rest = group.resolve_command(context, rest)
+        assert command is not None
+        command.make_context(name, rest, parent=context)
+    except typer.Exit:
+        assert {"--help", "--version"} & set(words)
+
+
+@pytest.mark.parametrize("words", [["quick"], ["quick", "/mnt", "--depth", "3"], ["quik", "/mnt"], ["diff", "last"]])
+def test_a_command_line_that_the_program_refuses_would_be_seen(words: list[str]) -> None:
+    with pytest.raises(Exception, match=r"Missing|No such"):
+        parse(words)
+
+
+def test_the_page_of_the_commands_is_up_to_date() -> None:
+    committed = (ROOT / reference.FOLDER / reference.COMMANDS_PAGE).read_text(encoding="utf-8")
+
+    assert committed == reference.commands_page(), "make it anew: python -m assay.reference"
+
+
+def test_the_schema_of_the_results_is_up_to_date() -> None:
+    committed = (ROOT / reference.FOLDER / reference.RESULTS_SCHEMA).read_text(encoding="utf-8")
+
+    assert committed == reference.results_schema(), "make it anew: python -m assay.reference"
+
+
+RESULT_PARTS = (results.Document, results.Run, results.Result, results.LatencyNs, results.TimeBudget, results.Cache,
+                results.Steady, results.Limiter, results.Finding)  # fmt: skip
+
+
+@pytest.mark.parametrize("part", RESULT_PARTS, ids=lambda part: part.__name__)
+def test_the_page_of_the_results_names_every_field(part: type[msgspec.Struct]) -> None:
+    page = (ROOT / "docs/reference/results.md").read_text(encoding="utf-8")
+
+    assert not [field.encode_name for field in fields(part) if f"`{field.encode_name}`" not in page]
+
+
+def test_the_page_of_the_events_names_every_line_and_field() -> None:
+    page = (ROOT / "docs/reference/events.md").read_text(encoding="utf-8")
+
+    for line in (*events.Event.__args__, *events.Control.__args__):
+        assert f"`{line.__struct_config__.tag}`" in page
+        assert not [field.encode_name for field in fields(line) if f"`{field.encode_name}`" not in page]
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_the_page_of_the_bundle_names_every_column(table: str) -> None:
+    page = (ROOT / "docs/reference/bundle.md").read_text(encoding="utf-8")
+
+    assert f"`{table}.parquet`" in page
+    assert not [column for column in COLUMNS[table] if f"`{column}`" not in page]
+
+
+FINDING_ID = re.compile(r"""\b(?:note|warning|invalid|warn)\(\s*(?:Some\(\w+\),|None,)?\s*f?"([a-z]+(?:-[a-z]+)+)",""")
+FINDING_FIELD = re.compile(r"""\bFinding\(id="([a-z]+(?:-[a-z]+)+)",""")
+
+
+def test_the_page_of_the_method_names_every_finding() -> None:
+    page = (ROOT / "docs/method.md").read_text(encoding="utf-8")
+    sources = [*ROOT.glob("src/assay/analysis/*.py"), *ROOT.glob("engine/src/**/*.rs")]
+    text = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+
+    ids = {*FINDING_ID.findall(text), *FINDING_FIELD.findall(text)}
+
+    assert {"not-cold", "io-uring-fallback", "step-not-done"} <= ids
+    assert not sorted(name for name in ids if f"`{name}`" not in page)
+
+
+def test_the_page_of_the_method_gives_every_threshold_as_it_is() -> None:
+    page = (ROOT / "docs/method.md").read_text(encoding="utf-8")
+
+    given = dict(re.findall(r"^\| `([A-Z_]+)` \| ([0-9.]+) \|", page, re.MULTILINE))
+
+    names = [name for name in vars(thresholds) if name.isupper()]
+    assert given == {name: f"{getattr(thresholds, name):g}" for name in names}
