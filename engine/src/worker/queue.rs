@@ -30,7 +30,7 @@ impl<B: Backend> Worker<B> {
                 self.stats.depth_sum.add((depth - free.len()) as u64);
             }
             if let Err(error) = self.backend.complete(&mut done) {
-                self.fatal = Some(("io_uring_enter".to_owned(), error.raw_os_error().unwrap_or(libc::EIO)));
+                self.fatal = Some((format!("the queue of {}", B::NAME), error.raw_os_error().unwrap_or(libc::EIO)));
                 return Err(StoppedBy::Error);
             }
             self.last_ns = self.clock.now_ns();
