@@ -14,6 +14,7 @@ pub mod control;
 pub mod emit;
 pub mod error;
 pub mod events;
+pub mod facts;
 pub mod histogram;
 pub mod load;
 pub mod observe;

@@ -1,21 +1,29 @@
 //! One phase: workers made ready, started together, watched on the interval grid, and brought to a stop.
 
-use crate::backend::{Backend as _, psync::Psync, uring::Uring};
+use crate::backend::aio::Aio;
+use crate::backend::mmap::Mmap;
+use crate::backend::psync::Psync;
+use crate::backend::stdio::Stdio;
+use crate::backend::uring::{Uring, UringOptions};
+use crate::backend::words::Circumstances;
 use crate::clock::Clock;
 use crate::control::{Gate, Message};
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
-use crate::events::{Control, ErrorCount, Event, JobFacts, PhaseFinished, StoppedBy, WorkerWindow};
+use crate::events::{Control, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
+use crate::facts;
 use crate::histogram::Reader;
+use crate::load::backend_rules;
 use crate::load::content::ContentFill;
 use crate::load::fileset::FileSetState;
+use crate::load::growth::Growth;
 use crate::load::limits::{JobLimits, Rule};
 use crate::load::offsets::Walker;
 use crate::load::op::Program;
 use crate::load::open_files::{ResolvedFlags, open_set, resolve_flags};
 use crate::observe::HostObserver;
 use crate::observe::task::TaskObserver;
-use crate::plan::{Backend, Content, Fallback, Job, Phase};
+use crate::plan::{Access, Backend, Content, Fallback, Job, Phase};
 use crate::sampler::{Observed, ObservedJob, Sampler};
 use crate::worker::stats::{NEVER, WorkerStats};
 use crate::worker::{Ended, JobShared, Worker};
@@ -48,6 +56,8 @@ pub struct Surroundings<'a> {
     pub seed: u64,
     /// Length of an interval.
     pub sample_interval_ns: u64,
+    /// Bytes that must stay free on every target.
+    pub reserve_bytes: u64,
     /// Whether the kernel offers io_uring, and why not.
     pub io_uring: std::result::Result<(), String>,
     /// Whether block delay is counted.
@@ -104,6 +114,7 @@ pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs:
     }
     let (start, release) = (Gate::default(), Gate::default());
     let (observed, threads) = spawn(around, phase, &jobs, &start, &release);
+    let growth = growth(around, &jobs);
     let sampler = Sampler {
         phase_index,
         jobs: jobs.iter().map(observed_job).collect(),
@@ -119,6 +130,8 @@ pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs:
         jobs: &jobs,
         sampler,
         phase_stonewall: phase_rule.is_stonewall(),
+        growth,
+        overgrown: None,
         ended: Vec::new(),
         stopped_from_outside: false,
     };
@@ -152,11 +165,29 @@ fn ready_job<'a>(
         stop: Arc::new(AtomicBool::new(false)),
         limits: JobLimits::new(job_rule, phase_rule.clone()),
         open_flags: flags.flags | libc::O_RDWR,
+        advice: flags.advice,
         next_file,
         program,
     });
     debug_assert!(phase.jobs.iter().any(|candidate| std::ptr::eq(candidate, job)));
     Ok(ReadyJob { job, workers, queue_depth, backend, shared, flags, content, stonewall })
+}
+
+impl ReadyJob<'_> {
+    fn circumstances(&self) -> Circumstances<'_> {
+        let ResolvedFlags { direct, alignment_bytes, .. } = self.flags;
+        Circumstances { backend: &self.backend, direct, alignment_bytes }
+    }
+}
+
+/// Looks after the sets that the jobs append to.
+fn growth(around: &Surroundings, jobs: &[ReadyJob]) -> Growth {
+    let appends = |job: &&ReadyJob| {
+        let program = &job.shared.program;
+        job.job.open.append || backend_rules::ops(&program.nodes).iter().any(|op| op.access == (Access::Append {}))
+    };
+    let sets = jobs.iter().filter(appends).flat_map(|job| &job.shared.program.sets);
+    Growth::new(sets.map(|&set| around.sets[set].folder().to_owned()).collect(), around.reserve_bytes)
 }
 
 fn plain_content() -> Content {
@@ -236,13 +267,16 @@ fn seed_of(seed: u64, phase: &Phase, job: &Job, worker: u32) -> u64 {
 
 impl Setup {
     fn live(self) {
-        let buffer_bytes = self.shared.program.buffer_bytes;
+        let (buffer_bytes, most_pieces) = (self.shared.program.buffer_bytes, self.shared.program.most_vectors);
+        let (depth, advice) = (self.queue_depth, self.flags.advice);
         match self.backend {
+            Backend::Psync {} => self.serve(|| Psync::new(buffer_bytes, most_pieces)),
             Backend::IoUring { sqpoll, iopoll, .. } => {
-                let depth = self.queue_depth;
-                self.serve(|| Uring::new(depth, buffer_bytes, sqpoll, iopoll));
+                self.serve(|| Uring::new(UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll }));
             }
-            _ => self.serve(|| Psync::new(buffer_bytes)),
+            Backend::Aio {} => self.serve(|| Aio::new(depth, buffer_bytes, most_pieces)),
+            Backend::Mmap {} => self.serve(|| Mmap::new(buffer_bytes, advice)),
+            Backend::Stdio { per_character } => self.serve(|| Stdio::new(buffer_bytes, per_character)),
         }
     }
 
@@ -273,8 +307,9 @@ impl Setup {
             .opened
             .iter()
             .map(|&opened| open_set(opened, &self.shared.sets[opened.set], self.flags, self.worker))
-            .collect::<Result<_>>()?;
-        let backend = backend().map_err(|error| {
+            .collect::<Result<Vec<_>>>()?;
+        let files: Vec<_> = opened.iter().flatten().map(|file| file.fd).collect();
+        let backend = backend().and_then(|mut backend| backend.hold(&files).map(|()| backend)).map_err(|error| {
             EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
         })?;
         let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed };
@@ -292,6 +327,8 @@ struct Running<'a> {
     jobs: &'a [ReadyJob<'a>],
     sampler: Sampler<'a>,
     phase_stonewall: bool,
+    growth: Growth,
+    overgrown: Option<EngineError>,
     ended: Vec<(usize, Ended)>,
     stopped_from_outside: bool,
 }
@@ -376,6 +413,10 @@ impl Running<'_> {
             let now = self.emitter.now_ns();
             if now >= next {
                 self.sampler.tick(self.emitter);
+                if let (Err(error), None) = (self.growth.check(), &self.overgrown) {
+                    self.overgrown = Some(error);
+                    self.stop_all();
+                }
                 next += (now - next) / interval_ns * interval_ns + interval_ns;
                 continue;
             }
@@ -412,10 +453,10 @@ impl Running<'_> {
     }
 
     fn finish(&mut self, start_ns: u64) -> Result<PhaseEnd> {
-        let fatal = self.ended.iter().find_map(|(_, ended)| ended.fatal.clone());
+        let fatal = self.ended.iter().find_map(|(worker, ended)| Some((*worker, ended.fatal.clone()?)));
         let because = if self.stopped_from_outside {
             StoppedBy::Control
-        } else if fatal.is_some() {
+        } else if fatal.is_some() || self.overgrown.is_some() {
             StoppedBy::Error
         } else {
             StoppedBy::Stonewall
@@ -425,23 +466,30 @@ impl Running<'_> {
                 ended.stopped_by = because;
             }
         }
-        let stopped_by = if self.stopped_from_outside || fatal.is_some() {
+        let stopped_by = if self.stopped_from_outside || because == StoppedBy::Error {
             because
         } else {
             self.ended.last().map_or(StoppedBy::Exhausted, |(_, ended)| ended.stopped_by)
         };
         self.ended.sort_by_key(|(worker, _)| *worker);
+        for (job, ready) in self.jobs.iter().enumerate() {
+            facts::warn(&self.job_end(job, ready), self.emitter, self.phase_index);
+        }
         self.emitter.emit(&Event::PhaseFinished(PhaseFinished {
             t_ns: self.emitter.now_ns(),
             phase_index: self.phase_index,
             start_ns,
             stopped_by,
             workers: self.ended.iter().map(|(worker, ended)| self.window(*worker, ended)).collect(),
-            jobs: (0..self.jobs.len()).map(|job| self.job_facts(job)).collect(),
+            jobs: self.jobs.iter().enumerate().map(|(job, ready)| self.job_end(job, ready).facts()).collect(),
             errors: self.error_counts(),
         }));
         Ok(match fatal {
-            Some((operation, errno)) => PhaseEnd::Failed(gave_up(&operation, errno)),
+            Some((worker, (operation, errno))) => {
+                let job = &self.jobs[self.sampler.workers[worker].job];
+                PhaseEnd::Failed(facts::gave_up(&operation, errno, job.circumstances()))
+            }
+            None if self.overgrown.is_some() => PhaseEnd::Failed(self.overgrown.take().expect("just seen")),
             None if self.stopped_from_outside => PhaseEnd::Stopped,
             None => PhaseEnd::Done,
         })
@@ -464,22 +512,14 @@ impl Running<'_> {
         }
     }
 
-    fn job_facts(&self, position: usize) -> JobFacts {
-        let job = &self.jobs[position];
-        let sum = |field: fn(&WorkerStats) -> u64| -> u64 {
-            self.sampler.workers.iter().filter(|w| w.job == position).map(|w| field(&w.stats)).sum()
-        };
-        let (submissions, reaps) = (sum(|s| s.submissions.get()), sum(|s| s.reaps.get()));
-        let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let psync = job.backend == (Backend::Psync {});
-        JobFacts {
-            job: job.job.name.clone(),
-            backend: if psync { Psync::NAME } else { Uring::NAME }.to_owned(),
-            direct: job.flags.direct,
-            mean_queue_depth: ratio(sum(|s| s.depth_sum.get()), submissions),
-            mean_reap_batch: if psync { 1.0 } else { ratio(submissions, reaps.max(1)) },
-            short_transfers: sum(|s| s.short_transfers.get()),
-            punted: psync.then_some(0),
+    fn job_end<'b>(&'b self, position: usize, ready: &'b ReadyJob) -> facts::JobEnd<'b> {
+        let ended = self.ended.iter().filter(|(worker, _)| self.sampler.workers[*worker].job == position);
+        let workers = self.sampler.workers.iter().filter(|worker| worker.job == position);
+        facts::JobEnd {
+            job: ready.job,
+            circumstances: ready.circumstances(),
+            stats: workers.map(|worker| &*worker.stats).collect(),
+            ended: ended.map(|(_, ended)| ended).collect(),
         }
     }
 
@@ -493,8 +533,4 @@ impl Running<'_> {
         }
         counts.into_iter().map(|((job, operation, errno), count)| ErrorCount { job, operation, errno, count }).collect()
     }
-}
-
-fn gave_up(operation: &str, errno: i32) -> EngineError {
-    EngineError::io("run", operation, std::io::Error::from_raw_os_error(errno))
 }

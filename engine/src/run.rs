@@ -185,6 +185,7 @@ impl<'a> Run<'a> {
             host,
             seed: self.plan.seed,
             sample_interval_ns: (self.plan.sample_interval_s * 1e9) as u64,
+            reserve_bytes: self.plan.reserve_bytes,
             io_uring,
             delay_accounting: self.capabilities.delay_accounting,
         };

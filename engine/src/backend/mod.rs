@@ -1,8 +1,17 @@
 //! How data operations reach the kernel: one trait, one file a backend.
 
+pub mod aio;
+pub mod by_fd;
+pub mod mmap;
+pub mod pieces;
 pub mod psync;
+pub mod punts;
+pub mod sigbus;
+pub mod stdio;
 pub mod uring;
+pub mod words;
 
+use std::io;
 use std::os::fd::RawFd;
 
 /// What a data operation does.
@@ -29,8 +38,10 @@ pub struct Request {
     pub offset: u64,
     /// How many bytes; 0 for flushes.
     pub length: usize,
-    /// RWF_DSYNC.
-    pub dsync: bool,
+    /// RWF_ flags; 0 for flushes.
+    pub rw_flags: i32,
+    /// Pieces of a vectored call; 0 or 1: plain.
+    pub vectors: u32,
 }
 
 /// A finished operation.
@@ -40,6 +51,24 @@ pub struct Completion {
     pub slot: usize,
     /// Bytes moved, or a negative error number.
     pub result: i64,
+}
+
+/// Something of a backend that a reader of the numbers should know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Identifier of the warning.
+    pub id: &'static str,
+    /// In words.
+    pub text: String,
+}
+
+/// What a backend knows at its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Requests that threads of the kernel carried out instead of the worker; None where they cannot be counted.
+    pub punted: Option<u64>,
+    /// What else happened.
+    pub notes: Vec<Note>,
 }
 
 /// Takes requests to the kernel and brings results back. A backend owns its buffers.
@@ -55,8 +84,43 @@ pub trait Backend {
 
     /// Hand what is queued to the kernel, wait for at least one completion, and append all that are there. An error
     /// means that nothing can be waited for any more.
-    fn complete(&mut self, done: &mut Vec<Completion>) -> std::io::Result<()>;
+    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()>;
 
     /// One request from start to end, for a worker that keeps one I/O in flight. Bytes moved or a negative errno.
     fn execute(&mut self, request: Request) -> i64;
+
+    /// Get ready for files that stay open until the worker ends.
+    fn hold(&mut self, files: &[RawFd]) -> io::Result<()> {
+        files.iter().try_for_each(|&fd| self.attach(fd))
+    }
+
+    /// Get ready for a file that an operation has just opened; part of the time that it took.
+    fn attach(&mut self, _fd: RawFd) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Close a file, whether attached or not. 0 or a negative errno.
+    fn close(&mut self, fd: RawFd) -> i64 {
+        // SAFETY: the caller took the descriptor out of the one place that held it.
+        or_errno(unsafe { libc::close(fd) } as isize)
+    }
+
+    /// What there is to know when the worker's last operation is done.
+    fn report(&mut self) -> Report {
+        Report { punted: Some(0), notes: Vec::new() }
+    }
 }
+
+/// Result of a call of the C library as bytes moved or a negative errno.
+#[inline]
+fn or_errno(result: isize) -> i64 {
+    if result < 0 { -last_errno() } else { result as i64 }
+}
+
+#[cold]
+fn last_errno() -> i64 {
+    i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+}
+
+#[cfg(test)]
+mod tests;

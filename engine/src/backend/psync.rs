@@ -1,6 +1,7 @@
-//! pread(2) and pwrite(2), one at a time.
+//! pread(2) and pwrite(2), one at a time; preadv2(2) and pwritev2(2) where flags or pieces are asked for.
 
-use super::{Backend, Completion, Request, RequestKind};
+use super::pieces::Pieces;
+use super::{Backend, Completion, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use std::io;
 
@@ -8,13 +9,26 @@ use std::io;
 #[derive(Debug)]
 pub struct Psync {
     buffers: Buffers,
+    pieces: Pieces,
     done: Option<Completion>,
 }
 
 impl Psync {
-    /// One buffer of `buffer_bytes`.
-    pub fn new(buffer_bytes: usize) -> io::Result<Self> {
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, done: None })
+    /// One buffer of `buffer_bytes`, cut into at most `most_pieces`.
+    pub fn new(buffer_bytes: usize, most_pieces: u32) -> io::Result<Self> {
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, pieces: Pieces::new(1, most_pieces), done: None })
+    }
+
+    fn vectored(&mut self, request: Request) -> isize {
+        let pieces = self.pieces.cut(0, self.buffers.address(0), request.length, request.vectors);
+        let (count, offset) = (pieces.len() as libc::c_int, request.offset as libc::off_t);
+        // SAFETY: the pieces lie in the buffer, which holds `length` bytes and outlives the call.
+        unsafe {
+            match request.kind {
+                RequestKind::Read => libc::preadv2(request.fd, pieces.as_ptr(), count, offset, request.rw_flags),
+                _ => libc::pwritev2(request.fd, pieces.as_ptr(), count, offset, request.rw_flags),
+            }
+        }
     }
 }
 
@@ -38,30 +52,21 @@ impl Backend for Psync {
     fn execute(&mut self, request: Request) -> i64 {
         let address = self.buffers.address(0);
         debug_assert!(request.length == self.buffers.slot(0, request.length).len());
-        let result = match request.kind {
+        let plain = request.rw_flags == 0 && request.vectors <= 1;
+        or_errno(match request.kind {
             // SAFETY: the buffer holds `length` bytes (checked where the job is compiled) and outlives the call.
-            RequestKind::Read => unsafe {
+            RequestKind::Read if plain => unsafe {
                 libc::pread(request.fd, address.cast(), request.length, request.offset as libc::off_t)
             },
-            RequestKind::Write if request.dsync => {
-                let piece = libc::iovec { iov_base: address.cast(), iov_len: request.length };
-                // SAFETY: one vector that lies in the buffer.
-                unsafe {
-                    libc::pwritev2(request.fd, &raw const piece, 1, request.offset as libc::off_t, libc::RWF_DSYNC)
-                }
-            }
             // SAFETY: as for read.
-            RequestKind::Write => unsafe {
+            RequestKind::Write if plain => unsafe {
                 libc::pwrite(request.fd, address.cast(), request.length, request.offset as libc::off_t)
             },
+            RequestKind::Read | RequestKind::Write => self.vectored(request),
             // SAFETY: no memory is passed.
             RequestKind::Fsync => (unsafe { libc::fsync(request.fd) }) as isize,
             // SAFETY: no memory is passed.
             RequestKind::Fdatasync => (unsafe { libc::fdatasync(request.fd) }) as isize,
-        };
-        if result < 0 {
-            return -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO));
-        }
-        result as i64
+        })
     }
 }

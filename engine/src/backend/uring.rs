@@ -2,46 +2,139 @@
 //!
 //! The ring belongs to the thread that makes it (SINGLE_ISSUER), and completions are worked off when that thread asks for
 //! them (DEFER_TASKRUN), which spares interrupts of the worker. Kernels before 6.1 have neither; there the ring is made
-//! without.
+//! without. Files that stay open and the buffers are registered, which spares a look-up and the pinning of pages for
+//! each request; where the kernel refuses that, requests go without and the report says so.
 
-use super::{Backend, Completion, Request, RequestKind};
+use super::by_fd::ByFd;
+use super::pieces::Pieces;
+use super::punts::PuntCounter;
+use super::{Backend, Completion, Note, Report, Request, RequestKind};
 use crate::buffer::Buffers;
-use io_uring::{IoUring, opcode, types};
+use io_uring::{IoUring, opcode, squeue, types};
 use std::io;
+use std::os::fd::RawFd;
+
+/// Milliseconds that the polling thread of the kernel goes on without work before it sleeps.
+const SQPOLL_IDLE_MS: u32 = 50;
+
+/// What a ring is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct UringOptions {
+    /// Requests in flight.
+    pub depth: u32,
+    /// Longest transfer.
+    pub buffer_bytes: usize,
+    /// Most pieces of a vectored request.
+    pub most_pieces: u32,
+    /// Whether a thread of the kernel polls for submissions.
+    pub sqpoll: bool,
+    /// Whether completions are polled for.
+    pub iopoll: bool,
+}
 
 /// One ring and the buffers that its requests work on.
 pub struct Uring {
     ring: IoUring,
     buffers: Buffers,
+    pieces: Pieces,
+    /// Index of registered files.
+    files: ByFd<u32>,
+    has_registered_buffers: bool,
+    /// Requests that the kernel is to see with the next `complete` and no sooner: a polling thread of the kernel would
+    /// start on them before their clock does.
+    queued: Vec<squeue::Entry>,
     in_flight: usize,
+    punts: Option<PuntCounter>,
+    notes: Vec<Note>,
 }
 
 impl Uring {
-    /// A ring for `depth` requests of at most `buffer_bytes` each, of the calling thread.
-    pub fn new(depth: u32, buffer_bytes: usize, sqpoll: bool, iopoll: bool) -> io::Result<Self> {
-        let entries = depth.next_power_of_two();
-        let mut builder = IoUring::builder();
-        if iopoll {
-            builder.setup_iopoll();
+    /// A ring of the calling thread.
+    pub fn new(options: UringOptions) -> io::Result<Self> {
+        // Before the ring: the thread that polls for it is counted as this one's child.
+        let punts = PuntCounter::open();
+        let ring = build(options)?;
+        let depth = options.depth as usize;
+        let buffers = Buffers::new(depth, options.buffer_bytes)?;
+        let mut notes = Vec::new();
+        // SAFETY: the buffers live as long as the ring: `Drop` frees neither before every request has come back.
+        let registered = unsafe { ring.submitter().register_buffers(&buffers.as_iovecs()) };
+        if let Err(error) = &registered {
+            notes.push(buffers_refused(error, depth * options.buffer_bytes.next_multiple_of(4096)));
         }
-        let ring = if sqpoll {
-            builder.setup_sqpoll(50).build(entries)
-        } else {
-            builder
-                .clone()
-                .setup_single_issuer()
-                .setup_defer_taskrun()
-                .build(entries)
-                .or_else(|_| builder.build(entries))
-        }?;
-        Ok(Self { ring, buffers: Buffers::new(depth as usize, buffer_bytes)?, in_flight: 0 })
+        Ok(Self {
+            ring,
+            buffers,
+            pieces: Pieces::new(depth, options.most_pieces),
+            files: ByFd::default(),
+            has_registered_buffers: registered.is_ok(),
+            queued: Vec::with_capacity(depth),
+            in_flight: 0,
+            punts,
+            notes,
+        })
     }
 
-    /// Take completions that are there.
-    fn reap(&mut self, done: &mut Vec<Completion>) {
-        for entry in self.ring.completion() {
-            self.in_flight -= 1;
-            done.push(Completion { slot: entry.user_data() as usize, result: i64::from(entry.result()) });
+    /// As if the kernel had refused to register the buffers.
+    #[cfg(test)]
+    pub(super) fn forget_registered_buffers(&mut self) {
+        self.has_registered_buffers = false;
+    }
+
+    #[inline]
+    fn entry(&mut self, slot: usize, request: Request) -> squeue::Entry {
+        let (file, flags) = match self.files.get(request.fd) {
+            Some(&index) => (types::Fd(index as RawFd), squeue::Flags::FIXED_FILE),
+            None => (types::Fd(request.fd), squeue::Flags::empty()),
+        };
+        let (address, length) = (self.buffers.address(slot), request.length as u32);
+        let (offset, rw_flags) = (request.offset, request.rw_flags);
+        match request.kind {
+            RequestKind::Read | RequestKind::Write if request.vectors > 1 => self.vectored(slot, file, request),
+            RequestKind::Read if self.has_registered_buffers => {
+                opcode::ReadFixed::new(file, address, length, slot as u16).offset(offset).rw_flags(rw_flags).build()
+            }
+            RequestKind::Read => opcode::Read::new(file, address, length).offset(offset).rw_flags(rw_flags).build(),
+            RequestKind::Write if self.has_registered_buffers => {
+                opcode::WriteFixed::new(file, address, length, slot as u16).offset(offset).rw_flags(rw_flags).build()
+            }
+            RequestKind::Write => opcode::Write::new(file, address, length).offset(offset).rw_flags(rw_flags).build(),
+            RequestKind::Fsync => opcode::Fsync::new(file).build(),
+            RequestKind::Fdatasync => opcode::Fsync::new(file).flags(types::FsyncFlags::DATASYNC).build(),
+        }
+        .flags(flags)
+        .user_data(slot as u64)
+    }
+
+    #[cold]
+    fn vectored(&mut self, slot: usize, file: types::Fd, request: Request) -> squeue::Entry {
+        let pieces = self.pieces.cut(slot, self.buffers.address(slot), request.length, request.vectors);
+        let (address, count) = (pieces.as_ptr(), pieces.len() as u32);
+        let (offset, rw_flags) = (request.offset, request.rw_flags);
+        if request.kind == RequestKind::Read {
+            opcode::Readv::new(file, address, count).offset(offset).rw_flags(rw_flags).build()
+        } else {
+            opcode::Writev::new(file, address, count).offset(offset).rw_flags(rw_flags).build()
+        }
+    }
+
+    /// Show the queue to the kernel and wait for a completion.
+    fn enter(&mut self) -> io::Result<()> {
+        // SAFETY: the entries point into `self.buffers` and `self.pieces`, which `Drop` frees only after every request in
+        // flight has come back; slots are taken one request at a time.
+        let pushed = unsafe { self.ring.submission().push_multiple(&self.queued) };
+        pushed.expect("the ring has an entry for every slot");
+        self.in_flight += self.queued.len();
+        self.queued.clear();
+        loop {
+            match self.ring.submit_and_wait(1) {
+                Ok(_) => {}
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
+                Err(error) => return Err(error),
+            }
+            if !self.ring.completion().is_empty() {
+                return Ok(());
+            }
         }
     }
 }
@@ -53,59 +146,88 @@ impl Backend for Uring {
         self.buffers.slot(slot, length)
     }
 
+    #[inline]
     fn submit(&mut self, slot: usize, request: Request) {
-        let fd = types::Fd(request.fd);
-        let (address, length) = (self.buffers.address(slot), request.length as u32);
-        let entry = match request.kind {
-            RequestKind::Read => opcode::Read::new(fd, address, length).offset(request.offset).build(),
-            RequestKind::Write => opcode::Write::new(fd, address, length)
-                .offset(request.offset)
-                .rw_flags(if request.dsync { libc::RWF_DSYNC } else { 0 })
-                .build(),
-            RequestKind::Fsync => opcode::Fsync::new(fd).build(),
-            RequestKind::Fdatasync => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
-        }
-        .user_data(slot as u64);
-        // SAFETY: the entry points into `self.buffers`, which `Drop` frees only after every request in flight has come
-        // back; slots are taken one request at a time.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        pushed.expect("the ring has an entry for every slot");
-        self.in_flight += 1;
+        let entry = self.entry(slot, request);
+        self.queued.push(entry);
     }
 
     fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        loop {
-            match self.ring.submit_and_wait(1) {
-                Ok(_) => {}
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
-                Err(error) => return Err(error),
-            }
-            let before = done.len();
-            self.reap(done);
-            if done.len() > before {
-                return Ok(());
-            }
-        }
+        self.enter()?;
+        let before = done.len();
+        done.extend(
+            self.ring
+                .completion()
+                .map(|entry| Completion { slot: entry.user_data() as usize, result: i64::from(entry.result()) }),
+        );
+        self.in_flight -= done.len() - before;
+        Ok(())
     }
 
     fn execute(&mut self, request: Request) -> i64 {
         self.submit(0, request);
-        let mut done = Vec::with_capacity(1);
-        match self.complete(&mut done) {
-            Ok(()) => done[0].result,
-            Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
+        if let Err(error) = self.enter() {
+            return -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
         }
+        self.in_flight -= 1;
+        self.ring.completion().next().map_or(-i64::from(libc::EIO), |entry| i64::from(entry.result()))
     }
+
+    fn hold(&mut self, files: &[RawFd]) -> io::Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        match self.ring.submitter().register_files(files) {
+            Ok(()) => (0..).zip(files).for_each(|(index, &fd)| self.files.insert(fd, index)),
+            Err(error) => self.notes.push(Note {
+                id: "io-uring-files-plain",
+                text: format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),
+            }),
+        }
+        Ok(())
+    }
+
+    fn report(&mut self) -> Report {
+        Report { punted: self.punts.as_ref().and_then(PuntCounter::read), notes: std::mem::take(&mut self.notes) }
+    }
+}
+
+fn build(options: UringOptions) -> io::Result<IoUring> {
+    let entries = options.depth.next_power_of_two();
+    let mut builder = IoUring::builder();
+    if options.iopoll {
+        builder.setup_iopoll();
+    }
+    if options.sqpoll {
+        return builder.setup_sqpoll(SQPOLL_IDLE_MS).build(entries);
+    }
+    let deferred = builder.clone().setup_single_issuer().setup_defer_taskrun().build(entries);
+    deferred.or_else(|_| builder.build(entries))
+}
+
+fn buffers_refused(error: &io::Error, bytes: usize) -> Note {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` has room for the answer.
+    unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
+    let why = match error.raw_os_error() {
+        Some(libc::ENOMEM) => format!("a worker's take {bytes} bytes and may lock {} (ulimit -l)", limit.rlim_cur),
+        _ => error.to_string(),
+    };
+    let text = format!("io_uring could not register its buffers ({why}); it pinned pages for each request");
+    Note { id: "io-uring-buffers-plain", text }
 }
 
 impl Drop for Uring {
     fn drop(&mut self) {
+        // What the kernel has not seen, it cannot be waiting on.
+        self.queued.clear();
         let mut done = Vec::new();
         while self.in_flight > 0 {
             if self.complete(&mut done).is_err() {
                 // The kernel may still write into the buffers: leaking them is the only safe way out.
                 let unreachable = Buffers::new(1, 1).expect("a page of memory");
                 std::mem::forget(std::mem::replace(&mut self.buffers, unreachable));
+                std::mem::forget(std::mem::replace(&mut self.pieces, Pieces::new(0, 1)));
                 return;
             }
         }

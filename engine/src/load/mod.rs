@@ -3,13 +3,16 @@
 //! A file set is rules, not a list: name, place, size and content of file `i` follow from the Plan, the seed and `i`
 //! alone. Nothing here keeps memory for each file.
 
+pub mod advice;
 pub mod age;
+pub mod backend_rules;
 pub mod cache_steps;
 pub mod content;
 pub mod data_folder;
 pub mod fileset;
 pub mod fill;
 pub mod free_space;
+pub mod growth;
 pub mod lay_out;
 pub mod limits;
 pub mod mark;

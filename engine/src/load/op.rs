@@ -4,10 +4,10 @@
 //! What the Plan can express and this engine does not carry out yet is refused here with its name.
 
 use crate::error::{EngineError, Result};
+use crate::load::backend_rules;
 use crate::load::sizes::Sampler;
 use crate::plan::{
-    Access, Action, Arrival, Backend, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop,
-    WorkerKind,
+    Access, Action, Arrival, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop, WorkerKind,
 };
 
 /// A job that can run.
@@ -23,6 +23,8 @@ pub struct Program {
     pub slots: usize,
     /// Longest transfer in bytes.
     pub buffer_bytes: usize,
+    /// Most pieces of a vectored call.
+    pub most_vectors: u32,
     /// File sets whose files are opened before the start, and whether to write.
     pub opened: Vec<OpenedSet>,
     /// File sets that the job touches at all, by index into the Plan.
@@ -87,8 +89,10 @@ pub struct OpNode {
     pub access: Access,
     /// How many bytes.
     pub size: Sampler,
-    /// RWF_DSYNC.
-    pub dsync: bool,
+    /// RWF_ flags.
+    pub rw_flags: i32,
+    /// Pieces of a vectored call; 0 or 1: plain.
+    pub vectors: u32,
     /// Index of its state in the worker.
     pub state: usize,
 }
@@ -119,6 +123,7 @@ pub enum FileSource {
 /// Make a job ready.
 pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Program> {
     refuse_what_is_not_there_yet(job)?;
+    backend_rules::check_job(job)?;
     check_stop(&job.name, &job.stop)?;
     check_stop(&phase.name, &phase.stop)?;
     let Body::Loop { actions } = &job.body else {
@@ -136,6 +141,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
             operations: 0,
             slots: 0,
             buffer_bytes: 1,
+            most_vectors: 1,
             opened: Vec::new(),
             sets: Vec::new(),
         },
@@ -143,6 +149,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
     let nodes = compiler.actions(actions, false)?;
     let mut program = compiler.program;
     program.nodes = nodes;
+    backend_rules::check_program(job, &program)?;
     for name in &job.timed {
         if !program.series.contains(name) {
             return Err(EngineError::Plan(format!("job '{}': timed names '{name}', which no action has", job.name)));
@@ -177,24 +184,12 @@ fn refuse_what_is_not_there_yet(job: &Job) -> Result<()> {
     let refused = match job {
         Job { kind: WorkerKind::Process, .. } => Some("workers as processes"),
         Job { arrival: Arrival::Open { .. }, .. } => Some("open-loop arrival"),
-        Job { backend: Backend::Aio {}, .. } => Some("the backend aio"),
-        Job { backend: Backend::Mmap {}, .. } => Some("the backend mmap"),
-        Job { backend: Backend::Stdio { .. }, .. } => Some("the backend stdio"),
         Job { limit, .. } if limit.ops_per_s.is_some() || limit.bytes_per_s.is_some() => Some("rate limits"),
         Job { affinity, .. } if !affinity.cpus.is_empty() || affinity.numa_node.is_some() => Some("affinity"),
-        Job { open, .. } if open.append => Some("O_APPEND"),
-        Job { open, .. } if !open.advice.is_empty() => Some("advice on open files"),
         _ => None,
     };
     if let Some(what) = refused {
         return Err(not_yet(job, what));
-    }
-    if job.queue_depth > 1 && job.backend == (Backend::Psync {}) {
-        return Err(EngineError::Plan(format!(
-            "job '{}': psync keeps one I/O in flight, so queue_depth {} has no effect; use the backend io_uring, or \
-             {} workers",
-            job.name, job.queue_depth, job.queue_depth
-        )));
     }
     Ok(())
 }
@@ -275,9 +270,8 @@ impl Compiler<'_> {
         if !is_carried_out(op.op) {
             return Err(not_yet(self.job, &format!("the operation {:?}", op.op).to_lowercase()));
         }
-        if op.flags.nowait || op.flags.high_priority || op.flags.vectors > 1 {
-            return Err(not_yet(self.job, "RWF_NOWAIT, RWF_HIPRI and vectored operations"));
-        }
+        let rw_flags = backend_rules::rw_flags(self.job, op, self.file_sets)?;
+        self.program.most_vectors = self.program.most_vectors.max(op.flags.vectors);
         let file = self.file(op)?;
         let is_data = matches!(op.op, OpKind::Read | OpKind::Write);
         if is_data {
@@ -294,7 +288,8 @@ impl Compiler<'_> {
             file,
             access: op.access.clone(),
             size: Sampler::new(&op.size)?,
-            dsync: op.flags.dsync,
+            rw_flags,
+            vectors: op.flags.vectors,
             state: self.program.operations - 1,
         })
     }
@@ -303,7 +298,6 @@ impl Compiler<'_> {
     fn transfer_bytes(&self, op: &Op) -> Result<u64> {
         let longest = match (&op.access, &op.size) {
             (Access::Whole { chunk_bytes }, _) if *chunk_bytes > 0 => *chunk_bytes as f64,
-            (Access::Append {}, _) => return Err(not_yet(self.job, "access append")),
             (_, Distribution::Fixed { value }) => *value,
             (_, Distribution::Uniform { max, .. }) => *max,
             (_, Distribution::Tabular { rows }) => rows.iter().map(|row| row[2]).fold(0.0, f64::max),

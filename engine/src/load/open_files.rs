@@ -2,9 +2,11 @@
 
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
+use crate::load::advice::Advice;
+use crate::load::backend_rules;
 use crate::load::fileset::FileSetState;
-use crate::load::op::{OpenedSet, Program};
-use crate::plan::{Direct, Job, OpenFlags};
+use crate::load::op::{OpNode, OpenedSet, Program};
+use crate::plan::{Access, Backend, Direct, Job, OpKind, OpenFlags, Region};
 use crate::worker::OpenFile;
 use std::ffi::CString;
 use std::io;
@@ -22,6 +24,10 @@ pub struct ResolvedFlags {
     pub flags: i32,
     /// Whether O_DIRECT is among them.
     pub direct: bool,
+    /// What offsets and sizes must be multiples of then; 1 without O_DIRECT.
+    pub alignment_bytes: u64,
+    /// Advice for each file.
+    pub advice: Option<Advice>,
 }
 
 /// Flags as asked for, with O_DIRECT tried out on the first file. `phase_index` is for the warning where it is refused.
@@ -32,14 +38,16 @@ pub fn resolve_flags(
     emitter: &Emitter,
     phase_index: u32,
 ) -> Result<ResolvedFlags> {
-    let mut flags = plain_flags(&job.open);
+    let flags = plain_flags(&job.open);
+    let buffered = ResolvedFlags { flags, direct: false, alignment_bytes: 1, advice: Advice::named(&job.open.advice) };
     if job.open.direct == Direct::Off {
-        return Ok(ResolvedFlags { flags, direct: false });
+        return Ok(buffered);
     }
+    let mut alignment_bytes = 1;
     for opened in &program.opened {
         let state = &sets[opened.set];
         let path = state.path_of(state.existing().start);
-        if let Some(reason) = direct_refused(&path, program)? {
+        if let Some(reason) = direct_refused(&path, job, program, state.fixed_size(), &mut alignment_bytes)? {
             if job.open.direct == Direct::On {
                 return Err(EngineError::Environment(format!(
                     "job '{}': O_DIRECT is not possible on {}: {reason}. Set direct to 'off' or 'if_supported'",
@@ -52,15 +60,17 @@ pub fn resolve_flags(
                 "direct-refused",
                 format!("{}: O_DIRECT is not possible here ({reason}); the job ran through the page cache", job.name),
             );
-            return Ok(ResolvedFlags { flags, direct: false });
+            return Ok(buffered);
         }
     }
-    flags |= libc::O_DIRECT;
-    Ok(ResolvedFlags { flags, direct: true })
+    Ok(ResolvedFlags { flags: flags | libc::O_DIRECT, direct: true, alignment_bytes, ..buffered })
 }
 
 fn plain_flags(open: &OpenFlags) -> i32 {
     let mut flags = libc::O_CLOEXEC;
+    if open.append {
+        flags |= libc::O_APPEND;
+    }
     if open.sync {
         flags |= libc::O_SYNC;
     }
@@ -73,8 +83,18 @@ fn plain_flags(open: &OpenFlags) -> i32 {
     flags
 }
 
-/// Why O_DIRECT with this program's sizes is not possible on a file; None where it is.
-fn direct_refused(path: &Path, program: &Program) -> Result<Option<String>> {
+/// Why O_DIRECT with this program's sizes is not possible on a file; None where it is. Raises `alignment_bytes` to what
+/// the file asks for.
+fn direct_refused(
+    path: &Path,
+    job: &Job,
+    program: &Program,
+    file_bytes: Option<u64>,
+    alignment_bytes: &mut u64,
+) -> Result<Option<String>> {
+    if matches!(job.backend, Backend::Mmap {} | Backend::Stdio { .. }) {
+        return Ok(Some(format!("{} goes through the page cache", backend_rules::name_of(&job.backend))));
+    }
     let fd = match open(path, libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC) {
         Ok(fd) => fd,
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
@@ -85,7 +105,8 @@ fn direct_refused(path: &Path, program: &Program) -> Result<Option<String>> {
     let alignment = direct_alignment(fd);
     // SAFETY: opened above and used nowhere else.
     unsafe { libc::close(fd) };
-    let misaligned = smallest_unit(program).filter(|unit| unit % alignment != 0);
+    *alignment_bytes = alignment.max(*alignment_bytes);
+    let misaligned = smallest_unit(program, file_bytes).filter(|unit| unit % alignment != 0);
     Ok(misaligned.map(|unit| {
         format!("its offsets and sizes must be multiples of {alignment} bytes, and the load's are multiples of {unit}")
     }))
@@ -105,24 +126,31 @@ fn direct_alignment(fd: RawFd) -> u64 {
     u64::from(answer.stx_dio_offset_align)
 }
 
-/// Unit that all transfer sizes of a program are multiples of, as far as sizes are fixed.
-fn smallest_unit(program: &Program) -> Option<u64> {
-    fn fixed(nodes: &[crate::load::op::Node]) -> Vec<u64> {
-        use crate::load::op::Node;
-        use crate::plan::OpKind;
-        nodes
-            .iter()
-            .flat_map(|node| match node {
-                Node::Op(op) if matches!(op.kind, OpKind::Read | OpKind::Write) => {
-                    op.size.is_fixed().into_iter().collect()
-                }
-                Node::Op(_) => Vec::new(),
-                Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => fixed(nodes),
-                Node::Choice { branches, .. } => branches.iter().flat_map(|nodes| fixed(nodes)).collect(),
-            })
-            .collect()
-    }
-    fixed(&program.nodes).into_iter().min_by_key(|size| size.trailing_zeros())
+/// Unit that all offsets and sizes of a program are multiples of, as far as they are known beforehand.
+fn smallest_unit(program: &Program, file_bytes: Option<u64>) -> Option<u64> {
+    let data =
+        backend_rules::ops(&program.nodes).into_iter().filter(|op| matches!(op.kind, OpKind::Read | OpKind::Write));
+    data.flat_map(|op| units(op, file_bytes)).filter(|&unit| unit > 0).min_by_key(|unit| unit.trailing_zeros())
+}
+
+/// What an operation's offsets and sizes are multiples of.
+fn units(op: &OpNode, file_bytes: Option<u64>) -> Vec<u64> {
+    let size = match op.access {
+        Access::Whole { chunk_bytes } if chunk_bytes > 0 => Some(chunk_bytes),
+        _ => op.size.is_fixed().map(|size| size / u64::from(op.vectors.max(1))),
+    };
+    let (region, step) = match &op.access {
+        Access::Sequential { region, .. } | Access::Backward { region, .. } => (region, None),
+        Access::Stride { region, stride_bytes, .. } => (region, Some(*stride_bytes)),
+        Access::Random { region, align_bytes, .. } => (region, Some(*align_bytes)),
+        Access::Append {} | Access::Whole { .. } => (&Region::Whole {}, None),
+    };
+    let ends = match *region {
+        Region::Range { from_bytes, length_bytes } => [Some(from_bytes), Some(length_bytes)],
+        // A random or strided operation never meets the end.
+        _ => [file_bytes.filter(|_| step.is_none()), None],
+    };
+    [size, step].into_iter().chain(ends).flatten().collect()
 }
 
 /// Open the files of one set for one worker.
@@ -152,6 +180,9 @@ pub fn open_set(opened: OpenedSet, state: &FileSetState, flags: ResolvedFlags, w
         .map(|index| {
             let path = state.path_of(index);
             let fd = open(&path, flags.flags | mode).map_err(|error| EngineError::io("open", &path, error))?;
+            if let Some(advice) = flags.advice {
+                advice.give(fd).map_err(|error| EngineError::io("advise", &path, error))?;
+            }
             Ok(OpenFile { fd, index, bytes: state.size_of(index) })
         })
         .collect()

@@ -66,7 +66,8 @@ impl<B: Backend> Worker<B> {
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
         self.limits.admit_bytes(&self.job.limits, length)?;
-        Ok((Request { fd, kind, offset, length: length as usize, dsync: op.dsync }, file_index))
+        let (rw_flags, vectors) = (op.rw_flags, op.vectors);
+        Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
     }
 
     #[cold]
@@ -107,6 +108,9 @@ impl<B: Backend> Worker<B> {
             if flush {
                 return Ok((file, 0, 0));
             }
+            if op.access == (Access::Append {}) {
+                return Ok((file, file.bytes, size));
+            }
             let walk = state.walks[state.file].as_mut().expect("every opened file has a walk");
             if let Some((offset, length)) = walk.next(size, &mut self.rng) {
                 return Ok((file, offset, length));
@@ -138,7 +142,10 @@ impl<B: Backend> Worker<B> {
         let (mut at, mut latency_ns) = (0, 0);
         while at < bytes {
             let length = piece.min(bytes - at) as usize;
-            let request = Request { fd, kind, offset: at, length, dsync: op.dsync };
+            let (rw_flags, vectors) = (op.rw_flags, op.vectors);
+            let request = Request { fd, kind, offset: at, length, rw_flags, vectors };
+            self.stats.submissions.add(1);
+            self.stats.depth_sum.add(1);
             self.prepare_content(0, request, file_index);
             let done = self.timed(|worker| worker.backend.execute(request));
             if done.result < 0 {

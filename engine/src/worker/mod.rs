@@ -10,9 +10,10 @@ mod names;
 mod queue;
 pub mod stats;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Report};
 use crate::clock::Clock;
 use crate::events::StoppedBy;
+use crate::load::advice::Advice;
 use crate::load::content::ContentFill;
 use crate::load::fileset::FileSetState;
 use crate::load::limits::{JobLimits, LocalLimits};
@@ -53,6 +54,8 @@ pub struct JobShared {
     pub limits: JobLimits,
     /// Flags for files that operations open.
     pub open_flags: i32,
+    /// Advice for files that operations open.
+    pub advice: Option<Advice>,
     /// By operation: how many files `pick next` has handed out.
     pub next_file: Vec<AtomicU64>,
 }
@@ -104,6 +107,8 @@ pub struct Ended {
     pub fatal: Option<(String, i32)>,
     /// Operations given up without a result.
     pub abandoned: u64,
+    /// What its backend has to say.
+    pub report: Report,
 }
 
 /// Why the loop ends; `Ok` goes on.
@@ -171,6 +176,7 @@ impl<B: Backend> Worker<B> {
             errors: errors.into_iter().map(|((state, errno), n)| (self.name_of(state), errno, n)).collect(),
             fatal: self.fatal.take(),
             abandoned: self.stats.started.get() - self.stats.completed.get() - self.stats.failed.get(),
+            report: self.backend.report(),
         }
     }
 
@@ -285,7 +291,8 @@ impl<B: Backend> Worker<B> {
     fn account_failure(&mut self, op: &OpNode, errno: i32) -> Result<Sum, StoppedBy> {
         self.stats.failed.add(1);
         *self.errors.entry((op.state, errno)).or_insert(0) += 1;
-        self.failures_in_a_row += 1;
+        // What nowait asks for is no sign that nothing works any more.
+        self.failures_in_a_row += u32::from(errno != libc::EAGAIN || op.rw_flags & libc::RWF_NOWAIT == 0);
         let sum = Sum { failed: true, ..Sum::default() };
         self.record(op.series, op.counts, sum);
         let lost = matches!(errno, libc::ENOSPC | libc::EDQUOT | libc::EROFS | libc::ENODEV);

@@ -34,7 +34,7 @@ impl<B: Backend> Worker<B> {
     pub(super) fn open(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (set, index, slot) = self.named(op)?;
         if let Some(file) = slot.and_then(|slot| self.slots[slot].take()) {
-            close_fd(file.fd);
+            self.backend.close(file.fd);
         }
         let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
         let flags = self.job.open_flags | create;
@@ -43,10 +43,19 @@ impl<B: Backend> Worker<B> {
             let fd = unsafe { libc::open(worker.path.as_cstr().as_ptr(), flags, 0o644) };
             if fd >= 0 && slot.is_none() {
                 close_fd(fd);
+            } else if fd >= 0 {
+                if let Err(error) = worker.backend.attach(fd) {
+                    close_fd(fd);
+                    return -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
+                }
             }
             or_errno(fd)
         });
         if let (Some(slot), 0..) = (slot, done.result) {
+            if let Some(advice) = self.job.advice {
+                // A file system without advice leaves the file as it is, which is what advice is.
+                let _ = advice.give(done.result as RawFd);
+            }
             self.slots[slot] = Some(SlotFile { fd: done.result as RawFd, set, index, at: 0 });
         }
         Ok(done.without_bytes())
@@ -55,8 +64,7 @@ impl<B: Backend> Worker<B> {
     pub(super) fn close(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let FileSource::Slot(slot) = op.file else { unreachable!("close takes a slot") };
         let Some(file) = self.slots[slot].take() else { return Err(self.empty_slot(op)) };
-        // SAFETY: the descriptor was opened by this worker and taken out of its slot: nobody uses it again.
-        Ok(self.timed(|_| or_errno(unsafe { libc::close(file.fd) })))
+        Ok(self.timed(|worker| worker.backend.close(file.fd)))
     }
 
     pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
@@ -91,7 +99,7 @@ impl<B: Backend> Worker<B> {
     pub(super) fn close_slots(&mut self) {
         for slot in &mut self.slots {
             if let Some(file) = slot.take() {
-                close_fd(file.fd);
+                self.backend.close(file.fd);
             }
         }
     }
@@ -99,7 +107,7 @@ impl<B: Backend> Worker<B> {
     /// Close the files that were opened before the start.
     pub(super) fn close_opened(&mut self) {
         for file in self.opened.drain(..).flatten() {
-            close_fd(file.fd);
+            self.backend.close(file.fd);
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::worker::stats::NEVER;
 impl<B: Backend> Worker<B> {
     pub(super) fn run_queue(&mut self, nodes: &[Node], depth: usize) -> Flow {
         let mut free: Vec<usize> = (0..depth).rev().collect();
+        // Slots filled since the last submission: looking through all of them for these would cost more than the rest.
+        let mut fresh: Vec<usize> = Vec::with_capacity(depth);
         let mut done: Vec<Completion> = Vec::with_capacity(depth);
         let mut issued: Vec<Option<(&OpNode, u64, usize)>> = vec![None; depth];
         let mut turn = 0;
@@ -16,7 +18,7 @@ impl<B: Backend> Worker<B> {
         loop {
             while ending.is_none() && !free.is_empty() {
                 match self.queue_one(nodes, &mut turn, &mut free, &mut issued) {
-                    Ok(()) => {}
+                    Ok(slot) => fresh.push(slot),
                     Err(reason) => ending = Some(reason),
                 }
             }
@@ -24,13 +26,13 @@ impl<B: Backend> Worker<B> {
                 return Err(ending.expect("an empty queue is refilled until something ends it"));
             }
             let submitted_ns = self.clock.now_ns();
-            for slot in issued.iter_mut().flatten().filter(|slot| slot.1 == NEVER) {
-                slot.1 = submitted_ns;
-                self.stats.submissions.add(1);
-                self.stats.depth_sum.add((depth - free.len()) as u64);
+            self.stats.submissions.add(fresh.len() as u64);
+            self.stats.depth_sum.add((fresh.len() * (depth - free.len())) as u64);
+            for slot in fresh.drain(..) {
+                issued[slot].as_mut().expect("just filled").1 = submitted_ns;
             }
             if let Err(error) = self.backend.complete(&mut done) {
-                self.fatal = Some(("io_uring_enter".to_owned(), error.raw_os_error().unwrap_or(libc::EIO)));
+                self.fatal = Some((format!("the queue of {}", B::NAME), error.raw_os_error().unwrap_or(libc::EIO)));
                 return Err(StoppedBy::Error);
             }
             self.last_ns = self.clock.now_ns();
@@ -51,14 +53,14 @@ impl<B: Backend> Worker<B> {
         }
     }
 
-    /// Put one more request into the queue.
+    /// Put one more request into the queue: its slot.
     pub(super) fn queue_one<'a>(
         &mut self,
         nodes: &'a [Node],
         turn: &mut usize,
         free: &mut Vec<usize>,
         issued: &mut [Option<(&'a OpNode, u64, usize)>],
-    ) -> Flow {
+    ) -> Result<usize, StoppedBy> {
         if *turn == nodes.len() {
             *turn = 0;
             self.limits.pass(&self.job.limits)?;
@@ -84,6 +86,6 @@ impl<B: Backend> Worker<B> {
         self.prepare_content(slot, request, file_index);
         self.backend.submit(slot, request);
         issued[slot] = Some((op, NEVER, request.length));
-        Ok(())
+        Ok(slot)
     }
 }

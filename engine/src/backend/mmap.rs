@@ -1,0 +1,153 @@
+//! Memory-mapped files: a read copies from the mapping, a write copies into it, a flush is msync(2).
+//!
+//! What is mapped is what exists when the file is opened: beyond it reads are short and writes move nothing. Linux makes
+//! msync(MS_SYNC) a flush of data (fdatasync), for both kinds of flush.
+
+use super::by_fd::ByFd;
+use super::sigbus;
+use super::{Backend, Completion, Request, RequestKind, or_errno};
+use crate::buffer::Buffers;
+use crate::load::advice::Advice;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
+
+/// Mappings of a worker's files.
+#[derive(Debug)]
+pub struct Mmap {
+    buffers: Buffers,
+    maps: ByFd<Map>,
+    advice: Option<Advice>,
+    done: Option<Completion>,
+}
+
+/// One mapped file.
+#[derive(Debug)]
+struct Map {
+    fd: RawFd,
+    address: *mut u8,
+    bytes: usize,
+    protection: libc::c_int,
+}
+
+impl Mmap {
+    /// One buffer of `buffer_bytes`, and `advice` for every mapping.
+    pub fn new(buffer_bytes: usize, advice: Option<Advice>) -> io::Result<Self> {
+        sigbus::install();
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, maps: ByFd::default(), advice, done: None })
+    }
+}
+
+impl Backend for Mmap {
+    const NAME: &'static str = "mmap";
+
+    fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8] {
+        self.buffers.slot(slot, length)
+    }
+
+    fn submit(&mut self, slot: usize, request: Request) {
+        self.done = Some(Completion { slot, result: self.execute(request) });
+    }
+
+    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        done.extend(self.done.take());
+        Ok(())
+    }
+
+    fn execute(&mut self, request: Request) -> i64 {
+        let buffer = self.buffers.address(0);
+        debug_assert!(request.length == self.buffers.slot(0, request.length).len());
+        let Some(map) = self.maps.get(request.fd) else { return -i64::from(libc::EBADF) };
+        let length = request.length.min(map.bytes.saturating_sub(request.offset as usize));
+        if matches!(request.kind, RequestKind::Fsync | RequestKind::Fdatasync) {
+            return map.flush();
+        }
+        if length == 0 {
+            return 0;
+        }
+        let mapped = map.address.wrapping_add(request.offset as usize);
+        let (from, to) = if request.kind == RequestKind::Read { (mapped, buffer) } else { (buffer, mapped) };
+        // SAFETY: `length` bytes lie inside the mapping and inside the buffer, which are two different mappings; only the
+        // C library touches the file's.
+        if unsafe { sigbus::copy(from, to, mapped, length) } {
+            return length as i64;
+        }
+        map.renew(request.offset as usize, length);
+        -i64::from(libc::EIO)
+    }
+
+    fn attach(&mut self, fd: RawFd) -> io::Result<()> {
+        let map = Map::new(fd)?;
+        if let (Some(advice), true) = (self.advice, map.bytes > 0) {
+            // SAFETY: exactly the mapping just made.
+            if unsafe { libc::madvise(map.address.cast(), map.bytes, advice.of_mapping()) } < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        self.maps.insert(fd, map);
+        Ok(())
+    }
+
+    fn close(&mut self, fd: RawFd) -> i64 {
+        drop(self.maps.remove(fd));
+        // SAFETY: the caller took the descriptor out of the one place that held it.
+        or_errno(unsafe { libc::close(fd) } as isize)
+    }
+}
+
+impl Map {
+    fn new(fd: RawFd) -> io::Result<Self> {
+        let mut attributes = MaybeUninit::<libc::stat>::zeroed();
+        // SAFETY: `attributes` has room for the answer, and zero is a valid value where the call fails.
+        let (failed, attributes) = unsafe { (libc::fstat(fd, attributes.as_mut_ptr()) < 0, attributes.assume_init()) };
+        // SAFETY: no memory is passed.
+        let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+        if failed || flags < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
+        let protection = if writes { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        let bytes = attributes.st_size as usize;
+        let mut map = Self { fd, address: std::ptr::null_mut(), bytes, protection };
+        if bytes > 0 {
+            // SAFETY: a new mapping at an address of the kernel's choice.
+            let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, fd, 0) };
+            if address == libc::MAP_FAILED {
+                map.bytes = 0;
+                return Err(io::Error::last_os_error());
+            }
+            map.address = address.cast();
+        }
+        Ok(map)
+    }
+
+    fn flush(&self) -> i64 {
+        if self.bytes == 0 {
+            return 0;
+        }
+        // SAFETY: exactly this mapping.
+        or_errno(unsafe { libc::msync(self.address.cast(), self.bytes, libc::MS_SYNC) } as isize)
+    }
+
+    /// Map the file again where faulty pages were replaced, so that the next operation there meets the file and not them.
+    #[cold]
+    fn renew(&self, offset: usize, length: usize) {
+        // SAFETY: no memory is passed.
+        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let from = offset / page_bytes * page_bytes;
+        let end = (offset + length).next_multiple_of(page_bytes);
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        let address = self.address.wrapping_add(from).cast();
+        // SAFETY: whole pages of this mapping, which spans the file's last page to its end; nothing points into it.
+        unsafe { libc::mmap(address, end - from, self.protection, flags, self.fd, from as libc::off_t) };
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            // SAFETY: exactly the mapping made in `new`.
+            unsafe { libc::munmap(self.address.cast(), self.bytes) };
+        }
+    }
+}

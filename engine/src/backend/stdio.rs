@@ -1,0 +1,209 @@
+//! Streams of the C library: fread and fwrite of a block, or getc and putc of each of its characters.
+//!
+//! One operation is one block either way, so that reading the clock does not drown a call that takes two nanoseconds.
+//! Calls are those without the stream's lock: what a program with one thread pays, as Bonnie has. The buffer is the C
+//! library's own (st_blksize bytes): a write is done when it is there, and reaches the kernel when the buffer is full, at
+//! a seek, at a flush and at the close.
+
+use super::by_fd::ByFd;
+use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, or_errno};
+use crate::buffer::Buffers;
+use std::io;
+use std::os::fd::RawFd;
+
+unsafe extern "C" {
+    fn getc_unlocked(stream: *mut libc::FILE) -> libc::c_int;
+    fn putc_unlocked(character: libc::c_int, stream: *mut libc::FILE) -> libc::c_int;
+    fn fread_unlocked(to: *mut libc::c_void, size: usize, count: usize, stream: *mut libc::FILE) -> usize;
+    fn fwrite_unlocked(from: *const libc::c_void, size: usize, count: usize, stream: *mut libc::FILE) -> usize;
+}
+
+/// Streams over a worker's files.
+#[derive(Debug)]
+pub struct Stdio {
+    buffers: Buffers,
+    streams: ByFd<Stream>,
+    per_character: bool,
+    done: Option<Completion>,
+}
+
+/// One stream.
+#[derive(Debug)]
+struct Stream {
+    file: *mut libc::FILE,
+    /// Position of the next character; the C library's own is a call away.
+    at: u64,
+    /// The call before: C asks for a seek between reading and writing.
+    last: Option<RequestKind>,
+    appends: bool,
+}
+
+impl Stdio {
+    /// One buffer of `buffer_bytes`.
+    pub fn new(buffer_bytes: usize, per_character: bool) -> io::Result<Self> {
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, streams: ByFd::default(), per_character, done: None })
+    }
+}
+
+impl Backend for Stdio {
+    const NAME: &'static str = "stdio";
+
+    fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8] {
+        self.buffers.slot(slot, length)
+    }
+
+    fn submit(&mut self, slot: usize, request: Request) {
+        self.done = Some(Completion { slot, result: self.execute(request) });
+    }
+
+    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+        done.extend(self.done.take());
+        Ok(())
+    }
+
+    fn execute(&mut self, request: Request) -> i64 {
+        let Some(stream) = self.streams.get_mut(request.fd) else { return -i64::from(libc::EBADF) };
+        let buffer = self.buffers.slot(0, request.length);
+        match request.kind {
+            RequestKind::Read => stream.read(request.offset, buffer, self.per_character),
+            RequestKind::Write => stream.write(request.offset, buffer, self.per_character),
+            RequestKind::Fsync | RequestKind::Fdatasync => {
+                // SAFETY: an open stream, and no memory is passed.
+                or_errno(unsafe {
+                    match (libc::fflush(stream.file), request.kind) {
+                        (0, RequestKind::Fsync) => libc::fsync(request.fd),
+                        (0, _) => libc::fdatasync(request.fd),
+                        (failed, _) => failed,
+                    }
+                } as isize)
+            }
+        }
+    }
+
+    fn attach(&mut self, fd: RawFd) -> io::Result<()> {
+        // SAFETY: no memory is passed.
+        let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+        if flags < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let appends = flags & libc::O_APPEND != 0;
+        let mode = match (flags & libc::O_ACCMODE, appends) {
+            (libc::O_RDONLY, _) => c"r",
+            (libc::O_WRONLY, false) => c"w",
+            (libc::O_WRONLY, true) => c"a",
+            (_, false) => c"r+",
+            (_, true) => c"a+",
+        };
+        // SAFETY: an open descriptor and a mode that fits it; fdopen truncates nothing.
+        let file = unsafe { libc::fdopen(fd, mode.as_ptr()) };
+        if file.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        self.streams.insert(fd, Stream { file, at: 0, last: None, appends });
+        Ok(())
+    }
+
+    fn close(&mut self, fd: RawFd) -> i64 {
+        // SAFETY: the caller took the descriptor out of the one place that held it; fclose closes it with its stream.
+        or_errno(unsafe {
+            match self.streams.remove(fd) {
+                Some(stream) => libc::fclose(stream.file),
+                None => libc::close(fd),
+            }
+        } as isize)
+    }
+
+    fn report(&mut self) -> Report {
+        // What is left in the buffers goes out now, while a failure can still be told.
+        let failed = self.streams.values_mut().filter_map(|stream| {
+            // SAFETY: an open stream.
+            let failed = stream.last == Some(RequestKind::Write) && unsafe { libc::fflush(stream.file) } != 0;
+            failed.then(io::Error::last_os_error)
+        });
+        let note = failed.last().map(|error| Note {
+            id: "stdio-flush-failed",
+            text: format!("what was left in the buffers of the C library could not be written: {error}"),
+        });
+        Report { punted: Some(0), notes: note.into_iter().collect() }
+    }
+}
+
+impl Stream {
+    fn read(&mut self, offset: u64, buffer: &mut [u8], per_character: bool) -> i64 {
+        if let Err(errno) = self.go_to(offset, RequestKind::Read) {
+            return -errno;
+        }
+        let mut moved = 0;
+        // SAFETY: an open stream that only this thread uses; the buffer has the room that is named.
+        unsafe {
+            if per_character {
+                for character in buffer {
+                    let got = getc_unlocked(self.file);
+                    if got == libc::EOF {
+                        break;
+                    }
+                    *character = got as u8;
+                    moved += 1;
+                }
+            } else {
+                moved = fread_unlocked(buffer.as_mut_ptr().cast(), 1, buffer.len(), self.file);
+            }
+        }
+        self.moved(moved)
+    }
+
+    fn write(&mut self, offset: u64, buffer: &[u8], per_character: bool) -> i64 {
+        if let Err(errno) = self.go_to(offset, RequestKind::Write) {
+            return -errno;
+        }
+        let mut moved = 0;
+        let length = buffer.len();
+        // SAFETY: as for read.
+        unsafe {
+            if per_character {
+                for &character in buffer {
+                    if putc_unlocked(libc::c_int::from(character), self.file) == libc::EOF {
+                        break;
+                    }
+                    moved += 1;
+                }
+            } else {
+                moved = fwrite_unlocked(buffer.as_ptr().cast(), 1, length, self.file);
+            }
+        }
+        self.moved(moved)
+    }
+
+    /// Seek, if the stream is elsewhere or the direction changes. An error is a positive errno.
+    fn go_to(&mut self, offset: u64, kind: RequestKind) -> Result<(), i64> {
+        let turned = self.last.is_some_and(|last| last != kind);
+        self.last = Some(kind);
+        let elsewhere = self.at != offset && !(self.appends && kind == RequestKind::Write);
+        // SAFETY: an open stream.
+        if (turned || elsewhere) && unsafe { libc::fseeko(self.file, offset as libc::off_t, libc::SEEK_SET) } < 0 {
+            return Err(last_errno());
+        }
+        self.at = offset;
+        Ok(())
+    }
+
+    /// Count what a call moved. A stream keeps its error and its end until they are cleared, so both are.
+    fn moved(&mut self, bytes: usize) -> i64 {
+        self.at += bytes as u64;
+        // SAFETY: an open stream.
+        let failed = unsafe { libc::ferror(self.file) } != 0;
+        let errno = if failed { last_errno() } else { 0 };
+        // SAFETY: an open stream.
+        unsafe { libc::clearerr(self.file) };
+        if failed && bytes == 0 { -errno } else { bytes as i64 }
+    }
+}
+
+impl Drop for Stdio {
+    fn drop(&mut self) {
+        for stream in self.streams.values_mut() {
+            // SAFETY: a stream that nobody closed yet; the table goes away with this value.
+            unsafe { libc::fclose(stream.file) };
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Every backend against what std::fs sees in the file.
+
+use super::aio::Aio;
+use super::mmap::Mmap;
+use super::psync::Psync;
+use super::stdio::Stdio;
+use super::uring::{Uring, UringOptions};
+use super::{Backend, Completion, Request, RequestKind};
+use std::fs::{self, File, OpenOptions};
+use std::os::fd::{IntoRawFd, RawFd};
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const BLOCK: usize = 8192;
+
+/// A file of a known content.
+struct Scratch {
+    _folder: TempDir,
+    path: PathBuf,
+    content: Vec<u8>,
+}
+
+impl Scratch {
+    fn new(bytes: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mut rng = fastrand::Rng::with_seed(7);
+        let content: Vec<u8> = (0..bytes).map(|_| rng.u8(..)).collect();
+        fs::write(&path, &content).unwrap();
+        Self { _folder: folder, path, content }
+    }
+
+    fn open(&self) -> RawFd {
+        OpenOptions::new().read(true).write(true).open(&self.path).unwrap().into_raw_fd()
+    }
+}
+
+fn request(fd: RawFd, kind: RequestKind, offset: usize, length: usize) -> Request {
+    Request { fd, kind, offset: offset as u64, length, rw_flags: 0, vectors: 0 }
+}
+
+fn uring(depth: u32) -> Uring {
+    Uring::new(UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 8, sqpoll: false, iopoll: false }).unwrap()
+}
+
+/// What any backend must do, one operation at a time.
+fn reads_and_writes_what_the_file_holds(mut backend: impl Backend) {
+    let mut file = Scratch::new(3 * BLOCK + 100);
+    let fd = file.open();
+    backend.hold(&[fd]).unwrap();
+
+    for offset in [BLOCK, 0, 2 * BLOCK, 17] {
+        assert_eq!(backend.execute(request(fd, RequestKind::Read, offset, BLOCK)), BLOCK as i64);
+        assert_eq!(backend.buffer(0, BLOCK), &file.content[offset..offset + BLOCK]);
+
+        backend.buffer(0, 1000).fill(offset as u8 | 1);
+        assert_eq!(backend.execute(request(fd, RequestKind::Write, offset + 3, 1000)), 1000);
+        file.content[offset + 3..offset + 1003].fill(offset as u8 | 1);
+    }
+    for flush in [RequestKind::Fdatasync, RequestKind::Fsync] {
+        assert_eq!(backend.execute(request(fd, flush, 0, 0)), 0);
+        assert_eq!(fs::read(&file.path).unwrap(), file.content);
+    }
+    assert_eq!(backend.close(fd), 0);
+}
+
+/// The end of a file is met with what there is, then with nothing, and neither is an error.
+fn is_short_at_the_end_of_the_file(mut backend: impl Backend) {
+    let file = Scratch::new(BLOCK + 100);
+    let fd = file.open();
+    backend.hold(&[fd]).unwrap();
+
+    let last = backend.execute(request(fd, RequestKind::Read, BLOCK, BLOCK));
+    let content = backend.buffer(0, 100).to_vec();
+    let beyond = backend.execute(request(fd, RequestKind::Read, 5 * BLOCK, BLOCK));
+    let again = backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
+
+    assert_eq!((last, beyond, again), (100, 0, BLOCK as i64));
+    assert_eq!(content, file.content[BLOCK..]);
+    backend.close(fd);
+}
+
+/// A queue brings every request back once, each on its own slot.
+fn keeps_a_queue_full(mut backend: impl Backend, depth: usize) {
+    let mut file = Scratch::new(64 * BLOCK);
+    let fd = file.open();
+    backend.hold(&[fd]).unwrap();
+    let mut free: Vec<usize> = (0..depth).collect();
+    let mut block_of = vec![0; depth];
+    let (mut next, mut finished) = (0, 0);
+    let mut done: Vec<Completion> = Vec::new();
+
+    while finished < 64 {
+        while let (Some(&slot), true) = (free.last(), next < 64) {
+            free.pop();
+            block_of[slot] = next;
+            let kind = if next % 2 == 0 { RequestKind::Read } else { RequestKind::Write };
+            if kind == RequestKind::Write {
+                backend.buffer(slot, BLOCK).fill(next as u8);
+            }
+            backend.submit(slot, request(fd, kind, next * BLOCK, BLOCK));
+            next += 1;
+        }
+        backend.complete(&mut done).unwrap();
+        assert!(!done.is_empty());
+        for completion in done.drain(..) {
+            let block = block_of[completion.slot];
+            assert_eq!(completion.result, BLOCK as i64);
+            let expected = &mut file.content[block * BLOCK..][..BLOCK];
+            if block % 2 == 1 {
+                expected.fill(block as u8);
+            }
+            assert_eq!(backend.buffer(completion.slot, BLOCK), expected);
+            free.push(completion.slot);
+            finished += 1;
+        }
+    }
+
+    assert_eq!(free.len(), depth);
+    assert_eq!(fs::read(&file.path).unwrap(), file.content);
+    backend.close(fd);
+}
+
+/// Pieces and flags of one operation.
+fn carries_out_pieces_and_flags(mut backend: impl Backend) {
+    let file = Scratch::new(2 * BLOCK);
+    let fd = file.open();
+    backend.hold(&[fd]).unwrap();
+
+    let read = backend.execute(Request { vectors: 8, ..request(fd, RequestKind::Read, 100, BLOCK) });
+    let content = backend.buffer(0, BLOCK).to_vec();
+    let appended = backend.execute(Request {
+        vectors: 3,
+        rw_flags: libc::RWF_APPEND | libc::RWF_DSYNC,
+        ..request(fd, RequestKind::Write, 0, 1000)
+    });
+
+    assert_eq!((read, appended), (BLOCK as i64, 1000));
+    assert_eq!(content, file.content[100..][..BLOCK]);
+    assert_eq!(fs::read(&file.path).unwrap(), [&file.content[..], &content[..1000]].concat());
+    backend.close(fd);
+}
+
+/// Refusals come back as the kernel's own number, and what comes after is carried out.
+fn survives_a_refusal(mut backend: impl Backend) {
+    let file = Scratch::new(BLOCK);
+    let fd = File::open(&file.path).unwrap().into_raw_fd();
+    backend.hold(&[fd]).unwrap();
+
+    let read_only = backend.execute(request(fd, RequestKind::Write, 0, 100));
+    let unknown_flag = backend.execute(Request { rw_flags: 1 << 30, ..request(fd, RequestKind::Read, 0, 100) });
+    let fine = backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
+
+    assert_eq!((read_only, unknown_flag), (-i64::from(libc::EBADF), -i64::from(libc::EOPNOTSUPP)));
+    assert_eq!(fine, BLOCK as i64);
+    assert_eq!(backend.buffer(0, BLOCK), file.content);
+    backend.close(fd);
+}
+
+#[test]
+fn every_backend_reads_and_writes_what_the_file_holds() {
+    reads_and_writes_what_the_file_holds(Psync::new(BLOCK, 1).unwrap());
+    reads_and_writes_what_the_file_holds(uring(1));
+    reads_and_writes_what_the_file_holds(Aio::new(1, BLOCK, 1).unwrap());
+    reads_and_writes_what_the_file_holds(Mmap::new(BLOCK, None).unwrap());
+    reads_and_writes_what_the_file_holds(Stdio::new(BLOCK, false).unwrap());
+    reads_and_writes_what_the_file_holds(Stdio::new(BLOCK, true).unwrap());
+}
+
+#[test]
+fn every_backend_is_short_at_the_end_of_the_file() {
+    is_short_at_the_end_of_the_file(Psync::new(BLOCK, 1).unwrap());
+    is_short_at_the_end_of_the_file(uring(1));
+    is_short_at_the_end_of_the_file(Aio::new(1, BLOCK, 1).unwrap());
+    is_short_at_the_end_of_the_file(Mmap::new(BLOCK, None).unwrap());
+    is_short_at_the_end_of_the_file(Stdio::new(BLOCK, false).unwrap());
+    is_short_at_the_end_of_the_file(Stdio::new(BLOCK, true).unwrap());
+}
+
+#[test]
+fn queues_bring_every_request_back_once() {
+    for depth in [1, 3, 32] {
+        keeps_a_queue_full(uring(depth), depth as usize);
+        keeps_a_queue_full(Aio::new(depth, BLOCK, 1).unwrap(), depth as usize);
+    }
+}
+
+#[test]
+fn pieces_and_flags_are_carried_out_by_those_that_have_them() {
+    carries_out_pieces_and_flags(Psync::new(BLOCK, 8).unwrap());
+    carries_out_pieces_and_flags(uring(1));
+    carries_out_pieces_and_flags(Aio::new(1, BLOCK, 8).unwrap());
+}
+
+#[test]
+fn refusals_come_back_with_their_number() {
+    survives_a_refusal(Psync::new(BLOCK, 8).unwrap());
+    survives_a_refusal(uring(1));
+    survives_a_refusal(Aio::new(1, BLOCK, 8).unwrap());
+}
+
+#[test]
+fn a_ring_whose_submissions_are_polled_for_works_as_well() {
+    let options = UringOptions { depth: 8, buffer_bytes: BLOCK, most_pieces: 1, sqpoll: true, iopoll: false };
+
+    keeps_a_queue_full(Uring::new(options).unwrap(), 8);
+}
+
+#[test]
+fn a_ring_without_registered_files_and_buffers_works_as_well() {
+    let mut plain = uring(4);
+    plain.forget_registered_buffers();
+    let file = Scratch::new(BLOCK);
+    let fd = file.open();
+
+    assert_eq!(plain.execute(request(fd, RequestKind::Read, 0, BLOCK)), BLOCK as i64);
+    assert_eq!(plain.buffer(0, BLOCK), file.content);
+    plain.buffer(0, 4).copy_from_slice(b"abcd");
+    assert_eq!(plain.execute(request(fd, RequestKind::Write, 0, 4)), 4);
+    assert_eq!(&fs::read(&file.path).unwrap()[..4], b"abcd");
+    plain.close(fd);
+}
+
+#[test]
+fn a_queue_with_requests_in_flight_can_be_dropped() {
+    for _ in 0..50 {
+        let file = Scratch::new(32 * BLOCK);
+        let fd = file.open();
+        let mut backend = uring(32);
+        for slot in 0..32 {
+            backend.submit(slot, request(fd, RequestKind::Write, slot * BLOCK, BLOCK));
+        }
+        let mut done = Vec::new();
+        backend.complete(&mut done).unwrap();
+        drop(backend);
+        Psync::new(1, 1).unwrap().close(fd);
+    }
+}
+
+#[test]
+fn a_mapping_outlives_its_file_being_cut_short() {
+    let file = Scratch::new(16 * BLOCK);
+    let fd = file.open();
+    let mut backend = Mmap::new(BLOCK, None).unwrap();
+    backend.hold(&[fd]).unwrap();
+    let shorter = OpenOptions::new().write(true).open(&file.path).unwrap();
+    shorter.set_len(BLOCK as u64).unwrap();
+
+    let lost: Vec<i64> =
+        (1..16).map(|block| backend.execute(request(fd, RequestKind::Read, block * BLOCK, BLOCK))).collect();
+    let lost_again = backend.execute(request(fd, RequestKind::Write, 9 * BLOCK, BLOCK));
+    let kept = backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
+
+    assert_eq!(lost, [-i64::from(libc::EIO); 15]);
+    assert_eq!(lost_again, -i64::from(libc::EIO));
+    assert_eq!(kept, BLOCK as i64);
+    assert_eq!(backend.buffer(0, BLOCK), &file.content[..BLOCK]);
+    assert_eq!(fs::metadata(&file.path).unwrap().len(), BLOCK as u64);
+
+    shorter.set_len(16 * BLOCK as u64).unwrap();
+    assert_eq!(backend.execute(request(fd, RequestKind::Read, 9 * BLOCK, BLOCK)), BLOCK as i64);
+    assert_eq!(backend.buffer(0, BLOCK), [0; BLOCK]);
+    backend.close(fd);
+}
+
+#[test]
+fn streams_hold_small_writes_back_until_they_are_flushed_or_closed() {
+    for per_character in [false, true] {
+        let file = Scratch::new(100);
+        let fd = file.open();
+        let mut backend = Stdio::new(BLOCK, per_character).unwrap();
+        backend.hold(&[fd]).unwrap();
+        backend.buffer(0, 10).copy_from_slice(b"0123456789");
+
+        assert_eq!(backend.execute(request(fd, RequestKind::Write, 0, 10)), 10);
+        assert_eq!(fs::read(&file.path).unwrap(), file.content);
+        assert_eq!(backend.report().notes, []);
+        assert_eq!(&fs::read(&file.path).unwrap()[..10], b"0123456789");
+        assert_eq!(backend.execute(request(fd, RequestKind::Write, 10, 10)), 10);
+        assert_eq!(backend.close(fd), 0);
+        assert_eq!(&fs::read(&file.path).unwrap()[..20], b"01234567890123456789");
+    }
+}
+
+#[test]
+fn a_stream_on_a_full_device_says_so() {
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap().into_raw_fd();
+    let mut backend = Stdio::new(BLOCK, false).unwrap();
+    backend.hold(&[full]).unwrap();
+
+    let whole_block = backend.execute(request(full, RequestKind::Write, 0, BLOCK));
+    let flush = backend.execute(request(full, RequestKind::Fsync, 0, 0));
+
+    assert!(whole_block == -i64::from(libc::ENOSPC) || flush == -i64::from(libc::ENOSPC), "{whole_block} {flush}");
+    backend.close(full);
+}
+
+#[test]
+fn flushes_of_io_uring_go_to_threads_of_the_kernel_and_reads_of_cached_pages_do_not() {
+    let file = Scratch::new(BLOCK);
+    let fd = file.open();
+    let mut backend = uring(1);
+    backend.hold(&[fd]).unwrap();
+
+    for _ in 0..20 {
+        backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
+    }
+    let after_reads = backend.report().punted;
+    for _ in 0..7 {
+        backend.execute(request(fd, RequestKind::Fsync, 0, 0));
+    }
+
+    // Where the tracepoint cannot be counted, the backend must not claim to know.
+    assert!(after_reads.is_none_or(|count| count == 0), "{after_reads:?}");
+    assert!(backend.report().punted.is_none_or(|count| count == 7));
+    assert_ne!(super::punts::io_wq_cpu_ns().unwrap(), [] as [u64; 0]);
+    backend.close(fd);
+    drop(file);
+}
+
+#[test]
+fn a_closed_stream_leaves_no_descriptor_behind() {
+    let file = Scratch::new(BLOCK);
+    let held = || {
+        let fds = fs::read_dir("/proc/self/fd").unwrap();
+        fds.filter(|fd| fs::read_link(fd.as_ref().unwrap().path()).is_ok_and(|path| path == file.path)).count()
+    };
+    let fd = file.open();
+    let mut backend = Stdio::new(BLOCK, false).unwrap();
+    backend.hold(&[fd]).unwrap();
+
+    assert_eq!(held(), 1);
+    assert_eq!(backend.close(fd), 0);
+    assert_eq!(held(), 0);
+}

@@ -1,0 +1,57 @@
+//! What error numbers mean that the backends bring: the ones whose own text misleads.
+
+use crate::plan::Backend;
+
+/// What the job did, as far as it decides what an error means.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances<'a> {
+    /// How it reached the kernel.
+    pub backend: &'a Backend,
+    /// Whether its files were open with O_DIRECT.
+    pub direct: bool,
+    /// What offsets and sizes had to be multiples of, then.
+    pub alignment_bytes: u64,
+}
+
+/// An error in words with what to do about it; None where its own text says all.
+pub fn explain(errno: i32, at: Circumstances) -> Option<String> {
+    let text = match (errno, at.backend) {
+        (libc::EINVAL, _) if at.direct => {
+            let alignment = at.alignment_bytes;
+            return Some(format!(
+                "O_DIRECT takes offsets, sizes and ends of files that are multiples of {alignment} bytes here; choose \
+                 sizes, align and a file size that are, or set direct to 'off'"
+            ));
+        }
+        (libc::EOPNOTSUPP, Backend::IoUring { iopoll: true, .. }) => {
+            "iopoll needs a device with polling queues (for NVMe the module option poll_queues) and a file system that \
+             passes polling on; set iopoll to false"
+        }
+        (libc::EOPNOTSUPP, _) => {
+            "the file system does not offer this flag for this kind of I/O (nowait, high_priority, dsync and access \
+             'append' are flags of preadv2 and pwritev2); leave the flag out"
+        }
+        (libc::EAGAIN, _) => "with nowait: the data was not at hand, and waiting for it was ruled out",
+        (libc::EIO, Backend::Mmap {}) => {
+            "storage could not give or take a page of the mapping: the file has shrunk, the file system is full, or the \
+             device failed (the kernel log says which)"
+        }
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misaligned_direct_transfer_is_told_what_it_must_be_a_multiple_of() {
+        let backend = Backend::Psync {};
+        let direct = Circumstances { backend: &backend, direct: true, alignment_bytes: 4096 };
+
+        assert!(explain(libc::EINVAL, direct).unwrap().contains("multiples of 4096 bytes"));
+        assert_eq!(explain(libc::EINVAL, Circumstances { direct: false, ..direct }), None);
+        assert_eq!(explain(libc::ENOSPC, direct), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! What really happened below the workers of a job: which backend, how deep its queue was, what the kernel's own threads
+//! did, and what the errors mean.
+
+use crate::backend::punts::io_wq_cpu_ns;
+use crate::backend::words::{Circumstances, explain};
+use crate::emit::Emitter;
+use crate::error::EngineError;
+use crate::events::JobFacts;
+use crate::load::backend_rules;
+use crate::plan::{Backend, Job, WorkerKind};
+use crate::worker::Ended;
+use crate::worker::stats::WorkerStats;
+use std::collections::BTreeMap;
+
+/// A job whose workers have all stopped and still hold their rings.
+pub struct JobEnd<'a> {
+    /// As in the Plan.
+    pub job: &'a Job,
+    /// What it really ran with.
+    pub circumstances: Circumstances<'a>,
+    /// What its workers counted.
+    pub stats: Vec<&'a WorkerStats>,
+    /// How they ended.
+    pub ended: Vec<&'a Ended>,
+}
+
+impl JobEnd<'_> {
+    /// For the event.
+    pub fn facts(&self) -> JobFacts {
+        let (submissions, reaps) = (self.sum(|s| s.submissions.get()), self.sum(|s| s.reaps.get()));
+        let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        JobFacts {
+            job: self.job.name.clone(),
+            backend: backend_rules::name_of(self.circumstances.backend).to_owned(),
+            direct: self.circumstances.direct,
+            mean_queue_depth: match ratio(self.sum(|s| s.depth_sum.get()), submissions) {
+                depth if self.is_aio_without_direct() => depth.min(1.0),
+                depth => depth,
+            },
+            // A worker without a queue takes each result as it comes.
+            mean_reap_batch: if reaps == 0 { ratio(submissions, submissions) } else { ratio(submissions, reaps) },
+            short_transfers: self.sum(|s| s.short_transfers.get()),
+            punted: self.punted(),
+        }
+    }
+
+    fn sum(&self, field: fn(&WorkerStats) -> u64) -> u64 {
+        self.stats.iter().map(|stats| field(stats)).sum()
+    }
+
+    /// Whether the kernel carried each request out inside io_submit, one after another.
+    fn is_aio_without_direct(&self) -> bool {
+        *self.circumstances.backend == (Backend::Aio {}) && !self.circumstances.direct
+    }
+
+    /// Requests that threads of the kernel carried out. Where they cannot be counted: 0 if there is no such thread.
+    fn punted(&self) -> Option<u64> {
+        let counted = self.ended.iter().map(|ended| ended.report.punted).sum::<Option<u64>>();
+        let all_are_here = self.job.kind == WorkerKind::Thread;
+        counted.or_else(|| (all_are_here && io_wq_cpu_ns().is_ok_and(|threads| threads.is_empty())).then_some(0))
+    }
+
+    /// Warnings by identifier: what the backends noted, each once, and what the errors mean.
+    fn warnings(&self) -> BTreeMap<String, String> {
+        let notes = self.ended.iter().flat_map(|ended| &ended.report.notes);
+        let mut warnings: BTreeMap<_, _> = notes.map(|note| (note.id.to_owned(), note.text.clone())).collect();
+        let mut errors = BTreeMap::<(&str, i32), u64>::new();
+        for (operation, errno, count) in self.ended.iter().flat_map(|ended| &ended.errors) {
+            *errors.entry((operation, *errno)).or_insert(0) += count;
+        }
+        for ((operation, errno), count) in errors {
+            if let Some(words) = explain(errno, self.circumstances) {
+                warnings
+                    .insert(format!("errno-{errno}-{operation}"), format!("{operation} failed {count} times: {words}"));
+            }
+        }
+        if self.is_aio_without_direct() && self.job.queue_depth > 1 {
+            let text = "Linux AIO without O_DIRECT does each request inside io_submit, so no more than one was in flight; \
+                        set direct, or use io_uring";
+            warnings.insert("aio-buffered".to_owned(), text.to_owned());
+        }
+        warnings.extend(self.by_kernel_threads());
+        warnings
+    }
+
+    /// What there is to say about io-wq, as far as it is known.
+    fn by_kernel_threads(&self) -> Option<(String, String)> {
+        if !matches!(self.circumstances.backend, Backend::IoUring { .. }) {
+            return None;
+        }
+        let why = "requests that cannot go on without waiting, such as flushes and many buffered writes";
+        let text = match self.punted() {
+            Some(0) => return None,
+            Some(punted) => {
+                let submissions = self.sum(|s| s.submissions.get()).max(1);
+                let share = 100.0 * punted as f64 / submissions as f64;
+                format!("{share:.0} % of the requests went to threads of the kernel (io-wq): {why}")
+            }
+            None => {
+                let threads = io_wq_cpu_ns().unwrap_or_default();
+                let (count, cpu_s) = (threads.len(), threads.iter().sum::<u64>() as f64 / 1e9);
+                format!(
+                    "threads of the kernel (io-wq, {count} of them, {cpu_s:.3} s of CPU time so far) took over {why}; \
+                     how many can be counted as root with tracefs mounted at /sys/kernel/tracing"
+                )
+            }
+        };
+        Some(("io-wq".to_owned(), text))
+    }
+}
+
+/// Say what a reader of the job's numbers should know.
+pub fn warn(end: &JobEnd, emitter: &Emitter, phase_index: u32) {
+    for (id, text) in end.warnings() {
+        let id = if id.starts_with("errno-") { "operation-refused" } else { &id };
+        emitter.warn(Some(phase_index), id, format!("{}: {text}", end.job.name));
+    }
+}
+
+/// The failure that left a worker nothing to go on with.
+pub fn gave_up(operation: &str, errno: i32, at: Circumstances) -> EngineError {
+    match explain(errno, at) {
+        Some(words) => EngineError::Environment(format!("{operation} failed again and again: {words}")),
+        None => EngineError::io("run", operation, std::io::Error::from_raw_os_error(errno)),
+    }
+}
