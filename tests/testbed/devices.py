@@ -131,10 +131,10 @@ def read_only_mount() -> Iterator[Path]:
 
 
 @contextmanager
-def overlay() -> Iterator[Path]:
-    """An overlay whose layers are in memory; `lower` comes from the lower layer."""
+def overlay(size_bytes: int = 64 * MIB) -> Iterator[Path]:
+    """An overlay whose layers are in memory, of a size together; `lower` comes from the lower layer."""
     need_filesystem("overlay")
-    with tmpfs(64 * MIB) as layers:
+    with tmpfs(size_bytes) as layers:
         for name in ("lower", "upper", "work"):
             (layers / name).mkdir()
         (layers / "lower" / "lower").write_bytes(b"below\n")

@@ -228,6 +228,8 @@ def _ending(run: RunRecord) -> list[Finding]:
 
 
 def _missing_counters(run: RunRecord) -> list[Finding]:
+    if not run.phases:
+        return []
     workers = [record.workers for record in run.phases if not record.workers.is_empty()]
     if not workers or any(table["on_cpu_ns"].null_count() for table in workers):
         text = "The kernel did not say how long threads ran and waited for a CPU (no schedstat): time budgets are null."

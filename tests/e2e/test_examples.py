@@ -1,0 +1,56 @@
+"""Does every load that is shipped run? The suites inside the package and the examples beside the documentation."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import suites
+from assay.frontends import native
+from e2e.command import Measure
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "docs" / "examples").glob("*.toml"))
+
+
+def test_there_are_examples() -> None:
+    assert EXAMPLES
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_for_a_second_a_phase(example: Path, measure: Measure, tmp_path: Path) -> None:
+    document = _run_briefly(example.read_text(), measure, tmp_path / "data")
+
+    _has_rates(document)
+
+
+@pytest.mark.parametrize("suite", suites.names())
+def test_a_suite_runs_for_a_second_a_phase(suite: str, measure: Measure, tmp_path: Path) -> None:
+    document = _run_briefly(suites.text(suite), measure, tmp_path / "data")
+
+    _has_rates(document)
+
+
+def _run_briefly(load: str, measure: Measure, directory: Path) -> dict[str, Any]:
+    directory.mkdir()
+    document = measure(load, directory, *_options(load))
+    assert list(directory.iterdir()) == []
+    return document
+
+
+def _options(load: str) -> list[str]:
+    """A second for each phase that has a length, little data, few files: as far as the load has such parameters."""
+    options = ["--no-report"]
+    if "${phase_seconds}" in load:
+        options += ["--time", f"{native.phase_count(load, 'load.toml')}s"]
+    if "${size}" in load:
+        options += ["--size", "16MiB"]
+    values = {"files": "1000", "metadata_seconds": "1s"}
+    return options + [f"--set={name}={value}" for name, value in values.items() if "${" + name + "}" in load]
+
+
+def _has_rates(document: dict[str, Any]) -> None:
+    assert document["results"]
+    for result in document["results"]:
+        assert result["errors"] == 0, result
+        assert result["iops"] > 0, result
+        assert result["latency_ns"]["mean"] > 0, result

@@ -1,0 +1,110 @@
+"""Does `assay quick` answer on any storage, for any user, leave nothing behind, and say what it could not do?"""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from e2e.command import NOBODY, Assay
+from testbed.devices import MIB, filesystem, fuse_passthrough, loop_device, overlay, tmpfs
+
+pytestmark = pytest.mark.testbed
+
+BRIEFLY = ("--time", "8s", "--size", "32MiB", "--json", "--no-report")
+SPACE_BYTES = 640 * MIB
+ROWS = 11
+
+
+@contextmanager
+def _on_loop(kind: Literal["ext4", "xfs", "btrfs"]) -> Iterator[Path]:
+    with (
+        tmpfs(SPACE_BYTES + 16 * MIB) as memory,
+        loop_device(SPACE_BYTES, backing=memory) as device,
+        filesystem(device, kind) as directory,
+    ):
+        yield directory
+
+
+@contextmanager
+def _on_fuse() -> Iterator[Path]:
+    with _on_loop("ext4") as behind, fuse_passthrough(behind) as directory:
+        yield directory
+
+
+PLACES: Mapping[str, Callable[[], AbstractContextManager[Path]]] = {
+    "ext4": lambda: _on_loop("ext4"),
+    "xfs": lambda: _on_loop("xfs"),
+    "btrfs": lambda: _on_loop("btrfs"),
+    "tmpfs": lambda: tmpfs(SPACE_BYTES),
+    "overlay": lambda: overlay(SPACE_BYTES),
+    "fuse": _on_fuse,
+}
+
+SAID = {
+    "ext4": {"backing-file-cached"},
+    "xfs": {"backing-file-cached"},
+    "btrfs": {"backing-file-cached"},
+    "tmpfs": {"memory-file-system", "not-cold"},
+    "overlay": {"memory-file-system", "not-cold"},
+    "fuse": {"hit-ratio-unknown", "device-unknown"},
+}
+"""What this storage does not allow, by the ids of the findings that say so. The loop devices' disk is memory."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_quick_answers_on(place: str, assay: Assay) -> None:
+    with PLACES[place]() as directory:
+        before = _content(directory)
+        document = json.loads(assay("quick", directory, *BRIEFLY, check=0).stdout)
+        left = _content(directory) - before
+
+    assert left == set()
+    _is_answered(document)
+    assert SAID[place] <= _ids(document)
+
+
+def test_quick_answers_without_privileges(unprivileged: Assay) -> None:
+    with _on_loop("ext4") as mount_point:
+        directory = mount_point / "own"
+        directory.mkdir()
+        os.chown(directory, NOBODY, NOBODY)
+        document = json.loads(unprivileged("quick", directory, *BRIEFLY, check=0).stdout)
+        left = _content(directory)
+
+    assert left == set()
+    _is_answered(document)
+
+
+def test_quick_chooses_a_size_that_fits_a_small_file_system(assay: Assay) -> None:
+    with _on_loop("ext4") as directory:
+        before = _content(directory)
+        document = json.loads(assay("quick", directory, "--time", "8s", "--json", "--no-report", check=0).stdout)
+        left = _content(directory) - before
+
+    assert left == set()
+    _is_answered(document)
+
+
+def _content(directory: Path) -> set[Path]:
+    return set(directory.rglob("*"))
+
+
+def _ids(document: Mapping[str, Any]) -> set[str]:
+    everything = [*document["findings"], *(found for result in document["results"] for found in result["findings"])]
+    return {found["id"] for found in everything}
+
+
+def _is_answered(document: Mapping[str, Any]) -> None:
+    assert len(document["results"]) == ROWS
+    for result in document["results"]:
+        assert result["errors"] == 0, result
+        assert result["iops"] > 0, result
+        assert result["latency_ns"]["mean"] > 0, result
+        moves_data = result["operation"] in {"read", "write", "create"}
+        assert not moves_data or result["throughput_bytes_per_s"] > 0, result
+        if result["cache"]["hit_ratio"] is None and result["operation"] == "read":
+            assert "hit-ratio-unknown" in {found["id"] for found in result["findings"]}
