@@ -53,7 +53,7 @@ def plan(directory: Path, *, seconds: float, size_bytes: int | None) -> tuple[Pl
 def _size(directory: Path, seconds: float, asked: int | None) -> Sizing:
     storage = storage_path(directory)
     hello = capabilities()
-    rate = probe_write_bytes_per_s(directory)
+    rate = probe_write_bytes_per_s(directory, storage.free_bytes) if asked is None else 0.0
     return choose_size(
         ram_bytes=hello.machine.ram_bytes,
         free_bytes=storage.free_bytes,
@@ -66,10 +66,16 @@ def _size(directory: Path, seconds: float, asked: int | None) -> Sizing:
     )
 
 
-def probe_write_bytes_per_s(directory: Path) -> float:
-    """Lay a file out, flushed, and return bytes per second: a small one first, a larger one if that took no time."""
+def probe_write_bytes_per_s(directory: Path, free_bytes: int) -> float:
+    """Lay a file out, flushed, and return bytes per second: a small one first, a larger one if that took no time.
+
+    The files take at most half of the space that may be used; 0 where not even the small one fits in it.
+    """
+    room = (free_bytes - RESERVE_BYTES) // 2
+    if room < FIRST_PROBE_BYTES:
+        return 0.0
     rate = _lay_out(directory, FIRST_PROBE_BYTES)
-    larger = min(int(rate * PROBE_SECONDS) >> 20 << 20, LARGEST_PROBE_BYTES)
+    larger = min(int(rate * PROBE_SECONDS), LARGEST_PROBE_BYTES, room) >> 20 << 20
     return _lay_out(directory, larger) if larger > FIRST_PROBE_BYTES else rate
 
 

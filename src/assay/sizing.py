@@ -86,8 +86,6 @@ def choose_size(
     phase_seconds, metadata_seconds = _phase_lengths(total_seconds)
     usable_bytes = max(free_bytes - reserve_bytes, 0)
     if asked is None:
-        if probe_write_bytes_per_s <= 0:
-            raise InputError("the probe wrote nothing, so no size can be chosen; name one with --size")
         budget_s = max(LAYOUT_SHARE * total_seconds - probe_seconds, LAYOUT_SHARE * total_seconds / 2)
         size_bytes, why = _chosen(ram_bytes, free_bytes, reserve_bytes, probe_write_bytes_per_s, budget_s)
     else:
@@ -123,6 +121,8 @@ def _chosen(
             f"{format_bytes(SMALLEST_BYTES)} of data do not fit: {format_bytes(free_bytes)} are free and "
             f"{format_bytes(reserve_bytes)} must stay free; free some space, or name a smaller --size"
         )
+    if bytes_per_s <= 0:
+        raise InputError("the probe wrote nothing, so no size can be chosen; name one with --size")
     limits = {
         2 * ram_bytes: "2x RAM, more than any cache here can hold",
         int(bytes_per_s * budget_s): f"what {format_bytes(bytes_per_s)}/s can lay out in {budget_s:.0f} s",

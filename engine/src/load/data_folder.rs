@@ -12,9 +12,15 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const FOLDER_NAME: &str = "assay-data";
 const LOCK_NAME: &CStr = c".lock";
+/// Names under which FUSE and NFS keep a file that was removed while it was open.
+const HIDDEN_PREFIXES: [&[u8]; 2] = [b".fuse_hidden", b".nfs"];
+/// How often, and how far apart, the folder is tried again until those are gone: a FUSE daemon closes a little later.
+const HIDDEN_TRIES: u32 = 20;
+const HIDDEN_WAIT: Duration = Duration::from_millis(10);
 
 /// A target's data folder, locked for this run.
 #[derive(Debug)]
@@ -22,7 +28,8 @@ pub struct DataFolder {
     directory: PathBuf,
     path: PathBuf,
     folder: OwnedFd,
-    lock: File,
+    /// None: let go.
+    lock: Option<File>,
     is_locked: bool,
     owner_pid: u32,
 }
@@ -69,13 +76,14 @@ impl DataFolder {
             return Ok(None);
         }
         let owner_pid = std::process::id();
+        let lock = Some(lock);
         let folder = Self { directory: directory.to_owned(), path, folder, lock, is_locked, owner_pid };
         folder.write_holder().map_err(|error| EngineError::io("write", folder.path.join(".lock"), error))?;
         Ok(Some(folder))
     }
 
     fn write_holder(&self) -> io::Result<()> {
-        let mut lock = &self.lock;
+        let Some(mut lock) = self.lock.as_ref() else { return Ok(()) };
         lock.set_len(0)?;
         lock.rewind()?;
         writeln!(lock, "{} {}", self.owner_pid, host_name())
@@ -141,14 +149,35 @@ impl DataFolder {
 impl Drop for DataFolder {
     fn drop(&mut self) {
         // A forked worker holds a copy of this value; only the run itself may let the lock go.
-        if std::process::id() != self.owner_pid || !is_same_file(self.folder.as_fd(), &self.lock) {
+        let is_own = std::process::id() == self.owner_pid
+            && self.lock.as_ref().is_some_and(|lock| is_same_file(self.folder.as_fd(), lock));
+        if !is_own {
             return;
         }
         // While the lock is still held. What cannot be removed stays: that is no reason to fail a finished run, and
         // rmdir of a folder that holds data is refused by the kernel.
         let _ = posix::unlink_at(self.folder.as_fd(), LOCK_NAME);
-        let _ = std::fs::remove_dir(&self.path);
+        if std::fs::remove_dir(&self.path).is_ok() {
+            return;
+        }
+        // The lock file itself may be in the way under a hidden name until it is closed. A run that comes now makes a
+        // lock file of its own, and the folder stays.
+        self.lock = None;
+        for _ in 0..HIDDEN_TRIES {
+            if !holds_only_hidden(&self.path) || std::fs::remove_dir(&self.path).is_ok() {
+                return;
+            }
+            std::thread::sleep(HIDDEN_WAIT);
+        }
     }
+}
+
+/// Whether nothing is in a folder but what its file system hides until it is closed.
+fn holds_only_hidden(folder: &Path) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(folder) else { return false };
+    entries.all(|entry| {
+        entry.is_ok_and(|entry| HIDDEN_PREFIXES.iter().any(|prefix| entry.file_name().as_bytes().starts_with(prefix)))
+    })
 }
 
 /// Make and open the folder; `None` when another run removed it in between.

@@ -58,7 +58,7 @@ pub struct JobShared {
 }
 
 /// One worker, ready to run.
-pub struct Worker<B> {
+pub struct Worker<B: Backend> {
     backend: B,
     clock: Clock,
     job: Arc<JobShared>,
@@ -319,6 +319,14 @@ impl<B: Backend> Worker<B> {
         let result = call(self);
         self.last_ns = self.clock.now_ns();
         Done { issued_ns, result }
+    }
+}
+
+impl<B: Backend> Drop for Worker<B> {
+    /// The files stay open until the worker is released: what a file system does at their close is in no phase's time.
+    fn drop(&mut self) {
+        self.close_slots();
+        self.close_opened();
     }
 }
 

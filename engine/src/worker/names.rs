@@ -95,6 +95,13 @@ impl<B: Backend> Worker<B> {
             }
         }
     }
+
+    /// Close the files that were opened before the start.
+    pub(super) fn close_opened(&mut self) {
+        for file in self.opened.drain(..).flatten() {
+            close_fd(file.fd);
+        }
+    }
 }
 
 fn or_errno(result: i32) -> i64 {

@@ -49,8 +49,11 @@ class Subject:
 
     @property
     def file_system(self) -> str | None:
-        """Type of the target's file system."""
-        kind = self.run.target_fact(self.target, "fs.type")
+        """Type of the file system that keeps the target's data: for an overlay, the one of its upper directory."""
+        place = ""
+        while self.run.target_fact(self.target, f"{place}upper.fs.type") is not None:
+            place += "upper."
+        kind = self.run.target_fact(self.target, f"{place}fs.type")
         return kind if isinstance(kind, str) else None
 
     @property
