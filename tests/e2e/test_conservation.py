@@ -136,7 +136,8 @@ def _finished(bundle: RunBundle) -> PhaseFinished:
 def _by_interval(bundle: RunBundle, job: str) -> Totals:
     rows = bundle.intervals().filter(job=job)
     counted = bundle.histograms().filter(job=job, series="latency")
-    return Totals(*(int(rows[name].sum()) for name in ("ops", "errors", "bytes")), int(counted["n"].sum()))
+    ops, errors, size_bytes = (int(rows[name].sum()) for name in ("ops", "errors", "bytes"))
+    return Totals(ops=ops, errors=errors, bytes=size_bytes, in_histograms=int(counted["n"].sum()))
 
 
 def _last_bytes_of_workers(bundle: RunBundle, job: str) -> int:

@@ -14,6 +14,9 @@ from testbed.throttle import blkio_limit
 
 pytestmark = pytest.mark.testbed
 
+# Without a CPU at the right time a load cannot use up its limit, whoever measures: it goes first.
+FIRST = ("nice", "-n", "-20")
+
 FILE_SET = """
 reserve = "16MiB"
 [[file_set]]
@@ -48,7 +51,7 @@ direct = "on"
 op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 
-ONE_PASS = """
+EACH_BYTE_ONCE = """
 name = "known-bytes"
 {file_set}
 keep = true
@@ -99,14 +102,14 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_device_held_to_50_mib_a_second_is_reported_as_such(measure: Measure, device: Path) -> None:
     with filesystem(device) as directory, blkio_limit(device, read_bps=50 * MIB) as limit:
-        result = _only(measure(STREAM.format(file_set=FILE_SET), directory, prefix=limit.prefix))
+        result = _only(measure(STREAM.format(file_set=FILE_SET), directory, prefix=(*FIRST, *limit.prefix)))
 
     assert result["throughput_bytes_per_s"] == pytest.approx(50 * MIB, rel=0.02)
 
 
 def test_a_device_held_to_1000_reads_a_second_is_reported_as_such(measure: Measure, device: Path) -> None:
     with filesystem(device) as directory, blkio_limit(device, read_iops=1000) as limit:
-        result = _only(measure(RANDOM.format(file_set=FILE_SET, seconds=10), directory, prefix=limit.prefix))
+        result = _only(measure(RANDOM.format(file_set=FILE_SET, seconds=10), directory, prefix=(*FIRST, *limit.prefix)))
 
     assert result["iops"] == pytest.approx(1000, rel=0.02)
     # At depth 1 the rate is the latency's inverse.
@@ -125,7 +128,7 @@ def test_a_read_delay_of_5_ms_is_the_median_latency(measure: Measure) -> None:
 def test_bytes_moved_directly_are_the_bytes_that_the_device_moved(
     operation: str, field: int, measure: Measure, device: Path
 ) -> None:
-    load = ONE_PASS.format(file_set=FILE_SET, operation=operation)
+    load = EACH_BYTE_ONCE.format(file_set=FILE_SET, operation=operation)
 
     with filesystem(device) as directory:
         _only(measure(load, directory))  # lays the file out, and leaves it
@@ -140,9 +143,7 @@ def test_bytes_moved_directly_are_the_bytes_that_the_device_moved(
 
 @pytest.mark.parametrize("backend", ["psync", "io_uring"])
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_the_cached_share_of_a_file_is_the_hit_ratio(
-    share: float, backend: str, measure: Measure, disk: Path
-) -> None:
+def test_the_cached_share_of_a_file_is_the_hit_ratio(share: float, backend: str, measure: Measure, disk: Path) -> None:
     load = CACHE.format(file_set=FILE_SET, condition=CONDITIONS[share], backend=backend)
 
     with filesystem(disk) as directory:

@@ -59,12 +59,12 @@ SAID = {
 def test_quick_answers_on(place: str, assay: Assay) -> None:
     with PLACES[place]() as directory:
         before = _content(directory)
-        document = json.loads(assay("quick", directory, *BRIEFLY, check=0).stdout)
+        document = _quick(assay, directory)
         left = _content(directory) - before
 
     assert left == set()
     _is_answered(document)
-    assert SAID[place] <= _ids(document)
+    assert SAID[place] <= {found["id"] for found in _findings(document)}
 
 
 def test_quick_answers_without_privileges(unprivileged: Assay) -> None:
@@ -72,7 +72,7 @@ def test_quick_answers_without_privileges(unprivileged: Assay) -> None:
         directory = mount_point / "own"
         directory.mkdir()
         os.chown(directory, NOBODY, NOBODY)
-        document = json.loads(unprivileged("quick", directory, *BRIEFLY, check=0).stdout)
+        document = _quick(unprivileged, directory)
         left = _content(directory)
 
     assert left == set()
@@ -82,20 +82,35 @@ def test_quick_answers_without_privileges(unprivileged: Assay) -> None:
 def test_quick_chooses_a_size_that_fits_a_small_file_system(assay: Assay) -> None:
     with _on_loop("ext4") as directory:
         before = _content(directory)
-        document = json.loads(assay("quick", directory, "--time", "8s", "--json", "--no-report", check=0).stdout)
+        document = _quick(assay, directory, "--time", "8s", "--json", "--no-report")
         left = _content(directory) - before
 
     assert left == set()
     _is_answered(document)
 
 
+def _quick(assay: Assay, directory: Path, *options: str) -> dict[str, Any]:
+    """Run it until it exits with 0, at most three times.
+
+    Four workers on a busy machine may not all get a CPU within a phase of 0.4 s; Assay then says that their sum means
+    nothing, and exits with 1. Only that is a reason to run it again.
+    """
+    for _ in range(3):
+        done = assay("quick", directory, *(options or BRIEFLY))
+        document: dict[str, Any] = json.loads(done.stdout) if done.returncode in {0, 1} else {}
+        if done.returncode == 0:
+            return document
+        assert done.returncode == 1, done.stderr
+        assert {found["id"] for found in _findings(document) if found["severity"] == "invalid"} == {"sum-invalid"}
+    pytest.fail(f"exit code 1 three times; the last findings: {_findings(document)}")
+
+
 def _content(directory: Path) -> set[Path]:
     return set(directory.rglob("*"))
 
 
-def _ids(document: Mapping[str, Any]) -> set[str]:
-    everything = [*document["findings"], *(found for result in document["results"] for found in result["findings"])]
-    return {found["id"] for found in everything}
+def _findings(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [*document["findings"], *(found for result in document["results"] for found in result["findings"])]
 
 
 def _is_answered(document: Mapping[str, Any]) -> None:

@@ -36,6 +36,7 @@ def measure(  # what a test varies
     device: str = "vda",
     below: int | None = None,
     resident: tuple[float, float] | None = None,
+    upper: str | None = None,
     direct: bool = False,
     kind: plan.OpKind = plan.OpKind.READ,
     job: plan.Job | None = None,
@@ -49,6 +50,8 @@ def measure(  # what a test varies
         "target.target.fs.is_block_backed": block_backed,
         "target.target.device.diskstats": (device,),
     }
+    if upper is not None:
+        facts["target.target.upper.fs.type"] = upper
     moved = fetched if delivered is None else delivered
     devices = {} if moved is None else {device: (moved, moved)}
     if below is not None:
@@ -66,6 +69,13 @@ def measure(  # what a test varies
 
 def ids(result: Result, severity: str | None = None) -> set[str]:
     return {finding.id for finding in result.findings if severity in (None, finding.severity)}
+
+
+def test_an_overlay_whose_upper_directory_is_memory_is_memory() -> None:
+    result = measure(fetched=0, file_system="overlay", upper="tmpfs", block_backed=False, cache=COLD)
+
+    assert (result.cache.hit_ratio, result.cache.verdict) == (1.0, "cache")
+    assert {"memory-file-system", "not-cold"} <= ids(result)
 
 
 @pytest.mark.parametrize(

@@ -311,6 +311,19 @@ def test_waiting_for_a_cpu_that_others_use_is_contention() -> None:
     assert not result.trusted
 
 
+def test_a_wait_that_began_before_the_window_is_never_more_than_all_of_it() -> None:
+    result = run_with(Counters(run_delay=1.16, process_cpu_ns=NS), cpus=2)
+
+    (finding,) = (finding for finding in result.findings if finding.id == "cpu-contention")
+    assert "for 100 % of its time" in finding.text
+
+
+def test_a_run_in_which_nothing_was_measured_says_nothing_of_counters() -> None:
+    doc = document(SyntheticRun(one_plan(phase())).end())
+
+    assert "time-budget-unavailable" not in {finding.id for finding in doc.findings}
+
+
 def test_waiting_for_a_cpu_that_the_load_itself_uses_is_oversubscription() -> None:
     result = run_with(Counters(run_delay=0.15, process_cpu_ns=round(9.5 * NS)), cpus=2)
 

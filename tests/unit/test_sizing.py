@@ -85,6 +85,11 @@ def test_an_asked_size_needs_no_probe() -> None:
         choose(probe_write_bytes_per_s=0.0)
 
 
+def test_too_little_space_for_a_probe_is_said_as_too_little_space() -> None:
+    with pytest.raises(InputError, match=r"64 MiB of data do not fit"):
+        choose(free_bytes=300 * MIB, reserve_bytes=256 * MIB, probe_write_bytes_per_s=0.0)
+
+
 def test_an_asked_size_that_is_no_whole_mebibyte_is_rounded_down_and_says_so() -> None:
     sizing = choose(asked=100_000_000)
 

@@ -128,8 +128,11 @@ def cpu_findings(cpu_ns: float | None, ops: int) -> tuple[Finding, ...]:
 
 
 def greatest_run_delay(uses: tuple[WorkerUse, ...]) -> tuple[int, float] | None:
-    """Return the worker that waited longest for a CPU, with the share of its time."""
-    shares = [(use.worker, use.run_delay_ns / use.wall_ns) for use in uses if use.run_delay_ns is not None]
+    """Return the worker that waited longest for a CPU, with the share of its time.
+
+    The kernel counts a wait when it ends, so one that began before the window can make the sum exceed it: at most 1.
+    """
+    shares = [(use.worker, min(1.0, use.run_delay_ns / use.wall_ns)) for use in uses if use.run_delay_ns is not None]
     return max(shares, key=lambda pair: pair[1], default=None)
 
 
