@@ -640,7 +640,7 @@ pub enum Coverage {
 pub struct OpFlags {
     /// RWF_DSYNC on this operation alone.
     pub dsync: bool,
-    /// RWF_NOWAIT: fail instead of waiting.
+    /// RWF_NOWAIT: fail instead of waiting; each EAGAIN counts as an error and has no latency.
     pub nowait: bool,
     /// RWF_HIPRI.
     pub high_priority: bool,
@@ -690,13 +690,13 @@ pub enum Backend {
         /// What happens where the kernel refuses io_uring.
         fallback: Fallback,
     },
-    /// Linux AIO.
+    /// Linux AIO: asynchronous with O_DIRECT alone; a buffered request is carried out while it is submitted.
     Aio {},
-    /// Memory-mapped file.
+    /// Memory-mapped file: reads copy from it, writes into it, flushes are msync. It ends where the file did at opening.
     Mmap {},
-    /// C library streams, one call a character or a block.
+    /// C library streams without their lock. An operation is done when the stream's buffer has it.
     Stdio {
-        /// Per character (putc, getc).
+        /// One call a character (putc, getc); an operation is a block of them either way. Else fwrite and fread.
         per_character: bool,
     },
 }

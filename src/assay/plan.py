@@ -714,18 +714,18 @@ class IoUring(_Kind, kw_only=True):
 
 
 class Aio(_Kind, kw_only=True):
-    """Linux AIO."""
+    """Linux AIO: asynchronous with O_DIRECT alone; a buffered request is carried out while it is submitted."""
 
 
 class Mmap(_Kind, kw_only=True):
-    """Memory-mapped file."""
+    """Memory-mapped file: reads copy from it, writes into it, flushes are msync. It ends where the file did at opening."""
 
 
 class Stdio(_Kind, kw_only=True):
-    """C library streams, one call a character (putc, getc) or a block."""
+    """C library streams without their lock. An operation is done when the stream's buffer has it."""
 
     per_character: bool = False
-    """One call a character (putc, getc)."""
+    """One call a character (putc, getc); an operation is a block of them either way. Else fwrite and fread."""
 
 
 Backend = Psync | IoUring | Aio | Mmap | Stdio

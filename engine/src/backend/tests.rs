@@ -201,9 +201,11 @@ fn refusals_come_back_with_their_number() {
 
 #[test]
 fn a_ring_whose_submissions_are_polled_for_works_as_well() {
-    let options = UringOptions { depth: 8, buffer_bytes: BLOCK, most_pieces: 1, sqpoll: true, iopoll: false };
+    for depth in [1, 3, 8, 8, 8, 8, 8, 8, 8, 32] {
+        let options = UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 1, sqpoll: true, iopoll: false };
 
-    keeps_a_queue_full(Uring::new(options).unwrap(), 8);
+        keeps_a_queue_full(Uring::new(options).unwrap(), depth as usize);
+    }
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl Uring {
         // SAFETY: the entries point into `self.buffers` and `self.pieces`, which `Drop` frees only after every request in
         // flight has come back; slots are taken one request at a time.
         let pushed = unsafe { self.ring.submission().push_multiple(&self.queued) };
-        pushed.expect("the ring has an entry for every slot");
+        pushed.expect("the ring has room for a request of every slot");
         self.in_flight += self.queued.len();
         self.queued.clear();
         loop {
@@ -193,7 +193,9 @@ impl Backend for Uring {
 }
 
 fn build(options: UringOptions) -> io::Result<IoUring> {
-    let entries = options.depth.next_power_of_two();
+    // A polling thread gives entries back only when it is through with a batch, and completions can come before that: the
+    // queue then holds a batch of old entries beside as many new ones.
+    let entries = (options.depth * if options.sqpoll { 2 } else { 1 }).next_power_of_two();
     let mut builder = IoUring::builder();
     if options.iopoll {
         builder.setup_iopoll();

@@ -143,7 +143,7 @@ class OpTable(Table, frozen=True, kw_only=True):
     dsync: bool = False
     """RWF_DSYNC on this operation alone."""
     nowait: bool = False
-    """RWF_NOWAIT: fail instead of waiting."""
+    """RWF_NOWAIT: fail instead of waiting; each EAGAIN counts as an error and has no latency."""
     high_priority: bool = False
     """RWF_HIPRI."""
     vectors: int = 0

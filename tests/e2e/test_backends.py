@@ -1,0 +1,164 @@
+"""Does each way into the kernel do what it says? Held against the device, the file and the kernel's own tracepoint."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.command import Assay, Measure
+from testbed.devices import MIB, filesystem, loop_device, tmpfs
+from testbed.host import need_root
+
+pytestmark = pytest.mark.testbed
+
+TRACING = Path("/sys/kernel/tracing")
+
+EACH_ONCE = """
+name = "one-pass"
+[[file_set]]
+name = "data"
+size = "64MiB"
+[[phase]]
+name = "read"
+title = "each block once"
+cache = "cold"
+[[phase.job]]
+{job}
+op = {{ op = "read", set = "data", access = {{ kind = "random", coverage = "each_once" }}, size = "16KiB" }}
+"""
+
+WAYS = {
+    "psync": 'direct = "on"',
+    "io_uring": 'direct = "on"\nbackend = "io_uring"\nqueue_depth = 16',
+    "sqpoll": 'direct = "on"\nbackend = { kind = "io_uring", sqpoll = true }\nqueue_depth = 16',
+    "aio": 'direct = "on"\nbackend = "aio"\nqueue_depth = 16',
+    "mmap": 'advice = "random"\nbackend = "mmap"',
+    "stdio": 'advice = "random"\nbackend = "stdio"',
+    "getc": 'advice = "random"\nbackend = { kind = "stdio", per_character = true }',
+}
+
+APPEND = """
+name = "append"
+[[file_set]]
+name = "log"
+size = "4KiB"
+keep = true
+[[phase]]
+name = "append"
+title = "append"
+[[phase.job]]
+workers = 3
+{job}
+op = {{ op = "write", set = "log", access = "append", size = "1KiB" }}
+stop = {{ ops = 500 }}
+"""
+
+FLUSHES = """
+name = "flushes"
+[[file_set]]
+name = "data"
+size = "1MiB"
+[[phase]]
+name = "flush"
+title = "fdatasync"
+[[phase.job]]
+backend = "io_uring"
+op = { op = "fdatasync", set = "data" }
+stop = { ops = 200 }
+"""
+
+MISALIGNED = """
+name = "misaligned"
+[[file_set]]
+name = "data"
+size = "1MiB"
+[[phase]]
+name = "read"
+title = "sizes that O_DIRECT does not take"
+[[phase.job]]
+direct = "on"
+op = { op = "read", set = "data", access = { kind = "random", align = "4KiB" }, size = "1000B" }
+stop = { ops = 10 }
+"""
+
+
+@pytest.fixture
+def device() -> Iterator[Path]:
+    """A block device in memory, with room for the reserve of a run beside the data."""
+    with tmpfs(440 * MIB) as memory, loop_device(400 * MIB, backing=memory) as made:
+        yield made
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_reads_each_block_from_the_device_once(way: str, measure: Measure, device: Path) -> None:
+    with filesystem(device) as directory:
+        before = _bytes_read(device)
+        result = _only(measure(EACH_ONCE.format(job=WAYS[way]), directory))
+        delivered = _bytes_read(device) - before
+
+    assert (result["ops"], result["bytes"]) == (64 * MIB // 16384, 64 * MIB)
+    assert delivered == pytest.approx(64 * MIB, rel=0.03)
+
+
+@pytest.mark.parametrize("job", ["", "append = true", 'backend = "io_uring"', 'backend = "aio"'])
+def test_what_several_workers_append_is_all_in_the_file(job: str, measure: Measure, tmp_path: Path) -> None:
+    directory = tmp_path / "target"
+    directory.mkdir()
+
+    result = _only(measure(APPEND.format(job=job), directory))
+
+    (log,) = (path for path in directory.rglob("*") if path.is_file() and not path.name.startswith("."))
+    assert result["bytes"] == 3 * 500 * 1024
+    assert log.stat().st_size == 4096 + 3 * 500 * 1024
+
+
+def test_flushes_by_io_uring_are_counted_as_work_of_kernel_threads(measure: Measure, tmp_path: Path) -> None:
+    with _tracefs():
+        result = _only(measure(FLUSHES, tmp_path))
+
+    # The kernel never flushes while it submits (io_uring/sync.c, REQ_F_FORCE_ASYNC): every one goes to io-wq.
+    (text,) = (finding["text"] for finding in result["findings"] if finding["id"] == "io-wq")
+    assert "100 % of the requests went to threads of the kernel" in text
+
+
+def test_sizes_that_direct_io_does_not_take_are_refused_in_words(assay: Assay, tmp_path: Path, device: Path) -> None:
+    load = tmp_path / "load.toml"
+    load.write_text(MISALIGNED)
+
+    with filesystem(device) as directory:
+        done = assay("run", load, directory, check=3)
+
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "must be multiples of 512 bytes, and the load's are multiples of 1000" in said
+
+
+@contextmanager
+def _tracefs() -> Iterator[None]:
+    """The kernel's tracepoints, mounted where the engine looks for them."""
+    need_root()
+    if (TRACING / "events").exists():
+        yield
+        return
+    if not TRACING.is_dir() or subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], check=False).returncode:
+        pytest.skip("needs a kernel with tracefs")
+    try:
+        if not os.access(TRACING / "events" / "io_uring" / "io_uring_queue_async_work" / "id", os.R_OK):
+            pytest.skip("needs the tracepoints of io_uring")
+        yield
+    finally:
+        subprocess.run(["umount", TRACING], check=True)
+
+
+def _only(document: dict[str, Any]) -> dict[str, Any]:
+    (result,) = document["results"]
+    assert result["errors"] == 0
+    return dict(result)
+
+
+def _bytes_read(device: Path) -> int:
+    # Field 3 of /sys/block/*/stat is sectors read, always of 512 bytes.
+    return int(Path(f"/sys/block/{device.name}/stat").read_text().split()[2]) * 512
