@@ -12,7 +12,7 @@ use assay_engine::observe::capabilities::{self, DelayAccounting};
 use assay_engine::observe::facts;
 use assay_engine::plan::Plan;
 use assay_engine::{check, run};
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read, Write};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -94,7 +94,9 @@ fn serve() -> ExitCode {
     match emitter.take_failure() {
         None => ExitCode::SUCCESS,
         Some(error) => {
-            eprintln!("assay-engine: events could not be written to standard output: {error}; the run was stopped");
+            // Not eprintln!, which panics where standard error is full as well.
+            let text = format!("events could not be written to standard output: {error}; the run was stopped");
+            let _ = writeln!(std::io::stderr(), "assay-engine: {text}");
             ExitCode::from(UNRECORDED)
         }
     }

@@ -12,6 +12,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,7 @@ KILL_WAIT_S = 3.0
 """A killed process is gone at once, unless the kernel holds it in an I/O."""
 UNRECORDED = 4
 """The engine's exit code when its events could not be written."""
+_READ_BYTES = 4 << 20
 _GARBAGE_SHOWN = 200
 
 
@@ -131,7 +133,7 @@ class EngineProcess:
                     finished = finished or isinstance(event, events.Finished)
                     ending.hear(event)
                     yield event
-                if has_ended:
+                if has_ended and lines.are_over():
                     break
                 if text := ending.act(self):
                     yield events.Warning(t_ns=0, phase_index=None, id="stopping", text=text)
@@ -169,7 +171,7 @@ class EngineProcess:
         code = self._process.returncode
         if code == UNRECORDED:
             return (
-                f"{self._stream.parent}: no more events could be written there, so the run was stopped: {said}. "
+                f"{self._stream.parent}: no more events could be written there, so the run was stopped. "
                 "Make room, or keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
             )
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
@@ -177,8 +179,10 @@ class EngineProcess:
         return f"{self._program} {how} before it was done{said}{self._cure}"
 
     def kill(self) -> None:
-        """End it at once; its data set stays behind for `assay clean`."""
-        self._process.kill()
+        """End it and what it started at once; its data set stays behind for `assay clean`."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
 
     def abandonment(self) -> str:
         """Say what is left behind when even killing does not end it."""
@@ -230,9 +234,16 @@ class _Lines:
         self._partial = b""
         self._offset = 0
 
+    def are_over(self) -> bool:
+        """Whether everything that the file holds by now has been read."""
+        return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
+
     def read(self) -> list[tuple[int, bytes]]:
-        """All whole lines that are new, each with its offset in the file."""
-        *lines, self._partial = (self._partial + self._stream.read()).split(b"\n")
+        """Whole lines that are new, each with its offset in the file; not all at once where there are many.
+
+        Without a bound, what writes faster than it is read would fill memory and disk before anybody looked at it.
+        """
+        *lines, self._partial = (self._partial + self._stream.read(_READ_BYTES)).split(b"\n")
         placed = []
         for line in lines:
             placed.append((self._offset, line))

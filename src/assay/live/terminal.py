@@ -45,7 +45,7 @@ class TerminalDisplay:
                 self._step(event.activity, event.done / event.total if event.total else None)
                 self._rates = _amount(event)
             case events.StepDone() if not event.achieved:
-                self._console.print(f"  {event.step}: {event.detail}", highlight=False, markup=False)
+                self._console.print(f"  {event.step}: {event.detail}", highlight=False, markup=False, soft_wrap=True)
             case events.Started():
                 self._begin_phase(event.phase_index)
             case events.Interval() if event.operations:
@@ -53,7 +53,7 @@ class TerminalDisplay:
             case events.PhaseFinished():
                 self._rates = ""
             case events.Warning():
-                self._console.print(f"  {event.text}", highlight=False, markup=False)
+                self._console.print(f"  {event.text}", highlight=False, markup=False, soft_wrap=True)
             case _:
                 pass
         self._draw()
@@ -69,7 +69,7 @@ class TerminalDisplay:
         if activity != self._activity:
             self._activity, self._rates = activity, ""
             if self._live is None:
-                self._console.print(activity, highlight=False, markup=False)
+                self._console.print(activity, highlight=False, markup=False, soft_wrap=True)
         self._share = share
 
     def _draw(self) -> None:
