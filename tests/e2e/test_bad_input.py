@@ -125,7 +125,7 @@ def test_a_name_that_is_no_text_is_refused(assay: Assay, tmp_path: Path) -> None
     assert nothing_in(directory)
 
 
-def test_a_directory_that_is_not_ours_is_refused(unprivileged: Assay, tmp_path: Path) -> None:
+def test_a_directory_that_is_not_ours_is_refused(unprivileged: Assay) -> None:
     assert unprivileged.home is not None
     load = load_file(unprivileged.home)
     closed = unprivileged.home / "closed"
@@ -161,7 +161,8 @@ def test_too_little_space_is_refused_before_anything_is_written(assay: Assay, tm
         quick = assay("quick", mount_point)
 
         assert f"MiB are free on {mount_point} beside the reserve of 1 MiB; choose --size" in done.stderr
-        assert quick.returncode in {2, 3} and "256 MiB" in quick.stderr
+        assert quick.returncode in {2, 3}
+        assert "256 MiB" in quick.stderr
         assert not (mount_point / "assay-data").exists()
 
 
@@ -212,7 +213,7 @@ def test_what_is_no_engine_is_said_before_anything_is_done(
 
 def test_an_engine_of_another_version_or_none_is_said(assay: Assay, directory: Path, tmp_path: Path) -> None:
     real = COMMAND.with_name("assay-engine")
-    other = _script(tmp_path / "engine", f"'{real}' | sed 's/\"version\":\"{__version__}\"/\"version\":\"9.9.9\"/'")
+    other = _script(tmp_path / "engine", f'\'{real}\' | sed \'s/"version":"{__version__}"/"version":"9.9.9"/\'')
     load = load_file(tmp_path)
 
     wrong = assay("run", load, directory, env={"ASSAY_ENGINE": str(other)}, check=3)
@@ -226,7 +227,10 @@ def test_an_engine_of_another_version_or_none_is_said(assay: Assay, directory: P
 def test_garbage_in_mid_run_ends_it_and_what_came_before_is_kept(assay: Assay, directory: Path, tmp_path: Path) -> None:
     real = COMMAND.with_name("assay-engine")
     # The empty Plan that asks for capabilities goes through; in the run the second interval is spoilt.
-    engine = _script(tmp_path / "engine", f"exec '{real}' | sed -u '/\"event\":\"interval\"/{{x;s/^/x/;/x\\{{3\\}}/{{x;s/^/?/;x}};x}}'")
+    engine = _script(
+        tmp_path / "engine",
+        f"exec '{real}' | sed -u '/\"event\":\"interval\"/{{x;s/^/x/;/x\\{{3\\}}/{{x;s/^/?/;x}};x}}'",
+    )
 
     done = assay("run", load_file(tmp_path), directory, "--no-report", env={"ASSAY_ENGINE": str(engine)}, check=3)
 
@@ -265,7 +269,8 @@ def test_a_run_whose_reader_leaves_is_measured_all_the_same(assay: Assay, direct
     code, said = _into_a_closed_pipe(assay, "run", load_file(tmp_path, seconds="2s"), directory, "--no-report")
 
     assert code in {0, 1}
-    assert "Traceback" not in said and "Broken pipe" not in said
+    assert "Traceback" not in said
+    assert "Broken pipe" not in said
     assert json.loads(assay("show", "--json", check=0).stdout)["run"]["exit_code"] == 0
 
 

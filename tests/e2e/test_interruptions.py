@@ -95,7 +95,8 @@ def test_a_signal_in_a_phase_keeps_what_was_measured_and_removes_the_data(
 
     document = shown(assay)
     assert nothing_in(directory)
-    assert document["run"]["sealed"] and document["run"]["exit_code"] == 130
+    assert document["run"]["sealed"]
+    assert document["run"]["exit_code"] == 130
     assert document["results"][0]["ops"] > 0
     assert "stopped-early" in {finding["id"] for finding in document["results"][0]["findings"]}
 
@@ -178,7 +179,8 @@ def test_a_killed_engine_is_said_and_what_it_measured_is_kept(assay: Assay, dire
         assert f"assay clean {directory}" in run.said()
 
     document = shown(assay)
-    assert document["run"]["sealed"] and document["run"]["exit_code"] == 3
+    assert document["run"]["sealed"]
+    assert document["run"]["exit_code"] == 3
     assert document["results"][0]["ops"] > 0
     assert any("signal 9" in finding["text"] for finding in document["findings"])
     assert "signal 9" in assay("show", "last", check=0).stdout
@@ -227,7 +229,8 @@ def test_a_second_run_in_the_same_directory_is_refused_and_disturbs_nothing(
 
         for done in (second, cleaning):
             assert f"another Assay run (process {first.engine()}) is using {directory}" in done.stderr
-        assert first.process.poll() is None and _is_laid_out(directory)
+        assert first.process.poll() is None
+        assert _is_laid_out(directory)
         first.stop()
         assert first.exit_code() == 130
 
@@ -261,9 +264,7 @@ def test_clean_takes_a_stale_lock_away(assay: Assay, directory: Path) -> None:
 
 @pytest.mark.testbed
 @pytest.mark.parametrize("kind", FILLING)
-def test_a_file_system_filled_by_the_load_ends_the_run_with_its_cause(
-    kind: str, assay: Assay, tmp_path: Path
-) -> None:
+def test_a_file_system_filled_by_the_load_ends_the_run_with_its_cause(kind: str, assay: Assay, tmp_path: Path) -> None:
     load = tmp_path / "fill.toml"
     load.write_text(f'name = "fill"\nreserve = 0\n{FILLING[kind]}')
 
@@ -275,7 +276,8 @@ def test_a_file_system_filled_by_the_load_ends_the_run_with_its_cause(
         assert not (mount_point / "assay-data").exists()
 
     document = shown(assay)
-    assert document["run"]["sealed"] and document["results"][0]["ops"] > 0
+    assert document["run"]["sealed"]
+    assert document["results"][0]["ops"] > 0
     assert "engine-error" in {finding["id"] for finding in document["findings"]}
 
 
@@ -352,7 +354,8 @@ def test_an_engine_that_hangs_in_the_kernel_is_named_and_left_behind(assay: Assa
             wait_until(lambda: not is_alive(engine), "the engine has left")
 
         document = shown(assay)
-        assert document["run"]["sealed"] and document["run"]["exit_code"] == 130
+        assert document["run"]["sealed"]
+        assert document["run"]["exit_code"] == 130
         assay("clean", mount_point, check=0)
         assert not (mount_point / "assay-data").exists()
 

@@ -224,7 +224,7 @@ def _reason(run: RunRecord) -> list[Finding]:
     text = run.facts.get("run.error")
     if not isinstance(text, str) or any(event.text in text for event in run.all(events.Error)):
         return []
-    return [findings.warning("run-ended-early", text, "Remove the cause and run again.")]
+    return [findings.warning("run-ended-early", text, "Run again for the rest.")]
 
 
 def _error_text(event: events.Error) -> str:

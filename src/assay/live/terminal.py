@@ -76,9 +76,12 @@ class TerminalDisplay:
         if self._live is None or not self._activity:
             return
         line = Table.grid(padding=(0, 2))
+        line.add_column()  # the one that gives way on a narrow terminal
+        line.add_column(no_wrap=True)
+        line.add_column(no_wrap=True)
         share = self._phase_share()
         bar = ProgressBar(total=1.0, completed=share or 0.0, width=20, pulse=share is None)
-        line.add_row(Text(self._activity), bar, Text(self._rates))
+        line.add_row(Text(self._activity, no_wrap=True, overflow="ellipsis"), bar, Text(self._rates))
         self._live.update(line)
 
     def _phase_share(self) -> float | None:
