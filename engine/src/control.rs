@@ -58,6 +58,34 @@ pub fn listen(input: impl BufRead, messages: &Sender<Message>, stop: &AtomicBool
     let _ = messages.send(Message::Control(Control::Stop {}));
 }
 
+/// Take TERM, INT and HUP as a stop, so that data is removed when a session or a service ends with all its processes;
+/// a second one ends the engine at once. Call it before any other thread is made: they inherit that the signals wait.
+pub fn listen_to_signals(messages: Sender<Message>, stop: Arc<AtomicBool>) {
+    // SAFETY: the set is initialised by sigemptyset before it is used, and lives through each call.
+    let signals = unsafe {
+        let mut signals = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signals);
+        for number in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+            libc::sigaddset(&raw mut signals, number);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
+        signals
+    };
+    let wait = move || {
+        let mut number = 0;
+        // SAFETY: both pointers are to live values of the right type.
+        unsafe { libc::sigwait(&raw const signals, &raw mut number) };
+        number
+    };
+    std::thread::spawn(move || {
+        wait();
+        stop.store(true, Relaxed);
+        let _ = messages.send(Message::Control(Control::Stop {}));
+        let number = wait();
+        std::process::exit(128 + number);
+    });
+}
+
 /// A door that opens once, with a value for everybody who waits.
 #[derive(Debug, Clone, Default)]
 pub struct Gate(Arc<(Mutex<Option<u64>>, Condvar)>);

@@ -1,6 +1,7 @@
 //! Why the engine stopped.
 
 use crate::events::ErrorClass;
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
@@ -17,7 +18,7 @@ pub enum EngineError {
     #[error("{op} {}: {}", path.display(), describe(source))]
     Io {
         /// What was being done, as a verb: `create`, `write`, `lock`.
-        op: &'static str,
+        op: Cow<'static, str>,
         /// On what.
         path: PathBuf,
         /// The failure.
@@ -33,8 +34,8 @@ pub enum EngineError {
 
 impl EngineError {
     /// An I/O failure.
-    pub fn io(op: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::Io { op, path: path.into(), source }
+    pub fn io(op: impl Into<Cow<'static, str>>, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Io { op: op.into(), path: path.into(), source }
     }
 
     /// The last operating-system error as an I/O failure.
@@ -68,6 +69,10 @@ fn describe(error: &io::Error) -> String {
         Some(libc::EACCES | libc::EPERM) => "permission denied; choose a directory that you may write to",
         Some(libc::EMFILE) => "too many open files; raise the limit (ulimit -n)",
         Some(libc::ENOENT) => "no such file or directory",
+        Some(libc::ENAMETOOLONG) => "the name is too long for this file system; choose a directory with a shorter path",
+        Some(libc::EIO) => "the device or the server answered with an I/O error; 'dmesg' says more",
+        Some(libc::ENODEV | libc::ENXIO) => "the device is gone",
+        Some(libc::ESTALE) => "the server does not know this file any more; mount the file system again",
         _ => return error.to_string(),
     };
     cure.to_owned()

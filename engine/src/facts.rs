@@ -11,6 +11,7 @@ use crate::plan::{Backend, Job, WorkerKind};
 use crate::worker::Ended;
 use crate::worker::stats::WorkerStats;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A job whose workers have all stopped and still hold their rings.
 pub struct JobEnd<'a> {
@@ -118,9 +119,9 @@ pub fn warn(end: &JobEnd, emitter: &Emitter, phase_index: u32) {
 }
 
 /// The failure that left a worker nothing to go on with.
-pub fn gave_up(operation: &str, errno: i32, at: Circumstances) -> EngineError {
+pub fn gave_up(operation: String, folder: &Path, errno: i32, at: Circumstances) -> EngineError {
     match explain(errno, at) {
         Some(words) => EngineError::Environment(format!("{operation} failed again and again: {words}")),
-        None => EngineError::io("run", operation, std::io::Error::from_raw_os_error(errno)),
+        None => EngineError::io(operation, folder, std::io::Error::from_raw_os_error(errno)),
     }
 }

@@ -1,20 +1,25 @@
 //! The shell around the engine: Plan and control lines on standard input, events on standard output.
 //!
-//! The first line of input is the Plan as JSON; control lines follow. The end of input is a stop. Exit codes: 0 the
-//! stream ends with `finished` (which says how), 2 the call itself was wrong.
+//! The first line of input is the Plan as JSON; control lines follow. The end of input is a stop, and so are TERM, INT
+//! and HUP. Exit codes: 0 the stream ends with `finished` (which says how), 2 the call itself was wrong, 4 standard
+//! output took no more events (standard error says why): the run was stopped then.
 
 use assay_engine::clock::Clock;
 use assay_engine::control::{self, Message};
 use assay_engine::emit::Emitter;
-use assay_engine::events::{self, ErrorClass, Event, Outcome};
+use assay_engine::events::{self, Control, ErrorClass, Event, Outcome};
 use assay_engine::observe::capabilities::{self, DelayAccounting};
 use assay_engine::observe::facts;
 use assay_engine::plan::Plan;
 use assay_engine::{check, run};
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read, Write};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, mpsc};
+
+/// Exit code when events could not be written.
+const UNRECORDED: u8 = 4;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,7 +58,14 @@ fn check_input(through: impl Fn(&str) -> assay_engine::error::Result<String>) ->
 }
 
 fn serve() -> ExitCode {
-    let emitter = Emitter::new(Clock::start(), std::io::stdout());
+    let (sender, messages) = mpsc::channel::<Message>();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (alarm_sender, alarm_stop) = (sender.clone(), Arc::clone(&stop));
+    let emitter = Emitter::with_alarm(Clock::start(), std::io::stdout(), move || {
+        alarm_stop.store(true, Relaxed);
+        let _ = alarm_sender.send(Message::Control(Control::Stop {}));
+    });
+    control::listen_to_signals(sender.clone(), Arc::clone(&stop));
     // Tasks carry delay accounting only when it is on while they are made: before any thread.
     let delay_accounting = DelayAccounting::enable();
     let mut capabilities = capabilities::probe();
@@ -67,8 +79,6 @@ fn serve() -> ExitCode {
     });
     let outcome = match read_plan() {
         Ok(plan) => {
-            let (sender, messages) = mpsc::channel::<Message>();
-            let stop = Arc::new(AtomicBool::new(false));
             let (listener_sender, listener_stop) = (sender.clone(), Arc::clone(&stop));
             std::thread::spawn(move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stop));
             run::run(&plan, &emitter, &messages, &sender, &stop, &capabilities)
@@ -81,7 +91,15 @@ fn serve() -> ExitCode {
     };
     drop(delay_accounting);
     emitter.emit(&facts::finished(emitter.now_ns(), outcome));
-    ExitCode::SUCCESS
+    match emitter.take_failure() {
+        None => ExitCode::SUCCESS,
+        Some(error) => {
+            // Not eprintln!, which panics where standard error is full as well.
+            let text = format!("events could not be written to standard output: {error}; the run was stopped");
+            let _ = writeln!(std::io::stderr(), "assay-engine: {text}");
+            ExitCode::from(UNRECORDED)
+        }
+    }
 }
 
 fn read_plan() -> Result<Plan, String> {

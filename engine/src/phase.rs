@@ -27,6 +27,7 @@ use crate::plan::{Access, Backend, Content, Fallback, Job, Phase};
 use crate::sampler::{Observed, ObservedJob, Sampler};
 use crate::worker::stats::{NEVER, WorkerStats};
 use crate::worker::{Ended, JobShared, Worker};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -487,7 +488,9 @@ impl Running<'_> {
         Ok(match fatal {
             Some((worker, (operation, errno))) => {
                 let job = &self.jobs[self.sampler.workers[worker].job];
-                PhaseEnd::Failed(facts::gave_up(&operation, errno, job.circumstances()))
+                let set = job.shared.program.sets.first();
+                let folder = set.map_or(Path::new(""), |&set| job.shared.sets[set].folder());
+                PhaseEnd::Failed(facts::gave_up(operation, folder, errno, job.circumstances()))
             }
             None if self.overgrown.is_some() => PhaseEnd::Failed(self.overgrown.take().expect("just seen")),
             None if self.stopped_from_outside => PhaseEnd::Stopped,

@@ -39,10 +39,21 @@ pub struct Run<'a> {
     pub folders: Vec<DataFolder>,
     /// One state a file set.
     pub sets: Vec<Arc<FileSetState>>,
-    /// Which sets this run has laid out.
-    pub laid_out: Vec<bool>,
     /// Folders that hold the fillings of file systems.
     pub fillings: Vec<PathBuf>,
+    /// What this run has left of each set.
+    left: Vec<Left>,
+}
+
+/// What a run has left of a file set on storage, and so has to remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// Nothing, or a set from before the run.
+    Nothing,
+    /// A whole set; its Plan says whether it is kept.
+    Whole,
+    /// A part of a set, which is of no use to anybody.
+    Half,
 }
 
 /// Carry a Plan out. Everything that can be refused is refused before a file is touched.
@@ -137,8 +148,15 @@ impl<'a> Run<'a> {
                 FileSetState::new(set, folders[target].path(), plan.seed).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()?;
-        let laid_out = vec![false; sets.len()];
-        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, laid_out, fillings: Vec::new() })
+        for folder in folders.iter().filter(|folder| !folder.is_locked()) {
+            let text = format!(
+                "{} cannot be locked on this file system: nothing keeps a second run out. Start no other one there",
+                folder.path().display()
+            );
+            emitter.warn(None, "data-folder-unlocked", text);
+        }
+        let left = vec![Left::Nothing; sets.len()];
+        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, left, fillings: Vec::new() })
     }
 
     /// Position of the target that holds a file set.
@@ -221,7 +239,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Remove the sets that are not to be kept; a stop does not cut this short.
+    /// Remove the sets that are not to be kept, and every part of a set; a stop does not cut this short.
     fn clean_up(&mut self) {
         let silent = |_: u64, _: u64, _: &str| {};
         for folder in std::mem::take(&mut self.fillings).into_iter().filter(|folder| folder.exists()) {
@@ -230,7 +248,8 @@ impl<'a> Run<'a> {
             }
         }
         for set in 0..self.sets.len() {
-            if self.plan.file_sets[set].keep || !self.laid_out[set] {
+            let is_wanted = self.plan.file_sets[set].keep && self.left[set] == Left::Whole;
+            if is_wanted || self.left[set] == Left::Nothing {
                 continue;
             }
             if let Err(error) = self.remove_set(set, None) {
@@ -240,7 +259,15 @@ impl<'a> Run<'a> {
     }
 
     fn left_behind(&self, folder: &Path, error: &EngineError) {
-        let text = format!("{error}; the data in {} is still there: 'assay clean' removes it", folder.display());
+        let shown = folder.display();
+        let text = if error.errno() == Some(libc::ENOENT) {
+            format!(
+                "{shown} is not there any more. If its file system was unmounted, the data is still on it: mount it, then \
+                 'assay clean' removes the data"
+            )
+        } else {
+            format!("{error}; the data in {shown} is still there: 'assay clean' removes it")
+        };
         self.emitter.warn(None, "data-left-behind", text);
     }
 
@@ -250,18 +277,17 @@ impl<'a> Run<'a> {
         let activity = format!("laying out file set '{name}'");
         let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
         let folder = &self.folders[self.target_of(set)];
-        // Marked before: a failure half-way leaves files that this run has to remove.
-        self.laid_out[set] = true;
-        let prepared = lay_out::prepare(&self.sets[set], folder, self.plan.reserve_bytes, &report, self.stop);
-        let prepared = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => {
-                self.laid_out[set] = !matches!(error, EngineError::Environment(_) | EngineError::Plan(_))
-                    || self.sets[set].folder().join(".assay-set.json").exists();
-                return Err(error);
-            }
-        };
-        self.laid_out[set] = !prepared.reused;
+        let state = &self.sets[set];
+        let prepared =
+            lay_out::prepare(state, folder, self.plan.reserve_bytes, &report, self.stop).inspect_err(|_| {
+                // A complete set that was refused stays whose it was.
+                if lay_out::is_half_done(state) {
+                    self.left[set] = Left::Half;
+                }
+            })?;
+        if !prepared.reused {
+            self.left[set] = Left::Whole;
+        }
         self.emitter.emit(&Event::Prepared {
             t_ns: self.emitter.now_ns(),
             set: name,
@@ -292,8 +318,13 @@ impl<'a> Run<'a> {
         let activity = format!("removing file set '{name}'");
         let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
         let never = AtomicBool::new(false);
-        let removed = remove::remove(self.sets[set].folder(), &report, stop.unwrap_or(&never))?;
-        self.laid_out[set] = false;
+        let state = &self.sets[set];
+        let removed = remove::remove(state.folder(), &report, stop.unwrap_or(&never)).inspect_err(|_| {
+            if lay_out::is_half_done(state) {
+                self.left[set] = Left::Half;
+            }
+        })?;
+        self.left[set] = Left::Nothing;
         for foreign in &removed.foreign {
             let text = format!("{} is not Assay's and was left where it is", foreign.display());
             self.emitter.warn(None, "foreign-file", text);

@@ -1,4 +1,8 @@
-"""Remove what a killed run left behind: the marked data sets of a directory, by the engine's own rules."""
+"""Remove what a killed run left behind: the marked data sets of a directory, by the engine's own rules.
+
+The engine takes the lock of the directory first, so that a run in progress is never disturbed, and removes lock and data
+folder at the end when nothing is left in them. Each set is a call of its own: one that cannot be removed keeps no other.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,13 +12,14 @@ import msgspec
 from assay import events
 from assay.bundle import RunBundle
 from assay.catalog import resolve, runs_directory
-from assay.engine import run_quietly
-from assay.errors import InputError
+from assay.engine import run_quietly, target_directories
+from assay.errors import Interrupted, RunError
 from assay.plan import FileSet, Origin, Phase, Plan, Remove, Target
-from assay.run import target_directories
+from assay.run import check_directory
 
 DATA_FOLDER = "assay-data"
 MARK = ".assay-set.json"
+LOCK = ".lock"
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -26,39 +31,70 @@ class Mark(msgspec.Struct, frozen=True):
 def directories_of(place: str, runs: Path | None) -> list[Path]:
     """The directories that a place names: a directory itself, or the targets of a run."""
     if Path(place).is_dir() and not (Path(place) / "resolved.json").exists():
-        return [Path(place).resolve()]
+        return [check_directory(Path(place))]
     # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
     bundle = RunBundle.open(resolve(place, runs_directory(runs)))
     return sorted(set(target_directories(bundle.plan).values()))
 
 
 def clean(directory: Path, *, keep_kept: bool = False) -> Iterator[str]:
-    """Remove the marked sets below a directory, yielding a line about each; raises RunError while a run uses it."""
+    """Remove the marked sets of a directory, then its data folder, yielding a line about each thing removed or left.
+
+    Raises:
+        RunError: A run is using the directory, or something that should go could not be removed.
+        InputError: The directory is not there.
+    """
+    directory = check_directory(directory)
     folder = directory / DATA_FOLDER
-    sets = [(mark.parent, _read(mark)) for mark in sorted(folder.rglob(MARK))] if folder.is_dir() else []
-    sets = [(path, kept) for path, kept in sets if not (keep_kept and kept.keep)]
-    if not sets:
+    if not folder.is_dir():
         yield f"{directory}: nothing of Assay's is left here"
         return
-    named = tuple(
-        msgspec.structs.replace(kept, name=f"set{i}", target="target", path=str(path.relative_to(folder)))
-        for i, (path, kept) in enumerate(sets)
-    )
-    plan = Plan(
+    run_quietly(_plan(directory))  # takes the lock, and with it an empty folder
+    failures = []
+    for entry in _entries(folder):
+        line, is_failure = _one(directory, entry, keep_kept=keep_kept)
+        yield f"{entry}: {line}"
+        failures += [entry] if is_failure else []
+    yield f"{folder}: left, because it is not empty" if folder.exists() else f"{folder}: removed"
+    if failures:
+        raise RunError(f"{', '.join(map(str, failures))}: not removed; the lines above say why")
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.name != LOCK) if folder.is_dir() else []
+
+
+def _one(directory: Path, entry: Path, *, keep_kept: bool) -> tuple[str, bool]:
+    """Remove one entry of the data folder if it is a set; what became of it, and whether that is a failure."""
+    try:
+        kept = msgspec.json.decode((entry / MARK).read_bytes(), type=Mark).set
+    except (FileNotFoundError, NotADirectoryError):
+        return "left: it has no mark of Assay. Look at it and remove it yourself", False
+    except (OSError, msgspec.DecodeError) as error:
+        return f"left: its mark {MARK} cannot be read ({error}). Look at it and remove it yourself", True
+    if keep_kept and kept.keep:
+        return "left: its load file asked to keep it", False
+    try:
+        seen = run_quietly(_plan(directory, msgspec.structs.replace(kept, target="target", path=entry.name)))
+    except Interrupted:
+        raise
+    except RunError as error:
+        return f"left: {error}", True
+    removed = next(event.detail for event in seen if isinstance(event, events.StepDone))
+    foreign = [event.text for event in seen if isinstance(event, events.Warning) and event.id == "foreign-file"]
+    if foreign:
+        return f"{removed}; {'; '.join(foreign)}, with the folders that hold it", True
+    return removed, False
+
+
+def _plan(directory: Path, *sets: FileSet) -> Plan:
+    """Remove sets and nothing else; without one, only take the lock and leave again."""
+    before = tuple(Remove(set=file_set.name) for file_set in sets)
+    return Plan(
         name="clean",
         origin=Origin(front_end="assay", source="clean", sha256=""),
         seed=0,
         targets=(Target(name="target", uri=directory.as_uri()),),
-        file_sets=named,
-        phases=(Phase(name="clean", title="clean", jobs=(), before=tuple(Remove(set=s.name) for s in named)),),
+        file_sets=sets,
+        phases=(Phase(name="clean", title="clean", jobs=(), before=before),) if sets else (),
     )
-    removed = [event for event in run_quietly(plan) if isinstance(event, events.StepDone)]
-    for (path, _), step in zip(sets, removed, strict=True):
-        yield f"{path}: {step.detail}"
-
-
-def _read(mark: Path) -> FileSet:
-    try:
-        return msgspec.json.decode(mark.read_bytes(), type=Mark).set
-    except (OSError, msgspec.DecodeError) as error:
-        raise InputError(f"{mark} cannot be read as Assay's mark ({error}); remove its folder by hand") from error

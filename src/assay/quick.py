@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay import events, suites
 from assay.engine import capabilities, run_quietly
+from assay.errors import RunError
 from assay.frontends import native
 from assay.frontends.parameters import format_phase_seconds
 from assay.host.facts import Fact
@@ -92,4 +93,4 @@ def _lay_out(directory: Path, size_bytes: int) -> float:
     for event in run_quietly(probe):
         if isinstance(event, events.Prepared):
             return event.bytes / max(event.seconds, 1e-6)
-    raise AssertionError("a plan that prepares a set ends with it prepared or with an error")
+    raise RunError(f"{directory}: the engine did not say how fast it writes there; 'assay doctor' looks for the cause")

@@ -34,7 +34,7 @@ What measures ends with one of these exit codes:
 | 1 | measured, but a number must not be used or operations failed (`diff`: the runs differ) |
 | 2 | bad input: a flag, a load file, or a run that is not there or was changed |
 | 3 | could not run: the machine said no, and the message says why |
-| 130 | Ctrl-C; what was measured until then is kept |
+| 130 | Ctrl-C, TERM or HUP; what was measured until then is kept |
 """
 
 

@@ -1,27 +1,30 @@
 """Run a Plan on this machine and keep everything in a bundle.
 
 The start of each phase is ordered here (with many clients the same order goes to all); a Ctrl-C becomes a stop line, so
-that the engine ends its load, removes its data and finishes the stream. A second Ctrl-C ends the engine at once.
+that the engine ends its load, removes its data and finishes the stream. A second Ctrl-C ends the engine at once. However
+a run ends, its bundle is sealed, with the reason in it.
 """
 
-import signal
+import contextlib
+import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
 
 from assay import events
 from assay.bundle import RunBundle
-from assay.engine import EngineProcess, raise_engine_error
-from assay.errors import AssayError, InputError, Interrupted, RunError
+from assay.engine import EngineProcess, capabilities, raise_engine_error, raise_stop, target_directories
+from assay.errors import AssayError, InputError, Interrupted
 from assay.host import collect
 from assay.host.facts import Fact
 from assay.plan import Plan
+from assay.stopping import Stops
 
 START_LEAD_S = 0.02
 """From the order to the start of a phase: enough for every worker to be asleep before it."""
+RUN_ERROR = "run.error"
+"""Fact that says what ended a run early."""
 
 
 class Display(Protocol):
@@ -38,17 +41,32 @@ class Display(Protocol):
 
 
 def check_directory(directory: Path) -> Path:
-    """Return the absolute directory; raises InputError if it is none."""
-    if not directory.exists():
-        raise InputError(f"{directory} does not exist; give a directory on the storage to measure")
-    if not directory.is_dir():
+    """Return the absolute directory without symbolic links; raises InputError if it is none."""
+    try:
+        resolved = directory.resolve(strict=True)
+    except FileNotFoundError:
+        raise InputError(f"{directory} does not exist; give a directory on the storage to measure") from None
+    except NotADirectoryError:
+        raise InputError(f"{directory}: a part of this path is a file; give a directory on the storage") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
+        reason = error.strerror if isinstance(error, OSError) else "its symbolic links lead in a circle"
+        raise InputError(f"{directory} cannot be reached: {reason}; give a directory that you may enter") from None
+    if not resolved.is_dir():
         raise InputError(f"{directory} is not a directory; give the directory that holds it")
-    return directory.resolve()
+    if not _is_text(resolved):
+        raise InputError(
+            f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "
+            "reach it by another name, such as a bind mount"
+        )
+    return resolved
 
 
-def target_directories(plan: Plan) -> dict[str, Path]:
-    """Directory of each file target."""
-    return {target.name: Path(unquote(urlsplit(target.uri).path)) for target in plan.targets}
+def _is_text(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def run_plan(  # noqa: D417 - the rest is what it says
@@ -64,63 +82,63 @@ def run_plan(  # noqa: D417 - the rest is what it says
 
     Args:
         facts: Facts beyond those of the host, such as how the size was chosen.
+
+    Raises:
+        RunError: The engine or the folder for runs cannot be used; nothing was done then.
     """
+    capabilities()
     bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
-    bundle.record_facts((*facts, *collect(target_directories(plan))))
-    log = bundle.path / "engine.log"
     error: AssayError | None = None
-    display.begin(plan)
-    try:
-        with EngineProcess(plan, bundle.events_path, log) as engine, _interrupts() as interrupts:
-            seen = _drive(engine, display, interrupts)
-        raise_engine_error(seen)
-        _raise_stop(seen, interrupts)
-    except AssayError as caught:
-        error = caught
-    finally:
-        display.end()
-    if log.exists() and log.stat().st_size == 0:
-        log.unlink()
-    bundle.seal(error.exit_code if error else 0)
+    with Stops() as stops:
+        try:
+            bundle.record_facts((*facts, *collect(target_directories(plan))))
+            _carry_out(plan, bundle, display, stops)
+        except AssayError as caught:
+            error = caught
+        error = _seal(bundle, error)
+    if error is None and stops.count:
+        error = Interrupted("stopped after the last phase; everything that was measured is kept")
     return bundle, error
 
 
-def _drive(engine: EngineProcess, display: Display, interrupts: list[int]) -> list[events.Event]:
-    """Order the starts, pass stops on, and collect the events that are no intervals."""
+def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops) -> None:
+    log = bundle.path / "engine.log"
+    if stops.count:
+        raise Interrupted("stopped before anything was measured")
+    display.begin(plan)
+    try:
+        with EngineProcess(plan, bundle.events_path, log) as engine:
+            seen = _drive(engine, display, stops)
+        raise_engine_error(seen)
+        raise_stop(seen, stops)
+    finally:
+        display.end()
+        with contextlib.suppress(OSError):
+            if log.stat().st_size == 0:
+                log.unlink()
+
+
+def _drive(engine: EngineProcess, display: Display, stops: Stops) -> list[events.Event]:
+    """Order the starts, and collect the events that are no intervals."""
     seen: list[events.Event] = []
-    passed_on = 0
-    for event in engine.follow():
+    for event in engine.follow(stops):
         display.show(event)
         if isinstance(event, events.Ready):
             at = time.time_ns() + int(START_LEAD_S * 1e9)
             engine.send(events.Start(phase_index=event.phase_index, at_realtime_ns=at))
         if event is not None and not isinstance(event, events.Interval | events.Progress):
             seen.append(event)
-        if len(interrupts) > passed_on:
-            passed_on = len(interrupts)
-            if passed_on == 1:
-                engine.send(events.Stop())
-            else:
-                engine.kill()
     return seen
 
 
-def _raise_stop(seen: list[events.Event], interrupts: list[int]) -> None:
-    outcome = next((event.outcome for event in seen if isinstance(event, events.Finished)), None)
-    if outcome is events.Outcome.STOPPED:
-        if interrupts:
-            raise Interrupted("stopped; what was measured until then is kept")
-        raise RunError("the engine was stopped from outside; what was measured until then is kept")
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Collect Ctrl-C, TERM and HUP instead of dying of them."""
-    received: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, lambda n, _: received.append(n)) for number in numbers}
+def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
+    """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
     try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if error is not None:
+            bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))
+        bundle.seal(error.exit_code if error else 0)
+    except AssayError as unsealed:
+        if error is None:
+            return unsealed
+        error.add_note(f"The run could not be sealed: {unsealed}")
+    return error

@@ -9,7 +9,7 @@ import typer
 
 from assay.bundle import RunBundle
 from assay.catalog import resolve, runs_directory
-from assay.errors import AssayError, InputError, RunError
+from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError
 from assay.frontends import native
 from assay.frontends.parameters import format_phase_seconds
 from assay.host.facts import Fact
@@ -17,6 +17,7 @@ from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
 from assay.results import Document
 from assay.run import run_plan
+from assay.stopping import Stopped
 from assay.units import parse_seconds
 
 
@@ -69,7 +70,18 @@ class Session:
             source_text=source_text,
             facts=facts,
         )
-        code = self._answer(bundle, error)
+        try:
+            code = self._answer(bundle, error)
+        except BundleError:
+            if error is None:
+                raise
+            # What ended the run also spoilt its record; the first is what the user has to know.
+            code = error.exit_code
+        except Stopped as stopped:
+            raise Interrupted(
+                f"stopped while the answer was being written. The run is complete and kept: {bundle.path}\n"
+                f"'assay show {bundle.run_id}' and 'assay report {bundle.run_id}' work it out again"
+            ) from stopped
         if error is not None:
             typer.echo(f"The run is kept: {bundle.path}", err=True)
             raise error

@@ -78,6 +78,12 @@ pub fn prepare(
     })
 }
 
+/// Whether the set's folder is Assay's and holds a part of a set: laying out or removing was cut off.
+pub fn is_half_done(state: &FileSetState) -> bool {
+    let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
+    matches!(mark, Ok(Ok(Some(mark))) if mark.state != State::Complete)
+}
+
 /// The mark of the folder that is already there; `None` if there is no folder.
 fn standing(state: &FileSetState) -> Result<Option<Mark>> {
     let folder = match open_folder(state) {

@@ -205,6 +205,7 @@ def run_findings(run: RunRecord) -> tuple[Finding, ...]:
         findings.invalid("engine-error", _error_text(event), "Remove the cause and run again.")
         for event in run.all(events.Error)
     ]
+    found += _reason(run)
     found += _ending(run)
     found += [_from_engine(event) for event in run.all(events.Warning) if event.phase_index is None]
     found += [
@@ -216,6 +217,14 @@ def run_findings(run: RunRecord) -> tuple[Finding, ...]:
     cure = "Look at the timeline for drift; intervals, counters and time budgets are in the bundle."
     found.append(findings.note("not-judged", text, cure))
     return tuple(found)
+
+
+def _reason(run: RunRecord) -> list[Finding]:
+    """Say what ended the run early, where the engine did not say it itself."""
+    text = run.facts.get("run.error")
+    if not isinstance(text, str) or any(event.text in text for event in run.all(events.Error)):
+        return []
+    return [findings.warning("run-ended-early", text, "Run again for the rest.")]
 
 
 def _error_text(event: events.Error) -> str:

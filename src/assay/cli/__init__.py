@@ -11,7 +11,9 @@ import typer
 
 from assay import __version__
 from assay.cli import clean, diff, doctor, export, ls, quick, report, rerun, run, show, suites
-from assay.errors import AssayError
+from assay.cli.pipes import outlive_readers
+from assay.errors import COULD_NOT_RUN, INTERRUPTED, AssayError
+from assay.stopping import Stopped, end_on_signals
 
 app = typer.Typer(
     name="assay",
@@ -53,14 +55,24 @@ def _root(
 
 
 def main() -> None:
-    """Run a command and end with its exit code: 0 measured, 1 not to be trusted, 2 bad input, 3 could not run."""
+    """Run a command and end with its exit code.
+
+    0 measured, 1 measured but not to be trusted, 2 bad input, 3 could not run, 130 stopped by Ctrl-C, TERM or HUP.
+    """
+    end_on_signals()
+    outlive_readers()
     try:
         app()
     except AssayError as error:
-        typer.echo(f"assay: {error}", err=True)
+        for text in (str(error), *getattr(error, "__notes__", ())):
+            typer.echo(f"assay: {text}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe has left; nothing more to say to it
-        sys.exit(0)
+    except Stopped:
+        typer.echo("assay: stopped", err=True)
+        sys.exit(INTERRUPTED)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        typer.echo(f"assay: {where}{error.strerror}", err=True)
+        sys.exit(COULD_NOT_RUN)

@@ -45,7 +45,7 @@ class TerminalDisplay:
                 self._step(event.activity, event.done / event.total if event.total else None)
                 self._rates = _amount(event)
             case events.StepDone() if not event.achieved:
-                self._console.print(f"  {event.step}: {event.detail}", highlight=False, markup=False)
+                self._console.print(f"  {event.step}: {event.detail}", highlight=False, markup=False, soft_wrap=True)
             case events.Started():
                 self._begin_phase(event.phase_index)
             case events.Interval() if event.operations:
@@ -53,7 +53,7 @@ class TerminalDisplay:
             case events.PhaseFinished():
                 self._rates = ""
             case events.Warning():
-                self._console.print(f"  {event.text}", highlight=False, markup=False)
+                self._console.print(f"  {event.text}", highlight=False, markup=False, soft_wrap=True)
             case _:
                 pass
         self._draw()
@@ -69,16 +69,19 @@ class TerminalDisplay:
         if activity != self._activity:
             self._activity, self._rates = activity, ""
             if self._live is None:
-                self._console.print(activity, highlight=False, markup=False)
+                self._console.print(activity, highlight=False, markup=False, soft_wrap=True)
         self._share = share
 
     def _draw(self) -> None:
         if self._live is None or not self._activity:
             return
         line = Table.grid(padding=(0, 2))
+        line.add_column()  # the one that gives way on a narrow terminal
+        line.add_column(no_wrap=True)
+        line.add_column(no_wrap=True)
         share = self._phase_share()
         bar = ProgressBar(total=1.0, completed=share or 0.0, width=20, pulse=share is None)
-        line.add_row(Text(self._activity), bar, Text(self._rates))
+        line.add_row(Text(self._activity, no_wrap=True, overflow="ellipsis"), bar, Text(self._rates))
         self._live.update(line)
 
     def _phase_share(self) -> float | None:

@@ -1,0 +1,44 @@
+"""Output into a pipe whose reader leaves: `assay show | head` is no error, and `assay quick | head` still measures."""
+
+import io
+import os
+import sys
+from typing import TextIO
+
+
+class _Outliving(io.TextIOWrapper):
+    """Text into a descriptor; when nobody reads it any more, the rest goes nowhere."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            self._turn_away()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except BrokenPipeError:
+            self._turn_away()
+
+    def _turn_away(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+
+
+def outlive_readers() -> None:
+    """Let standard output and standard error outlive whoever reads them."""
+    sys.stdout = _wrapped(sys.stdout)
+    sys.stderr = _wrapped(sys.stderr)
+
+
+def _wrapped(stream: TextIO) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper):  # closed from the start, or a test's own
+        return stream
+    errors = "backslashreplace" if stream.errors == "strict" else stream.errors
+    encoding, is_lined, is_direct = stream.encoding, stream.line_buffering, stream.write_through
+    return _Outliving(
+        stream.detach(), encoding=encoding, errors=errors, line_buffering=is_lined, write_through=is_direct
+    )

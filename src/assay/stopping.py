@@ -1,0 +1,59 @@
+"""How the user ends a run: Ctrl-C, TERM and HUP.
+
+Where nothing has to be put in order, a signal ends the program at once by way of `Stopped`. While an engine runs, or a
+bundle is being sealed, `Stops` only counts the signals, and whoever is in charge acts on the count: the first asks the
+engine to stop and to remove its data, the second kills it, the third ends this program whatever it does.
+"""
+
+import signal
+from types import FrameType, TracebackType
+from typing import Self
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+MOST_COUNTED = 2
+"""One more than these ends the program."""
+
+
+class Stopped(BaseException):
+    """A signal came in. Like KeyboardInterrupt it is no Exception, so that nobody catches it by chance."""
+
+
+def end_on_signals() -> None:
+    """From now on each signal raises `Stopped`, outside of `Stops`."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and shells say so for children in the background
+            signal.signal(number, _raise)
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    raise Stopped(signal.Signals(number).name)
+
+
+class Stops:
+    """Counts signals while it is entered."""
+
+    def __init__(self) -> None:
+        """None has come yet."""
+        self.count = 0
+        self._before: dict[signal.Signals, signal._HANDLER] = {}
+
+    def __enter__(self) -> Self:
+        """Take the signals over."""
+        for number in SIGNALS:
+            handler = signal.getsignal(number)
+            if handler is not signal.SIG_IGN:
+                self._before[number] = handler
+                signal.signal(number, self._take)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count > MOST_COUNTED:
+            _raise(number, frame)

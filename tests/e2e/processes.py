@@ -1,0 +1,108 @@
+"""A running `assay` command, for tests that interrupt it."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from e2e.command import COMMAND
+from testbed.host import wait_until
+
+WAIT_S = 30.0
+
+LOAD = """
+name = "small"
+reserve = "1MiB"
+[[file_set]]
+name = "data"
+size = "4MiB"
+{keep}
+[[phase]]
+name = "read"
+title = "reading"
+before = [{before}]
+seconds = "{seconds}"
+[[phase.job]]
+op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
+"""
+
+
+def load_file(folder: Path, *, seconds: str = "60s", before: str = "", keep: str = "") -> Path:
+    """Write a load that reads a small file for a while."""
+    path = folder / "small.toml"
+    path.write_text(LOAD.format(seconds=seconds, before=before, keep=keep))
+    return path
+
+
+@dataclass
+class Running:
+    """An `assay` that has been started, with its standard error in a file."""
+
+    process: subprocess.Popen[bytes]
+    said_path: Path
+
+    def said(self) -> str:
+        """What it has written to standard error so far."""
+        return self.said_path.read_text()
+
+    def wait_for(self, text: str) -> None:
+        """Wait until it has said something."""
+        wait_until(lambda: text in self.said() or self.process.poll() is not None, f"'{text}'", WAIT_S)
+        assert text in self.said(), self.said()
+
+    def wait_for_file(self, is_there: Callable[[], bool], what: str) -> None:
+        """Wait until something is on storage."""
+        wait_until(is_there, what, WAIT_S)
+
+    def engine(self) -> int:
+        """Pid of its engine."""
+        wait_until(lambda: bool(engines_of(self.process.pid)), "an engine", WAIT_S)
+        return engines_of(self.process.pid)[0]
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    def exit_code(self, wait_s: float = WAIT_S) -> int:
+        """Wait for its end."""
+        return self.process.wait(wait_s)
+
+
+@contextmanager
+def running(*args: str | os.PathLike[str], folder: Path, env: Mapping[str, str] | None = None) -> Iterator[Running]:
+    """Start `assay ARGS`; whatever the test does, nothing runs on afterwards."""
+    said = folder / "stderr"
+    with said.open("wb") as errors, (folder / "stdout").open("wb") as output:
+        process = subprocess.Popen(
+            [COMMAND, *args],
+            env={**os.environ, "ASSAY_RUNS": str(folder / "runs"), **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+        )
+    try:
+        yield Running(process, said)
+    finally:
+        engines = engines_of(process.pid)
+        if process.poll() is None:
+            process.kill()
+            process.wait(WAIT_S)
+        for pid in engines:
+            wait_until(lambda pid=pid: not is_alive(pid), f"engine {pid} ends", WAIT_S)  # type: ignore[misc]
+
+
+def engines_of(pid: int) -> Sequence[int]:
+    """Processes that another one started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(word) for word in children.read_text().split()] if children.exists() else []
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except OSError:
+        return False

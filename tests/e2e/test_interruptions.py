@@ -1,0 +1,365 @@
+"""Whatever ends a run early: what was measured is kept, nothing else is left, and the exit code says how it was."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.command import COMMAND, Assay
+from e2e.processes import is_alive, load_file, running
+from testbed.devices import MIB, small_ext4, tmpfs
+from testbed.host import command, need_tools, wait_until
+from testbed.leaks import made, mounts_of_machine, unmount
+
+SLOW_LAYOUT = """
+name = "slow-layout"
+[[file_set]]
+name = "many"
+files = 1000000
+size = "4KiB"
+{keep}
+layout = {{ per_directory = 1000 }}
+[[phase]]
+name = "stat"
+seconds = "1s"
+[[phase.job]]
+op = {{ op = "stat", set = "many" }}
+"""
+
+FILLING = {
+    "create": """
+[[file_set]]
+name = "data"
+files = 1000000
+size = "64KiB"
+existing_share = 0.0
+[[phase]]
+name = "fill"
+seconds = "60s"
+[[phase.job]]
+loop = [
+  { op = "create", set = "data", pick = "new", slot = 0 },
+  { op = "write", slot = 0, access = "whole", size = "64KiB" },
+  { op = "close", slot = 0 },
+]
+""",
+    "write": """
+[[file_set]]
+name = "data"
+size = "200MiB"
+allocate = "sparse"
+[[phase]]
+name = "fill"
+seconds = "60s"
+[[phase.job]]
+op = { op = "write", set = "data", access = "sequential", size = "1MiB" }
+""",
+}
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """What is measured."""
+    path = tmp_path / "measured"
+    path.mkdir()
+    return path
+
+
+def shown(assay: Assay) -> dict[str, Any]:
+    """The result document of the only run."""
+    document: dict[str, Any] = json.loads(assay("show", "last", "--json", check=0).stdout)
+    return document
+
+
+def nothing_in(directory: Path) -> bool:
+    """Whether no data is left."""
+    return list(directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_in_a_phase_keeps_what_was_measured_and_removes_the_data(
+    number: signal.Signals, assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
+        run.wait_for("[1/1]")
+        time.sleep(2.5)
+        run.stop(number)
+
+        assert run.exit_code() == 130
+        assert "stopping" in run.said()
+
+    document = shown(assay)
+    assert nothing_in(directory)
+    assert document["run"]["sealed"]
+    assert document["run"]["exit_code"] == 130
+    assert document["results"][0]["ops"] > 0
+    assert "stopped-early" in {finding["id"] for finding in document["results"][0]["findings"]}
+
+
+@pytest.mark.parametrize("keep", ["", "keep = true"])
+def test_a_stop_while_data_is_laid_out_leaves_no_half_of_it(
+    keep: str, assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    load = tmp_path / "layout.toml"
+    load.write_text(SLOW_LAYOUT.format(keep=keep))
+
+    with running("run", load, directory, folder=tmp_path) as run:
+        run.wait_for("laying out")
+        time.sleep(0.3)
+        run.stop()
+
+        assert run.exit_code() == 130
+
+    assert nothing_in(directory)
+    assert shown(assay)["run"]["sealed"]
+
+
+@pytest.mark.parametrize("step", ['{ ceilings = "data", seconds = "60s" }', '{ sleep = "60s" }'])
+def test_a_stop_in_a_step_is_heard(step: str, assay: Assay, directory: Path, tmp_path: Path) -> None:
+    with running("run", load_file(tmp_path, before=step), directory, folder=tmp_path) as run:
+        run.wait_for("laying out")
+        run.wait_for_file(lambda: _is_laid_out(directory), "the set laid out")
+        run.stop()
+
+        assert run.exit_code(10) == 130
+
+    assert nothing_in(directory)
+    assert shown(assay)["results"] == []
+
+
+def test_a_stop_while_quick_probes_leaves_nothing(directory: Path, tmp_path: Path) -> None:
+    with running("quick", directory, folder=tmp_path, env={"TMPDIR": str(tmp_path)}) as run:
+        run.wait_for_file((directory / "assay-data" / "probe").exists, "the probe's file")
+        run.stop()
+
+        assert run.exit_code() == 130
+        assert "assay: stopped" in run.said()
+
+    assert nothing_in(directory)
+    assert not (tmp_path / "runs").exists()
+    assert list(tmp_path.glob("assay-*")) == []
+
+
+def test_a_second_ctrl_c_ends_at_once_and_says_what_is_left(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    load = tmp_path / "layout.toml"
+    load.write_text(SLOW_LAYOUT.format(keep=""))
+
+    with running("run", load, directory, folder=tmp_path) as run:
+        run.wait_for("laying out")
+        engine = run.engine()
+        os.kill(engine, signal.SIGSTOP)  # so that it cannot finish in between
+        run.stop()
+        run.wait_for("stopping")
+        run.stop()
+
+        assert run.exit_code(10) == 130
+        assert f"assay clean {directory}" in run.said()
+    assert not is_alive(engine)
+    assert (directory / "assay-data" / "many").is_dir()
+
+    said = assay("clean", directory, check=0).stdout
+
+    assert "files and" in said
+    assert nothing_in(directory)
+
+
+def test_a_killed_engine_is_said_and_what_it_measured_is_kept(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
+        run.wait_for("[1/1]")
+        time.sleep(2.5)
+        os.kill(run.engine(), signal.SIGKILL)
+
+        assert run.exit_code() == 3
+        assert "was killed by signal 9" in run.said()
+        assert f"assay clean {directory}" in run.said()
+
+    document = shown(assay)
+    assert document["run"]["sealed"]
+    assert document["run"]["exit_code"] == 3
+    assert document["results"][0]["ops"] > 0
+    assert any("signal 9" in finding["text"] for finding in document["findings"])
+    assert "signal 9" in assay("show", "last", check=0).stdout
+    assay("clean", "last", check=0)
+    assert nothing_in(directory)
+
+
+def test_a_terminated_engine_cleans_up_by_itself(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
+        run.wait_for("[1/1]")
+        os.kill(run.engine(), signal.SIGTERM)
+
+        assert run.exit_code() == 3
+        assert "stopped from outside" in run.said()
+
+    assert nothing_in(directory)
+    assert shown(assay)["run"]["sealed"]
+
+
+def test_when_assay_is_killed_the_engine_cleans_up_and_the_run_still_opens(
+    assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
+        run.wait_for("[1/1]")
+        time.sleep(2.5)
+        engine = run.engine()
+        run.process.kill()
+        run.process.wait()
+
+        wait_until(lambda: not is_alive(engine), "the engine has left")
+
+    document = shown(assay)
+    assert nothing_in(directory)
+    assert not document["run"]["sealed"]
+    assert document["results"][0]["ops"] > 0
+
+
+def test_a_second_run_in_the_same_directory_is_refused_and_disturbs_nothing(
+    assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    with running("run", load_file(tmp_path), directory, folder=tmp_path) as first:
+        first.wait_for("[1/1]")
+
+        second = assay("run", load_file(tmp_path), directory, check=3)
+        cleaning = assay("clean", directory, check=3)
+
+        for done in (second, cleaning):
+            assert f"another Assay run (process {first.engine()}) is using {directory}" in done.stderr
+        assert first.process.poll() is None
+        assert _is_laid_out(directory)
+        first.stop()
+        assert first.exit_code() == 130
+
+
+def test_clean_says_what_it_leaves_and_why(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    assay("run", load_file(tmp_path, seconds="0.2s", keep="keep = true"), directory)
+    folder = directory / "assay-data"
+    (folder / "data" / "thesis.txt").write_text("mine")
+    (folder / "notes").mkdir()
+
+    done = assay("clean", directory, check=3)
+
+    assert "1 files and 0 directories removed" in done.stdout
+    assert f"{folder / 'data' / 'thesis.txt'} is not Assay's" in done.stdout
+    assert f"{folder / 'notes'}: left: it has no mark" in done.stdout
+    assert (folder / "data" / "thesis.txt").read_text() == "mine"
+    (folder / "data" / "thesis.txt").unlink()
+    (folder / "notes").rmdir()
+    assert f"{folder}: removed" in assay("clean", directory, check=0).stdout
+    assert nothing_in(directory)
+
+
+def test_clean_takes_a_stale_lock_away(assay: Assay, directory: Path) -> None:
+    (directory / "assay-data").mkdir()
+    (directory / "assay-data" / ".lock").write_text("1 nobody\n")
+
+    assay("clean", directory, check=0)
+
+    assert nothing_in(directory)
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("kind", FILLING)
+def test_a_file_system_filled_by_the_load_ends_the_run_with_its_cause(kind: str, assay: Assay, tmp_path: Path) -> None:
+    load = tmp_path / "fill.toml"
+    load.write_text(f'name = "fill"\nreserve = 0\n{FILLING[kind]}')
+
+    with tmpfs(80 * MIB) as memory, small_ext4(64 * MIB, backing=memory) as mount_point:
+        done = assay("run", load, mount_point, "--no-report", check=3)
+
+        assert "no space left on the device" in done.stderr
+        assert str(mount_point) in done.stderr
+        assert not (mount_point / "assay-data").exists()
+
+    document = shown(assay)
+    assert document["run"]["sealed"]
+    assert document["results"][0]["ops"] > 0
+    assert "engine-error" in {finding["id"] for finding in document["findings"]}
+
+
+@pytest.mark.testbed
+def test_a_full_folder_of_runs_stops_the_run_and_says_which(directory: Path, tmp_path: Path) -> None:
+    with tmpfs(1 * MIB) as runs:
+        (runs / "ballast").write_bytes(bytes(MIB - (256 << 10)))
+        load = load_file(tmp_path)
+        load.write_text('sample_interval = "10ms"\n' + load.read_text())
+        with running("run", load, directory, "--no-report", "--runs", runs, folder=tmp_path) as run:
+            assert run.exit_code() == 3
+            assert "no more events could be written there" in run.said()
+            assert "could not be sealed" in run.said()
+
+        assert nothing_in(directory)
+        (runs / "ballast").unlink()
+        document = json.loads(
+            subprocess.run(
+                [COMMAND, "show", "last", "--json", "--runs", runs], capture_output=True, check=True, timeout=60
+            ).stdout
+        )
+        assert document["results"][0]["ops"] > 0
+
+
+@pytest.mark.testbed
+def test_a_target_unmounted_in_a_run_is_said(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    with tmpfs(80 * MIB) as memory:
+        command("mount", "--bind", memory, directory)
+        made.mounts.add(directory)
+        try:
+            with running("run", load_file(tmp_path, seconds="2s"), directory, folder=tmp_path) as run:
+                run.wait_for("[1/1]")
+                command("umount", "--lazy", directory)
+
+                run.exit_code()
+                assert f"{directory / 'assay-data' / 'data'} is not there any more" in run.said()
+        finally:
+            if directory in mounts_of_machine():
+                unmount(directory)
+        assert (memory / "assay-data" / "data").is_dir()
+
+        assay("clean", memory, check=0)
+
+        assert not (memory / "assay-data").exists()
+    document = shown(assay)
+    assert document["run"]["sealed"]
+    assert "data-left-behind" in {finding["id"] for finding in document["findings"]}
+
+
+@pytest.mark.testbed
+def test_an_engine_that_hangs_in_the_kernel_is_named_and_left_behind(assay: Assay, tmp_path: Path) -> None:
+    need_tools("fsfreeze")
+    load = tmp_path / "write.toml"
+    load.write_text(
+        load_file(tmp_path).read_text().replace('op = "read"', 'op = "write"').replace('"random"', '"sequential"')
+    )
+    with tmpfs(80 * MIB) as memory, small_ext4(64 * MIB, backing=memory) as mount_point:
+        with running("run", load, mount_point, folder=tmp_path) as run:
+            run.wait_for("[1/1]")
+            time.sleep(1.0)
+            engine = run.engine()
+            command("fsfreeze", "--freeze", mount_point)
+            try:
+                run.stop()
+                run.wait_for(f"assay-engine (process {engine}) has said nothing for 10 s")
+                assert "state D" in run.said()
+                run.stop()
+
+                assert run.exit_code(15) == 130
+                assert f"assay-engine (process {engine}) was killed but does not end" in run.said()
+                assert f"assay clean {mount_point}" in run.said()
+            finally:
+                command("fsfreeze", "--unfreeze", mount_point)
+            wait_until(lambda: not is_alive(engine), "the engine has left")
+
+        document = shown(assay)
+        assert document["run"]["sealed"]
+        assert document["run"]["exit_code"] == 130
+        assay("clean", mount_point, check=0)
+        assert not (mount_point / "assay-data").exists()
+
+
+def _is_laid_out(directory: Path) -> bool:
+    mark = directory / "assay-data" / "data" / ".assay-set.json"
+    return mark.exists() and '"complete"' in mark.read_text()
