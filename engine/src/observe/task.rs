@@ -37,7 +37,7 @@ pub struct TaskSample {
 
 /// One thread of this process.
 pub struct TaskObserver {
-    cpu_clock: libc::clockid_t,
+    cpu_clock: Option<libc::clockid_t>,
     schedstat: Option<ProcFile>,
     stat: Option<ProcFile>,
     io: Option<ProcFile>,
@@ -52,10 +52,20 @@ impl TaskObserver {
     ///
     /// `delay_accounting` says whether it was on when the thread was created; otherwise there is no block delay.
     pub fn open(tid: i32, delay_accounting: bool) -> Self {
-        let file = |name| ProcFile::open(format!("/proc/self/task/{tid}/{name}"));
+        // Linux: MAKE_THREAD_CPUCLOCK(tid, CPUCLOCK_SCHED), what pthread_getcpuclockid(3) gives.
+        Self::open_folder(&format!("/proc/self/task/{tid}"), Some((!tid << 3) | 6), delay_accounting)
+    }
+
+    /// Watch the first thread of process `pid`, a child of this one. The clock of another process's thread cannot be read,
+    /// so its on-CPU time is that of schedstat, which is up to a scheduler tick behind.
+    pub fn open_process(pid: i32, delay_accounting: bool) -> Self {
+        Self::open_folder(&format!("/proc/{pid}/task/{pid}"), None, delay_accounting)
+    }
+
+    fn open_folder(folder: &str, cpu_clock: Option<libc::clockid_t>, delay_accounting: bool) -> Self {
+        let file = |name| ProcFile::open(format!("{folder}/{name}"));
         let mut observer = Self {
-            // Linux: MAKE_THREAD_CPUCLOCK(tid, CPUCLOCK_SCHED), what pthread_getcpuclockid(3) gives.
-            cpu_clock: (!tid << 3) | 6,
+            cpu_clock,
             schedstat: file("schedstat").filter(|_| schedstat_counts()),
             stat: file("stat"),
             io: file("io"),
@@ -82,7 +92,7 @@ impl TaskObserver {
     /// The CPU clock comes first: it brings the count that schedstat shows up to date. It goes by number, and a number can
     /// be given to another thread; the open files cannot, so their answer vouches for the clock read before.
     fn totals(&self) -> Option<TaskSample> {
-        let clock_ns = cpu_clock_ns(self.cpu_clock);
+        let clock_ns = self.cpu_clock.and_then(cpu_clock_ns);
         let mut text = [0; 1024];
         let mut sample = TaskSample { on_cpu_ns: clock_ns, ..TaskSample::default() };
         if let Some(file) = &self.schedstat {
@@ -129,17 +139,42 @@ pub(super) fn schedstat_counts() -> bool {
     text.split_ascii_whitespace().any(|word| word != "0")
 }
 
-/// read_bytes and write_bytes of this process: what storage was asked for because of it, and what it dirtied or wrote
-/// directly. None where the kernel does not count or does not let us look.
-pub fn process_io() -> (Option<u64>, Option<u64>) {
-    let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
+/// read_bytes and write_bytes of this process and of the living `children`: what storage was asked for because of them,
+/// and what they dirtied or wrote directly. None where the kernel does not count or does not let us look. The kernel adds
+/// those of a child to its parent's when it is reaped.
+pub fn process_io(children: &[i32]) -> (Option<u64>, Option<u64>) {
+    let (mut read, mut written) = io_of("self");
+    for child in children {
+        let its = io_of(&child.to_string());
+        read = read.zip(its.0).map(|(ours, its)| ours + its);
+        written = written.zip(its.1).map(|(ours, its)| ours + its);
+    }
+    (read, written)
+}
+
+fn io_of(process: &str) -> (Option<u64>, Option<u64>) {
+    let text = fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default();
     (labelled(&text, "read_bytes"), labelled(&text, "write_bytes"))
 }
 
-/// CPU time of all threads of this process so far, ended ones and the kernel's io-wq workers too. Those that run
-/// on other CPUs at the moment count up to their last scheduler tick.
-pub fn process_cpu_ns() -> u64 {
-    read_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+/// CPU time so far of all threads of this process, of the living `children`, and of those that were reaped; ended threads
+/// and the kernel's io-wq workers too. Those that run on other CPUs at the moment count up to their last scheduler tick.
+pub fn process_cpu_ns(children: &[i32]) -> u64 {
+    // Linux: MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED), what clock_getcpuclockid(3) gives.
+    let living = children.iter().filter_map(|pid| cpu_clock_ns((!pid << 3) | 2));
+    read_ns(libc::CLOCK_PROCESS_CPUTIME_ID) + reaped_cpu_ns() + living.sum::<u64>()
+}
+
+/// CPU time of the children that were reaped.
+fn reaped_cpu_ns() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` has room for the answer, and zeroed memory is a valid rusage should the call fail.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
 /// CPU time of the calling thread so far.
@@ -322,11 +357,11 @@ mod tests {
 
     #[test]
     fn process_cpu_holds_the_cpu_of_ended_threads() {
-        let before = process_cpu_ns();
+        let before = process_cpu_ns(&[]);
 
         thread::spawn(|| burn_cpu_ns(50 * MS)).join().unwrap();
 
-        assert!(process_cpu_ns() - before >= 50 * MS);
+        assert!(process_cpu_ns(&[]) - before >= 50 * MS);
     }
 
     #[test]
@@ -335,10 +370,10 @@ mod tests {
         if super::super::is_on_tmpfs(&file) {
             return eprintln!("skipped: the folder for temporary files is a tmpfs");
         }
-        let before = process_io().1.unwrap();
+        let before = process_io(&[]).1.unwrap();
 
         std::io::Write::write_all(&mut file, &vec![7; 4 << 20]).unwrap();
 
-        assert!(process_io().1.unwrap() - before >= 4 << 20);
+        assert!(process_io(&[]).1.unwrap() - before >= 4 << 20);
     }
 }
