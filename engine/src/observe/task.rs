@@ -42,6 +42,7 @@ pub struct TaskObserver {
     stat: Option<ProcFile>,
     io: Option<ProcFile>,
     delay_accounting: bool,
+    opened_ns: u64,
     ns_per_tick: f64,
     base: TaskSample,
     last: TaskSample,
@@ -70,6 +71,7 @@ impl TaskObserver {
             stat: file("stat"),
             io: file("io"),
             delay_accounting,
+            opened_ns: read_ns(libc::CLOCK_MONOTONIC),
             ns_per_tick: ns_per_tick(),
             base: TaskSample::default(),
             last: TaskSample::default(),
@@ -83,8 +85,19 @@ impl TaskObserver {
     pub fn sample(&mut self) -> TaskSample {
         if let Some(totals) = self.totals() {
             self.last = totals.since(&self.base);
+            self.doubt_block_delay();
         }
         self.last
+    }
+
+    /// Give block delay up once it is longer than the time that was watched. Somebody has switched delay accounting off and
+    /// on meanwhile: a wait that began in between has no begin, and the kernel counts it from when the machine started.
+    fn doubt_block_delay(&mut self) {
+        let watched_ns = read_ns(libc::CLOCK_MONOTONIC) - self.opened_ns + self.ns_per_tick as u64;
+        if self.last.block_delay_ns.is_some_and(|delay_ns| delay_ns > watched_ns) {
+            self.delay_accounting = false;
+            self.last.block_delay_ns = None;
+        }
     }
 
     /// What the kernel counts for the thread, from its start; None when it has ended.
@@ -340,6 +353,20 @@ mod tests {
     #[test]
     fn without_delay_accounting_there_is_no_block_delay() {
         assert_eq!(TaskObserver::open(gettid(), false).sample().block_delay_ns, None);
+    }
+
+    #[test]
+    fn a_block_delay_longer_than_the_time_that_was_watched_is_given_up() {
+        let mut observer = TaskObserver::open(gettid(), true);
+        let base = observer.base.block_delay_ns.unwrap();
+        observer.last.block_delay_ns = Some(0);
+        observer.doubt_block_delay();
+        assert_eq!(observer.last.block_delay_ns, Some(0));
+
+        observer.last.block_delay_ns = Some(base + 3_600_000 * MS);
+        observer.doubt_block_delay();
+
+        assert_eq!(observer.sample().block_delay_ns, None);
     }
 
     #[test]
