@@ -10,6 +10,7 @@
 //!     bare delete DIRECTORY OPS           unlink of what `create` made
 
 use assay_engine::histogram::Recorder;
+use assay_engine::shared::SharedBox;
 use io_uring::{IoUring, opcode, types};
 use std::ffi::CString;
 use std::time::Instant;
@@ -52,7 +53,7 @@ fn timed(latency: &Recorder, call: impl FnOnce() -> i64) {
 }
 
 fn read(path: &str, bytes: u64, ops: u64) -> u64 {
-    let (fd, latency) = (open(path, libc::O_RDONLY), Recorder::default());
+    let (fd, latency) = (open(path, libc::O_RDONLY), SharedBox::<Recorder>::zeroed().unwrap());
     let mut rng = fastrand::Rng::with_seed(1);
     let mut buffer = vec![0_u8; BLOCK];
     for _ in 0..ops {
@@ -78,7 +79,8 @@ fn uring(path: &str, bytes: u64, ops: u64) -> u64 {
     ring.submitter().register_files(&[fd]).expect("a registered file");
     // SAFETY: `memory` outlives the ring's last completion: the loop below waits for each.
     unsafe { ring.submitter().register_buffers(&pieces) }.expect("registered buffers");
-    let (mut rng, latency, mut issued) = (fastrand::Rng::with_seed(1), Recorder::default(), [0_u64; DEPTH]);
+    let (mut rng, latency, mut issued) =
+        (fastrand::Rng::with_seed(1), SharedBox::<Recorder>::zeroed().unwrap(), [0_u64; DEPTH]);
     let (mut begun, mut done, mut free) = (0, 0, (0..DEPTH).collect::<Vec<_>>());
     while done < ops {
         let now = now_ns();
@@ -116,7 +118,8 @@ fn path_into(buffer: &mut Vec<u8>, directory: &str, index: u64) {
 }
 
 fn stat(directory: &str, files: u64, ops: u64) -> u64 {
-    let (mut rng, latency, mut path) = (fastrand::Rng::with_seed(1), Recorder::default(), Vec::new());
+    let (mut rng, latency, mut path) =
+        (fastrand::Rng::with_seed(1), SharedBox::<Recorder>::zeroed().unwrap(), Vec::new());
     let mut attributes = std::mem::MaybeUninit::<libc::stat>::uninit();
     for _ in 0..ops {
         path_into(&mut path, directory, rng.u64(..files));
@@ -127,7 +130,7 @@ fn stat(directory: &str, files: u64, ops: u64) -> u64 {
 }
 
 fn create(directory: &str, ops: u64) -> u64 {
-    let (latency, mut path, block) = (Recorder::default(), Vec::new(), vec![7_u8; BLOCK]);
+    let (latency, mut path, block) = (SharedBox::<Recorder>::zeroed().unwrap(), Vec::new(), vec![7_u8; BLOCK]);
     for index in 0..ops {
         if index % 1000 == 0 {
             std::fs::create_dir_all(format!("{directory}/d{:08}", index / 1000)).expect("a directory");
@@ -147,7 +150,7 @@ fn create(directory: &str, ops: u64) -> u64 {
 }
 
 fn delete(directory: &str, ops: u64) -> u64 {
-    let (latency, mut path) = (Recorder::default(), Vec::new());
+    let (latency, mut path) = (SharedBox::<Recorder>::zeroed().unwrap(), Vec::new());
     for index in 0..ops {
         path_into(&mut path, directory, index);
         // SAFETY: the path is NUL-terminated.

@@ -38,6 +38,16 @@ impl Clock {
         self.now_ns() + ahead
     }
 
+    /// Sleep until `t_ns` and no longer spin: late by what the timer and the scheduler take. A signal may end it early.
+    pub fn nap_until(self, t_ns: u64) {
+        let at_ns = self.monotonic_at_zero_ns + t_ns;
+        let until = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+        // SAFETY: `until` is a valid timespec; no remainder is asked for.
+        unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const until, std::ptr::null_mut())
+        };
+    }
+
     /// Sleep until `t_ns`, waking a little early and spinning the rest, so that all workers leave together.
     pub fn sleep_until(self, t_ns: u64) {
         const SPIN_NS: u64 = 200_000;

@@ -2,11 +2,12 @@
 
 use crate::error::EngineError;
 use crate::events::Control;
+use crate::shared::{Shareable, SharedBox};
 use crate::worker::Ended;
-use std::io::BufRead;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::io::{self, BufRead};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A message to the main thread.
 #[derive(Debug)]
@@ -31,6 +32,13 @@ pub enum Message {
         /// How it ended.
         ended: Ended,
     },
+    /// A worker's process is gone without a word.
+    Lost {
+        /// Position in the phase's list of workers.
+        worker: usize,
+        /// How it ended, in words.
+        how: String,
+    },
 }
 
 /// Read control lines until the input ends. The end means that nobody listens any more, which is a stop: the flag lets
@@ -44,7 +52,7 @@ pub fn listen(input: impl BufRead, messages: &Sender<Message>, stop: &AtomicBool
         let message = match serde_json::from_str::<Control>(&line) {
             Ok(control) => {
                 if control == (Control::Stop {}) {
-                    stop.store(true, Relaxed);
+                    stop.store(true, Ordering::Relaxed);
                 }
                 Message::Control(control)
             }
@@ -54,7 +62,7 @@ pub fn listen(input: impl BufRead, messages: &Sender<Message>, stop: &AtomicBool
             return;
         }
     }
-    stop.store(true, Relaxed);
+    stop.store(true, Ordering::Relaxed);
     let _ = messages.send(Message::Control(Control::Stop {}));
 }
 
@@ -79,32 +87,72 @@ pub fn listen_to_signals(messages: Sender<Message>, stop: Arc<AtomicBool>) {
     };
     std::thread::spawn(move || {
         wait();
-        stop.store(true, Relaxed);
+        stop.store(true, Ordering::Relaxed);
         let _ = messages.send(Message::Control(Control::Stop {}));
         let number = wait();
         std::process::exit(128 + number);
     });
 }
 
-/// A door that opens once, with a value for everybody who waits.
-#[derive(Debug, Clone, Default)]
-pub struct Gate(Arc<(Mutex<Option<u64>>, Condvar)>);
+/// A door that opens once, with a value for everybody who waits, in whatever process.
+#[derive(Debug, Clone)]
+pub struct Gate(Arc<SharedBox<Door>>);
+
+#[derive(Debug)]
+struct Door {
+    is_open: AtomicU32,
+    value: AtomicU64,
+}
+
+// SAFETY: atomic numbers only; zero is closed.
+unsafe impl Shareable for Door {}
 
 impl Gate {
-    /// Let everybody through with `value`; the first call counts.
+    /// A closed door.
+    ///
+    /// # Errors
+    ///
+    /// No memory to share.
+    pub fn closed() -> io::Result<Self> {
+        Ok(Self(Arc::new(SharedBox::zeroed()?)))
+    }
+
+    /// Let everybody through with `value`; the first call counts. Only the engine's main thread opens.
     pub fn open(&self, value: u64) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(value);
-        self.0.1.notify_all();
+        if self.0.is_open.load(Ordering::Relaxed) == 0 {
+            self.0.value.store(value, Ordering::Relaxed);
+            self.0.is_open.store(1, Ordering::Release);
+        }
+        // SAFETY: the address of a number that lives across the call. Not FUTEX_PRIVATE: processes may wait.
+        unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
     }
 
     /// Wait for the value.
     pub fn wait(&self) -> u64 {
-        let mut value = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match *value {
-                Some(value) => return value,
-                None => value = self.0.1.wait(value).unwrap_or_else(PoisonError::into_inner),
-            }
+        while self.0.is_open.load(Ordering::Acquire) == 0 {
+            let no_timeout = std::ptr::null::<libc::timespec>();
+            // SAFETY: as in `open`; the kernel sleeps only while the number is still 0.
+            unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAIT, 0, no_timeout) };
         }
+        self.0.value.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_door_lets_those_who_wait_and_those_who_come_later_through_with_the_first_value() {
+        let gate = Gate::closed().unwrap();
+        let waiting = std::thread::spawn({
+            let gate = gate.clone();
+            move || gate.wait()
+        });
+
+        gate.open(7);
+        gate.open(8);
+
+        assert_eq!((waiting.join().unwrap(), gate.wait()), (7, 7));
     }
 }

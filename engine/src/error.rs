@@ -43,6 +43,11 @@ impl EngineError {
         Self::io(op, path, io::Error::last_os_error())
     }
 
+    /// No memory that workers can share.
+    pub fn no_shared_memory(error: io::Error) -> Self {
+        Self::Environment(format!("no memory for the workers' counters: {error}; use fewer workers, or free memory"))
+    }
+
     /// Whose fault it is.
     pub fn class(&self) -> ErrorClass {
         match self {

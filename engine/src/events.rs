@@ -451,6 +451,20 @@ pub struct JobFacts {
     pub short_transfers: u64,
     /// Requests that the kernel handed to worker threads; null where it is not known.
     pub punted: Option<u64>,
+    /// What became of the schedule; null: closed loop.
+    pub arrivals: Option<Arrivals>,
+}
+
+/// What became of the arrivals of an open loop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// Due before the workers stopped.
+    pub scheduled: u64,
+    /// Issued when the same worker's next one was due already.
+    pub missed: u64,
+    /// Never issued: they are in no histogram.
+    pub unissued: u64,
 }
 
 /// Errors of one kind.

@@ -5,9 +5,9 @@ use crate::backend::punts::io_wq_cpu_ns;
 use crate::backend::words::{Circumstances, explain};
 use crate::emit::Emitter;
 use crate::error::EngineError;
-use crate::events::JobFacts;
+use crate::events::{Arrivals, JobFacts};
 use crate::load::backend_rules;
-use crate::plan::{Backend, Job, WorkerKind};
+use crate::plan::{Arrival, Backend, Job, WorkerKind};
 use crate::worker::Ended;
 use crate::worker::stats::WorkerStats;
 use std::collections::BTreeMap;
@@ -42,6 +42,11 @@ impl JobEnd<'_> {
             mean_reap_batch: if reaps == 0 { ratio(submissions, submissions) } else { ratio(submissions, reaps) },
             short_transfers: self.sum(|s| s.short_transfers.get()),
             punted: self.punted(),
+            arrivals: matches!(self.job.arrival, Arrival::Open { .. }).then(|| Arrivals {
+                scheduled: self.sum(|s| s.arrivals.get() + s.unissued.get()),
+                missed: self.sum(|s| s.missed.get()),
+                unissued: self.sum(|s| s.unissued.get()),
+            }),
         }
     }
 
@@ -64,7 +69,7 @@ impl JobEnd<'_> {
     /// Warnings by identifier: what the backends noted, each once, and what the errors mean.
     fn warnings(&self) -> BTreeMap<String, String> {
         let notes = self.ended.iter().flat_map(|ended| &ended.report.notes);
-        let mut warnings: BTreeMap<_, _> = notes.map(|note| (note.id.to_owned(), note.text.clone())).collect();
+        let mut warnings: BTreeMap<_, _> = notes.map(|note| (note.id.to_string(), note.text.clone())).collect();
         let mut errors = BTreeMap::<(&str, i32), u64>::new();
         for (operation, errno, count) in self.ended.iter().flat_map(|ended| &ended.errors) {
             *errors.entry((operation, *errno)).or_insert(0) += count;

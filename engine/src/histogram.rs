@@ -9,6 +9,7 @@
 //! look into the sparse [`Buckets`] of an interval; the deltas of all looks sum to the recorder's content exactly.
 
 use crate::events::Buckets;
+use crate::shared::Shareable;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Longest latency with a bucket of its own.
@@ -30,6 +31,9 @@ pub fn index_of(value_ns: u64) -> usize {
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
+// SAFETY: one atomic number.
+unsafe impl Shareable for Counter {}
+
 impl Counter {
     /// Add; only the owning thread may.
     #[inline]
@@ -50,29 +54,19 @@ impl Counter {
     }
 }
 
-/// Latencies of one operation of one worker.
+/// Latencies of one operation of one worker. It lives in shared memory, of whose zero pages only those that are written
+/// become resident.
 #[derive(Debug)]
 pub struct Recorder {
-    counts: Box<[AtomicU64]>,
+    counts: [AtomicU64; BUCKETS],
     sum_ns: Counter,
     max_ns: Counter,
     /// Bit d: doubling d holds a value.
     touched: Counter,
 }
 
-impl Default for Recorder {
-    fn default() -> Self {
-        Self { counts: zeroed(), sum_ns: Counter::default(), max_ns: Counter::default(), touched: Counter::default() }
-    }
-}
-
-/// Counters on zero pages, of which only those that are written become resident.
-fn zeroed() -> Box<[AtomicU64]> {
-    let zeros = vec![0_u64; BUCKETS].into_boxed_slice();
-    // SAFETY: AtomicU64 has the size, alignment and bit validity of u64 on every target with 64-bit atomics; the box is
-    // taken over whole.
-    unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [AtomicU64]) }
-}
+// SAFETY: atomic numbers only; zeroes are an empty histogram.
+unsafe impl Shareable for Recorder {}
 
 impl Recorder {
     /// Keep one value.
@@ -157,6 +151,7 @@ impl Merged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::SharedBox;
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
 
@@ -182,7 +177,7 @@ mod tests {
         #[test]
         fn buckets_are_those_of_hdrhistogram(values in proptest::collection::vec(1..HOUR_NS, 1..200)) {
             let mut oracle = Histogram::<u64>::new_with_bounds(1, HOUR_NS, 3).unwrap();
-            let recorder = Recorder::default();
+            let recorder = SharedBox::<Recorder>::zeroed().unwrap();
             for &value in &values {
                 oracle.record(value).unwrap();
                 recorder.record(value);
@@ -205,7 +200,7 @@ mod tests {
 
         #[test]
         fn looks_between_records_lose_and_double_nothing(values in proptest::collection::vec((1..HOUR_NS, any::<bool>()), 1..200)) {
-            let recorder = Recorder::default();
+            let recorder = SharedBox::<Recorder>::zeroed().unwrap();
             let (mut reader, mut total, mut seen) = (Reader::default(), Merged::default(), 0);
             for &(value, look) in &values {
                 recorder.record(value);
@@ -224,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_value_above_an_hour_is_kept_in_the_last_bucket() {
-        let recorder = Recorder::default();
+        let recorder = SharedBox::<Recorder>::zeroed().unwrap();
         recorder.record(10 * HOUR_NS);
 
         let mut merged = Merged::default();

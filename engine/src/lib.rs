@@ -5,6 +5,7 @@
 //! [`load`] says what each operation is, [`backend`] takes it to the kernel, [`observe`] reads what the host says at the
 //! same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency.
 
+pub mod affinity;
 pub mod backend;
 pub mod buffer;
 pub mod ceilings;
@@ -20,7 +21,10 @@ pub mod load;
 pub mod observe;
 pub mod phase;
 pub mod plan;
+pub mod process;
 pub mod run;
 pub mod sampler;
+pub mod shared;
+pub mod stalls;
 pub mod steps;
 pub mod worker;

@@ -1,5 +1,7 @@
 //! One phase: workers made ready, started together, watched on the interval grid, and brought to a stop.
 
+use crate::affinity;
+use crate::backend::Report;
 use crate::backend::aio::Aio;
 use crate::backend::mmap::Mmap;
 use crate::backend::psync::Psync;
@@ -21,15 +23,19 @@ use crate::load::limits::{JobLimits, Rule};
 use crate::load::offsets::Walker;
 use crate::load::op::Program;
 use crate::load::open_files::{ResolvedFlags, open_set, resolve_flags};
+use crate::load::pacing::Pacer;
 use crate::observe::HostObserver;
 use crate::observe::task::TaskObserver;
-use crate::plan::{Access, Backend, Content, Fallback, Job, Phase};
+use crate::plan::{Access, Affinity, Arrival, Backend, Content, Fallback, Job, Phase, WorkerKind};
+use crate::process::{Processes, Reporter};
 use crate::sampler::{Observed, ObservedJob, Sampler};
+use crate::shared::{SharedBox, SharedSlice};
+use crate::stalls::{LOOK_NS, Stalls};
 use crate::worker::stats::{NEVER, WorkerStats};
-use crate::worker::{Ended, JobShared, Worker};
+use crate::worker::{Ended, JobShared, Worker, operation_name};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -88,7 +94,7 @@ struct ReadyJob<'a> {
     stonewall: bool,
 }
 
-/// Everything that a worker's thread takes along.
+/// Everything that a worker takes along.
 struct Setup {
     position: usize,
     worker: u32,
@@ -101,25 +107,29 @@ struct Setup {
     content: Content,
     shared: Arc<JobShared>,
     stats: Arc<WorkerStats>,
+    pacer: Pacer,
+    affinity: Affinity,
     start: Gate,
     release: Gate,
-    sender: Sender<Message>,
 }
 
 /// Run one phase from ready to finished.
 pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs: Vec<Program>) -> Result<PhaseEnd> {
-    let phase_rule = Rule::new(&phase.stop);
+    let phase_rule = Rule::new(&phase.stop).map_err(EngineError::no_shared_memory)?;
     let mut jobs = Vec::new();
     for (job, program) in phase.jobs.iter().zip(programs) {
         jobs.push(ready_job(around, phase_index, phase, job, program, &phase_rule)?);
     }
-    let (start, release) = (Gate::default(), Gate::default());
-    let (observed, threads) = spawn(around, phase, &jobs, &start, &release);
+    let gate = || Gate::closed().map_err(EngineError::no_shared_memory);
+    let (start, release) = (gate()?, gate()?);
+    let (observed, threads, processes) = spawn(around, phase, &jobs, &start, &release)?;
+    let stalls = Stalls::new(observed.len(), around.sample_interval_ns);
     let growth = growth(around, &jobs);
     let sampler = Sampler {
         phase_index,
         jobs: jobs.iter().map(observed_job).collect(),
         workers: observed,
+        children: processes.pids().to_vec(),
         host: around.host,
         last_tick_ns: 0,
     };
@@ -130,15 +140,18 @@ pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs:
         phase_index,
         jobs: &jobs,
         sampler,
+        stalls,
         phase_stonewall: phase_rule.is_stonewall(),
         growth,
         overgrown: None,
         ended: Vec::new(),
+        lost: None,
         stopped_from_outside: false,
     };
     let result = running.walk(around.sample_interval_ns, &start);
     start.open(GO_HOME);
     release.open(0);
+    processes.reap();
     for thread in threads {
         if thread.join().is_err() {
             return Err(EngineError::Environment("a worker ended by a fault of the engine; please report it".into()));
@@ -157,13 +170,14 @@ fn ready_job<'a>(
 ) -> Result<ReadyJob<'a>> {
     let (backend, workers, queue_depth) = settle_backend(around, phase_index, job)?;
     let flags = resolve_flags(job, &program, around.sets, around.emitter, phase_index)?;
-    let job_rule = Rule::new(&job.stop);
+    affinity::check(job)?;
+    let job_rule = Rule::new(&job.stop).map_err(EngineError::no_shared_memory)?;
     let stonewall = job_rule.is_stonewall();
     let content = program.sets.first().map_or_else(plain_content, |&set| around.contents[set].clone());
-    let next_file = (0..program.operations).map(|_| AtomicU64::new(0)).collect();
+    let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;
     let shared = Arc::new(JobShared {
         sets: around.sets.to_vec(),
-        stop: Arc::new(AtomicBool::new(false)),
+        stop: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
         limits: JobLimits::new(job_rule, phase_rule.clone()),
         open_flags: flags.flags | libc::O_RDWR,
         advice: flags.advice,
@@ -215,8 +229,15 @@ fn settle_backend(around: &Surroundings, phase_index: u32, job: &Job) -> Result<
 }
 
 fn observed_job(job: &ReadyJob) -> ObservedJob {
-    let series = job.shared.program.series.clone();
-    ObservedJob { name: job.job.name.clone(), last: vec![(0, 0); series.len()], series }
+    let program = &job.shared.program;
+    let operations = (0..program.operations).map(|state| operation_name(&program.nodes, state).unwrap_or_default());
+    ObservedJob {
+        name: job.job.name.clone(),
+        last: vec![(0, 0); program.series.len()],
+        series: program.series.clone(),
+        operations: operations.collect(),
+        is_open_loop: matches!(job.job.arrival, Arrival::Open { .. }),
+    }
 }
 
 fn spawn(
@@ -225,17 +246,19 @@ fn spawn(
     jobs: &[ReadyJob],
     start: &Gate,
     release: &Gate,
-) -> (Vec<Observed>, Vec<JoinHandle<()>>) {
-    let (mut observed, mut threads) = (Vec::new(), Vec::new());
+) -> Result<(Vec<Observed>, Vec<JoinHandle<()>>, Processes)> {
+    let (mut observed, mut setups) = (Vec::new(), Vec::new());
     for (job_position, job) in jobs.iter().enumerate() {
         let series = job.shared.program.series.len();
         for worker in 0..job.workers {
-            let stats = Arc::new(WorkerStats::new(series));
+            let stats = WorkerStats::new(series, job.queue_depth).map_err(EngineError::no_shared_memory)?;
+            let stats = Arc::new(stats);
+            let seed = seed_of(around.seed, phase, job.job, worker);
             let setup = Setup {
                 position: observed.len(),
                 worker,
                 workers: job.workers,
-                seed: seed_of(around.seed, phase, job.job, worker),
+                seed,
                 clock: around.emitter.clock(),
                 backend: job.backend.clone(),
                 queue_depth: job.queue_depth,
@@ -243,16 +266,35 @@ fn spawn(
                 content: job.content.clone(),
                 shared: Arc::clone(&job.shared),
                 stats: Arc::clone(&stats),
+                pacer: Pacer::new(job.job, worker, job.workers, seed),
+                affinity: job.job.affinity.clone(),
                 start: start.clone(),
                 release: release.clone(),
-                sender: around.sender.clone(),
             };
-            let readers = (0..series).map(|_| Reader::default()).collect();
+            let readers = (0..series).map(|_| (Reader::default(), Reader::default())).collect();
             observed.push(Observed { job: job_position, worker, stats, task: None, readers });
-            threads.push(std::thread::spawn(move || setup.live()));
+            setups.push((job.job.kind, setup));
         }
     }
-    (observed, threads)
+    bring_to_life(setups, around.sender).map(|(threads, processes)| (observed, threads, processes))
+}
+
+/// Processes first: a fork must not copy the rings and files of threads that are getting ready.
+fn bring_to_life(
+    setups: Vec<(WorkerKind, Setup)>,
+    sender: &Sender<Message>,
+) -> Result<(Vec<JoinHandle<()>>, Processes)> {
+    let (forked, threaded): (Vec<_>, Vec<_>) = setups.into_iter().partition(|(kind, _)| *kind == WorkerKind::Process);
+    let mut processes = Processes::default();
+    for (_, setup) in forked {
+        processes.fork(setup.position, |reporter| setup.live(reporter))?;
+    }
+    processes.attend(sender);
+    let thread = |(_, setup): (WorkerKind, Setup)| {
+        let reporter = Reporter::Thread(sender.clone());
+        std::thread::spawn(move || setup.live(reporter))
+    };
+    Ok((threaded.into_iter().map(thread).collect(), processes))
 }
 
 /// Seed of one worker: the same for the same Plan, whatever else runs beside it (FNV-1a over the names).
@@ -267,42 +309,48 @@ fn seed_of(seed: u64, phase: &Phase, job: &Job, worker: u32) -> u64 {
 }
 
 impl Setup {
-    fn live(self) {
+    fn live(self, reporter: Reporter) {
         let (buffer_bytes, most_pieces) = (self.shared.program.buffer_bytes, self.shared.program.most_vectors);
         let (depth, advice) = (self.queue_depth, self.flags.advice);
         match self.backend {
-            Backend::Psync {} => self.serve(|| Psync::new(buffer_bytes, most_pieces)),
+            Backend::Psync {} => self.serve(reporter, || Psync::new(buffer_bytes, most_pieces)),
             Backend::IoUring { sqpoll, iopoll, .. } => {
-                self.serve(|| Uring::new(UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll }));
+                self.serve(reporter, || Uring::new(UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll }));
             }
-            Backend::Aio {} => self.serve(|| Aio::new(depth, buffer_bytes, most_pieces)),
-            Backend::Mmap {} => self.serve(|| Mmap::new(buffer_bytes, advice)),
-            Backend::Stdio { per_character } => self.serve(|| Stdio::new(buffer_bytes, per_character)),
+            Backend::Aio {} => self.serve(reporter, || Aio::new(depth, buffer_bytes, most_pieces)),
+            Backend::Mmap {} => self.serve(reporter, || Mmap::new(buffer_bytes, advice)),
+            Backend::Stdio { per_character } => self.serve(reporter, || Stdio::new(buffer_bytes, per_character)),
         }
     }
 
-    fn serve<B: crate::backend::Backend>(self, backend: impl FnOnce() -> std::io::Result<B>) {
+    fn serve<B: crate::backend::Backend>(self, mut reporter: Reporter, backend: impl FnOnce() -> std::io::Result<B>) {
         let mut worker = match self.get_ready(backend) {
             Ok(worker) => worker,
             Err(error) => {
-                let _ = self.sender.send(Message::Failed(error));
+                reporter.send(Message::Failed(error));
                 return;
             }
         };
         // SAFETY: no memory is passed.
         let tid = unsafe { libc::gettid() };
-        let _ = self.sender.send(Message::Ready { worker: self.position, tid });
+        reporter.send(Message::Ready { worker: self.position, tid });
         let start_ns = self.start.wait();
         if start_ns == GO_HOME {
             return;
         }
         self.clock.sleep_until(start_ns);
-        let ended = worker.run(start_ns, self.queue_depth);
-        let _ = self.sender.send(Message::Done { worker: self.position, ended });
+        let ended = worker.run(start_ns, self.queue_depth, self.pacer);
+        reporter.send(Message::Done { worker: self.position, ended });
         self.release.wait();
     }
 
     fn get_ready<B: crate::backend::Backend>(&self, backend: impl FnOnce() -> std::io::Result<B>) -> Result<Worker<B>> {
+        affinity::bind(&self.affinity, self.worker).map_err(|error| {
+            EngineError::Environment(format!(
+                "worker {} could not be bound to its CPUs or memory: {error}",
+                self.worker
+            ))
+        })?;
         let program = &self.shared.program;
         let opened = program
             .opened
@@ -327,10 +375,12 @@ struct Running<'a> {
     phase_index: u32,
     jobs: &'a [ReadyJob<'a>],
     sampler: Sampler<'a>,
+    stalls: Stalls,
     phase_stonewall: bool,
     growth: Growth,
     overgrown: Option<EngineError>,
     ended: Vec<(usize, Ended)>,
+    lost: Option<String>,
     stopped_from_outside: bool,
 }
 
@@ -358,10 +408,11 @@ impl Running<'_> {
         while waiting > 0 {
             match self.receive()? {
                 Message::Ready { worker, tid } => {
-                    self.sampler.workers[worker].task = Some(TaskObserver::open(tid, self.delay_accounting));
+                    self.observe(worker, tid);
                     waiting -= 1;
                 }
                 Message::Failed(error) => return Err(error),
+                Message::Lost { worker, how } => return Err(self.lost(worker, &how)),
                 Message::Control(Control::Stop {}) => return Ok(false),
                 other => self.aside(other),
             }
@@ -369,6 +420,21 @@ impl Running<'_> {
         let workers = self.sampler.workers.len() as u32;
         self.emitter.emit(&Event::Ready { t_ns: self.emitter.now_ns(), phase_index: self.phase_index, workers });
         Ok(true)
+    }
+
+    fn observe(&mut self, worker: usize, tid: i32) {
+        let observed = &mut self.sampler.workers[worker];
+        let open = match self.jobs[observed.job].job.kind {
+            WorkerKind::Thread => TaskObserver::open,
+            WorkerKind::Process => TaskObserver::open_process,
+        };
+        observed.task = Some(open(tid, self.delay_accounting));
+    }
+
+    fn lost(&self, worker: usize, how: &str) -> EngineError {
+        let observed = &self.sampler.workers[worker];
+        let job = &self.jobs[observed.job].job.name;
+        EngineError::Environment(format!("job '{job}': worker {} is gone: its {how}", observed.worker))
     }
 
     /// Wait for the order to start. None: stopped.
@@ -380,6 +446,7 @@ impl Running<'_> {
                     return Ok(Some(self.emitter.clock().from_realtime_ns(at_realtime_ns).max(earliest)));
                 }
                 Message::Control(Control::Stop {}) => return Ok(None),
+                Message::Lost { worker, how } => return Err(self.lost(worker, &how)),
                 other => self.aside(other),
             }
         }
@@ -403,15 +470,23 @@ impl Running<'_> {
                 let text = format!("a control line could not be read: {text}");
                 self.emitter.warn(Some(self.phase_index), "control-unreadable", text);
             }
-            Message::Control(Control::Stop {}) | Message::Ready { .. } | Message::Failed(_) | Message::Done { .. } => {}
+            Message::Control(Control::Stop {})
+            | Message::Ready { .. }
+            | Message::Failed(_)
+            | Message::Done { .. }
+            | Message::Lost { .. } => {}
         }
     }
 
     /// Tick on the grid until every worker has stopped.
     fn watch(&mut self, start_ns: u64, interval_ns: u64) -> Result<()> {
-        let mut next = start_ns + interval_ns;
+        let (mut next, mut look) = (start_ns + interval_ns, start_ns + LOOK_NS);
         while self.ended.len() < self.sampler.workers.len() {
             let now = self.emitter.now_ns();
+            if now >= look {
+                self.stalls.look(self.emitter, self.phase_index, &self.sampler.jobs, &self.sampler.workers);
+                look = now + LOOK_NS;
+            }
             if now >= next {
                 self.sampler.tick(self.emitter);
                 if let (Err(error), None) = (self.growth.check(), &self.overgrown) {
@@ -421,8 +496,9 @@ impl Running<'_> {
                 next += (now - next) / interval_ns * interval_ns + interval_ns;
                 continue;
             }
-            match self.messages.recv_timeout(Duration::from_nanos(next - now)) {
+            match self.messages.recv_timeout(Duration::from_nanos(next.min(look).saturating_sub(now))) {
                 Ok(Message::Done { worker, ended }) => self.one_ended(worker, ended),
+                Ok(Message::Lost { worker, how }) => self.one_lost(worker, &how),
                 Ok(Message::Control(Control::Stop {})) => {
                     self.stopped_from_outside = true;
                     self.stop_all();
@@ -447,6 +523,19 @@ impl Running<'_> {
         self.ended.push((worker, ended));
     }
 
+    /// A worker's process has died: the phase ends with what was measured until now, and the run with an error.
+    fn one_lost(&mut self, worker: usize, how: &str) {
+        let stats = &self.sampler.workers[worker].stats;
+        stats.busy_since_ns.set(NEVER);
+        stats.slots.iter().for_each(|slot| slot.since_ns.set(NEVER));
+        let abandoned = stats.started.get() - stats.completed.get() - stats.failed.get();
+        let (stopped_by, report) = (StoppedBy::Error, Report::default());
+        let ended = Ended { stopped_by, errors: Vec::new(), fatal: None, abandoned, report };
+        self.lost = Some(self.lost(worker, how).to_string());
+        self.stop_all();
+        self.ended.push((worker, ended));
+    }
+
     fn stop_all(&self) {
         for job in self.jobs {
             job.shared.stop.store(true, Relaxed);
@@ -457,7 +546,7 @@ impl Running<'_> {
         let fatal = self.ended.iter().find_map(|(worker, ended)| Some((*worker, ended.fatal.clone()?)));
         let because = if self.stopped_from_outside {
             StoppedBy::Control
-        } else if fatal.is_some() || self.overgrown.is_some() {
+        } else if fatal.is_some() || self.overgrown.is_some() || self.lost.is_some() {
             StoppedBy::Error
         } else {
             StoppedBy::Stonewall
@@ -493,6 +582,9 @@ impl Running<'_> {
                 PhaseEnd::Failed(facts::gave_up(operation, folder, errno, job.circumstances()))
             }
             None if self.overgrown.is_some() => PhaseEnd::Failed(self.overgrown.take().expect("just seen")),
+            None if self.lost.is_some() => {
+                PhaseEnd::Failed(EngineError::Environment(self.lost.take().unwrap_or_default()))
+            }
             None if self.stopped_from_outside => PhaseEnd::Stopped,
             None => PhaseEnd::Done,
         })

@@ -18,8 +18,8 @@ pub struct Observed {
     pub stats: Arc<WorkerStats>,
     /// Its thread, once it is ready.
     pub task: Option<TaskObserver>,
-    /// One reader a histogram.
-    pub readers: Vec<Reader>,
+    /// One reader a histogram: of the latencies, and of the response times.
+    pub readers: Vec<(Reader, Reader)>,
 }
 
 /// A job as the sampler sees it.
@@ -28,6 +28,10 @@ pub struct ObservedJob {
     pub name: String,
     /// Names of its histograms.
     pub series: Vec<String>,
+    /// Names of its operations, by state index.
+    pub operations: Vec<String>,
+    /// Whether a schedule of arrivals drives it.
+    pub is_open_loop: bool,
     /// Bytes and errors of each histogram at the last tick.
     pub last: Vec<(u64, u64)>,
 }
@@ -40,6 +44,8 @@ pub struct Sampler<'a> {
     pub jobs: Vec<ObservedJob>,
     /// Their workers.
     pub workers: Vec<Observed>,
+    /// Processes of the workers that are some.
+    pub children: Vec<i32>,
     /// The host's counters.
     pub host: &'a mut HostObserver,
     /// End of the interval before.
@@ -64,14 +70,14 @@ impl Sampler<'_> {
     }
 
     fn interval(&mut self, now: u64, operations: Vec<OperationInterval>) -> Interval {
-        let (process_read_bytes, process_write_bytes) = task::process_io();
+        let (process_read_bytes, process_write_bytes) = task::process_io(&self.children);
         Interval {
             t_ns: now,
             dt_ns: now - self.last_tick_ns,
             phase_index: self.phase_index,
             operations,
             workers: self.worker_samples(),
-            process_cpu_ns: task::process_cpu_ns(),
+            process_cpu_ns: task::process_cpu_ns(&self.children),
             observer_cpu_ns: task::thread_cpu_ns(),
             process_read_bytes,
             process_write_bytes,
@@ -81,14 +87,18 @@ impl Sampler<'_> {
 
     fn operations(&mut self, job: usize) -> Vec<OperationInterval> {
         let Self { jobs, workers, .. } = self;
-        let ObservedJob { name, series, last } = &mut jobs[job];
+        let ObservedJob { name, series, last, is_open_loop, .. } = &mut jobs[job];
         let mut operations = Vec::with_capacity(series.len());
         for (position, operation) in series.iter().enumerate() {
-            let mut merged = Merged::default();
+            let (mut merged, mut responses) = (Merged::default(), Merged::default());
             let (mut ops, mut bytes, mut errors) = (0, 0, 0);
             for worker in workers.iter_mut().filter(|worker| worker.job == job) {
                 let stats = &worker.stats.series[position];
-                ops += worker.readers[position].read_new(&stats.latency, &mut merged);
+                let (latency, response) = &mut worker.readers[position];
+                ops += latency.read_new(&stats.latency, &mut merged);
+                if *is_open_loop {
+                    response.read_new(&stats.response, &mut responses);
+                }
                 bytes += stats.bytes.get();
                 errors += stats.errors.get();
             }
@@ -100,7 +110,7 @@ impl Sampler<'_> {
                 bytes: bytes - before.0,
                 errors: errors - before.1,
                 latency: merged.into_buckets(),
-                response: None,
+                response: is_open_loop.then(|| responses.into_buckets()),
             });
         }
         operations

@@ -151,6 +151,17 @@ class WorkerWindow(Fact, kw_only=True):
     stopped_by: StoppedBy
 
 
+class Arrivals(Fact, kw_only=True):
+    """What became of the arrivals of an open loop."""
+
+    scheduled: int
+    """Due before the workers stopped."""
+    missed: int
+    """Issued when the same worker's next one was due already."""
+    unissued: int
+    """Never issued: they are in no histogram."""
+
+
 class JobFacts(Fact, kw_only=True):
     """What really happened below the workers of a job."""
 
@@ -161,6 +172,8 @@ class JobFacts(Fact, kw_only=True):
     mean_reap_batch: float
     short_transfers: int
     punted: int | None
+    arrivals: Arrivals | None
+    """None: closed loop."""
 
 
 class ErrorCount(Fact, kw_only=True):

@@ -279,7 +279,7 @@ class SyntheticRun(MemoryRun):
         job_facts: dict[str, object],
     ) -> PhaseFinished:
         defaults = {"backend": "psync", "direct": False, "mean_queue_depth": 1.0, "mean_reap_batch": 1.0}
-        values = {**defaults, "short_transfers": 0, "punted": None, **job_facts}
+        values = {**defaults, "short_transfers": 0, "punted": None, "arrivals": None, **job_facts}
         workers = []
         for job, worker in sorted({(stream.job, stream.worker) for stream in streams}):
             own = [stream for stream in streams if (stream.job, stream.worker) == (job, worker)]

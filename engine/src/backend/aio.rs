@@ -9,6 +9,7 @@ use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno,
 use crate::buffer::Buffers;
 use std::io;
 use std::ptr;
+use std::time::Duration;
 
 /// `struct iocb` of linux/aio_abi.h.
 #[repr(C)]
@@ -88,6 +89,16 @@ impl Aio {
         })
     }
 
+    /// Submit the queue and take at least one completion, or what `at_most` allows.
+    fn complete_by(&mut self, at_most: Option<Duration>, done: &mut Vec<Completion>) -> io::Result<()> {
+        self.push();
+        done.append(&mut self.refused);
+        if self.in_flight == 0 {
+            return Ok(());
+        }
+        self.reap(usize::from(done.is_empty()), at_most, done)
+    }
+
     /// Hand the queue to the kernel, as far as it takes it.
     fn push(&mut self) {
         let mut next = 0;
@@ -134,10 +145,12 @@ impl Aio {
         self.refused.push(Completion { slot: data as usize, result });
     }
 
-    /// Wait for at least `at_least` completions and take all that are there.
-    fn reap(&mut self, at_least: usize, done: &mut Vec<Completion>) -> io::Result<()> {
+    /// Wait for at least `at_least` completions, or until `at_most` has passed, and take all that are there.
+    fn reap(&mut self, at_least: usize, at_most: Option<Duration>, done: &mut Vec<Completion>) -> io::Result<()> {
+        let timeout = at_most
+            .map(|time| libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) });
         loop {
-            // SAFETY: `events` has room for as many events as there are slots.
+            // SAFETY: `events` has room for as many events as there are slots; the timeout, if any, outlives the call.
             let got = unsafe {
                 libc::syscall(
                     libc::SYS_io_getevents,
@@ -145,7 +158,7 @@ impl Aio {
                     at_least as libc::c_long,
                     self.events.len() as libc::c_long,
                     self.events.as_mut_ptr(),
-                    ptr::null_mut::<libc::timespec>(),
+                    timeout.as_ref().map_or(ptr::null(), ptr::from_ref),
                 )
             };
             if got >= 0 {
@@ -203,12 +216,11 @@ impl Backend for Aio {
     }
 
     fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        self.push();
-        done.append(&mut self.refused);
-        if self.in_flight == 0 {
-            return Ok(());
-        }
-        self.reap(usize::from(done.is_empty()), done)
+        self.complete_by(None, done)
+    }
+
+    fn complete_within(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
+        self.complete_by(Some(at_most), done)
     }
 
     fn execute(&mut self, request: Request) -> i64 {
@@ -218,7 +230,7 @@ impl Backend for Aio {
             return refused.result;
         }
         let mut done = std::mem::take(&mut self.refused);
-        let result = match self.reap(1, &mut done) {
+        let result = match self.reap(1, None, &mut done) {
             Ok(()) => done[0].result,
             Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
         };
@@ -231,7 +243,7 @@ impl Backend for Aio {
         let mut report = Report { punted: Some(self.flushes - self.flushes_by_worker), notes: Vec::new() };
         if self.flushes_by_worker > 0 {
             let text = "this kernel or file system has no asynchronous flush: the worker waited for each in fsync(2)";
-            report.notes.push(Note { id: "aio-flush-waits", text: text.to_owned() });
+            report.notes.push(Note { id: "aio-flush-waits".into(), text: text.to_owned() });
         }
         report
     }

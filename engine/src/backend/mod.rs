@@ -11,8 +11,11 @@ pub mod stdio;
 pub mod uring;
 pub mod words;
 
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 /// What a data operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,16 +57,16 @@ pub struct Completion {
 }
 
 /// Something of a backend that a reader of the numbers should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// Identifier of the warning.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// In words.
     pub text: String,
 }
 
 /// What a backend knows at its end.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Requests that threads of the kernel carried out instead of the worker; None where they cannot be counted.
     pub punted: Option<u64>,
@@ -85,6 +88,12 @@ pub trait Backend {
     /// Hand what is queued to the kernel, wait for at least one completion, and append all that are there. An error
     /// means that nothing can be waited for any more.
     fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()>;
+
+    /// As [`Backend::complete`], but come back without a completion once `at_most` has passed. This one is for backends
+    /// that carry a request out when it is submitted: there is nothing to wait for.
+    fn complete_within(&mut self, done: &mut Vec<Completion>, _at_most: Duration) -> io::Result<()> {
+        self.complete(done)
+    }
 
     /// One request from start to end, for a worker that keeps one I/O in flight. Bytes moved or a negative errno.
     fn execute(&mut self, request: Request) -> i64;

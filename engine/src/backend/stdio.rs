@@ -121,7 +121,7 @@ impl Backend for Stdio {
             failed.then(io::Error::last_os_error)
         });
         let note = failed.last().map(|error| Note {
-            id: "stdio-flush-failed",
+            id: "stdio-flush-failed".into(),
             text: format!("what was left in the buffers of the C library could not be written: {error}"),
         });
         Report { punted: Some(0), notes: note.into_iter().collect() }

@@ -13,6 +13,7 @@ use crate::buffer::Buffers;
 use io_uring::{IoUring, opcode, squeue, types};
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 /// Milliseconds that the polling thread of the kernel goes on without work before it sleeps.
 const SQPOLL_IDLE_MS: u32 = 50;
@@ -118,14 +119,32 @@ impl Uring {
         }
     }
 
-    /// Show the queue to the kernel and wait for a completion.
-    fn enter(&mut self) -> io::Result<()> {
+    /// Put the queue where the kernel will see it.
+    #[inline]
+    fn push(&mut self) {
         // SAFETY: the entries point into `self.buffers` and `self.pieces`, which `Drop` frees only after every request in
         // flight has come back; slots are taken one request at a time.
         let pushed = unsafe { self.ring.submission().push_multiple(&self.queued) };
         pushed.expect("the ring has room for a request of every slot");
         self.in_flight += self.queued.len();
         self.queued.clear();
+    }
+
+    /// Take the completions that are there.
+    #[inline]
+    fn reap(&mut self, done: &mut Vec<Completion>) {
+        let before = done.len();
+        done.extend(
+            self.ring
+                .completion()
+                .map(|entry| Completion { slot: entry.user_data() as usize, result: i64::from(entry.result()) }),
+        );
+        self.in_flight -= done.len() - before;
+    }
+
+    /// Show the queue to the kernel and wait for a completion.
+    fn enter(&mut self) -> io::Result<()> {
+        self.push();
         loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
@@ -154,13 +173,20 @@ impl Backend for Uring {
 
     fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
         self.enter()?;
-        let before = done.len();
-        done.extend(
-            self.ring
-                .completion()
-                .map(|entry| Completion { slot: entry.user_data() as usize, result: i64::from(entry.result()) }),
-        );
-        self.in_flight -= done.len() - before;
+        self.reap(done);
+        Ok(())
+    }
+
+    fn complete_within(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
+        self.push();
+        let timeout = types::Timespec::from(at_most);
+        match self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&timeout)) {
+            Ok(_) => {}
+            Err(error)
+                if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
+            Err(error) => return Err(error),
+        }
+        self.reap(done);
         Ok(())
     }
 
@@ -180,7 +206,7 @@ impl Backend for Uring {
         match self.ring.submitter().register_files(files) {
             Ok(()) => (0..).zip(files).for_each(|(index, &fd)| self.files.insert(fd, index)),
             Err(error) => self.notes.push(Note {
-                id: "io-uring-files-plain",
+                id: "io-uring-files-plain".into(),
                 text: format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),
             }),
         }
@@ -216,7 +242,7 @@ fn buffers_refused(error: &io::Error, bytes: usize) -> Note {
         _ => error.to_string(),
     };
     let text = format!("io_uring could not register its buffers ({why}); it pinned pages for each request");
-    Note { id: "io-uring-buffers-plain", text }
+    Note { id: "io-uring-buffers-plain".into(), text }
 }
 
 impl Drop for Uring {

@@ -12,6 +12,7 @@ use crate::load::names::{NumberedName, PathBuffer};
 use crate::load::sizes::Sampler;
 use crate::load::spread::Spread;
 use crate::plan::FileSet;
+use crate::shared::{Shareable, SharedBox};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -30,9 +31,18 @@ pub struct FileSetState {
     directories: NumberedName,
     spread: Spread,
     sizes: Sampler,
+    counts: SharedBox<Counts>,
+}
+
+/// Which indices exist: `[deleted, created)`.
+#[derive(Debug)]
+struct Counts {
     created: AtomicU64,
     deleted: AtomicU64,
 }
+
+// SAFETY: atomic numbers only; zero is nothing created.
+unsafe impl Shareable for Counts {}
 
 impl FileSetState {
     /// A set in a data folder, by rules alone; nothing exists until it was prepared.
@@ -51,8 +61,7 @@ impl FileSetState {
             directories: NumberedName::of_directories(spread.width()),
             sizes: Sampler::new(&set.size)?,
             spread,
-            created: AtomicU64::new(0),
-            deleted: AtomicU64::new(0),
+            counts: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
             set: set.clone(),
         };
         let longest = state.path_of(set.files - 1).as_os_str().len();
@@ -101,32 +110,32 @@ impl FileSetState {
     /// Indices that exist now.
     pub fn existing(&self) -> Range<u64> {
         // `deleted` first: it never passes `created`, so a later `created` keeps the range the right way round.
-        let deleted = self.deleted.load(Ordering::Acquire);
-        deleted..self.created.load(Ordering::Acquire)
+        let deleted = self.counts.deleted.load(Ordering::Acquire);
+        deleted..self.counts.created.load(Ordering::Acquire)
     }
 
     /// The next index that does not exist yet; `None` when the set is full.
     pub fn take_new(&self) -> Option<u64> {
         let next = |created: u64| (created < self.set.files).then_some(created + 1);
-        self.created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+        self.counts.created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
     }
 
     /// The first existing index, each one once, for removal; `None` when there is none left.
     pub fn take_existing(&self) -> Option<u64> {
-        let next = |deleted: u64| (deleted < self.created.load(Ordering::Acquire)).then_some(deleted + 1);
-        self.deleted.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+        let next = |deleted: u64| (deleted < self.counts.created.load(Ordering::Acquire)).then_some(deleted + 1);
+        self.counts.deleted.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
     }
 
     /// The files of `prepare` exist. Only while no worker runs.
     pub(crate) fn begin_with_initial(&self) {
-        self.deleted.store(0, Ordering::Release);
-        self.created.store(self.initial_files(), Ordering::Release);
+        self.counts.deleted.store(0, Ordering::Release);
+        self.counts.created.store(self.initial_files(), Ordering::Release);
     }
 
     /// Nothing exists any more. Only while no worker runs.
     pub fn forget_all(&self) {
-        self.created.store(0, Ordering::Release);
-        self.deleted.store(0, Ordering::Release);
+        self.counts.created.store(0, Ordering::Release);
+        self.counts.deleted.store(0, Ordering::Release);
     }
 
     /// Size of a file in bytes as it is laid out; the same in every run with the same seed.

@@ -2,28 +2,36 @@
 
 use crate::events::StoppedBy;
 use crate::plan::{Stop, StopOf};
+use crate::shared::{Shareable, SharedBox};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What several workers have done together under one rule.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Together {
     ops: AtomicU64,
     bytes: AtomicU64,
     passes: AtomicU64,
 }
 
+// SAFETY: atomic numbers only; zero is nothing done.
+unsafe impl Shareable for Together {}
+
 /// One stop rule and, where it counts all workers together, what they have done.
 #[derive(Debug, Clone)]
 pub struct Rule {
     stop: Stop,
-    together: Arc<Together>,
+    together: Arc<SharedBox<Together>>,
 }
 
 impl Rule {
     /// A rule for all who hold a clone of it.
-    pub fn new(stop: &Stop) -> Self {
-        Self { stop: stop.clone(), together: Arc::default() }
+    ///
+    /// # Errors
+    ///
+    /// No memory to share.
+    pub fn new(stop: &Stop) -> std::io::Result<Self> {
+        Ok(Self { stop: stop.clone(), together: Arc::new(SharedBox::zeroed()?) })
     }
 
     /// Whether the first worker that is done ends the others too.
@@ -68,6 +76,11 @@ impl LocalLimits {
     pub fn begin(&mut self, start_ns: u64, limits: &JobLimits) {
         let deadlines = limits.rules.iter().filter_map(|rule| rule.stop.seconds);
         self.deadline_ns = deadlines.map(|seconds| start_ns + (seconds * 1e9) as u64).min().unwrap_or(u64::MAX);
+    }
+
+    /// When time is over; the largest number where no rule says.
+    pub fn deadline_ns(&self) -> u64 {
+        self.deadline_ns
     }
 
     /// Whether time is left at `now_ns`.

@@ -20,6 +20,7 @@ pub mod names;
 pub mod offsets;
 pub mod op;
 pub mod open_files;
+pub mod pacing;
 pub mod posix;
 pub mod progress;
 pub mod remove;

@@ -5,10 +5,9 @@
 
 use crate::error::{EngineError, Result};
 use crate::load::backend_rules;
+use crate::load::pacing;
 use crate::load::sizes::Sampler;
-use crate::plan::{
-    Access, Action, Arrival, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop, WorkerKind,
-};
+use crate::plan::{Access, Action, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop};
 
 /// A job that can run.
 #[derive(Debug)]
@@ -122,8 +121,8 @@ pub enum FileSource {
 
 /// Make a job ready.
 pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Program> {
-    refuse_what_is_not_there_yet(job)?;
     backend_rules::check_job(job)?;
+    pacing::check(job)?;
     check_stop(&job.name, &job.stop)?;
     check_stop(&phase.name, &phase.stop)?;
     let Body::Loop { actions } = &job.body else {
@@ -178,20 +177,6 @@ fn is_data_op(node: &Node) -> bool {
 
 fn not_yet(job: &Job, what: &str) -> EngineError {
     EngineError::Plan(format!("job '{}': this engine does not carry out {what} yet", job.name))
-}
-
-fn refuse_what_is_not_there_yet(job: &Job) -> Result<()> {
-    let refused = match job {
-        Job { kind: WorkerKind::Process, .. } => Some("workers as processes"),
-        Job { arrival: Arrival::Open { .. }, .. } => Some("open-loop arrival"),
-        Job { limit, .. } if limit.ops_per_s.is_some() || limit.bytes_per_s.is_some() => Some("rate limits"),
-        Job { affinity, .. } if !affinity.cpus.is_empty() || affinity.numa_node.is_some() => Some("affinity"),
-        _ => None,
-    };
-    if let Some(what) = refused {
-        return Err(not_yet(job, what));
-    }
-    Ok(())
 }
 
 fn check_stop(owner: &str, stop: &Stop) -> Result<()> {

@@ -36,21 +36,24 @@ pub fn clock_facts(clock: Clock) -> ClockFacts {
     }
 }
 
-/// The last line of a stream, with what the whole process cost.
+/// The last line of a stream, with what the whole engine cost: peak memory is that of its first process.
 pub fn finished(t_ns: u64, outcome: Outcome) -> Event {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` has room for the answer, and zeroed memory is a valid rusage should the call fail.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-        usage.assume_init()
+    let usage = |whose| {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: `usage` has room for the answer, and zeroed memory is a valid rusage should the call fail.
+        unsafe {
+            libc::getrusage(whose, usage.as_mut_ptr());
+            usage.assume_init()
+        }
     };
+    let (own, children) = (usage(libc::RUSAGE_SELF), usage(libc::RUSAGE_CHILDREN));
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     Event::Finished {
         t_ns,
         outcome,
-        user_cpu_ns: ns(usage.ru_utime),
-        system_cpu_ns: ns(usage.ru_stime),
-        peak_rss_bytes: usage.ru_maxrss as u64 * 1024,
+        user_cpu_ns: ns(own.ru_utime) + ns(children.ru_utime),
+        system_cpu_ns: ns(own.ru_stime) + ns(children.ru_stime),
+        peak_rss_bytes: own.ru_maxrss as u64 * 1024,
     }
 }
 

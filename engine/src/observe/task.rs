@@ -37,11 +37,12 @@ pub struct TaskSample {
 
 /// One thread of this process.
 pub struct TaskObserver {
-    cpu_clock: libc::clockid_t,
+    cpu_clock: Option<libc::clockid_t>,
     schedstat: Option<ProcFile>,
     stat: Option<ProcFile>,
     io: Option<ProcFile>,
     delay_accounting: bool,
+    opened_ns: u64,
     ns_per_tick: f64,
     base: TaskSample,
     last: TaskSample,
@@ -52,14 +53,25 @@ impl TaskObserver {
     ///
     /// `delay_accounting` says whether it was on when the thread was created; otherwise there is no block delay.
     pub fn open(tid: i32, delay_accounting: bool) -> Self {
-        let file = |name| ProcFile::open(format!("/proc/self/task/{tid}/{name}"));
+        // Linux: MAKE_THREAD_CPUCLOCK(tid, CPUCLOCK_SCHED), what pthread_getcpuclockid(3) gives.
+        Self::open_folder(&format!("/proc/self/task/{tid}"), Some((!tid << 3) | 6), delay_accounting)
+    }
+
+    /// Watch the first thread of process `pid`, a child of this one. The clock of another process's thread cannot be read,
+    /// so its on-CPU time is that of schedstat, which is up to a scheduler tick behind.
+    pub fn open_process(pid: i32, delay_accounting: bool) -> Self {
+        Self::open_folder(&format!("/proc/{pid}/task/{pid}"), None, delay_accounting)
+    }
+
+    fn open_folder(folder: &str, cpu_clock: Option<libc::clockid_t>, delay_accounting: bool) -> Self {
+        let file = |name| ProcFile::open(format!("{folder}/{name}"));
         let mut observer = Self {
-            // Linux: MAKE_THREAD_CPUCLOCK(tid, CPUCLOCK_SCHED), what pthread_getcpuclockid(3) gives.
-            cpu_clock: (!tid << 3) | 6,
+            cpu_clock,
             schedstat: file("schedstat").filter(|_| schedstat_counts()),
             stat: file("stat"),
             io: file("io"),
             delay_accounting,
+            opened_ns: read_ns(libc::CLOCK_MONOTONIC),
             ns_per_tick: ns_per_tick(),
             base: TaskSample::default(),
             last: TaskSample::default(),
@@ -73,8 +85,19 @@ impl TaskObserver {
     pub fn sample(&mut self) -> TaskSample {
         if let Some(totals) = self.totals() {
             self.last = totals.since(&self.base);
+            self.doubt_block_delay();
         }
         self.last
+    }
+
+    /// Give block delay up once it is longer than the time that was watched. Somebody has switched delay accounting off and
+    /// on meanwhile: a wait that began in between has no begin, and the kernel counts it from when the machine started.
+    fn doubt_block_delay(&mut self) {
+        let watched_ns = read_ns(libc::CLOCK_MONOTONIC) - self.opened_ns + self.ns_per_tick as u64;
+        if self.last.block_delay_ns.is_some_and(|delay_ns| delay_ns > watched_ns) {
+            self.delay_accounting = false;
+            self.last.block_delay_ns = None;
+        }
     }
 
     /// What the kernel counts for the thread, from its start; None when it has ended.
@@ -82,7 +105,7 @@ impl TaskObserver {
     /// The CPU clock comes first: it brings the count that schedstat shows up to date. It goes by number, and a number can
     /// be given to another thread; the open files cannot, so their answer vouches for the clock read before.
     fn totals(&self) -> Option<TaskSample> {
-        let clock_ns = cpu_clock_ns(self.cpu_clock);
+        let clock_ns = self.cpu_clock.and_then(cpu_clock_ns);
         let mut text = [0; 1024];
         let mut sample = TaskSample { on_cpu_ns: clock_ns, ..TaskSample::default() };
         if let Some(file) = &self.schedstat {
@@ -129,17 +152,42 @@ pub(super) fn schedstat_counts() -> bool {
     text.split_ascii_whitespace().any(|word| word != "0")
 }
 
-/// read_bytes and write_bytes of this process: what storage was asked for because of it, and what it dirtied or wrote
-/// directly. None where the kernel does not count or does not let us look.
-pub fn process_io() -> (Option<u64>, Option<u64>) {
-    let text = fs::read_to_string("/proc/self/io").unwrap_or_default();
+/// read_bytes and write_bytes of this process and of the living `children`: what storage was asked for because of them,
+/// and what they dirtied or wrote directly. None where the kernel does not count or does not let us look. The kernel adds
+/// those of a child to its parent's when it is reaped.
+pub fn process_io(children: &[i32]) -> (Option<u64>, Option<u64>) {
+    let (mut read, mut written) = io_of("self");
+    for child in children {
+        let its = io_of(&child.to_string());
+        read = read.zip(its.0).map(|(ours, its)| ours + its);
+        written = written.zip(its.1).map(|(ours, its)| ours + its);
+    }
+    (read, written)
+}
+
+fn io_of(process: &str) -> (Option<u64>, Option<u64>) {
+    let text = fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default();
     (labelled(&text, "read_bytes"), labelled(&text, "write_bytes"))
 }
 
-/// CPU time of all threads of this process so far, ended ones and the kernel's io-wq workers too. Those that run
-/// on other CPUs at the moment count up to their last scheduler tick.
-pub fn process_cpu_ns() -> u64 {
-    read_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+/// CPU time so far of all threads of this process, of the living `children`, and of those that were reaped; ended threads
+/// and the kernel's io-wq workers too. Those that run on other CPUs at the moment count up to their last scheduler tick.
+pub fn process_cpu_ns(children: &[i32]) -> u64 {
+    // Linux: MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED), what clock_getcpuclockid(3) gives.
+    let living = children.iter().filter_map(|pid| cpu_clock_ns((!pid << 3) | 2));
+    read_ns(libc::CLOCK_PROCESS_CPUTIME_ID) + reaped_cpu_ns() + living.sum::<u64>()
+}
+
+/// CPU time of the children that were reaped.
+fn reaped_cpu_ns() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` has room for the answer, and zeroed memory is a valid rusage should the call fail.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
 /// CPU time of the calling thread so far.
@@ -308,6 +356,20 @@ mod tests {
     }
 
     #[test]
+    fn a_block_delay_longer_than_the_time_that_was_watched_is_given_up() {
+        let mut observer = TaskObserver::open(gettid(), true);
+        let base = observer.base.block_delay_ns.unwrap();
+        observer.last.block_delay_ns = Some(0);
+        observer.doubt_block_delay();
+        assert_eq!(observer.last.block_delay_ns, Some(0));
+
+        observer.last.block_delay_ns = Some(base + 3_600_000 * MS);
+        observer.doubt_block_delay();
+
+        assert_eq!(observer.sample().block_delay_ns, None);
+    }
+
+    #[test]
     fn a_thread_that_never_was_has_no_values() {
         assert_eq!(TaskObserver::open(i32::MAX - 1, true).sample(), TaskSample::default());
     }
@@ -322,11 +384,11 @@ mod tests {
 
     #[test]
     fn process_cpu_holds_the_cpu_of_ended_threads() {
-        let before = process_cpu_ns();
+        let before = process_cpu_ns(&[]);
 
         thread::spawn(|| burn_cpu_ns(50 * MS)).join().unwrap();
 
-        assert!(process_cpu_ns() - before >= 50 * MS);
+        assert!(process_cpu_ns(&[]) - before >= 50 * MS);
     }
 
     #[test]
@@ -335,10 +397,10 @@ mod tests {
         if super::super::is_on_tmpfs(&file) {
             return eprintln!("skipped: the folder for temporary files is a tmpfs");
         }
-        let before = process_io().1.unwrap();
+        let before = process_io(&[]).1.unwrap();
 
         std::io::Write::write_all(&mut file, &vec![7; 4 << 20]).unwrap();
 
-        assert!(process_io().1.unwrap() - before >= 4 << 20);
+        assert!(process_io(&[]).1.unwrap() - before >= 4 << 20);
     }
 }

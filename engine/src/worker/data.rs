@@ -66,6 +66,7 @@ impl<B: Backend> Worker<B> {
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
         self.limits.admit_bytes(&self.job.limits, length)?;
+        self.pacer.charge(self.last_ns, length);
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
     }
@@ -138,6 +139,7 @@ impl<B: Backend> Worker<B> {
         };
         let piece = if chunk_bytes > 0 { chunk_bytes } else { op.size.sample_u64(&mut self.rng).max(1) };
         self.limits.admit_bytes(&self.job.limits, bytes)?;
+        self.pacer.charge(self.last_ns, bytes);
         let kind = if op.kind == OpKind::Read { RequestKind::Read } else { RequestKind::Write };
         let (mut at, mut latency_ns) = (0, 0);
         while at < bytes {
@@ -152,6 +154,7 @@ impl<B: Backend> Worker<B> {
                 return Ok(done);
             }
             latency_ns += self.last_ns - done.issued_ns;
+            self.stats.busy_since_ns.set(self.last_ns);
             at += done.result as u64;
             if done.result == 0 {
                 self.stats.short_transfers.add(1);

@@ -7,6 +7,7 @@
 
 mod data;
 mod names;
+mod pace;
 mod queue;
 pub mod stats;
 
@@ -20,8 +21,11 @@ use crate::load::limits::{JobLimits, LocalLimits};
 use crate::load::names::PathBuffer;
 use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{Node, OpNode, Program};
+use crate::load::pacing::{Pacer, UNSCHEDULED};
 use crate::plan::OpKind;
+use crate::shared::{SharedBox, SharedSlice};
 use data::prepare_walks;
+use serde::{Deserialize, Serialize};
 use stats::{NEVER, WorkerStats};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -49,7 +53,7 @@ pub struct JobShared {
     /// State of every file set of the Plan.
     pub sets: Vec<Arc<FileSetState>>,
     /// Set when the job is to stop.
-    pub stop: Arc<AtomicBool>,
+    pub stop: SharedBox<AtomicBool>,
     /// Stop rules of job and phase.
     pub limits: JobLimits,
     /// Flags for files that operations open.
@@ -57,7 +61,7 @@ pub struct JobShared {
     /// Advice for files that operations open.
     pub advice: Option<Advice>,
     /// By operation: how many files `pick next` has handed out.
-    pub next_file: Vec<AtomicU64>,
+    pub next_file: SharedSlice<AtomicU64>,
 }
 
 /// One worker, ready to run.
@@ -74,8 +78,10 @@ pub struct Worker<B: Backend> {
     states: Vec<OpState>,
     path: PathBuffer,
     limits: LocalLimits,
+    pacer: Pacer,
     walker: Walker,
     last_ns: u64,
+    intended_ns: u64,
     failures_in_a_row: u32,
     errors: HashMap<(usize, i32), u64>,
     fatal: Option<(String, i32)>,
@@ -97,7 +103,7 @@ struct OpState {
 }
 
 /// What a worker leaves behind.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Ended {
     /// Why it stopped.
     pub stopped_by: StoppedBy,
@@ -148,8 +154,10 @@ impl<B: Backend> Worker<B> {
             states,
             path: PathBuffer::new(),
             limits: LocalLimits::default(),
+            pacer: Pacer::Free,
             walker,
             last_ns: 0,
+            intended_ns: UNSCHEDULED,
             failures_in_a_row: 0,
             errors: HashMap::new(),
             fatal: None,
@@ -158,17 +166,25 @@ impl<B: Backend> Worker<B> {
         })
     }
 
-    /// Run from `start_ns` to a stop.
-    pub fn run(&mut self, start_ns: u64, queue_depth: u32) -> Ended {
+    /// Run from `start_ns` to a stop, at the pace of `pacer`.
+    pub fn run(&mut self, start_ns: u64, queue_depth: u32, pacer: Pacer) -> Ended {
         let job = Arc::clone(&self.job);
         self.limits.begin(start_ns, &job.limits);
+        self.pacer = pacer;
+        self.pacer.begin(start_ns);
+        if !self.pacer.is_free() {
+            pace::sleep_exactly();
+        }
         self.last_ns = self.clock.now_ns();
+        self.stats.busy_since_ns.set(self.last_ns);
         let flow = if queue_depth > 1 {
             self.run_queue(&job.program.nodes, queue_depth as usize)
         } else {
             self.run_loop(&job.program.nodes)
         };
         let stopped_by = flow.expect_err("the loop goes on until something ends it");
+        self.stats.busy_since_ns.set(NEVER);
+        self.count_unissued(stopped_by);
         self.close_slots();
         let errors = std::mem::take(&mut self.errors);
         Ended {
@@ -181,14 +197,7 @@ impl<B: Backend> Worker<B> {
     }
 
     fn name_of(&self, state: usize) -> String {
-        fn find(nodes: &[Node], state: usize) -> Option<String> {
-            nodes.iter().find_map(|node| match node {
-                Node::Op(op) => (op.state == state).then(|| op.name.clone()),
-                Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => find(nodes, state),
-                Node::Choice { branches, .. } => branches.iter().find_map(|nodes| find(nodes, state)),
-            })
-        }
-        find(&self.job.program.nodes, state).unwrap_or_default()
+        operation_name(&self.job.program.nodes, state).unwrap_or_default()
     }
 
     // -- one operation at a time ---------------------------------------------------------------------------------------
@@ -246,6 +255,7 @@ impl<B: Backend> Worker<B> {
     fn group(&mut self, series: Option<usize>, counts: bool, nodes: &[Node]) -> Result<Sum, StoppedBy> {
         if counts {
             self.limits.admit(&self.job.limits)?;
+            self.arrive()?;
         }
         let sum = self.all(nodes, false)?;
         self.record(series, counts, sum);
@@ -255,7 +265,9 @@ impl<B: Backend> Worker<B> {
     fn op(&mut self, op: &OpNode) -> Result<Sum, StoppedBy> {
         if op.counts {
             self.limits.admit(&self.job.limits)?;
+            self.arrive()?;
         }
+        self.stats.current.set(op.state as u64);
         let done = match op.kind {
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op)?,
             OpKind::Create | OpKind::Open => self.open(op)?,
@@ -314,6 +326,9 @@ impl<B: Backend> Worker<B> {
         into.latency.record(sum.latency_ns);
         into.bytes.add(sum.bytes);
         if counts {
+            if self.intended_ns != UNSCHEDULED {
+                into.response.record(self.last_ns - self.intended_ns);
+            }
             self.stats.ops.add(1);
             self.stats.bytes.add(sum.bytes);
         }
@@ -335,6 +350,15 @@ impl<B: Backend> Drop for Worker<B> {
         self.close_slots();
         self.close_opened();
     }
+}
+
+/// Name of the operation with a state index.
+pub fn operation_name(nodes: &[Node], state: usize) -> Option<String> {
+    nodes.iter().find_map(|node| match node {
+        Node::Op(op) => (op.state == state).then(|| op.name.clone()),
+        Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => operation_name(nodes, state),
+        Node::Choice { branches, .. } => branches.iter().find_map(|nodes| operation_name(nodes, state)),
+    })
 }
 
 /// One finished call: when it was issued, and bytes moved or a negative errno. Its end is the worker's `last_ns`.

@@ -4,7 +4,19 @@ use super::{Done, Flow, Worker};
 use crate::backend::{Backend, Completion};
 use crate::events::StoppedBy;
 use crate::load::op::{Node, OpNode};
+use crate::load::pacing::UNSCHEDULED;
 use crate::worker::stats::NEVER;
+use std::time::Duration;
+
+/// An operation in the queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InFlight<'a> {
+    op: &'a OpNode,
+    /// [`NEVER`] until it is handed to the kernel.
+    issued_ns: u64,
+    intended_ns: u64,
+    length: usize,
+}
 
 impl<B: Backend> Worker<B> {
     pub(super) fn run_queue(&mut self, nodes: &[Node], depth: usize) -> Flow {
@@ -12,38 +24,33 @@ impl<B: Backend> Worker<B> {
         // Slots filled since the last submission: looking through all of them for these would cost more than the rest.
         let mut fresh: Vec<usize> = Vec::with_capacity(depth);
         let mut done: Vec<Completion> = Vec::with_capacity(depth);
-        let mut issued: Vec<Option<(&OpNode, u64, usize)>> = vec![None; depth];
+        let mut issued: Vec<Option<InFlight>> = vec![None; depth];
         let mut turn = 0;
         let mut ending: Option<StoppedBy> = None;
         loop {
-            while ending.is_none() && !free.is_empty() {
+            while ending.is_none() && !free.is_empty() && self.is_due() {
                 match self.queue_one(nodes, &mut turn, &mut free, &mut issued) {
                     Ok(slot) => fresh.push(slot),
                     Err(reason) => ending = Some(reason),
                 }
             }
             if free.len() == depth {
-                return Err(ending.expect("an empty queue is refilled until something ends it"));
+                if let Some(reason) = ending {
+                    return Err(reason);
+                }
+                self.wait_until_due()?;
+                continue;
             }
-            let submitted_ns = self.clock.now_ns();
-            self.stats.submissions.add(fresh.len() as u64);
-            self.stats.depth_sum.add((fresh.len() * (depth - free.len())) as u64);
-            for slot in fresh.drain(..) {
-                issued[slot].as_mut().expect("just filled").1 = submitted_ns;
-            }
-            if let Err(error) = self.backend.complete(&mut done) {
+            self.note_submission(&mut fresh, &mut issued, depth - free.len());
+            let waits_for_arrival = ending.is_none() && !free.is_empty();
+            if let Err(error) = self.reap(&mut done, waits_for_arrival) {
                 self.fatal = Some((format!("the queue of {}", B::NAME), error.raw_os_error().unwrap_or(libc::EIO)));
                 return Err(StoppedBy::Error);
             }
-            self.last_ns = self.clock.now_ns();
-            self.stats.reaps.add(1);
             for completion in done.drain(..) {
-                let (op, issued_ns, length) = issued[completion.slot].take().expect("only what was issued completes");
+                let one = issued[completion.slot].take().expect("only what was issued completes");
                 free.push(completion.slot);
-                if completion.result >= 0 && (completion.result as usize) < length {
-                    self.stats.short_transfers.add(1);
-                }
-                if let Err(reason) = self.account(op, Done { issued_ns, result: completion.result }) {
+                if let Err(reason) = self.completed(one, completion) {
                     ending.get_or_insert(reason);
                 }
             }
@@ -53,13 +60,50 @@ impl<B: Backend> Worker<B> {
         }
     }
 
+    /// What was queued goes to the kernel now.
+    #[inline]
+    fn note_submission(&mut self, fresh: &mut Vec<usize>, issued: &mut [Option<InFlight>], in_flight: usize) {
+        let submitted_ns = self.clock.now_ns();
+        self.stats.submissions.add(fresh.len() as u64);
+        self.stats.depth_sum.add((fresh.len() * in_flight) as u64);
+        for slot in fresh.drain(..) {
+            issued[slot].as_mut().expect("just filled").issued_ns = submitted_ns;
+            self.stats.slots[slot].since_ns.set(submitted_ns);
+        }
+        self.last_ns = submitted_ns;
+    }
+
+    /// Wait for completions, but not past the next arrival where a place is free for it.
+    #[inline]
+    fn reap(&mut self, done: &mut Vec<Completion>, waits_for_arrival: bool) -> std::io::Result<()> {
+        if waits_for_arrival {
+            let at_most_ns = self.nap_end_ns().saturating_sub(self.last_ns);
+            self.backend.complete_within(done, Duration::from_nanos(at_most_ns))?;
+        } else {
+            self.backend.complete(done)?;
+        }
+        self.last_ns = self.clock.now_ns();
+        self.stats.reaps.add(u64::from(!done.is_empty()));
+        Ok(())
+    }
+
+    #[inline]
+    fn completed(&mut self, one: InFlight, completion: Completion) -> Flow {
+        self.stats.slots[completion.slot].since_ns.set(NEVER);
+        if completion.result >= 0 && (completion.result as usize) < one.length {
+            self.stats.short_transfers.add(1);
+        }
+        self.intended_ns = one.intended_ns;
+        self.account(one.op, Done { issued_ns: one.issued_ns, result: completion.result }).map(|_| ())
+    }
+
     /// Put one more request into the queue: its slot.
     pub(super) fn queue_one<'a>(
         &mut self,
         nodes: &'a [Node],
         turn: &mut usize,
         free: &mut Vec<usize>,
-        issued: &mut [Option<(&'a OpNode, u64, usize)>],
+        issued: &mut [Option<InFlight<'a>>],
     ) -> Result<usize, StoppedBy> {
         if *turn == nodes.len() {
             *turn = 0;
@@ -78,14 +122,19 @@ impl<B: Backend> Worker<B> {
             Node::Group { .. } | Node::Repeat { .. } => unreachable!("the compiler refuses these with a queue"),
         };
         *turn += 1;
+        self.intended_ns = UNSCHEDULED;
         if op.counts {
             self.limits.admit(&self.job.limits)?;
         }
         let (request, file_index) = self.request(op)?;
+        if op.counts {
+            self.take_arrival();
+        }
         let slot = free.pop().expect("asked only while a slot is free");
         self.prepare_content(slot, request, file_index);
         self.backend.submit(slot, request);
-        issued[slot] = Some((op, NEVER, request.length));
+        self.stats.slots[slot].current.set(op.state as u64);
+        issued[slot] = Some(InFlight { op, issued_ns: NEVER, intended_ns: self.intended_ns, length: request.length });
         Ok(slot)
     }
 }

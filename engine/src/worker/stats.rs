@@ -1,15 +1,26 @@
-//! What a worker counts while it runs: written by it alone, read by the observer at any time.
+//! What a worker counts while it runs: written by it alone, read by the observer at any time, from another process too.
 
 use crate::histogram::{Counter, Recorder};
+use crate::shared::{Shareable, SharedBox, SharedSlice};
+use std::io;
+use std::ops::Deref;
 
-/// Value of [`WorkerStats::first_op_ns`] before the first operation.
+/// Value of [`WorkerCounters::first_op_ns`] before the first operation, and of other times that are not.
 pub const NEVER: u64 = u64::MAX;
 
 /// What a worker counts, for the observer to read while it runs.
 #[derive(Debug)]
 pub struct WorkerStats {
     /// By histogram of the program.
-    pub series: Vec<SeriesStats>,
+    pub series: SharedSlice<SeriesStats>,
+    /// By place in the queue; empty for a worker that has none.
+    pub slots: SharedSlice<SlotStats>,
+    counters: SharedBox<WorkerCounters>,
+}
+
+/// The numbers of a worker as a whole.
+#[derive(Debug)]
+pub struct WorkerCounters {
     /// Timed operations completed (a timed group counts once, its members not).
     pub ops: Counter,
     /// Bytes that they moved.
@@ -32,10 +43,24 @@ pub struct WorkerStats {
     pub reaps: Counter,
     /// Transfers of fewer bytes than asked for.
     pub short_transfers: Counter,
+    /// Scheduled arrivals that were issued.
+    pub arrivals: Counter,
+    /// Of these, issued after the worker's next one was due.
+    pub missed: Counter,
+    /// Scheduled arrivals that were due and never issued; known at the end.
+    pub unissued: Counter,
+    /// When the worker last got on other than by finishing an operation; [`NEVER`] while it waits on its own account
+    /// (before the start, for its next arrival, after the end).
+    pub busy_since_ns: Counter,
+    /// State index of the operation at hand, for a worker without a queue.
+    pub current: Counter,
 }
 
+// SAFETY: counters only; zeroes are valid.
+unsafe impl Shareable for WorkerCounters {}
+
 /// What a worker counts of one operation or group.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SeriesStats {
     /// Bytes moved.
     pub bytes: Counter,
@@ -43,26 +68,50 @@ pub struct SeriesStats {
     pub errors: Counter,
     /// Issue to completion of those that succeeded.
     pub latency: Recorder,
+    /// Intended arrival to completion of those that succeeded; nothing in a closed loop.
+    pub response: Recorder,
 }
 
+// SAFETY: counters and recorders only; zeroes are valid.
+unsafe impl Shareable for SeriesStats {}
+
+/// One place in a worker's queue.
+#[derive(Debug)]
+pub struct SlotStats {
+    /// Submission of what is in flight here, [`NEVER`] when nothing is.
+    pub since_ns: Counter,
+    /// State index of its operation.
+    pub current: Counter,
+}
+
+// SAFETY: counters only; zeroes are valid.
+unsafe impl Shareable for SlotStats {}
+
 impl WorkerStats {
-    /// Nothing yet, for a program with that many histograms.
-    pub fn new(series: usize) -> Self {
+    /// Nothing yet, for a program with that many histograms and a queue of that depth.
+    ///
+    /// # Errors
+    ///
+    /// No memory to share.
+    pub fn new(series: usize, queue_depth: u32) -> io::Result<Self> {
+        let slots = if queue_depth > 1 { queue_depth as usize } else { 0 };
         let stats = Self {
-            series: (0..series).map(|_| SeriesStats::default()).collect(),
-            ops: Counter::default(),
-            bytes: Counter::default(),
-            started: Counter::default(),
-            completed: Counter::default(),
-            failed: Counter::default(),
-            first_op_ns: Counter::default(),
-            last_op_ns: Counter::default(),
-            depth_sum: Counter::default(),
-            submissions: Counter::default(),
-            reaps: Counter::default(),
-            short_transfers: Counter::default(),
+            series: SharedSlice::zeroed(series)?,
+            slots: SharedSlice::zeroed(slots)?,
+            counters: SharedBox::zeroed()?,
         };
         stats.first_op_ns.set(NEVER);
-        stats
+        stats.busy_since_ns.set(NEVER);
+        stats.slots.iter().for_each(|slot| slot.since_ns.set(NEVER));
+        Ok(stats)
+    }
+}
+
+impl Deref for WorkerStats {
+    type Target = WorkerCounters;
+
+    #[inline]
+    fn deref(&self) -> &WorkerCounters {
+        &self.counters
     }
 }

@@ -16,6 +16,10 @@ SILENT_END_SHARE = 0.05
 GRID_TOLERANCE = 0.01
 """A tick may miss its place on the grid by this share of the sample interval."""
 
+# -- open loop ---------------------------------------------------------------------------------------------------------
+ACHIEVED_SHARE = 0.99
+"""Below this share of its scheduled arrivals an open loop is overloaded: percentiles do not compare with other rates."""
+
 # -- size of the sample ------------------------------------------------------------------------------------------------
 TAIL_SAMPLES = 10
 """A percentile q needs this many samples beyond it: n >= 10 / (1 - q)."""

@@ -88,6 +88,8 @@ def execution_findings(record: PhaseRecord, job: plan.Job, operation: str) -> tu
         text = f"{facts.short_transfers} operations moved fewer bytes than asked for."
         cure = "Look for a full file system, or a set smaller than the region that is read."
         found.append(findings.warning("short-transfers", text, cure))
+    if facts.arrivals is not None:
+        found += _arrivals(facts.arrivals)
     said = {event.id for event in record.warnings}
     if facts.backend != _backend(job) and not any("backend" in id_ or "uring" in id_ for id_ in said):
         text = f"The Plan asks for {_backend(job)}; {facts.backend} was used."
@@ -98,6 +100,25 @@ def execution_findings(record: PhaseRecord, job: plan.Job, operation: str) -> tu
         cure = "Use a file system that supports O_DIRECT, or a set of more than twice the RAM."
         found.append(findings.warning("direct-refused", text, cure))
     return tuple(found)
+
+
+def _arrivals(arrivals: events.Arrivals) -> list[Finding]:
+    """Say whether an open loop kept its schedule (METHOD 2.5: below 99 % of the target the rate was not held)."""
+    scheduled, missed, unissued = arrivals.scheduled, arrivals.missed, arrivals.unissued
+    if not scheduled:
+        return []
+    achieved = (scheduled - unissued) / scheduled
+    if achieved < thresholds.ACHIEVED_SHARE:
+        text = f"{unissued} of {scheduled} scheduled arrivals had not been issued when the phase ended: "
+        text += f"{100 * achieved:.1f} % of the asked rate was achieved. Those left over are in no percentile, and the "
+        text += "response time grows with the length of the run."
+        return [findings.warning("overloaded", text, "Ask for a lower rate, or allow more operations in flight.")]
+    if missed or unissued:
+        text = f"{missed} of {scheduled} arrivals were issued after the next one was due already"
+        text += f", {unissued} were due and not issued at the end." if unissued else "."
+        text += " Response times count from when they were due."
+        return [findings.note("missed-slots", text, "")]
+    return []
 
 
 def _backend(job: plan.Job) -> str:

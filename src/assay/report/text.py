@@ -20,7 +20,7 @@ from assay.analysis.record import FactValue, RecordedRun
 from assay.report.numbers import MIB_PER_S, OPS_PER_S
 from assay.report.titles import title_of
 from assay.report.verdict import stands
-from assay.results import Cache, Document, Finding, Result
+from assay.results import Cache, Document, Finding, LatencyNs, Result
 from assay.units import format_bytes, format_ns, format_number, format_percent, format_share
 
 WIDE_COLUMNS = 120
@@ -158,6 +158,8 @@ def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
     lines = [Text.assemble(line, (f"{verdict:>{_TRUST_WIDTH}}", _STYLES[verdict]))]
     indent = " " * _ROW_WIDTH
     lines += [Text(indent + part) for part in title[1:]]
+    if result.response_ns is not None:
+        lines.append(Text(indent + _response(result.response_ns), style="dim"))
     if not layout.is_wide:
         lines += [Text(indent + part, style="dim") for part in _wrap(_second_line(result), layout.width - _ROW_WIDTH)]
     return lines
@@ -177,6 +179,12 @@ def _numbers(result: Result) -> tuple[str, ...]:
         *(format_number(rate) for rate in rates),
         *(format_ns(value) for value in (latency.p50, latency.p99, latency.max)),
     )
+
+
+def _response(response: LatencyNs) -> str:
+    """Say how long after its scheduled arrival an operation of an open loop was done."""
+    named = (("p50", response.p50), ("p99", response.p99), ("max", response.max))
+    return "response from the scheduled arrival: " + " · ".join(f"{name} {format_ns(value)}" for name, value in named)
 
 
 def _shares(result: Result) -> tuple[str, ...]:

@@ -1,0 +1,259 @@
+//! Workers as processes: forked from the engine, heard through a pipe, gone with it.
+//!
+//! A child is a fork of the main thread and runs one worker. What it counts lies in shared memory ([`crate::shared`]); what
+//! it has to say (ready, failed, done) goes through a pipe of its own, one line of JSON each. One thread attends to all the
+//! pipes. A pipe that ends without "done" means that the process is dead: the attendant looks how, without reaping it, so that
+//! the sampler can still read its clocks. Children are reaped by the main thread, after the last sample. The kernel
+//! kills them when the engine dies (PR_SET_PDEATHSIG).
+
+use crate::control::Message;
+use crate::error::{EngineError, Result};
+use crate::events::ErrorClass;
+use crate::worker::Ended;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+
+/// Where a worker's messages go.
+pub enum Reporter {
+    /// To the main thread of the same process.
+    Thread(Sender<Message>),
+    /// Through a pipe.
+    Process(File),
+}
+
+impl Reporter {
+    /// Say it. Nobody listens any more when the phase is given up; then there is nobody to tell.
+    pub fn send(&mut self, message: Message) {
+        match self {
+            Self::Thread(sender) => _ = sender.send(message),
+            Self::Process(pipe) => {
+                if let Some(line) = Line::from_message(message) {
+                    let mut text = serde_json::to_vec(&line).expect("lines hold nothing that JSON cannot");
+                    text.push(b'\n');
+                    let _ = pipe.write_all(&text);
+                }
+            }
+        }
+    }
+}
+
+/// What a child says.
+#[derive(Debug, Serialize, Deserialize)]
+enum Line {
+    Ready { tid: i32 },
+    Failed { class: ErrorClass, text: String, io: Option<(String, PathBuf, i32)> },
+    Done(Ended),
+}
+
+impl Line {
+    fn from_message(message: Message) -> Option<Self> {
+        match message {
+            Message::Ready { tid, .. } => Some(Self::Ready { tid }),
+            Message::Done { ended, .. } => Some(Self::Done(ended)),
+            Message::Failed(error) => {
+                let io = match &error {
+                    EngineError::Io { op, path, source } => {
+                        source.raw_os_error().map(|errno| (op.clone().into_owned(), path.clone(), errno))
+                    }
+                    _ => None,
+                };
+                Some(Self::Failed { class: error.class(), text: error.to_string(), io })
+            }
+            Message::Control(_) | Message::Unreadable(_) | Message::Lost { .. } => None,
+        }
+    }
+
+    fn into_message(self, worker: usize) -> Message {
+        match self {
+            Self::Ready { tid } => Message::Ready { worker, tid },
+            Self::Done(ended) => Message::Done { worker, ended },
+            Self::Failed { io: Some((op, path, errno)), .. } => {
+                Message::Failed(EngineError::io(op, path, io::Error::from_raw_os_error(errno)))
+            }
+            Self::Failed { class: ErrorClass::Plan, text, .. } => Message::Failed(EngineError::Plan(text)),
+            Self::Failed { text, .. } => Message::Failed(EngineError::Environment(text)),
+        }
+    }
+}
+
+/// The processes of one phase.
+#[derive(Default)]
+pub struct Processes {
+    pids: Vec<i32>,
+    pipes: Vec<Pipe>,
+    attendant: Option<JoinHandle<()>>,
+}
+
+/// The engine's end of one child's pipe.
+struct Pipe {
+    worker: usize,
+    pid: i32,
+    from_child: File,
+    text: Vec<u8>,
+    is_done: bool,
+}
+
+impl Processes {
+    /// Fork a worker that runs `live`. Called on the main thread, before the phase has threads of its own.
+    ///
+    /// # Errors
+    ///
+    /// No more processes or descriptors.
+    pub fn fork(&mut self, worker: usize, live: impl FnOnce(Reporter)) -> Result<()> {
+        let (from_child, to_engine) = pipe().map_err(|error| no_process(worker, &error))?;
+        let engine = std::process::id();
+        // SAFETY: the child runs `run_child`, which never returns into this function; locks that other threads may hold at this
+        // moment (the reader of standard input) are not taken there, and the allocator's are safe across fork in glibc.
+        match unsafe { libc::fork() } {
+            -1 => Err(no_process(worker, &io::Error::last_os_error())),
+            0 => {
+                drop(from_child);
+                run_child(engine, || live(Reporter::Process(to_engine)))
+            }
+            pid => {
+                self.pids.push(pid);
+                self.pipes.push(Pipe { worker, pid, from_child, text: Vec::new(), is_done: false });
+                Ok(())
+            }
+        }
+    }
+
+    /// Pass on what the children say, until the last has gone.
+    pub fn attend(&mut self, messages: &Sender<Message>) {
+        let pipes = std::mem::take(&mut self.pipes);
+        if !pipes.is_empty() {
+            let messages = messages.clone();
+            self.attendant = Some(std::thread::spawn(move || attend(pipes, &messages)));
+        }
+    }
+
+    /// Process numbers of all that have not been reaped.
+    pub fn pids(&self) -> &[i32] {
+        &self.pids
+    }
+
+    /// Wait until all have gone: they have been told to.
+    pub fn reap(mut self) {
+        self.wait_for_all();
+    }
+
+    fn wait_for_all(&mut self) {
+        for pid in self.pids.drain(..) {
+            // SAFETY: no memory is passed; a child of this process that nobody else waits for.
+            while unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) } < 0
+                && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+            {}
+        }
+        if let Some(attendant) = self.attendant.take() {
+            let _ = attendant.join();
+        }
+    }
+}
+
+impl Drop for Processes {
+    /// Given up before they were told to go.
+    fn drop(&mut self) {
+        for &pid in &self.pids {
+            // SAFETY: a child that has not been reaped, so its number is its own.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+        self.wait_for_all();
+    }
+}
+
+fn no_process(worker: usize, error: &io::Error) -> EngineError {
+    EngineError::Environment(format!(
+        "no process could be made for worker {worker}: {error}; use fewer workers, or threads"
+    ))
+}
+
+/// Read end, write end.
+fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both are new and belong to nobody else.
+    Ok(unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) })
+}
+
+/// The life of a child; no destructor or exit handler of the engine's runs in it.
+fn run_child(engine: u32, live: impl FnOnce()) -> ! {
+    // SAFETY: no memory is passed.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    // The engine may have died before the kernel knew that its child cares.
+    let is_orphan = std::os::unix::process::parent_id() != engine;
+    let ended_well = !is_orphan && std::panic::catch_unwind(std::panic::AssertUnwindSafe(live)).is_ok();
+    // SAFETY: ends this process at once.
+    unsafe { libc::_exit(if ended_well { 0 } else { 101 }) }
+}
+
+fn attend(mut pipes: Vec<Pipe>, messages: &Sender<Message>) {
+    while !pipes.is_empty() {
+        let mut waiting: Vec<libc::pollfd> = pipes
+            .iter()
+            .map(|pipe| libc::pollfd { fd: pipe.from_child.as_raw_fd(), events: libc::POLLIN, revents: 0 })
+            .collect();
+        // SAFETY: as many entries as the vector has.
+        unsafe { libc::poll(waiting.as_mut_ptr(), waiting.len() as libc::nfds_t, -1) };
+        let mut spoke = waiting.iter().map(|entry| entry.revents != 0);
+        pipes.retain_mut(|pipe| !spoke.next().unwrap_or(false) || pipe.pass_on(messages));
+    }
+}
+
+impl Pipe {
+    /// Pass on what there is to read; whether more can come.
+    fn pass_on(&mut self, messages: &Sender<Message>) -> bool {
+        let mut piece = [0; 4096];
+        match self.from_child.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return true,
+            Ok(0) | Err(_) => {
+                if !self.is_done {
+                    let _ = messages.send(Message::Lost { worker: self.worker, how: how_it_died(self.pid) });
+                }
+                return false;
+            }
+            Ok(count) => self.text.extend_from_slice(&piece[..count]),
+        }
+        while let Some(end) = self.text.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.text.drain(..=end).collect();
+            let Ok(line) = serde_json::from_slice::<Line>(&line) else { continue };
+            self.is_done |= matches!(line, Line::Done(_) | Line::Failed { .. });
+            let _ = messages.send(line.into_message(self.worker));
+        }
+        true
+    }
+}
+
+/// How a process ended, leaving it to be reaped.
+fn how_it_died(pid: i32) -> String {
+    let mut facts = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: `facts` has room for the answer, and zeroed memory is a valid one should the call fail.
+    let (code, status) = unsafe {
+        libc::waitid(libc::P_PID, pid as libc::id_t, facts.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT);
+        let facts = facts.assume_init();
+        (facts.si_code, facts.si_status())
+    };
+    let end = match code {
+        libc::CLD_EXITED => format!("ended with code {status}"),
+        libc::CLD_KILLED | libc::CLD_DUMPED => format!("was ended by signal {status}{}", signal_name(status)),
+        _ => "ended".to_owned(),
+    };
+    format!("process {pid} {end}")
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGKILL => " (SIGKILL; the kernel sends it when memory runs out)",
+        libc::SIGTERM => " (SIGTERM)",
+        libc::SIGSEGV => " (SIGSEGV)",
+        libc::SIGBUS => " (SIGBUS; a mapped file was cut or its storage failed)",
+        _ => "",
+    }
+}

@@ -1,0 +1,85 @@
+//! Does a worker hang in an operation right now?
+//!
+//! A worker is stalled when it has finished nothing, and was not waiting on its own account, for longer than
+//! `max(1 s, 2 intervals)`; with a queue, when one operation has been in flight that long. Each stall gives one warning when
+//! it is noticed and one mark when it is over. Workers count times that they know anyway, so looking costs them nothing.
+
+use crate::emit::Emitter;
+use crate::events::Event;
+use crate::sampler::{Observed, ObservedJob};
+use crate::worker::stats::{NEVER, WorkerStats};
+
+/// Shortest stall worth a word.
+const LEAST_NS: u64 = 1_000_000_000;
+/// Workers of one job that one message names.
+const NAMED: usize = 3;
+/// Time between two looks.
+pub const LOOK_NS: u64 = 250_000_000;
+
+/// The stalls of one phase.
+pub struct Stalls {
+    after_ns: u64,
+    /// By worker: since when it is stalled.
+    since_ns: Vec<Option<u64>>,
+}
+
+impl Stalls {
+    /// No stall yet.
+    pub fn new(workers: usize, sample_interval_ns: u64) -> Self {
+        Self { after_ns: LEAST_NS.max(2 * sample_interval_ns), since_ns: vec![None; workers] }
+    }
+
+    /// Look at all workers; say what began and what is over.
+    pub fn look(&mut self, emitter: &Emitter, phase_index: u32, jobs: &[ObservedJob], workers: &[Observed]) {
+        let now = emitter.now_ns();
+        for (position, job) in jobs.iter().enumerate() {
+            let (mut begun, mut over) = (Vec::new(), Vec::new());
+            for (worker, known) in workers.iter().zip(&mut self.since_ns).filter(|(w, _)| w.job == position) {
+                let at = oldest(&worker.stats).filter(|&(since, _)| now.saturating_sub(since) > self.after_ns);
+                match (*known, at) {
+                    (None, Some((since, operation))) => {
+                        let name = job.operations.get(operation).map_or("", String::as_str);
+                        let text = format!("worker {} in '{name}' since {:.3} s", worker.worker, seconds(since));
+                        begun.push(text);
+                    }
+                    (Some(since), at) if at.is_none_or(|(now_since, _)| now_since > since) => {
+                        over.push(format!("worker {} after about {:.1} s", worker.worker, seconds(now - since)));
+                    }
+                    _ => {}
+                }
+                *known = at.map(|(since, _)| since);
+            }
+            if !begun.is_empty() {
+                let text = format!("job '{}': no answer from the storage: {}", job.name, listed(&begun));
+                emitter.warn(Some(phase_index), "stalled", text);
+            }
+            if !over.is_empty() {
+                let label = format!("job '{}': the stall is over: {}", job.name, listed(&over));
+                emitter.emit(&Event::Mark { t_ns: now, label, source: "detector".to_owned() });
+            }
+        }
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn listed(workers: &[String]) -> String {
+    let mut text = workers[..workers.len().min(NAMED)].join(", ");
+    if workers.len() > NAMED {
+        text += &format!(", and {} more workers", workers.len() - NAMED);
+    }
+    text
+}
+
+/// Begin and state index of the operation that a worker has been at for longest; None: it is at none.
+fn oldest(stats: &WorkerStats) -> Option<(u64, usize)> {
+    if !stats.slots.is_empty() {
+        let slot = stats.slots.iter().min_by_key(|slot| slot.since_ns.get())?;
+        let since = slot.since_ns.get();
+        return (since != NEVER).then(|| (since, slot.current.get() as usize));
+    }
+    let busy_since = stats.busy_since_ns.get();
+    (busy_since != NEVER).then(|| (busy_since.max(stats.last_op_ns.get()), stats.current.get() as usize))
+}

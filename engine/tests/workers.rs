@@ -1,0 +1,291 @@
+//! Workers as a user meets them: the engine as a program, a Plan on its input, events on its output.
+
+use assay_engine::events::{Event, PhaseFinished, StoppedBy, WorkerWindow};
+use assay_engine::load::data_folder::uri_of;
+use assay_engine::plan::Plan;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// An engine at work; it is killed when a test fails half-way.
+struct Engine {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    _directory: TempDir,
+}
+
+impl Engine {
+    /// Carry out one phase on a file of 4 MiB.
+    fn start(jobs: Vec<Value>, phase_stop: Value) -> Self {
+        let directory = TempDir::new().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_assay-engine"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let text = plan(&uri_of(directory.path()), jobs, phase_stop).to_string();
+        let _: Plan = serde_json::from_str(&text).expect("the test's Plan is one");
+        writeln!(input, "{text}").unwrap();
+        Self { child, input, output, _directory: directory }
+    }
+
+    fn next(&mut self) -> Option<Event> {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    /// Read on until the phase has started.
+    fn until_started(&mut self) {
+        while let Some(event) = self.next() {
+            match event {
+                Event::Ready { .. } => {
+                    writeln!(self.input, "{}", json!({"control": "start", "phase_index": 0, "at_realtime_ns": 0}))
+                        .unwrap();
+                }
+                Event::Started { .. } => return,
+                Event::Error { text, .. } => panic!("{text}"),
+                _ => {}
+            }
+        }
+        panic!("the engine ended before the phase began");
+    }
+
+    /// Read on until the workers have done something.
+    fn until_busy(&mut self) {
+        let has_ops =
+            |event: &Event| matches!(event, Event::Interval(i) if i.workers.iter().all(|worker| worker.ops > 0));
+        while !has_ops(&self.next().expect("the workers do something before the engine ends")) {}
+    }
+
+    /// The rest of the events.
+    fn rest(mut self) -> Vec<Event> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
+    /// Processes of its workers.
+    fn workers(&self) -> Vec<i32> {
+        let engine = self.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{engine}/task/{engine}/children")).unwrap();
+        children.split_ascii_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn plan(uri: &str, jobs: Vec<Value>, phase_stop: Value) -> Value {
+    json!({
+        "schema": "assay.plan/1", "name": "workers", "seed": 1, "sample_interval_s": 0.1, "reserve_bytes": 0,
+        "origin": {"front_end": "native", "source": "", "sha256": ""}, "untranslated": [],
+        "targets": [{"name": "here", "uri": uri}],
+        "file_sets": [{
+            "name": "data", "target": "here", "path": "data", "files": 1, "size": {"kind": "fixed", "value": 4_194_304.0},
+            "layout": {"kind": "flat"}, "file_name": "f{index}", "existing_share": 1.0, "reuse": "never",
+            "content": {"compress_ratio": 1.0, "dedupe_ratio": 1.0, "stamped": false}, "allocate": "write",
+            "create_workers": 1, "keep": false,
+        }],
+        "phases": [{
+            "name": "phase", "title": "phase", "repeat": 0, "cache": "as_is", "ramp_s": 0.0, "after": [],
+            "before": [{"kind": "prepare", "set": "data"}], "jobs": jobs, "stop": phase_stop,
+        }],
+    })
+}
+
+fn stop(seconds: Option<f64>, ops: Option<u64>, of: &str) -> Value {
+    json!({"seconds": seconds, "ops": ops, "bytes": null, "passes": null, "of": of})
+}
+
+fn job(name: &str, stop: Value) -> Value {
+    json!({
+        "name": name, "workers": 2, "as": "thread", "arrival": {"kind": "closed"}, "backend": {"kind": "psync"},
+        "queue_depth": 1, "affinity": {"cpus": [], "numa_node": null}, "timed": [], "stop": stop,
+        "limit": {"ops_per_s": null, "bytes_per_s": null},
+        "open": {"direct": "off", "sync": false, "dsync": false, "append": false, "no_access_time": false, "advice": ""},
+        "body": {"kind": "loop", "actions": [{"kind": "op", "op": {
+            "op": "read", "name": "read", "size": {"kind": "fixed", "value": 4096.0},
+            "file": {"kind": "set", "set": "data", "pick": {"kind": "own"}, "slot": null},
+            "access": {"kind": "random", "region": {"kind": "whole"}, "coverage": "with_repeats", "align_bytes": 0,
+                       "distribution": {"kind": "uniform", "min": 0.0, "max": 1.0}},
+            "flags": {"dsync": false, "nowait": false, "high_priority": false, "vectors": 0, "advice": ""},
+        }}]},
+    })
+}
+
+fn with(mut job: Value, key: &str, value: Value) -> Value {
+    job[key] = value;
+    job
+}
+
+fn finished(events: &[Event]) -> &PhaseFinished {
+    let found = events.iter().find_map(|event| match event {
+        Event::PhaseFinished(finished) => Some(finished),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("no phase has finished: {events:?}"))
+}
+
+fn error(events: &[Event]) -> &str {
+    let found = events.iter().find_map(|event| match event {
+        Event::Error { text, .. } => Some(text),
+        _ => None,
+    });
+    found.unwrap_or_else(|| panic!("no error came: {events:?}"))
+}
+
+fn of_job<'a>(phase: &'a PhaseFinished, job: &str) -> Vec<&'a WorkerWindow> {
+    phase.workers.iter().filter(|worker| worker.job == job).collect()
+}
+
+#[test]
+fn processes_count_together_what_a_rule_for_all_of_them_allows() {
+    let job = with(job("readers", stop(None, Some(5000), "all")), "as", json!("process"));
+    let mut engine = Engine::start(vec![with(job, "workers", json!(3))], stop(None, None, "each"));
+    engine.until_started();
+
+    let events = engine.rest();
+
+    let phase = finished(&events);
+    assert_eq!(phase.workers.iter().map(|worker| worker.completed).sum::<u64>(), 5000);
+    assert_eq!(phase.workers.len(), 3);
+    let recorded: u64 = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Interval(interval) => Some(interval.operations.iter().map(|o| o.latency.count.iter().sum::<u64>())),
+            _ => None,
+        })
+        .flatten()
+        .sum();
+    assert_eq!(recorded, 5000);
+}
+
+#[test]
+fn a_worker_process_that_is_killed_ends_the_phase_with_an_error_that_names_it() {
+    let job = with(job("readers", stop(Some(60.0), None, "each")), "as", json!("process"));
+    let mut engine = Engine::start(vec![job], stop(None, None, "each"));
+    engine.until_started();
+    let workers = engine.workers();
+    assert_eq!(workers.len(), 2);
+    engine.until_busy();
+
+    // SAFETY: a child of the engine that this test has started, alive until now.
+    assert_eq!(unsafe { libc::kill(workers[1], libc::SIGKILL) }, 0);
+    let events = engine.rest();
+
+    let text = error(&events);
+    assert!(text.contains("job 'readers': worker 1 is gone"), "{text}");
+    assert!(text.contains(&format!("process {} was ended by signal 9 (SIGKILL", workers[1])), "{text}");
+    let phase = finished(&events);
+    assert_eq!(phase.stopped_by, StoppedBy::Error);
+    assert!(phase.workers[0].completed > 0);
+    assert!(workers.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()));
+}
+
+#[test]
+fn worker_processes_die_with_the_engine() {
+    let job = with(job("readers", stop(Some(60.0), None, "each")), "as", json!("process"));
+    let mut engine = Engine::start(vec![job], stop(None, None, "each"));
+    engine.until_started();
+    let workers = engine.workers();
+
+    engine.child.kill().unwrap();
+    engine.child.wait().unwrap();
+
+    let gone = |pid: &i32| {
+        // Whoever adopts an orphan may take its time to reap it.
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ") || stat.contains(") X ")
+    };
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !workers.iter().all(gone) {
+        assert!(Instant::now() < deadline, "workers outlive their engine");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn the_first_worker_that_is_done_ends_its_own_job_and_no_other() {
+    let jobs = vec![
+        with(job("walled", stop(None, Some(3000), "first")), "workers", json!(3)),
+        job("other", stop(None, Some(9000), "each")),
+    ];
+    let mut engine = Engine::start(jobs, stop(None, None, "each"));
+    engine.until_started();
+
+    let events = engine.rest();
+
+    let phase = finished(&events);
+    let walled = of_job(phase, "walled");
+    assert!(walled.iter().any(|worker| worker.stopped_by == StoppedBy::Ops && worker.completed == 3000));
+    for worker in &walled {
+        assert!(matches!(worker.stopped_by, StoppedBy::Ops | StoppedBy::Stonewall), "{worker:?}");
+        assert_eq!(worker.completed == 3000, worker.stopped_by == StoppedBy::Ops, "{worker:?}");
+    }
+    assert!(of_job(phase, "other").iter().all(|worker| worker.completed == 9000));
+}
+
+#[test]
+fn a_stonewall_of_the_phase_ends_the_jobs_that_have_no_rule() {
+    let jobs = vec![job("short", stop(None, Some(100), "each")), job("endless", stop(None, None, "each"))];
+    let mut engine = Engine::start(jobs, stop(None, None, "first"));
+    engine.until_started();
+
+    let events = engine.rest();
+
+    let phase = finished(&events);
+    assert!(of_job(phase, "short").iter().any(|worker| worker.completed == 100));
+    assert!(of_job(phase, "endless").iter().all(|worker| worker.stopped_by == StoppedBy::Stonewall));
+}
+
+#[test]
+fn a_stop_reaches_a_worker_that_waits_for_a_far_arrival() {
+    let arrival = json!({"kind": "open", "rate_per_s": 0.01, "spacing": "uniform"});
+    let job = with(job("rare", stop(None, None, "each")), "arrival", arrival);
+    let mut engine = Engine::start(vec![job], stop(None, None, "each"));
+    engine.until_started();
+
+    writeln!(engine.input, "{}", json!({"control": "stop"})).unwrap();
+    let events = engine.rest();
+
+    assert_eq!(finished(&events).stopped_by, StoppedBy::Control);
+}
+
+#[test]
+fn a_schedule_that_cannot_be_kept_counts_what_was_not_issued() {
+    let arrival = json!({"kind": "open", "rate_per_s": 1e9, "spacing": "uniform"});
+    let job = with(job("flood", stop(Some(0.2), None, "each")), "arrival", arrival);
+    let mut engine = Engine::start(vec![job], stop(None, None, "each"));
+    engine.until_started();
+
+    let events = engine.rest();
+
+    let phase = finished(&events);
+    let arrivals = phase.jobs[0].arrivals.as_ref().unwrap();
+    let issued: u64 = phase.workers.iter().map(|worker| worker.started).sum();
+    assert_eq!(arrivals.scheduled, 200_000_000);
+    assert_eq!(arrivals.scheduled - arrivals.unissued, issued);
+    assert!(arrivals.missed <= issued);
+}
+
+#[test]
+fn a_cpu_or_node_that_is_not_there_is_named() {
+    for (affinity, said) in [
+        (json!({"cpus": [1023], "numa_node": null}), "job 'bound': CPU 1023 is not one that the engine may run on"),
+        (json!({"cpus": [], "numa_node": 1000}), "NUMA node"),
+    ] {
+        let job = with(job("bound", stop(Some(1.0), None, "each")), "affinity", affinity);
+
+        let events = Engine::start(vec![job], stop(None, None, "each")).rest();
+
+        assert!(error(&events).contains(said), "{}", error(&events));
+    }
+}
