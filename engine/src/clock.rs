@@ -38,6 +38,19 @@ impl Clock {
         self.now_ns() + ahead
     }
 
+    /// Sleep until `t_ns` without spinning; a signal may end it early.
+    pub fn sleep_to(self, t_ns: u64) {
+        let at_ns = self.monotonic_at_zero_ns.saturating_add(t_ns);
+        let at = libc::timespec {
+            tv_sec: (at_ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (at_ns % 1_000_000_000) as libc::c_long,
+        };
+        // SAFETY: `at` is a valid timespec for the whole call; the time left is not asked for.
+        unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const at, std::ptr::null_mut())
+        };
+    }
+
     /// Sleep until `t_ns`, waking a little early and spinning the rest, so that all workers leave together.
     pub fn sleep_until(self, t_ns: u64) {
         const SPIN_NS: u64 = 200_000;

@@ -15,12 +15,14 @@ use crate::facts;
 use crate::histogram::Reader;
 use crate::load::backend_rules;
 use crate::load::content::ContentFill;
+use crate::load::coordination::{Coordination, Names};
 use crate::load::fileset::FileSetState;
 use crate::load::growth::Growth;
 use crate::load::limits::{JobLimits, Rule};
 use crate::load::offsets::Walker;
 use crate::load::op::Program;
 use crate::load::open_files::{ResolvedFlags, open_set, resolve_flags};
+use crate::load::script::Script;
 use crate::observe::HostObserver;
 use crate::observe::task::TaskObserver;
 use crate::plan::{Access, Backend, Content, Fallback, Job, Phase};
@@ -108,9 +110,10 @@ struct Setup {
 /// Run one phase from ready to finished.
 pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs: Vec<Program>) -> Result<PhaseEnd> {
     let phase_rule = Rule::new(&phase.stop);
+    let coordination = Arc::new(Coordination::new(&Names::of(phase)?));
     let mut jobs = Vec::new();
     for (job, program) in phase.jobs.iter().zip(programs) {
-        jobs.push(ready_job(around, phase_index, phase, job, program, &phase_rule)?);
+        jobs.push(ready_job(around, phase_index, phase, job, program, &phase_rule, &coordination)?);
     }
     let (start, release) = (Gate::default(), Gate::default());
     let (observed, threads) = spawn(around, phase, &jobs, &start, &release);
@@ -153,9 +156,11 @@ fn ready_job<'a>(
     job: &'a Job,
     program: Program,
     phase_rule: &Rule,
+    coordination: &Arc<Coordination>,
 ) -> Result<ReadyJob<'a>> {
     let (backend, workers, queue_depth) = settle_backend(around, phase_index, job)?;
     let flags = resolve_flags(job, &program, around.sets, around.emitter, phase_index)?;
+    coordination.join(workers);
     let job_rule = Rule::new(&job.stop);
     let stonewall = job_rule.is_stonewall();
     let content = program.sets.first().map_or_else(plain_content, |&set| around.contents[set].clone());
@@ -167,6 +172,7 @@ fn ready_job<'a>(
         open_flags: flags.flags | libc::O_RDWR,
         advice: flags.advice,
         next_file,
+        coordination: Arc::clone(coordination),
         program,
     });
     debug_assert!(phase.jobs.iter().any(|candidate| std::ptr::eq(candidate, job)));
@@ -214,8 +220,10 @@ fn settle_backend(around: &Surroundings, phase_index: u32, job: &Job) -> Result<
 }
 
 fn observed_job(job: &ReadyJob) -> ObservedJob {
-    let series = job.shared.program.series.clone();
-    ObservedJob { name: job.job.name.clone(), last: vec![(0, 0); series.len()], series }
+    let program = &job.shared.program;
+    let series = program.series.clone();
+    let is_open_loop = program.script.as_ref().is_some_and(Script::has_schedule);
+    ObservedJob { name: job.job.name.clone(), is_open_loop, last: vec![(0, 0); series.len()], series }
 }
 
 fn spawn(
@@ -246,7 +254,7 @@ fn spawn(
                 release: release.clone(),
                 sender: around.sender.clone(),
             };
-            let readers = (0..series).map(|_| Reader::default()).collect();
+            let readers = (0..series).map(|_| <(Reader, Reader)>::default()).collect();
             observed.push(Observed { job: job_position, worker, stats, task: None, readers });
             threads.push(std::thread::spawn(move || setup.live()));
         }

@@ -18,8 +18,8 @@ pub struct Observed {
     pub stats: Arc<WorkerStats>,
     /// Its thread, once it is ready.
     pub task: Option<TaskObserver>,
-    /// One reader a histogram.
-    pub readers: Vec<Reader>,
+    /// One reader a histogram: of the latencies, and of the response times.
+    pub readers: Vec<(Reader, Reader)>,
 }
 
 /// A job as the sampler sees it.
@@ -28,6 +28,8 @@ pub struct ObservedJob {
     pub name: String,
     /// Names of its histograms.
     pub series: Vec<String>,
+    /// Whether a schedule of arrivals drives it.
+    pub is_open_loop: bool,
     /// Bytes and errors of each histogram at the last tick.
     pub last: Vec<(u64, u64)>,
 }
@@ -81,14 +83,18 @@ impl Sampler<'_> {
 
     fn operations(&mut self, job: usize) -> Vec<OperationInterval> {
         let Self { jobs, workers, .. } = self;
-        let ObservedJob { name, series, last } = &mut jobs[job];
+        let ObservedJob { name, series, last, is_open_loop, .. } = &mut jobs[job];
         let mut operations = Vec::with_capacity(series.len());
         for (position, operation) in series.iter().enumerate() {
-            let mut merged = Merged::default();
+            let (mut merged, mut responses) = (Merged::default(), Merged::default());
             let (mut ops, mut bytes, mut errors) = (0, 0, 0);
             for worker in workers.iter_mut().filter(|worker| worker.job == job) {
                 let stats = &worker.stats.series[position];
-                ops += worker.readers[position].read_new(&stats.latency, &mut merged);
+                let (latency, response) = &mut worker.readers[position];
+                ops += latency.read_new(&stats.latency, &mut merged);
+                if *is_open_loop {
+                    response.read_new(&stats.response, &mut responses);
+                }
                 bytes += stats.bytes.get();
                 errors += stats.errors.get();
             }
@@ -100,7 +106,7 @@ impl Sampler<'_> {
                 bytes: bytes - before.0,
                 errors: errors - before.1,
                 latency: merged.into_buckets(),
-                response: None,
+                response: is_open_loop.then(|| responses.into_buckets()),
             });
         }
         operations

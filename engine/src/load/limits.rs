@@ -39,6 +39,11 @@ pub struct JobLimits {
 }
 
 impl JobLimits {
+    /// Whether a rule says how many passes there are.
+    pub fn has_passes(&self) -> bool {
+        self.rules.iter().any(|rule| rule.stop.passes.is_some())
+    }
+
     /// Job's rule, phase's rule.
     pub fn new(job: Rule, phase: Rule) -> Self {
         Self { rules: [job, phase] }
@@ -68,6 +73,11 @@ impl LocalLimits {
     pub fn begin(&mut self, start_ns: u64, limits: &JobLimits) {
         let deadlines = limits.rules.iter().filter_map(|rule| rule.stop.seconds);
         self.deadline_ns = deadlines.map(|seconds| start_ns + (seconds * 1e9) as u64).min().unwrap_or(u64::MAX);
+    }
+
+    /// When the worker's time is up; the largest number if it never is.
+    pub fn deadline_ns(&self) -> u64 {
+        self.deadline_ns
     }
 
     /// Whether time is left at `now_ns`.

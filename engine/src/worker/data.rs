@@ -61,6 +61,7 @@ impl<B: Backend> Worker<B> {
             }
             FileSource::Opened { opened, pick } => {
                 let (file, offset, length) = self.place(op, *opened, pick, size, flush)?;
+                self.keep_opened(op, *opened, file, offset + length);
                 (file.fd, file.index, offset, length)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
@@ -68,12 +69,6 @@ impl<B: Backend> Worker<B> {
         self.limits.admit_bytes(&self.job.limits, length)?;
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
-    }
-
-    #[cold]
-    pub(super) fn empty_slot(&mut self, op: &OpNode) -> StoppedBy {
-        self.fatal = Some((format!("{} (its slot holds no file: create or open comes first)", op.name), libc::EBADF));
-        StoppedBy::Error
     }
 
     /// File, offset and length of an operation on opened files.
@@ -132,6 +127,7 @@ impl<B: Backend> Worker<B> {
             }
             FileSource::Opened { opened, pick } => {
                 let (file, _, _) = self.place(op, *opened, pick, 0, true)?;
+                self.keep_opened(op, *opened, file, file.bytes);
                 (file.fd, file.index, file.bytes)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
@@ -196,6 +192,7 @@ pub(super) fn prepare_walks(
                     prepare_walks(nodes, opened, walker, states)?;
                 }
             }
+            Node::Action(_) => {}
         }
     }
     Ok(())

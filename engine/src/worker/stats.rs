@@ -43,6 +43,8 @@ pub struct SeriesStats {
     pub errors: Counter,
     /// Issue to completion of those that succeeded.
     pub latency: Recorder,
+    /// Scheduled arrival to completion of those that had a schedule and succeeded.
+    pub response: Recorder,
 }
 
 impl WorkerStats {
