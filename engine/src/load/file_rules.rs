@@ -3,7 +3,7 @@
 //! The Plan lists these rules with the kinds of operations (`OpKind`). They are checked before a file is touched.
 
 use crate::load::advice::Advice;
-use crate::plan::{FileSet, Op, OpKind, Pick};
+use crate::plan::{Distribution, FileSet, Op, OpKind, Pick};
 
 /// What an operation needs of the file that it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +136,23 @@ pub fn check_advice(op: &Op) -> Result<(), String> {
         kind => return Err(format!("operation '{name}': {} takes no advice; take it away", name_of(kind))),
     };
     Err(format!("operation '{name}': advice is '{advice}'; it can be {known}"))
+}
+
+/// Memory that an operation needs beside the transfer buffer, for values of at most `longest_bytes`.
+pub fn scratch_bytes(op: &Op, longest_bytes: u64) -> Result<usize, String> {
+    const LISTING_BYTES: usize = 32 << 10; // as much as readdir(3) asks for at once
+    const LONGEST_ATTRIBUTE_BYTES: usize = 64 << 10; // XATTR_SIZE_MAX of the kernel
+    match op.op {
+        OpKind::Readdir | OpKind::ReaddirStat => Ok(LISTING_BYTES),
+        OpKind::Setxattr if longest_bytes > LONGEST_ATTRIBUTE_BYTES as u64 => {
+            Err(format!("operation '{}': size is that of the value; it has at most 64 KiB", op.name))
+        }
+        OpKind::Setxattr | OpKind::Getxattr => Ok(LONGEST_ATTRIBUTE_BYTES),
+        OpKind::Fallocate if op.size == (Distribution::Fixed { value: 0.0 }) => {
+            Err(format!("operation '{}' allocates 0 bytes; size is the length to allocate", op.name))
+        }
+        _ => Ok(0),
+    }
 }
 
 /// Why every operation of this kind fails here, and what to do, if that is what the error number says.

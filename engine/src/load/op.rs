@@ -312,7 +312,9 @@ impl Compiler<'_> {
             self.program.buffer_bytes = self.program.buffer_bytes.max(bytes as usize);
         }
         file_rules::check_advice(op).map_err(|text| self.refuse(&text))?;
-        self.lengths(op)?;
+        let longest = if op.op == OpKind::Setxattr { self.transfer_bytes(op)? } else { 0 };
+        let scratch = file_rules::scratch_bytes(op, longest).map_err(|text| self.refuse(&text))?;
+        self.program.scratch_bytes = self.program.scratch_bytes.max(scratch);
         let series = self.series(&op.name);
         self.program.operations += 1;
         Ok(OpNode {
@@ -381,28 +383,6 @@ impl Compiler<'_> {
                 Ok(FileSource::Named { set, pick: pick.clone() })
             }
         }
-    }
-
-    /// Lengths that are no transfers, and the memory that operations need beside the transfer buffer.
-    fn lengths(&mut self, op: &Op) -> Result<()> {
-        const LISTING_BYTES: usize = 32 << 10; // as much as readdir(3) asks for at once
-        const LONGEST_ATTRIBUTE_BYTES: u64 = 64 << 10; // XATTR_SIZE_MAX of the kernel
-        let scratch = match op.op {
-            OpKind::Readdir | OpKind::ReaddirStat => LISTING_BYTES,
-            OpKind::Getxattr => LONGEST_ATTRIBUTE_BYTES as usize,
-            OpKind::Setxattr if self.transfer_bytes(op)? > LONGEST_ATTRIBUTE_BYTES => {
-                let text = format!("operation '{}': size is that of the value; it has at most 64 KiB", op.name);
-                return Err(self.refuse(&text));
-            }
-            OpKind::Setxattr => LONGEST_ATTRIBUTE_BYTES as usize,
-            OpKind::Fallocate if op.size == (Distribution::Fixed { value: 0.0 }) => {
-                let text = format!("operation '{}' allocates 0 bytes; size is the length to allocate", op.name);
-                return Err(self.refuse(&text));
-            }
-            _ => 0,
-        };
-        self.program.scratch_bytes = self.program.scratch_bytes.max(scratch);
-        Ok(())
     }
 
     fn check_pick(&self, pick: &Pick) -> Result<()> {

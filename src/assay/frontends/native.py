@@ -321,6 +321,6 @@ def _part(shape: type[T], table: msgspec.Struct) -> T:
 
 
 def _usual_pick(op: OpKind) -> plan.Pick:
-    if op is OpKind.CREATE:
+    if op in {OpKind.CREATE, OpKind.MKDIR}:
         return plan.New()
-    return plan.Existing() if op in {OpKind.UNLINK, OpKind.RENAME} else plan.Next()
+    return plan.Existing() if op in {OpKind.UNLINK, OpKind.RMDIR, OpKind.RENAME} else plan.Next()
