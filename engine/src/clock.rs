@@ -40,7 +40,7 @@ impl Clock {
 
     /// Sleep until `t_ns` and no longer spin: late by what the timer and the scheduler take. A signal may end it early.
     pub fn nap_until(self, t_ns: u64) {
-        let at_ns = self.monotonic_at_zero_ns + t_ns;
+        let at_ns = self.monotonic_at_zero_ns.saturating_add(t_ns);
         let until = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
         // SAFETY: `until` is a valid timespec; no remainder is asked for.
         unsafe {

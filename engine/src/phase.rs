@@ -17,6 +17,7 @@ use crate::facts;
 use crate::histogram::Reader;
 use crate::load::backend_rules;
 use crate::load::content::ContentFill;
+use crate::load::coordination::{Coordination, Names};
 use crate::load::fileset::FileSetState;
 use crate::load::growth::Growth;
 use crate::load::limits::{JobLimits, Rule};
@@ -24,6 +25,7 @@ use crate::load::offsets::Walker;
 use crate::load::op::Program;
 use crate::load::open_files::{ResolvedFlags, open_set, resolve_flags};
 use crate::load::pacing::Pacer;
+use crate::load::script::Script;
 use crate::observe::HostObserver;
 use crate::observe::task::TaskObserver;
 use crate::plan::{Access, Affinity, Arrival, Backend, Content, Fallback, Job, Phase, WorkerKind};
@@ -116,9 +118,10 @@ struct Setup {
 /// Run one phase from ready to finished.
 pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs: Vec<Program>) -> Result<PhaseEnd> {
     let phase_rule = Rule::new(&phase.stop).map_err(EngineError::no_shared_memory)?;
+    let coordination = Arc::new(Coordination::new(&Names::of(phase)?));
     let mut jobs = Vec::new();
     for (job, program) in phase.jobs.iter().zip(programs) {
-        jobs.push(ready_job(around, phase_index, phase, job, program, &phase_rule)?);
+        jobs.push(ready_job(around, phase_index, phase, job, program, &phase_rule, &coordination)?);
     }
     let gate = || Gate::closed().map_err(EngineError::no_shared_memory);
     let (start, release) = (gate()?, gate()?);
@@ -167,10 +170,12 @@ fn ready_job<'a>(
     job: &'a Job,
     program: Program,
     phase_rule: &Rule,
+    coordination: &Arc<Coordination>,
 ) -> Result<ReadyJob<'a>> {
     let (backend, workers, queue_depth) = settle_backend(around, phase_index, job)?;
     let flags = resolve_flags(job, &program, around.sets, around.emitter, phase_index)?;
     affinity::check(job)?;
+    coordination.join(workers);
     let job_rule = Rule::new(&job.stop).map_err(EngineError::no_shared_memory)?;
     let stonewall = job_rule.is_stonewall();
     let content = program.sets.first().map_or_else(plain_content, |&set| around.contents[set].clone());
@@ -182,6 +187,7 @@ fn ready_job<'a>(
         open_flags: flags.flags | libc::O_RDWR,
         advice: flags.advice,
         next_file,
+        coordination: Arc::clone(coordination),
         program,
     });
     debug_assert!(phase.jobs.iter().any(|candidate| std::ptr::eq(candidate, job)));
@@ -231,12 +237,13 @@ fn settle_backend(around: &Surroundings, phase_index: u32, job: &Job) -> Result<
 fn observed_job(job: &ReadyJob) -> ObservedJob {
     let program = &job.shared.program;
     let operations = (0..program.operations).map(|state| operation_name(&program.nodes, state).unwrap_or_default());
+    let has_schedule = program.script.as_ref().is_some_and(Script::has_schedule);
     ObservedJob {
         name: job.job.name.clone(),
         last: vec![(0, 0); program.series.len()],
         series: program.series.clone(),
         operations: operations.collect(),
-        is_open_loop: matches!(job.job.arrival, Arrival::Open { .. }),
+        is_open_loop: has_schedule || matches!(job.job.arrival, Arrival::Open { .. }),
     }
 }
 

@@ -340,7 +340,9 @@ pub enum Body {
     Script {
         /// Operations as templates, referred to by index.
         ops: Vec<Op>,
-        /// NDJSON file of `[op, file index, offset, size, due_ns]`.
+        /// NDJSON file of `[op, file index, offset, size, due_ns]`, one operation a line, dealt out to the workers in
+        /// turn. `due_ns` above 0: when it is to begin, from the start. For rename, link, symlink, clone and copy, `offset`
+        /// is the file index that they go to. A script names its files itself: `pick` does not matter.
         path: String,
     },
 }
@@ -373,7 +375,8 @@ pub enum Action {
         /// Members.
         actions: Vec<Action>,
     },
-    /// Take from a semaphore that all workers of the phase share.
+    /// Take from a semaphore that all workers of the phase share and that begins at 0. Ends the worker when all of
+    /// them wait.
     Wait {
         /// Its name.
         semaphore: String,
@@ -393,7 +396,7 @@ pub enum Action {
         bucket: String,
         /// Tokens per second, over all takers.
         rate_per_s: f64,
-        /// What one token stands for.
+        /// What one token stands for. Events: one is taken here; else what the worker did since it paid last is paid for.
         unit: TokenUnit,
     },
     /// Pause.
@@ -456,7 +459,15 @@ pub struct Op {
     pub flags: OpFlags,
 }
 
-/// Kinds of operations.
+/// Kinds of operations, and what each makes of `pick` and `slot` (rules: `load/file_rules.rs`).
+///
+/// Operations on an open file take one that the worker opened before the start (a set with pick `next`, `random` or
+/// `own`) or a slot. Operations on a name pick it from the set, and some of them take a slot too. With a set, `slot` keeps
+/// the file for later operations: `create` and `open` leave a handle there, which `close` may close; operations on files
+/// opened before the start lend theirs; operations on names leave the name (rename, link, symlink, clone and copy: the
+/// new one). Where an open fails, what follows on its slot fails and is counted. `create`, `mkdir`, `rename`, `link`,
+/// `symlink`, `clone` and `copy` take the next free name of the set, `unlink`, `rmdir` and `rename` give the first
+/// existing one back; names are a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpKind {
@@ -468,49 +479,51 @@ pub enum OpKind {
     Fsync,
     /// Flush data.
     Fdatasync,
-    /// Start or await write-back of a range.
+    /// Start write-back of a range (open file); with the advice `wait`, also await it. In a slot: of the `size` bytes
+    /// before its position. Size 0: of the whole file.
     SyncFileRange,
     /// Create a file that must not exist, leaving it open in the slot.
     Create,
     /// Open an existing file into the slot.
     Open,
-    /// Close the slot.
+    /// Close the slot, which holds a handle of `create` or `open`.
     Close,
-    /// Attributes by path.
+    /// Attributes by path; the file's own where the path is a symbolic link. A slot gives its name.
     Stat,
     /// Attributes of an open file.
     Fstat,
-    /// Remove a file.
+    /// Remove a file (pick `existing`).
     Unlink,
-    /// Rename to the next free name of the set.
+    /// Rename to the next free name of the set (pick `existing`).
     Rename,
     /// Hard link to the next free name of the set.
     Link,
-    /// Symbolic link at the next free name of the set.
+    /// Symbolic link at the next free name of the set, to the absolute path of the file that was picked.
     Symlink,
-    /// Set the length.
+    /// Set the length to `size` (name or slot).
     Truncate,
-    /// Allocate.
+    /// Allocate the first `size` bytes (open file).
     Fallocate,
-    /// Create a directory.
+    /// Create a directory (pick `new`). It has the name and place of a file, in a set that holds no files.
     Mkdir,
-    /// Remove a directory.
+    /// Remove a directory that `mkdir` made (pick `existing`).
     Rmdir,
-    /// List a directory.
+    /// List a directory that holds files of the set: open, read to the end, close. `pick` counts directories.
     Readdir,
-    /// List a directory and stat each entry.
+    /// List a directory and look at the attributes of each entry, as `ls -l` does.
     ReaddirStat,
-    /// Share extents with a new file (reflink).
+    /// Share all extents with a new file (reflink). Ends the run where the file system has none.
     Clone,
     /// Copy within the kernel to a new file.
     Copy,
-    /// Change mode bits.
+    /// Change mode bits, between 0640 and 0644 (name or slot).
     Chmod,
-    /// Set an extended attribute.
+    /// Set the extended attribute `user.assay` to a new value of `size` bytes (name or slot).
     Setxattr,
-    /// Get an extended attribute.
+    /// Get the extended attribute `user.assay` (name or slot).
     Getxattr,
-    /// Advise or lock-style calls that only the classic tools make; see `flags.advice`.
+    /// Advise the kernel about `size` bytes where `access` points, 0: about the whole file (open file); see
+    /// `flags.advice`.
     Advise,
 }
 
@@ -646,7 +659,7 @@ pub struct OpFlags {
     pub high_priority: bool,
     /// Pieces of a vectored call; 0 or 1: plain.
     pub vectors: u32,
-    /// POSIX_FADV_ or MADV_ name for `advise`.
+    /// POSIX_FADV_ or MADV_ name for `advise`, the short form in lower case too; `wait` for `sync_file_range`.
     pub advice: String,
 }
 

@@ -359,7 +359,7 @@ Step = Prepare | Evict | DropCaches | Remount | Warm | Sync | Settle | Fill | Ag
 
 
 class OpKind(enum.Enum):
-    """Kinds of operations."""
+    """Kinds of operations; the Rust twin says for each what `pick` and `slot` mean, docs/reference/operations.md too."""
 
     READ = "read"
     WRITE = "write"
@@ -598,7 +598,7 @@ class Repeat(_Kind, kw_only=True):
 
 
 class Wait(_Kind, kw_only=True):
-    """Take from a semaphore that all workers of the phase share."""
+    """Take from a semaphore that all workers of the phase share, 0 at first; ends the worker when all of them wait."""
 
     semaphore: str
     """Its name."""
@@ -623,7 +623,8 @@ class Token(_Kind, kw_only=True):
     rate_per_s: float
     """Tokens per second, over all takers."""
     unit: TokenUnit
-    """What one token stands for: a pass of the loop, an operation, a data operation or a MiB of data."""
+    """What one token stands for: a pass of the loop (one is taken here), or an operation, a data operation or a MiB of
+    data (what the worker did since it took last is taken)."""
 
 
 class Think(_Kind, kw_only=True):
@@ -656,7 +657,10 @@ class Loop(_Kind, kw_only=True):
 
 
 class Script(_Kind, kw_only=True):
-    """An explicit list of operations in a file beside the Plan: NDJSON of `[op, file index, offset, size, due_ns]`."""
+    """An explicit list of operations in a file beside the Plan: NDJSON of `[op, file index, offset, size, due_ns]`.
+
+    Lines are dealt out to the workers in turn. `due_ns` above 0 says when to begin, from the start.
+    """
 
     ops: tuple[Op, ...]
     """Operations as templates, referred to by index."""

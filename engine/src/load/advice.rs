@@ -35,10 +35,10 @@ impl Advice {
         NAMES.map(|(name, ..)| name).join(", ")
     }
 
-    /// Give it for a whole file.
-    pub fn give(self, fd: RawFd) -> io::Result<()> {
+    /// Give it for a range of a file; a length of 0 is the rest of it.
+    pub fn give(self, fd: RawFd, from_bytes: u64, length_bytes: u64) -> io::Result<()> {
         // SAFETY: no memory is passed.
-        match unsafe { libc::posix_fadvise(fd, 0, 0, self.of_file) } {
+        match unsafe { libc::posix_fadvise(fd, from_bytes as libc::off_t, length_bytes as libc::off_t, self.of_file) } {
             0 => Ok(()),
             errno => Err(io::Error::from_raw_os_error(errno)),
         }

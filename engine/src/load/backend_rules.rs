@@ -131,6 +131,7 @@ pub fn ops(nodes: &[Node]) -> Vec<&OpNode> {
             Node::Op(op) => found.push(op),
             Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => found.extend(ops(nodes)),
             Node::Choice { branches, .. } => found.extend(branches.iter().flat_map(|nodes| ops(nodes))),
+            Node::Action(_) => {}
         }
     }
     found

@@ -4,7 +4,12 @@
 //! upwards at the other, both without a lock. An index counts as existing from the moment it is taken by `take_new`,
 //! and as gone from the moment it is taken by `take_existing`; nothing is given back. So when a create fails, its index
 //! stays in the range without a file behind it: an operation that comes to it fails with ENOENT, and the worker counts
-//! that failure like any other. The counters never name an index twice, and never one beyond the set.
+//! that failure like any other. The counters never name an index twice.
+//!
+//! Names are a ring: index `i` has the name, place and laid-out size of `i modulo files`. At no time more than `files`
+//! indices exist, so a name is free again once its file was deleted, and loads that create, rename or link can run for
+//! as long as they delete too. What is in a file follows it: a file that was renamed or linked keeps its length and
+//! its bytes, whatever its new name stands for.
 
 use crate::error::{EngineError, Result};
 use crate::load::content::mix;
@@ -116,7 +121,10 @@ impl FileSetState {
 
     /// The next index that does not exist yet; `None` when the set is full.
     pub fn take_new(&self) -> Option<u64> {
-        let next = |created: u64| (created < self.set.files).then_some(created + 1);
+        let next = |created: u64| {
+            let full = created - self.counts.deleted.load(Ordering::Acquire).min(created) >= self.set.files;
+            (!full).then_some(created + 1)
+        };
         self.counts.created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
     }
 
@@ -124,6 +132,18 @@ impl FileSetState {
     pub fn take_existing(&self) -> Option<u64> {
         let next = |deleted: u64| (deleted < self.counts.created.load(Ordering::Acquire)).then_some(deleted + 1);
         self.counts.deleted.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+    }
+
+    /// The next free index and the first existing one, for a file that moves from this to that; `None` when the set is
+    /// full or empty.
+    pub fn take_move(&self) -> Option<(u64, u64)> {
+        if self.existing().is_empty() {
+            return None;
+        }
+        // In this order: a file whose place was freed first could be given its own name.
+        let to = self.take_new()?;
+        let from = self.take_existing()?;
+        Some((from, to))
     }
 
     /// The files of `prepare` exist. Only while no worker runs.
@@ -143,8 +163,17 @@ impl FileSetState {
     pub fn size_of(&self, index: u64) -> u64 {
         match self.sizes.is_fixed() {
             Some(size) => size,
-            None => self.sizes.sample_u64(&mut fastrand::Rng::with_seed(mix(self.own_seed ^ mix(index)))),
+            None => {
+                let seed = mix(self.own_seed ^ mix(self.name_of(index)));
+                self.sizes.sample_u64(&mut fastrand::Rng::with_seed(seed))
+            }
         }
+    }
+
+    /// The number in the name of an index: names are a ring.
+    #[inline]
+    fn name_of(&self, index: u64) -> u64 {
+        if index < self.set.files { index } else { index % self.set.files }
     }
 
     /// Size of every file, if all are equal.
@@ -155,6 +184,7 @@ impl FileSetState {
     /// Path of a file, without allocation.
     #[inline]
     pub fn path_into(&self, index: u64, buffer: &mut PathBuffer) {
+        let index = self.name_of(index);
         self.push_directory(self.spread.depth(), self.spread.leaf_of(index), buffer);
         buffer.push(b"/");
         self.files.push_into(index, buffer);
@@ -301,7 +331,9 @@ pub(crate) mod tests {
                     let (mut new, mut old) = (Vec::new(), Vec::new());
                     while let Some(index) = state.take_new() {
                         new.push(index);
-                        old.extend(state.take_existing());
+                        if index % 2 == 0 {
+                            old.extend(state.take_existing());
+                        }
                         let range = state.existing();
                         assert!(range.start <= range.end);
                     }
@@ -316,9 +348,46 @@ pub(crate) mod tests {
         new.sort_unstable();
         old.extend(std::iter::from_fn(|| state.take_existing()));
         old.sort_unstable();
-        assert!(new.iter().copied().eq(0..20_000));
-        assert!(old.iter().copied().eq(0..20_000));
+        // Half as many are deleted as created, so the set is full once twice its files were created.
+        let made = new.len() as u64;
+        assert!((39_990..=40_001).contains(&made), "{made}");
+        assert!(new.iter().copied().eq(0..made));
+        assert!(old.iter().copied().eq(0..made));
         assert!(state.existing().is_empty());
+    }
+
+    #[test]
+    fn a_name_is_free_again_once_its_file_was_deleted() {
+        let state = state(&set(3, 0.0, Layout::Flat {}));
+        state.begin_with_initial();
+
+        assert_eq!(state.take_new(), None);
+        assert_eq!((state.take_existing(), state.take_new(), state.take_new()), (Some(0), Some(3), None));
+        assert_eq!(state.path_of(3), state.path_of(0));
+        assert_eq!(state.existing(), 1..4);
+    }
+
+    #[test]
+    fn moves_go_round_the_free_names_and_keep_the_count() {
+        let mut plan = set(4, 0.0, Layout::Flat {});
+        plan.existing_share = 0.75;
+        let state = state(&plan);
+        state.begin_with_initial();
+
+        let moves: Vec<_> = std::iter::from_fn(|| state.take_move()).take(5).collect();
+
+        assert_eq!(moves, [(0, 3), (1, 4), (2, 5), (3, 6), (4, 7)]);
+        assert!(moves.iter().all(|&(from, to)| state.path_of(from) != state.path_of(to)));
+        assert_eq!(state.existing().count(), 3);
+    }
+
+    #[test]
+    fn a_full_or_an_empty_set_has_nothing_to_move() {
+        let state = state(&set(4, 0.0, Layout::Flat {}));
+
+        assert_eq!(state.take_move(), None);
+        state.begin_with_initial();
+        assert_eq!(state.take_move(), None);
     }
 
     #[test]

@@ -47,6 +47,11 @@ pub struct JobLimits {
 }
 
 impl JobLimits {
+    /// Whether a rule says how many passes there are.
+    pub fn has_passes(&self) -> bool {
+        self.rules.iter().any(|rule| rule.stop.passes.is_some())
+    }
+
     /// Job's rule, phase's rule.
     pub fn new(job: Rule, phase: Rule) -> Self {
         Self { rules: [job, phase] }

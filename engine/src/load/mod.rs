@@ -3,12 +3,16 @@
 //! A file set is rules, not a list: name, place, size and content of file `i` follow from the Plan, the seed and `i`
 //! alone. Nothing here keeps memory for each file.
 
+pub mod actions;
 pub mod advice;
 pub mod age;
 pub mod backend_rules;
 pub mod cache_steps;
+pub mod choice;
 pub mod content;
+pub mod coordination;
 pub mod data_folder;
+pub mod file_rules;
 pub mod fileset;
 pub mod fill;
 pub mod free_space;
@@ -24,6 +28,7 @@ pub mod pacing;
 pub mod posix;
 pub mod progress;
 pub mod remove;
+pub mod script;
 pub mod sizes;
 pub mod spread;
 pub mod write_files;

@@ -4,16 +4,26 @@
 //! What the Plan can express and this engine does not carry out yet is refused here with its name.
 
 use crate::error::{EngineError, Result};
+use crate::load::actions::{self, ActionNode};
+use crate::load::advice::Advice;
 use crate::load::backend_rules;
+use crate::load::choice::Weights;
+use crate::load::coordination::Names;
+use crate::load::file_rules::{self, SlotUse, Works, works};
 use crate::load::pacing;
+use crate::load::script::{self, Script};
 use crate::load::sizes::Sampler;
-use crate::plan::{Access, Action, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop};
+use crate::plan::{
+    Access, Action, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop, WorkerKind,
+};
 
 /// A job that can run.
 #[derive(Debug)]
 pub struct Program {
-    /// Actions of one pass.
+    /// Actions of one pass; of a script, the operations that its lines refer to.
     pub nodes: Vec<Node>,
+    /// The list of operations, if the job has one instead of a loop.
+    pub script: Option<Script>,
     /// Keys of the histograms.
     pub series: Vec<String>,
     /// Operations in all: each has a state of its own in the worker.
@@ -24,6 +34,8 @@ pub struct Program {
     pub buffer_bytes: usize,
     /// Most pieces of a vectored call.
     pub most_vectors: u32,
+    /// Memory for lists of directory entries and for extended attributes.
+    pub scratch_bytes: usize,
     /// File sets whose files are opened before the start, and whether to write.
     pub opened: Vec<OpenedSet>,
     /// File sets that the job touches at all, by index into the Plan.
@@ -57,8 +69,8 @@ pub enum Node {
     },
     /// One of several branches.
     Choice {
-        /// Upper end of each branch's share of [0, 1).
-        cumulative: Vec<f64>,
+        /// How likely each is.
+        weights: Weights,
         /// Branches.
         branches: Vec<Vec<Node>>,
     },
@@ -69,6 +81,8 @@ pub enum Node {
         /// Members.
         nodes: Vec<Node>,
     },
+    /// Something that is no operation.
+    Action(ActionNode),
 }
 
 /// An operation that can run.
@@ -92,6 +106,14 @@ pub struct OpNode {
     pub rw_flags: i32,
     /// Pieces of a vectored call; 0 or 1: plain.
     pub vectors: u32,
+    /// Slot that keeps the file that it picked.
+    pub keep: Option<usize>,
+    /// Whether a `sync_file_range` waits.
+    pub waits: bool,
+    /// What `advise` says.
+    pub advice: Option<Advice>,
+    /// Whether an action of the job counts its completions.
+    pub is_counted: bool,
     /// Index of its state in the worker.
     pub state: usize,
 }
@@ -112,8 +134,6 @@ pub enum FileSource {
         set: usize,
         /// How.
         pick: Pick,
-        /// Slot that keeps it.
-        slot: Option<usize>,
     },
     /// What an earlier operation left.
     Slot(usize),
@@ -125,29 +145,26 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
     pacing::check(job)?;
     check_stop(&job.name, &job.stop)?;
     check_stop(&phase.name, &phase.stop)?;
-    let Body::Loop { actions } = &job.body else {
-        return Err(not_yet(job, "a script"));
-    };
-    if actions.is_empty() {
-        return Err(EngineError::Plan(format!("job '{}': the loop has no actions", job.name)));
-    }
     let mut compiler = Compiler {
         job,
         file_sets,
+        names: Names::of(phase)?,
+        slots: SlotUse::default(),
         program: Program {
             nodes: Vec::new(),
+            script: None,
             series: Vec::new(),
             operations: 0,
             slots: 0,
             buffer_bytes: 1,
             most_vectors: 1,
+            scratch_bytes: 0,
             opened: Vec::new(),
             sets: Vec::new(),
         },
     };
-    let nodes = compiler.actions(actions, false)?;
-    let mut program = compiler.program;
-    program.nodes = nodes;
+    compiler.body()?;
+    let program = compiler.program;
     backend_rules::check_program(job, &program)?;
     for name in &job.timed {
         if !program.series.contains(name) {
@@ -171,7 +188,7 @@ fn is_data_op(node: &Node) -> bool {
         Node::Choice { branches, .. } => {
             branches.iter().all(|nodes| matches!(&nodes[..], [node @ Node::Op(_)] if is_data_op(node)))
         }
-        Node::Group { .. } | Node::Repeat { .. } => false,
+        Node::Group { .. } | Node::Repeat { .. } | Node::Action(_) => false,
     }
 }
 
@@ -191,10 +208,33 @@ fn check_stop(owner: &str, stop: &Stop) -> Result<()> {
 struct Compiler<'a> {
     job: &'a Job,
     file_sets: &'a [FileSet],
+    names: Names,
+    slots: SlotUse,
     program: Program,
 }
 
 impl Compiler<'_> {
+    fn body(&mut self) -> Result<()> {
+        let job = self.job;
+        self.program.nodes = match &job.body {
+            Body::Loop { actions } => self.actions(actions, false)?,
+            Body::Script { ops, path } => {
+                let nodes = ops.iter().map(|op| self.op(op, false).map(Node::Op)).collect::<Result<Vec<_>>>()?;
+                let script = script::compile(job, path, &nodes, self.file_sets, &mut self.program.buffer_bytes)?;
+                self.program.script = Some(script);
+                nodes
+            }
+        };
+        if self.program.operations == 0 {
+            return Err(self.refuse("its loop has no operation; give it one"));
+        }
+        self.slots.check().map_err(|text| self.refuse(&text))?;
+        let mut nodes = std::mem::take(&mut self.program.nodes);
+        actions::resolve(&mut nodes).map_err(|text| self.refuse(&text))?;
+        self.program.nodes = nodes;
+        Ok(())
+    }
+
     fn actions(&mut self, actions: &[Action], in_timed_group: bool) -> Result<Vec<Node>> {
         actions.iter().map(|action| self.action(action, in_timed_group)).collect()
     }
@@ -208,30 +248,33 @@ impl Compiler<'_> {
                 Node::Group { series, counts, nodes: self.actions(actions, in_timed_group || series.is_some())? }
             }
             Action::Choice { branches } => {
-                let total: f64 = branches.iter().map(|branch| branch.weight).sum();
-                if !(total.is_finite() && total > 0.0)
-                    || branches.iter().any(|b| b.weight < 0.0 || b.actions.is_empty())
-                {
-                    return Err(self.refuse("a choice needs weights of 0 or more, one above 0, and no empty branch"));
-                }
-                let cumulative = branches
-                    .iter()
-                    .scan(0.0, |sum, branch| {
-                        *sum += branch.weight / total;
-                        Some(*sum)
-                    })
-                    .collect();
+                let weights: Vec<f64> = branches.iter().map(|branch| branch.weight).collect();
+                let weights = Weights::new(&weights).filter(|_| branches.iter().all(|b| !b.actions.is_empty()));
+                let weights = weights.ok_or_else(|| {
+                    self.refuse("a choice needs weights of 0 or more, one above 0, and no empty branch")
+                })?;
                 let branches =
                     branches.iter().map(|b| self.actions(&b.actions, in_timed_group)).collect::<Result<_>>()?;
-                Node::Choice { cumulative, branches }
+                Node::Choice { weights, branches }
+            }
+            Action::Repeat { times: 0, .. } => {
+                return Err(self.refuse("a repeat of 0 times does nothing; give 1 or more"));
             }
             Action::Repeat { times, actions } => {
                 Node::Repeat { times: *times, nodes: self.actions(actions, in_timed_group)? }
             }
-            Action::Wait { .. } | Action::Post { .. } => return Err(not_yet(self.job, "semaphores")),
-            Action::Token { .. } => return Err(not_yet(self.job, "rate tokens")),
-            Action::Think { .. } => return Err(not_yet(self.job, "think time")),
-            Action::FinishOn { .. } => return Err(not_yet(self.job, "finish_on")),
+            Action::Wait { .. } | Action::Post { .. } | Action::Token { .. }
+                if self.job.kind == WorkerKind::Process =>
+            {
+                return Err(not_yet(self.job, "semaphores and token buckets between processes; use threads"));
+            }
+            Action::Wait { .. }
+            | Action::Post { .. }
+            | Action::Token { .. }
+            | Action::Think { .. }
+            | Action::FinishOn { .. } => {
+                Node::Action(actions::compile(action, &self.names).map_err(|text| self.refuse(&text))?)
+            }
         })
     }
 
@@ -252,9 +295,6 @@ impl Compiler<'_> {
     }
 
     fn op(&mut self, op: &Op, in_timed_group: bool) -> Result<OpNode> {
-        if !is_carried_out(op.op) {
-            return Err(not_yet(self.job, &format!("the operation {:?}", op.op).to_lowercase()));
-        }
         let rw_flags = backend_rules::rw_flags(self.job, op, self.file_sets)?;
         self.program.most_vectors = self.program.most_vectors.max(op.flags.vectors);
         let file = self.file(op)?;
@@ -263,6 +303,10 @@ impl Compiler<'_> {
             let bytes = self.transfer_bytes(op)?;
             self.program.buffer_bytes = self.program.buffer_bytes.max(bytes as usize);
         }
+        file_rules::check_advice(op).map_err(|text| self.refuse(&text))?;
+        let longest = if op.op == OpKind::Setxattr { self.transfer_bytes(op)? } else { 0 };
+        let scratch = file_rules::scratch_bytes(op, longest).map_err(|text| self.refuse(&text))?;
+        self.program.scratch_bytes = self.program.scratch_bytes.max(scratch);
         let series = self.series(&op.name);
         self.program.operations += 1;
         Ok(OpNode {
@@ -275,6 +319,10 @@ impl Compiler<'_> {
             size: Sampler::new(&op.size)?,
             rw_flags,
             vectors: op.flags.vectors,
+            keep: kept_in(op),
+            waits: op.op == OpKind::SyncFileRange && !op.flags.advice.is_empty(),
+            advice: Advice::named(&op.flags.advice),
+            is_counted: false,
             state: self.program.operations - 1,
         })
     }
@@ -298,17 +346,15 @@ impl Compiler<'_> {
     }
 
     fn file(&mut self, op: &Op) -> Result<FileSource> {
-        let on_open_file = matches!(
-            op.op,
-            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync | OpKind::Fstat | OpKind::Close
-        );
         match &op.file {
             FileRef::Slot { slot } => {
-                if !on_open_file {
+                if matches!(works(op.op), Works::OnName | Works::OnDirectory) {
                     return Err(self.refuse(&format!("operation '{}' needs a file of a set, not a slot", op.name)));
                 }
-                self.program.slots = self.program.slots.max(*slot as usize + 1);
-                Ok(FileSource::Slot(*slot as usize))
+                let slot = *slot as usize;
+                self.slots.need(slot, op);
+                self.program.slots = self.program.slots.max(slot + 1);
+                Ok(FileSource::Slot(slot))
             }
             FileRef::Set { set, pick, slot } => {
                 let index = self.file_sets.iter().position(|candidate| candidate.name == *set);
@@ -316,19 +362,17 @@ impl Compiler<'_> {
                 if !self.program.sets.contains(&set) {
                     self.program.sets.push(set);
                 }
-                if on_open_file {
+                file_rules::check_set(op, &self.file_sets[set], pick, slot.is_some())
+                    .map_err(|text| self.refuse(&format!("operation '{}': {text}", op.name)))?;
+                if let Some(slot) = kept_in(op) {
+                    self.slots.keep(slot, op);
+                    self.program.slots = self.program.slots.max(slot + 1);
+                }
+                if works(op.op) == Works::OnHandle {
                     return self.opened(op, set, pick);
                 }
-                let slot = slot.map(|slot| slot as usize);
-                self.program.slots = self.program.slots.max(slot.map_or(0, |slot| slot + 1));
-                if (op.op == OpKind::Create) != (*pick == Pick::New {}) {
-                    return Err(self.refuse(&format!("operation '{}': pick 'new' and create go together", op.name)));
-                }
-                if op.op == OpKind::Unlink && *pick != (Pick::Existing {}) {
-                    return Err(self.refuse(&format!("operation '{}': unlink takes pick 'existing'", op.name)));
-                }
                 self.check_pick(pick)?;
-                Ok(FileSource::Named { set, pick: pick.clone(), slot })
+                Ok(FileSource::Named { set, pick: pick.clone() })
             }
         }
     }
@@ -351,7 +395,7 @@ impl Compiler<'_> {
                 op.name
             )));
         }
-        let (write, own) = (op.op == OpKind::Write, *pick == (Pick::Own {}));
+        let (write, own) = (file_rules::writes(op.op), *pick == (Pick::Own {}));
         let opened = &mut self.program.opened;
         let position = opened.iter().position(|known| known.set == set).unwrap_or_else(|| {
             opened.push(OpenedSet { set, write, own });
@@ -366,18 +410,10 @@ impl Compiler<'_> {
     }
 }
 
-fn is_carried_out(kind: OpKind) -> bool {
-    matches!(
-        kind,
-        OpKind::Read
-            | OpKind::Write
-            | OpKind::Fsync
-            | OpKind::Fdatasync
-            | OpKind::Create
-            | OpKind::Open
-            | OpKind::Close
-            | OpKind::Stat
-            | OpKind::Fstat
-            | OpKind::Unlink
-    )
+/// Slot that keeps the file that an operation picks from a set.
+fn kept_in(op: &Op) -> Option<usize> {
+    match &op.file {
+        FileRef::Set { slot, .. } => slot.map(|slot| slot as usize),
+        FileRef::Slot { .. } => None,
+    }
 }

@@ -181,7 +181,7 @@ pub fn open_set(opened: OpenedSet, state: &FileSetState, flags: ResolvedFlags, w
             let path = state.path_of(index);
             let fd = open(&path, flags.flags | mode).map_err(|error| EngineError::io("open", &path, error))?;
             if let Some(advice) = flags.advice {
-                advice.give(fd).map_err(|error| EngineError::io("advise", &path, error))?;
+                advice.give(fd, 0, 0).map_err(|error| EngineError::io("advise", &path, error))?;
             }
             Ok(OpenFile { fd, index, bytes: state.size_of(index) })
         })

@@ -61,6 +61,7 @@ impl<B: Backend> Worker<B> {
             }
             FileSource::Opened { opened, pick } => {
                 let (file, offset, length) = self.place(op, *opened, pick, size, flush)?;
+                self.keep_opened(op, *opened, file, offset + length);
                 (file.fd, file.index, offset, length)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
@@ -69,12 +70,6 @@ impl<B: Backend> Worker<B> {
         self.pacer.charge(self.last_ns, length);
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
-    }
-
-    #[cold]
-    pub(super) fn empty_slot(&mut self, op: &OpNode) -> StoppedBy {
-        self.fatal = Some((format!("{} (its slot holds no file: create or open comes first)", op.name), libc::EBADF));
-        StoppedBy::Error
     }
 
     /// File, offset and length of an operation on opened files.
@@ -133,6 +128,7 @@ impl<B: Backend> Worker<B> {
             }
             FileSource::Opened { opened, pick } => {
                 let (file, _, _) = self.place(op, *opened, pick, 0, true)?;
+                self.keep_opened(op, *opened, file, file.bytes);
                 (file.fd, file.index, file.bytes)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
@@ -199,6 +195,7 @@ pub(super) fn prepare_walks(
                     prepare_walks(nodes, opened, walker, states)?;
                 }
             }
+            Node::Action(_) => {}
         }
     }
     Ok(())

@@ -5,10 +5,15 @@
 //! read each; operations that are prepared first (content to write, a name to build) read it twice, so that the
 //! preparation is in no latency. The latency of a group is the sum of its members'.
 
+mod actions;
+mod calls;
 mod data;
+mod handles;
+mod listing;
 mod names;
 mod pace;
 mod queue;
+mod script;
 pub mod stats;
 
 use crate::backend::{Backend, Report};
@@ -16,12 +21,15 @@ use crate::clock::Clock;
 use crate::events::StoppedBy;
 use crate::load::advice::Advice;
 use crate::load::content::ContentFill;
+use crate::load::coordination::Coordination;
+use crate::load::file_rules;
 use crate::load::fileset::FileSetState;
 use crate::load::limits::{JobLimits, LocalLimits};
 use crate::load::names::PathBuffer;
 use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{Node, OpNode, Program};
 use crate::load::pacing::{Pacer, UNSCHEDULED};
+use crate::load::script::Entry;
 use crate::plan::OpKind;
 use crate::shared::{SharedBox, SharedSlice};
 use data::prepare_walks;
@@ -62,6 +70,8 @@ pub struct JobShared {
     pub advice: Option<Advice>,
     /// By operation: how many files `pick next` has handed out.
     pub next_file: SharedSlice<AtomicU64>,
+    /// Semaphores and token buckets of the phase.
+    pub coordination: Arc<Coordination>,
 }
 
 /// One worker, ready to run.
@@ -77,6 +87,14 @@ pub struct Worker<B: Backend> {
     slots: Vec<Option<SlotFile>>,
     states: Vec<OpState>,
     path: PathBuffer,
+    /// Where operations with two names go.
+    other_path: PathBuffer,
+    /// Directory entries and extended attributes.
+    scratch: Vec<u8>,
+    /// The line of a script that is being carried out.
+    scripted: Option<Entry>,
+    /// By token bucket: what of this worker's work is paid for.
+    paid: Vec<f64>,
     limits: LocalLimits,
     pacer: Pacer,
     walker: Walker,
@@ -90,9 +108,13 @@ pub struct Worker<B: Backend> {
 /// A file that an operation left in a slot.
 #[derive(Debug, Clone, Copy)]
 struct SlotFile {
+    /// -1: only the name is known, or its open failed.
     fd: RawFd,
+    /// Whether the slot closes it.
+    is_owned: bool,
     set: usize,
     index: u64,
+    /// Where the next transfer goes.
     at: u64,
 }
 
@@ -100,6 +122,9 @@ struct SlotFile {
 struct OpState {
     walks: Vec<Option<Offsets>>,
     file: usize,
+    /// Completed, and bytes moved; only where an action of the job counts them.
+    ops: u64,
+    bytes: u64,
 }
 
 /// What a worker leaves behind.
@@ -139,10 +164,13 @@ impl<B: Backend> Worker<B> {
         fill: ContentFill,
         walker: Walker,
     ) -> crate::error::Result<Self> {
-        let mut states: Vec<OpState> =
-            (0..job.program.operations).map(|_| OpState { walks: Vec::new(), file: usize::MAX }).collect();
+        let mut states: Vec<OpState> = (0..job.program.operations)
+            .map(|_| OpState { walks: Vec::new(), file: usize::MAX, ops: 0, bytes: 0 })
+            .collect();
         prepare_walks(&job.program.nodes, &opened, walker, &mut states)?;
         let slots = vec![None; job.program.slots];
+        let mut scratch = vec![0; job.program.scratch_bytes];
+        fastrand::Rng::with_seed(walker.seed).fill(&mut scratch);
         Ok(Self {
             backend,
             clock,
@@ -153,6 +181,10 @@ impl<B: Backend> Worker<B> {
             slots,
             states,
             path: PathBuffer::new(),
+            other_path: PathBuffer::new(),
+            scratch,
+            scripted: None,
+            paid: vec![0.0; job.coordination.buckets()],
             limits: LocalLimits::default(),
             pacer: Pacer::Free,
             walker,
@@ -175,17 +207,19 @@ impl<B: Backend> Worker<B> {
         if !self.pacer.is_free() {
             pace::sleep_exactly();
         }
+        job.coordination.begin(start_ns);
         self.last_ns = self.clock.now_ns();
         self.stats.busy_since_ns.set(self.last_ns);
-        let flow = if queue_depth > 1 {
-            self.run_queue(&job.program.nodes, queue_depth as usize)
-        } else {
-            self.run_loop(&job.program.nodes)
+        let flow = match &job.program.script {
+            Some(script) => self.run_script(&job.program.nodes, script, start_ns),
+            None if queue_depth > 1 => self.run_queue(&job.program.nodes, queue_depth as usize),
+            None => self.run_loop(&job.program.nodes),
         };
         let stopped_by = flow.expect_err("the loop goes on until something ends it");
         self.stats.busy_since_ns.set(NEVER);
         self.count_unissued(stopped_by);
         self.close_slots();
+        job.coordination.leave();
         let errors = std::mem::take(&mut self.errors);
         Ended {
             stopped_by,
@@ -225,9 +259,8 @@ impl<B: Backend> Worker<B> {
         match node {
             Node::Op(op) => self.op(op),
             Node::Group { series, counts, nodes } => self.group(*series, *counts, nodes),
-            Node::Choice { cumulative, branches } => {
-                let draw = self.rng.f64();
-                let branch = cumulative.iter().position(|&end| draw < end).unwrap_or(branches.len() - 1);
+            Node::Choice { weights, branches } => {
+                let branch = weights.draw(&mut self.rng);
                 self.all(&branches[branch], true)
             }
             Node::Repeat { times, nodes } => {
@@ -238,6 +271,7 @@ impl<B: Backend> Worker<B> {
                 }
                 Ok(sum)
             }
+            Node::Action(action) => self.action(action).map(|()| Sum::default()),
         }
     }
 
@@ -270,14 +304,25 @@ impl<B: Backend> Worker<B> {
         self.stats.current.set(op.state as u64);
         let done = match op.kind {
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op)?,
-            OpKind::Create | OpKind::Open => self.open(op)?,
-            OpKind::Close => self.close(op)?,
-            OpKind::Stat => self.stat(op)?,
-            OpKind::Fstat => self.fstat(op)?,
-            OpKind::Unlink => self.unlink(op)?,
-            _ => unreachable!("the compiler refuses what is not carried out"),
+            _ => self.other_op(op)?,
         };
         self.account(op, done)
+    }
+
+    /// An operation that transfers nothing through the backend.
+    fn other_op(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        match op.kind {
+            OpKind::Create | OpKind::Open => self.open(op),
+            OpKind::Close => self.close(op),
+            OpKind::Fstat => self.fstat(op),
+            OpKind::Stat | OpKind::Truncate | OpKind::Chmod | OpKind::Setxattr | OpKind::Getxattr => self.on_either(op),
+            OpKind::SyncFileRange | OpKind::Fallocate | OpKind::Advise => self.on_handle(op),
+            OpKind::Unlink => self.unlink(op),
+            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Clone | OpKind::Copy => self.two_names(op),
+            OpKind::Mkdir | OpKind::Rmdir => self.directory(op),
+            OpKind::Readdir | OpKind::ReaddirStat => self.list(op),
+            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op),
+        }
     }
 
     /// Count one finished operation. `result`: bytes moved or a negative errno.
@@ -294,6 +339,10 @@ impl<B: Backend> Worker<B> {
         }
         stats.completed.add(1);
         self.failures_in_a_row = 0;
+        if op.is_counted {
+            self.states[op.state].ops += 1;
+            self.states[op.state].bytes += done.result as u64;
+        }
         let sum = Sum { latency_ns: self.last_ns - done.issued_ns, bytes: done.result as u64, failed: false };
         self.record(op.series, op.counts, sum);
         Ok(sum)
@@ -308,8 +357,9 @@ impl<B: Backend> Worker<B> {
         let sum = Sum { failed: true, ..Sum::default() };
         self.record(op.series, op.counts, sum);
         let lost = matches!(errno, libc::ENOSPC | libc::EDQUOT | libc::EROFS | libc::ENODEV);
-        if lost || self.failures_in_a_row >= HOPELESS {
-            self.fatal = Some((op.name.clone(), errno));
+        let unsupported = file_rules::unsupported(op.kind, errno);
+        if lost || unsupported.is_some() || self.failures_in_a_row >= HOPELESS {
+            self.fatal = Some((unsupported.map_or(op.name.clone(), |why| format!("{} ({why})", op.name)), errno));
             return Err(StoppedBy::Error);
         }
         Ok(sum)
@@ -358,6 +408,7 @@ pub fn operation_name(nodes: &[Node], state: usize) -> Option<String> {
         Node::Op(op) => (op.state == state).then(|| op.name.clone()),
         Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => operation_name(nodes, state),
         Node::Choice { branches, .. } => branches.iter().find_map(|nodes| operation_name(nodes, state)),
+        Node::Action(_) => None,
     })
 }
 

@@ -1,107 +1,139 @@
-//! Operations on names and handles: create, open, close, stat, unlink.
+//! Operations on names: which file of the set is meant, and the calls that take its path.
 
-use super::{Done, SlotFile, Worker};
+use super::{Done, SlotFile, Worker, calls, listing};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
 use crate::load::op::{FileSource, OpNode};
 use crate::plan::{OpKind, Pick};
-use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<B: Backend> Worker<B> {
-    /// Index of the file that a named operation works on, with its path in `self.path`.
-    pub(super) fn named(&mut self, op: &OpNode) -> Result<(usize, u64, Option<usize>), StoppedBy> {
-        let FileSource::Named { set, pick, slot } = &op.file else {
+    /// Set and index of the file that a named operation works on, with its path in `self.path`.
+    pub(super) fn named(&mut self, op: &OpNode) -> Result<(usize, u64), StoppedBy> {
+        let FileSource::Named { set, pick } = &op.file else {
             unreachable!("operations by name have a set");
         };
         let state = &self.job.sets[*set];
-        let existing = state.existing();
-        let count = existing.end - existing.start;
-        let index = match pick {
-            Pick::New {} => state.take_new(),
-            Pick::Existing {} if op.kind == OpKind::Unlink => state.take_existing(),
-            _ if count == 0 => None,
-            Pick::Random { .. } => Some(existing.start + self.rng.u64(..count)),
-            Pick::Own {} => Some(existing.start + u64::from(self.walker.worker) % count),
-            _ => Some(existing.start + self.job.next_file[op.state].fetch_add(1, Relaxed) % count),
+        let index = match self.scripted {
+            Some(entry) => Some(u64::from(entry.file)),
+            None => {
+                let existing = state.existing();
+                let count = existing.end - existing.start;
+                match pick {
+                    Pick::New {} => state.take_new(),
+                    Pick::Existing {} if matches!(op.kind, OpKind::Unlink | OpKind::Rmdir) => state.take_existing(),
+                    _ if count == 0 => None,
+                    Pick::Random { .. } => Some(existing.start + self.rng.u64(..count)),
+                    Pick::Own {} => Some(existing.start + u64::from(self.walker.worker) % count),
+                    _ => Some(existing.start + self.job.next_file[op.state].fetch_add(1, Relaxed) % count),
+                }
+            }
         };
         let index = index.ok_or(StoppedBy::Exhausted)?;
         state.path_into(index, &mut self.path);
-        Ok((*set, index, *slot))
+        Ok((*set, index))
     }
 
     pub(super) fn open(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let (set, index, slot) = self.named(op)?;
-        if let Some(file) = slot.and_then(|slot| self.slots[slot].take()) {
-            self.backend.close(file.fd);
-        }
+        let (set, index) = self.named(op)?;
+        self.empty_slot_of(op);
         let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
         let flags = self.job.open_flags | create;
+        let is_kept = op.keep.is_some();
         let done = self.timed(|worker| {
-            // SAFETY: the path is NUL-terminated and lives across the call.
-            let fd = unsafe { libc::open(worker.path.as_cstr().as_ptr(), flags, 0o644) };
-            if fd >= 0 && slot.is_none() {
-                close_fd(fd);
-            } else if fd >= 0 {
-                if let Err(error) = worker.backend.attach(fd) {
-                    close_fd(fd);
-                    return -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
-                }
+            let fd = calls::open(worker.path.as_cstr(), flags, 0o644);
+            if fd < 0 {
+                return fd;
             }
-            or_errno(fd)
+            let attached = if is_kept { worker.backend.attach(fd as RawFd) } else { Ok(()) };
+            if !is_kept || attached.is_err() {
+                calls::close(fd as RawFd);
+            }
+            attached.map_or_else(|error| -i64::from(error.raw_os_error().unwrap_or(libc::EIO)), |()| fd)
         });
-        if let (Some(slot), 0..) = (slot, done.result) {
-            if let Some(advice) = self.job.advice {
-                // A file system without advice leaves the file as it is, which is what advice is.
-                let _ = advice.give(done.result as RawFd);
-            }
-            self.slots[slot] = Some(SlotFile { fd: done.result as RawFd, set, index, at: 0 });
+        // A slot whose open failed holds a descriptor that no call takes: what comes next on it fails and is counted.
+        let fd = done.result.max(-1) as RawFd;
+        if let (Some(advice), true) = (self.job.advice, is_kept && fd >= 0) {
+            // A file system without advice leaves the file as it is, which is what advice is.
+            let _ = advice.give(fd, 0, 0);
         }
+        self.keep(op, SlotFile { fd, is_owned: fd >= 0, set, index, at: 0 });
         Ok(done.without_bytes())
-    }
-
-    pub(super) fn close(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let FileSource::Slot(slot) = op.file else { unreachable!("close takes a slot") };
-        let Some(file) = self.slots[slot].take() else { return Err(self.empty_slot(op)) };
-        Ok(self.timed(|worker| worker.backend.close(file.fd)))
-    }
-
-    pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        self.named(op)?;
-        let mut attributes = std::mem::MaybeUninit::<libc::stat>::uninit();
-        Ok(self.timed(|worker| {
-            // SAFETY: the path is NUL-terminated; `attributes` has room for the answer.
-            or_errno(unsafe { libc::stat(worker.path.as_cstr().as_ptr(), attributes.as_mut_ptr()) })
-        }))
-    }
-
-    pub(super) fn fstat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let fd = match &op.file {
-            FileSource::Slot(slot) => match self.slots[*slot] {
-                Some(file) => file.fd,
-                None => return Err(self.empty_slot(op)),
-            },
-            FileSource::Opened { opened, pick } => self.place(op, *opened, pick, 0, true)?.0.fd,
-            FileSource::Named { .. } => unreachable!("fstat works on open files"),
-        };
-        let mut attributes = std::mem::MaybeUninit::<libc::stat>::uninit();
-        // SAFETY: `attributes` has room for the answer.
-        Ok(self.timed(|_| or_errno(unsafe { libc::fstat(fd, attributes.as_mut_ptr()) })))
     }
 
     pub(super) fn unlink(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         self.named(op)?;
-        // SAFETY: the path is NUL-terminated.
-        Ok(self.timed(|worker| or_errno(unsafe { libc::unlink(worker.path.as_cstr().as_ptr()) })))
+        Ok(self.timed(|worker| calls::unlink(worker.path.as_cstr())))
     }
 
-    pub(super) fn close_slots(&mut self) {
-        for slot in &mut self.slots {
-            if let Some(file) = slot.take() {
-                self.backend.close(file.fd);
-            }
+    /// mkdir and rmdir: the names are those of the set's files.
+    pub(super) fn directory(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        self.named(op)?;
+        let call = if op.kind == OpKind::Mkdir { calls::mkdir } else { calls::rmdir };
+        Ok(self.timed(|worker| call(worker.path.as_cstr())))
+    }
+
+    pub(super) fn list(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let FileSource::Named { set, pick } = &op.file else {
+            unreachable!("operations by name have a set");
+        };
+        let state = &self.job.sets[*set];
+        let level = state.spread().depth();
+        let count = state.spread().directories_at(level);
+        let number = match (self.scripted, pick) {
+            (Some(entry), _) => u64::from(entry.file) % count,
+            (None, Pick::Random { .. }) => self.rng.u64(..count),
+            (None, Pick::Own {}) => u64::from(self.walker.worker) % count,
+            (None, _) => self.job.next_file[op.state].fetch_add(1, Relaxed) % count,
+        };
+        state.directory_path_into(level, number, &mut self.path);
+        let with_attributes = op.kind == OpKind::ReaddirStat;
+        Ok(self.timed(|worker| listing::list(worker.path.as_cstr(), &mut worker.scratch, with_attributes)))
+    }
+
+    /// Operations from one name to another: rename, link, symlink, clone, copy.
+    pub(super) fn two_names(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (set, from, to) = self.both_names(op)?;
+        let state = &self.job.sets[set];
+        state.path_into(from, &mut self.path);
+        state.path_into(to, &mut self.other_path);
+        if op.kind == OpKind::Copy {
+            self.limits.admit_bytes(&self.job.limits, state.size_of(from))?;
         }
+        let done = self.timed(|worker| {
+            let (from, to) = (worker.path.as_cstr(), worker.other_path.as_cstr());
+            match op.kind {
+                OpKind::Rename => calls::rename(from, to),
+                OpKind::Link => calls::link(from, to),
+                OpKind::Symlink => calls::symlink(from, to),
+                OpKind::Clone => calls::to_new_file(from, to, calls::clone_file),
+                _ => calls::to_new_file(from, to, calls::copy_file),
+            }
+        });
+        if done.result < 0 && done.result != -i64::from(libc::EEXIST) && op.kind != OpKind::Rename {
+            // A new file that got no content must not pass for one that did.
+            calls::unlink(self.other_path.as_cstr());
+        }
+        self.keep(op, SlotFile { fd: -1, is_owned: false, set, index: to, at: 0 });
+        Ok(done)
+    }
+
+    /// Set, and the indices that a file goes from and to.
+    fn both_names(&mut self, op: &OpNode) -> Result<(usize, u64, u64), StoppedBy> {
+        let FileSource::Named { set, .. } = op.file else {
+            unreachable!("operations by name have a set");
+        };
+        if let Some(entry) = self.scripted {
+            return Ok((set, u64::from(entry.file), entry.offset));
+        }
+        if op.kind == OpKind::Rename {
+            let (from, to) = self.job.sets[set].take_move().ok_or(StoppedBy::Exhausted)?;
+            return Ok((set, from, to));
+        }
+        let (_, from) = self.named(op)?;
+        let to = self.job.sets[set].take_new().ok_or(StoppedBy::Exhausted)?;
+        Ok((set, from, to))
     }
 
     /// Close the files that were opened before the start.
@@ -110,17 +142,4 @@ impl<B: Backend> Worker<B> {
             self.backend.close(file.fd);
         }
     }
-}
-
-fn or_errno(result: i32) -> i64 {
-    if result < 0 {
-        -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
-    } else {
-        i64::from(result)
-    }
-}
-
-fn close_fd(fd: RawFd) {
-    // SAFETY: the caller took the descriptor out of the one place that held it.
-    unsafe { libc::close(fd) };
 }

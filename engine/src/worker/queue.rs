@@ -111,15 +111,15 @@ impl<B: Backend> Worker<B> {
         }
         let op = match &nodes[*turn] {
             Node::Op(op) => op,
-            Node::Choice { cumulative, branches } => {
-                let draw = self.rng.f64();
-                let branch = cumulative.iter().position(|&end| draw < end).unwrap_or(branches.len() - 1);
-                let [Node::Op(op)] = &branches[branch][..] else {
+            Node::Choice { weights, branches } => {
+                let [Node::Op(op)] = &branches[weights.draw(&mut self.rng)][..] else {
                     unreachable!("the compiler lets only single operations into the branches of a queued choice")
                 };
                 op
             }
-            Node::Group { .. } | Node::Repeat { .. } => unreachable!("the compiler refuses these with a queue"),
+            Node::Group { .. } | Node::Repeat { .. } | Node::Action(_) => {
+                unreachable!("the compiler refuses these with a queue")
+            }
         };
         *turn += 1;
         self.intended_ns = UNSCHEDULED;

@@ -86,7 +86,7 @@ class JobTable(Table, frozen=True, kw_only=True, rename={"kind": "as"}):
     loop: tuple[plan.Action, ...] = ()
     """Actions in order, again and again."""
     script: plan.Script | None = None
-    """An explicit list of operations in a file."""
+    """An explicit list of operations in a file, named relative to the load file."""
     workers: int = 1
     """How many."""
     kind: plan.WorkerKind = plan.WorkerKind.THREAD
@@ -127,13 +127,14 @@ class OpTable(Table, frozen=True, kw_only=True):
     """An operation."""
 
     op: plan.OpKind
-    """What is done."""
+    """What is done; operations.md says what each one works on."""
     name: str = ""
     """Key of its histogram; unset: the kind of operation."""
     set: str = ""
     """File set to pick from; without it `slot` must name the file."""
     pick: plan.Pick | None = None
-    """Which file of the set; unset: `new` for create, `existing` for unlink and rename, else `next`."""
+    """Which file of the set; unset: `new` for create and mkdir, `existing` for unlink, rmdir and rename, else
+    `next`."""
     slot: int | None = None
     """With `set`: keeps the file for later operations of the worker. Without: the file that one of them kept."""
     access: plan.Access = plan.Sequential()
@@ -149,7 +150,7 @@ class OpTable(Table, frozen=True, kw_only=True):
     vectors: int = 0
     """Pieces of a vectored call; 0 or 1: plain."""
     advice: str = ""
-    """POSIX_FADV_ or MADV_ name for `advise`."""
+    """POSIX_FADV_ or MADV_ name for `advise`, the short form in lower case too; `wait` for `sync_file_range`."""
 
 
 SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {

@@ -55,7 +55,7 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
         raise InputError(f"repeat is {repeat}; measuring takes 1 or more")
     document, lines = _toml(text, source)
     values = substitute(document, settings, source, lines)
-    return _Translation(values, Reader(source, lines)).to_plan(text, source, directory, repeat)
+    return _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
 
 
 def parameters(text: str, source: str) -> dict[str, Parameter]:
@@ -108,9 +108,10 @@ def _toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
 class _Translation:
     """One load file on its way to a Plan."""
 
-    def __init__(self, values: dict[str, Any], reader: Reader) -> None:
+    def __init__(self, values: dict[str, Any], reader: Reader, source: str) -> None:
         self._values = values
         self._reader = reader
+        self._source = source
         self._targets = {TARGET} | _names(values.get("target"))
         self._sets = _names(values.get("file_set"))
         self._phase = ""
@@ -225,7 +226,8 @@ class _Translation:
                 path, f"a job has one of op, loop and script; this one has {len(bodies) or 'none'}"
             )
         if table.script:
-            return table.script
+            beside = FilePath(self._source).absolute().parent / table.script.path
+            return msgspec.structs.replace(table.script, path=str(beside))
         return plan.Loop(actions=(plan.Do(op=table.op),) if table.op else table.loop)
 
     def _op(self, value: object, path: Path) -> plan.Op:
@@ -321,6 +323,6 @@ def _part(shape: type[T], table: msgspec.Struct) -> T:
 
 
 def _usual_pick(op: OpKind) -> plan.Pick:
-    if op is OpKind.CREATE:
+    if op in {OpKind.CREATE, OpKind.MKDIR}:
         return plan.New()
-    return plan.Existing() if op in {OpKind.UNLINK, OpKind.RENAME} else plan.Next()
+    return plan.Existing() if op in {OpKind.UNLINK, OpKind.RMDIR, OpKind.RENAME} else plan.Next()

@@ -1,0 +1,323 @@
+//! What workers of one phase hold in common because their load says so: semaphores and token buckets.
+//!
+//! Both are plain atomics, so that they work wherever the memory they lie in is shared. A worker that waits for a
+//! semaphore sleeps in futex(2) and wakes now and then to hear a stop; one that waits for a token sleeps until its token
+//! is due. A phase whose workers all wait for each other cannot go on: who finds that nothing has moved for a second
+//! gives up.
+
+use crate::error::{EngineError, Result};
+use crate::plan::{Action, Body, Phase, TokenUnit};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Sleep between two looks at the stop flag.
+const SLICE_NS: u64 = 20_000_000;
+/// Looks without any movement after which workers that all wait are taken for stuck.
+const STUCK_LOOKS: u32 = 50;
+/// Time that takers of a bucket may catch up after they were held up.
+const CREDIT_NS: u64 = 100_000_000;
+
+/// Names of the semaphores and buckets of a phase; the position is their number.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Names {
+    semaphores: Vec<String>,
+    buckets: Vec<Bucket>,
+}
+
+/// A rate of tokens.
+#[derive(Debug, Clone, PartialEq)]
+struct Bucket {
+    name: String,
+    rate_per_s: f64,
+    unit: TokenUnit,
+}
+
+impl Names {
+    /// Collect the names of a phase.
+    ///
+    /// # Errors
+    ///
+    /// A Plan error for a rate that is none, and for one bucket with two rates or units.
+    pub fn of(phase: &Phase) -> Result<Self> {
+        let mut names = Self::default();
+        for job in &phase.jobs {
+            if let Body::Loop { actions } = &job.body {
+                names.collect(actions, &job.name)?;
+            }
+        }
+        Ok(names)
+    }
+
+    fn collect(&mut self, actions: &[Action], job: &str) -> Result<()> {
+        for action in actions {
+            match action {
+                Action::Wait { semaphore, .. } | Action::Post { semaphore, .. } => {
+                    if !self.semaphores.contains(semaphore) {
+                        self.semaphores.push(semaphore.clone());
+                    }
+                }
+                Action::Token { bucket, rate_per_s, unit } => self.bucket(bucket, *rate_per_s, *unit, job)?,
+                Action::Group { actions, .. } | Action::Repeat { actions, .. } => self.collect(actions, job)?,
+                Action::Choice { branches } => {
+                    branches.iter().try_for_each(|branch| self.collect(&branch.actions, job))?;
+                }
+                Action::Op { .. } | Action::Think { .. } | Action::FinishOn { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn bucket(&mut self, name: &str, rate_per_s: f64, unit: TokenUnit, job: &str) -> Result<()> {
+        let refuse = |why: String| Err(EngineError::Plan(format!("job '{job}': token bucket '{name}': {why}")));
+        if !(rate_per_s.is_finite() && rate_per_s > 0.0) {
+            return refuse(format!("rate_per_s is {rate_per_s}; it must be above 0"));
+        }
+        let bucket = Bucket { name: name.to_owned(), rate_per_s, unit };
+        match self.buckets.iter().find(|known| known.name == name) {
+            Some(known) if *known == bucket => {}
+            Some(_) => {
+                return refuse("it has two rates or units in this phase; give the second one another name".into());
+            }
+            None => self.buckets.push(bucket),
+        }
+        Ok(())
+    }
+
+    /// Number of a semaphore.
+    pub fn semaphore(&self, name: &str) -> Option<usize> {
+        self.semaphores.iter().position(|known| known == name)
+    }
+
+    /// Number of a bucket.
+    pub fn bucket_of(&self, name: &str) -> Option<usize> {
+        self.buckets.iter().position(|known| known.name == name)
+    }
+}
+
+/// The semaphores and buckets of a running phase. Semaphores begin at 0.
+#[derive(Debug)]
+pub struct Coordination {
+    semaphores: Box<[AtomicU32]>,
+    /// By bucket: when the tokens taken so far are paid for.
+    paid_ns: Box<[AtomicU64]>,
+    ns_per_token: Box<[f64]>,
+    /// Workers that have not ended.
+    working: AtomicU32,
+    /// Of these, waiting for a semaphore.
+    waiting: AtomicU32,
+    /// Counts whatever could let somebody go on.
+    moves: AtomicU32,
+}
+
+/// Why waiting ended without what was waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waited<E> {
+    /// The worker is to stop.
+    Stopped(E),
+    /// All workers of the phase wait, so nobody is left to post.
+    Stuck,
+}
+
+impl Coordination {
+    /// For a phase; its workers join before they start.
+    pub fn new(names: &Names) -> Self {
+        Self {
+            semaphores: names.semaphores.iter().map(|_| AtomicU32::new(0)).collect(),
+            paid_ns: names.buckets.iter().map(|_| AtomicU64::new(0)).collect(),
+            ns_per_token: names.buckets.iter().map(|bucket| 1e9 / bucket.rate_per_s).collect(),
+            working: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+            moves: AtomicU32::new(0),
+        }
+    }
+
+    /// Number of buckets.
+    pub fn buckets(&self) -> usize {
+        self.paid_ns.len()
+    }
+
+    /// So many workers take part.
+    pub fn join(&self, workers: u32) {
+        self.working.fetch_add(workers, Ordering::AcqRel);
+    }
+
+    /// A worker has ended.
+    pub fn leave(&self) {
+        self.working.fetch_sub(1, Ordering::AcqRel);
+        self.moves.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Give `count` to a semaphore; at its largest value it stays there.
+    pub fn post(&self, semaphore: usize, count: u32) {
+        let value = &self.semaphores[semaphore];
+        let more = |now: u32| Some(now.saturating_add(count));
+        let _ = value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
+        self.moves.fetch_add(1, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            futex_wake_all(value);
+        }
+    }
+
+    /// Take `count` from a semaphore, all at once, waiting until it holds so much. `stop` says why not to wait on.
+    pub fn wait<E>(
+        &self,
+        semaphore: usize,
+        count: u32,
+        mut stop: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), Waited<E>> {
+        let value = &self.semaphores[semaphore];
+        if self.take(value, count).is_ok() {
+            return Ok(());
+        }
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut idle_looks = 0;
+        let mut moves = self.moves.load(Ordering::SeqCst);
+        let result = loop {
+            let seen = match self.take(value, count) {
+                Ok(()) => break Ok(()),
+                Err(seen) => seen,
+            };
+            if let Err(why) = stop() {
+                break Err(Waited::Stopped(why));
+            }
+            let all_wait = self.waiting.load(Ordering::SeqCst) >= self.working.load(Ordering::SeqCst);
+            let now = self.moves.load(Ordering::SeqCst);
+            idle_looks = if all_wait && now == moves { idle_looks + 1 } else { 0 };
+            if idle_looks > STUCK_LOOKS {
+                break Err(Waited::Stuck);
+            }
+            moves = now;
+            futex_wait(value, seen, SLICE_NS);
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        result
+    }
+
+    /// Take, or say how much is there.
+    fn take(&self, value: &AtomicU32, count: u32) -> std::result::Result<(), u32> {
+        value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |now| now.checked_sub(count))?;
+        self.moves.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Take `tokens` of a bucket at `now_ns`; the time at which the taker may go on. Over all takers the rate is the
+    /// bucket's; late takers may catch up at most [`CREDIT_NS`].
+    pub fn take_tokens(&self, bucket: usize, tokens: f64, now_ns: u64) -> u64 {
+        let cost_ns = (tokens * self.ns_per_token[bucket]) as u64;
+        let from = |paid: u64| paid.max(now_ns.saturating_sub(CREDIT_NS));
+        let paid = &self.paid_ns[bucket];
+        let before = paid.fetch_update(Ordering::AcqRel, Ordering::Acquire, |paid| Some(from(paid) + cost_ns));
+        from(before.unwrap_or(0))
+    }
+
+    /// Let the buckets begin to fill at `start_ns`; every worker says the same.
+    pub fn begin(&self, start_ns: u64) {
+        for paid in &self.paid_ns {
+            paid.fetch_max(start_ns, Ordering::AcqRel);
+        }
+    }
+}
+
+fn futex_wait(value: &AtomicU32, seen: u32, at_most_ns: u64) {
+    let timeout = libc::timespec { tv_sec: 0, tv_nsec: at_most_ns as libc::c_long };
+    // SAFETY: the address is that of a live 32-bit number and the timeout lives through the call. A failure (changed
+    // meanwhile, timeout, signal) means to look again.
+    unsafe { libc::syscall(libc::SYS_futex, value.as_ptr(), libc::FUTEX_WAIT, seen, &raw const timeout) };
+}
+
+fn futex_wake_all(value: &AtomicU32) {
+    // SAFETY: the address is that of a live 32-bit number.
+    unsafe { libc::syscall(libc::SYS_futex, value.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    fn coordination(semaphores: usize, rates: &[f64], workers: u32) -> Coordination {
+        let buckets =
+            rates.iter().map(|&rate_per_s| Bucket { name: String::new(), rate_per_s, unit: TokenUnit::Event });
+        let names = Names { semaphores: vec![String::new(); semaphores], buckets: buckets.collect() };
+        let coordination = Coordination::new(&names);
+        coordination.join(workers);
+        coordination
+    }
+
+    fn go_on() -> std::result::Result<(), ()> {
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_taken_was_given_before() {
+        const ROUNDS: u32 = 2000;
+        let (shared, taken) = (coordination(1, &[], 3), AtomicU32::new(0));
+
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        shared.wait(0, 3, go_on).unwrap();
+                        taken.fetch_add(3, Ordering::Relaxed);
+                    }
+                    shared.leave();
+                });
+            }
+            for _ in 0..ROUNDS {
+                shared.post(0, 6);
+            }
+            shared.leave();
+        });
+
+        assert_eq!(taken.into_inner(), ROUNDS * 6);
+        assert_eq!(shared.semaphores[0].load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_wait_that_nobody_can_end_is_given_up() {
+        let shared = coordination(2, &[], 2);
+
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| shared.wait(0, 1, go_on));
+            assert_eq!(shared.wait(1, 1, go_on), Err(Waited::Stuck));
+            shared.leave();
+            assert_eq!(other.join().unwrap(), Err(Waited::Stuck));
+        });
+    }
+
+    #[test]
+    fn a_stop_ends_a_wait() {
+        let (shared, stop) = (coordination(1, &[], 2), AtomicBool::new(false));
+        let stopped = || if stop.load(Ordering::Relaxed) { Err("stop") } else { Ok(()) };
+
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| shared.wait(0, 1, stopped));
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(waiter.join().unwrap(), Err(Waited::Stopped("stop")));
+        });
+    }
+
+    #[test]
+    fn tokens_come_at_the_rate_over_all_takers() {
+        const MS: u64 = 1_000_000;
+        let shared = coordination(0, &[1000.0], 2);
+        shared.begin(5000 * MS);
+
+        let due: Vec<u64> = (0..4).map(|_| shared.take_tokens(0, 1.0, 5000 * MS)).collect();
+        let half = shared.take_tokens(0, 0.5, 5000 * MS);
+
+        assert_eq!(due, [5000 * MS, 5001 * MS, 5002 * MS, 5003 * MS]);
+        assert_eq!((half, shared.take_tokens(0, 1.0, 5000 * MS)), (5004 * MS, 5004 * MS + MS / 2));
+    }
+
+    #[test]
+    fn a_long_pause_is_not_caught_up() {
+        const MS: u64 = 1_000_000;
+        let shared = coordination(0, &[10.0], 1);
+        shared.begin(0);
+
+        shared.take_tokens(0, 1.0, 0);
+        let after_pause = shared.take_tokens(0, 1.0, 10_000 * MS);
+
+        assert_eq!(after_pause, 9900 * MS);
+    }
+}

@@ -1,0 +1,99 @@
+//! The actions between operations. Each ends with a look at the clock, so that waiting and thinking are in no latency.
+
+use super::{Flow, Worker};
+use crate::backend::Backend;
+use crate::events::StoppedBy;
+use crate::load::actions::{ActionNode, Counted};
+use crate::load::coordination::Waited;
+use crate::plan::TokenUnit;
+use crate::worker::stats::NEVER;
+use std::sync::Arc;
+
+/// Longest sleep without a look at the stop flag.
+const NAP_NS: u64 = 50_000_000;
+
+impl<B: Backend> Worker<B> {
+    pub(super) fn action(&mut self, action: &ActionNode) -> Flow {
+        self.stats.busy_since_ns.set(NEVER);
+        match action {
+            ActionNode::Wait { semaphore, count } => self.wait(*semaphore, *count)?,
+            ActionNode::Post { semaphore, count } => self.job.coordination.post(*semaphore, *count),
+            ActionNode::Token { bucket, unit, counted } => self.token(*bucket, *unit, counted)?,
+            ActionNode::Think { seconds, burn } => {
+                let until_ns = self.clock.now_ns() + (seconds.sample_f64(&mut self.rng) * 1e9) as u64;
+                if *burn { self.burn_until(until_ns)? } else { self.nap_until(until_ns)? }
+            }
+            ActionNode::FinishOn { counted, ops, bytes } => self.finish_on(counted, *ops, *bytes)?,
+        }
+        self.last_ns = self.clock.now_ns();
+        self.stats.busy_since_ns.set(self.last_ns);
+        Ok(())
+    }
+
+    fn wait(&mut self, semaphore: usize, count: u32) -> Flow {
+        let job = Arc::clone(&self.job);
+        let result = job.coordination.wait(semaphore, count, || {
+            self.last_ns = self.clock.now_ns();
+            self.check()
+        });
+        result.map_err(|waited| match waited {
+            Waited::Stopped(why) => why,
+            Waited::Stuck => StoppedBy::Exhausted,
+        })
+    }
+
+    /// Pay for what was done since this bucket was paid last, and wait until that is due.
+    fn token(&mut self, bucket: usize, unit: TokenUnit, counted: &Counted) -> Flow {
+        let tokens = match unit {
+            TokenUnit::Event => 1.0,
+            TokenUnit::Op | TokenUnit::DataOp | TokenUnit::Mebibyte => {
+                let (ops, bytes) = self.count(counted);
+                let done = if unit == TokenUnit::Mebibyte { bytes as f64 / 1_048_576.0 } else { ops as f64 };
+                done - std::mem::replace(&mut self.paid[bucket], done)
+            }
+        };
+        let due_ns = self.job.coordination.take_tokens(bucket, tokens, self.clock.now_ns());
+        self.nap_until(due_ns)
+    }
+
+    fn finish_on(&mut self, counted: &Counted, ops: Option<u64>, bytes: Option<u64>) -> Flow {
+        let done = self.count(counted);
+        if ops.is_some_and(|ops| done.0 >= ops) {
+            return Err(StoppedBy::Ops);
+        }
+        if bytes.is_some_and(|bytes| done.1 >= bytes) {
+            return Err(StoppedBy::Bytes);
+        }
+        Ok(())
+    }
+
+    /// Operations and bytes completed by this worker.
+    fn count(&self, counted: &Counted) -> (u64, u64) {
+        let states = counted.states.iter().map(|&state| &self.states[state]);
+        states.fold((0, 0), |(ops, bytes), state| (ops + state.ops, bytes + state.bytes))
+    }
+
+    /// Sleep until `until_ns`, waking to hear a stop.
+    pub(super) fn nap_until(&mut self, until_ns: u64) -> Flow {
+        loop {
+            self.last_ns = self.clock.now_ns();
+            if self.last_ns >= until_ns {
+                return Ok(());
+            }
+            self.check()?;
+            let nap_end_ns = until_ns.min(self.last_ns + NAP_NS).min(self.limits.deadline_ns());
+            self.clock.nap_until(nap_end_ns);
+        }
+    }
+
+    fn burn_until(&mut self, until_ns: u64) -> Flow {
+        loop {
+            self.last_ns = self.clock.now_ns();
+            if self.last_ns >= until_ns {
+                return Ok(());
+            }
+            self.check()?;
+            std::hint::spin_loop();
+        }
+    }
+}

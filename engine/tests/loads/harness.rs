@@ -1,0 +1,243 @@
+//! Plans made in short, and the engine's program run on them.
+
+use assay_engine::plan::{
+    Access, Action, Affinity, Allocate, Arrival, Backend, Body, CacheCondition, Content, Direct, Distribution, FileRef,
+    FileSet, Job, Layout, Op, OpFlags, OpKind, OpenFlags, Origin, Phase, Pick, Plan, RateLimit, Region, Reuse, Step,
+    Stop, StopOf, Target, WorkerKind,
+};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+// -- plans -------------------------------------------------------------------------------------------------------------
+
+pub(crate) fn set(files: u64, existing_share: f64, size_bytes: f64) -> FileSet {
+    FileSet {
+        name: "data".to_owned(),
+        target: "here".to_owned(),
+        path: "data".to_owned(),
+        files,
+        size: fixed(size_bytes),
+        layout: Layout::PerDirectory { files: 10 },
+        file_name: "f{index}".to_owned(),
+        existing_share,
+        reuse: Reuse::Never,
+        content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
+        allocate: Allocate::Write,
+        create_workers: 1,
+        keep: true,
+    }
+}
+
+pub(crate) fn fixed(value: f64) -> Distribution {
+    Distribution::Fixed { value }
+}
+
+pub(crate) fn usual_pick(kind: OpKind) -> Pick {
+    match kind {
+        OpKind::Create | OpKind::Mkdir => Pick::New {},
+        OpKind::Unlink | OpKind::Rmdir | OpKind::Rename => Pick::Existing {},
+        _ => Pick::Next {},
+    }
+}
+
+pub(crate) fn op_on(kind: OpKind, name: &str, file: FileRef, size_bytes: f64) -> Op {
+    let access = Access::Sequential { region: Region::Whole {}, wrap: true };
+    Op { op: kind, name: name.to_owned(), file, access, size: fixed(size_bytes), flags: OpFlags::default() }
+}
+
+/// An operation on a file of the set, which a slot may keep.
+pub(crate) fn on_set(kind: OpKind, name: &str, size_bytes: f64, slot: Option<u32>) -> Op {
+    op_on(kind, name, FileRef::Set { set: "data".to_owned(), pick: usual_pick(kind), slot }, size_bytes)
+}
+
+pub(crate) fn on_slot(kind: OpKind, name: &str, size_bytes: f64) -> Op {
+    op_on(kind, name, FileRef::Slot { slot: 0 }, size_bytes)
+}
+
+pub(crate) fn act(op: Op) -> Action {
+    Action::Op { op }
+}
+
+pub(crate) fn passes(passes: u64) -> Stop {
+    Stop { passes: Some(passes), ..Stop::default() }
+}
+
+pub(crate) fn job(name: &str, actions: Vec<Action>, stop: Stop) -> Job {
+    Job {
+        name: name.to_owned(),
+        workers: 1,
+        kind: WorkerKind::Thread,
+        body: Body::Loop { actions },
+        arrival: Arrival::Closed {},
+        backend: Backend::Psync {},
+        queue_depth: 1,
+        open: OpenFlags {
+            direct: Direct::Off,
+            sync: false,
+            dsync: false,
+            append: false,
+            no_access_time: false,
+            advice: String::new(),
+        },
+        affinity: Affinity::default(),
+        limit: RateLimit::default(),
+        stop,
+        timed: Vec::new(),
+    }
+}
+
+pub(crate) fn phase(jobs: Vec<Job>, before: Vec<Step>) -> Phase {
+    Phase {
+        name: "phase".to_owned(),
+        title: "phase".to_owned(),
+        repeat: 0,
+        cache: CacheCondition::AsIs,
+        before,
+        jobs,
+        stop: Stop { seconds: Some(30.0), of: StopOf::Each, ..Stop::default() },
+        ramp_s: 0.0,
+        after: Vec::new(),
+    }
+}
+
+// -- the engine --------------------------------------------------------------------------------------------------------
+
+/// A directory to work in, and what the engine said about it.
+pub(crate) struct Place {
+    pub(crate) directory: TempDir,
+}
+
+/// What one phase came to.
+pub(crate) struct Outcome {
+    events: Vec<Value>,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { directory: TempDir::new().unwrap() }
+    }
+
+    pub(crate) fn run(&self, set: FileSet, jobs: Vec<Job>) -> Outcome {
+        let plan = Plan {
+            schema: assay_engine::plan::SCHEMA.to_owned(),
+            name: "test".to_owned(),
+            origin: Origin { front_end: "test".to_owned(), source: "test".to_owned(), sha256: String::new() },
+            seed: 4,
+            sample_interval_s: 0.1,
+            reserve_bytes: 0,
+            targets: vec![Target {
+                name: "here".to_owned(),
+                uri: format!("file://{}", self.directory.path().display()),
+            }],
+            phases: vec![phase(jobs, vec![Step::Prepare { set: set.name.clone() }])],
+            file_sets: vec![set],
+            untranslated: Vec::new(),
+        };
+        Outcome { events: carry_out(&plan) }
+    }
+
+    pub(crate) fn one(&self, set: FileSet, actions: Vec<Action>, stop: Stop) -> Outcome {
+        self.run(set, vec![job("job", actions, stop)])
+    }
+
+    pub(crate) fn path(&self, index: u64) -> PathBuf {
+        self.directory.path().join(format!("assay-data/data/d{:08}/f{index:08}", index / 10))
+    }
+
+    /// Indices that have a name.
+    pub(crate) fn names(&self) -> Vec<u64> {
+        (0..100).filter(|&index| self.path(index).symlink_metadata().is_ok()).collect()
+    }
+}
+
+/// Run a Plan with few descriptors to spend, so that a leak of them is seen.
+pub(crate) fn carry_out(plan: &Plan) -> Vec<Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay-engine"));
+    let few_files = || {
+        let limit = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
+        // SAFETY: `limit` is valid for the call, which changes this process, the future engine, alone.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+        Ok(())
+    };
+    // SAFETY: between fork and exec only setrlimit is called, which is safe there.
+    unsafe { command.pre_exec(few_files) };
+    let mut engine = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = engine.stdin.take().unwrap();
+    writeln!(input, "{}", serde_json::to_string(plan).unwrap()).unwrap();
+    let mut events = Vec::new();
+    for line in BufReader::new(engine.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["event"] == "ready" {
+            let start = json!({"control": "start", "phase_index": event["phase_index"], "at_realtime_ns": 0});
+            writeln!(input, "{start}").unwrap();
+        }
+        events.push(event);
+    }
+    assert!(engine.wait().unwrap().success());
+    events
+}
+
+impl Outcome {
+    pub(crate) fn all(&self, kind: &str) -> impl Iterator<Item = &Value> {
+        self.events.iter().filter(move |event| event["event"] == kind)
+    }
+
+    pub(crate) fn finished(&self) -> &Value {
+        self.all("phase_finished").next().unwrap_or_else(|| panic!("no phase finished: {:?}", self.error()))
+    }
+
+    pub(crate) fn error(&self) -> Option<&str> {
+        self.all("error").next().and_then(|event| event["text"].as_str())
+    }
+
+    /// A number of one operation, summed over all intervals.
+    pub(crate) fn sum(&self, operation: &str, field: &str) -> u64 {
+        let operations = self.all("interval").flat_map(|event| event["operations"].as_array().unwrap());
+        operations.filter(|one| one["operation"] == operation).map(|one| one[field].as_u64().unwrap()).sum()
+    }
+
+    pub(crate) fn ops(&self, operation: &str) -> u64 {
+        self.sum(operation, "ops")
+    }
+
+    pub(crate) fn latency_ns(&self, operation: &str) -> u64 {
+        let operations = self.all("interval").flat_map(|event| event["operations"].as_array().unwrap());
+        let of_it = operations.filter(|one| one["operation"] == operation);
+        of_it.map(|one| one["latency"]["sum_ns"].as_u64().unwrap()).sum()
+    }
+
+    pub(crate) fn workers(&self) -> &[Value] {
+        self.finished()["workers"].as_array().unwrap()
+    }
+
+    pub(crate) fn stopped_by(&self) -> &str {
+        self.finished()["stopped_by"].as_str().unwrap()
+    }
+
+    /// No operation failed, and whatever was started was completed.
+    #[track_caller]
+    pub(crate) fn check_clean(&self) -> &Self {
+        assert_eq!(self.error(), None);
+        assert_eq!(self.finished()["errors"], json!([]));
+        for worker in self.workers() {
+            assert_eq!(worker["started"], worker["completed"]);
+        }
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn check_refused(&self, part: &str) {
+        let text = self.error().expect("the Plan is refused");
+        assert!(text.contains(part), "{text}");
+        assert_eq!(self.all("prepared").count(), 0, "nothing is laid out");
+    }
+}
+
+pub(crate) fn seconds(outcome: &Outcome) -> f64 {
+    let worker = &outcome.workers()[0];
+    (worker["last_op_ns"].as_u64().unwrap() - worker["first_op_ns"].as_u64().unwrap()) as f64 / 1e9
+}

@@ -1,0 +1,182 @@
+//! Each operation against what stands in the directory afterwards.
+
+use crate::harness::{Place, act, on_set, on_slot, passes, set};
+use assay_engine::plan::{Action, OpKind, Stop};
+use serde_json::json;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+#[test]
+fn renamed_files_move_to_free_names_and_keep_their_bytes() {
+    let place = Place::new();
+
+    let outcome = place.one(set(10, 0.3, 500.0), vec![act(on_set(OpKind::Rename, "rename", 0.0, None))], passes(25));
+
+    // Three files go round ten names: 25 moves leave them at 25, 26 and 27 modulo 10.
+    assert_eq!(outcome.check_clean().ops("rename"), 25);
+    assert_eq!(place.names(), [5, 6, 7]);
+    assert!([5, 6, 7].iter().all(|&index| place.path(index).metadata().unwrap().len() == 500));
+}
+
+#[test]
+fn hard_links_are_further_names_of_the_same_file() {
+    let place = Place::new();
+
+    let outcome = place.one(set(6, 0.5, 100.0), vec![act(on_set(OpKind::Link, "link", 0.0, None))], Stop::default());
+
+    outcome.check_clean();
+    assert_eq!((outcome.ops("link"), outcome.stopped_by()), (3, "exhausted"));
+    let inodes: Vec<_> = (0..6).map(|index| place.path(index).metadata().unwrap().ino()).collect();
+    assert!(inodes[3..].iter().all(|inode| inodes[..3].contains(inode)));
+}
+
+#[test]
+fn symbolic_links_lead_to_files_of_the_set() {
+    let place = Place::new();
+
+    let outcome = place.one(set(4, 0.5, 77.0), vec![act(on_set(OpKind::Symlink, "symlink", 0.0, None))], passes(2));
+
+    outcome.check_clean();
+    for index in [2, 3] {
+        assert!(place.path(index).symlink_metadata().unwrap().is_symlink());
+        assert_eq!(place.path(index).metadata().unwrap().len(), 77);
+    }
+}
+
+#[test]
+fn copies_hold_the_bytes_of_what_they_were_copied_from() {
+    let place = Place::new();
+
+    let outcome = place.one(set(4, 0.5, 70_000.0), vec![act(on_set(OpKind::Copy, "copy", 0.0, None))], passes(2));
+
+    assert_eq!(outcome.check_clean().sum("copy", "bytes"), 140_000);
+    let bytes = |index| std::fs::read(place.path(index)).unwrap();
+    assert_eq!((bytes(2), bytes(3)), (bytes(0), bytes(1)));
+}
+
+#[test]
+fn a_file_system_without_reflinks_is_told_once_and_in_words() {
+    // /dev/shm is a tmpfs, which has none.
+    let Ok(directory) = tempfile::tempdir_in("/dev/shm") else { return };
+    let place = Place { directory };
+
+    let outcome = place.one(set(4, 0.5, 4096.0), vec![act(on_set(OpKind::Clone, "clone", 0.0, None))], passes(2));
+
+    let text = outcome.error().unwrap();
+    assert!(text.contains("clone (the file system has no reflinks") && text.contains("copy"), "{text}");
+    assert_eq!(outcome.workers()[0]["failed"], 1);
+    assert_eq!(place.names(), [0, 1], "no empty file passes for a clone");
+}
+
+#[test]
+fn directories_are_made_listed_and_removed_again() {
+    let place = Place::new();
+    let make = vec![act(on_set(OpKind::Mkdir, "mkdir", 0.0, None))];
+    let actions = vec![
+        Action::Repeat { times: 5, actions: make },
+        act(on_set(OpKind::Rmdir, "rmdir", 0.0, None)),
+        act(on_set(OpKind::Readdir, "list", 0.0, None)),
+        act(on_set(OpKind::ReaddirStat, "look", 0.0, None)),
+    ];
+
+    let outcome = place.one(set(20, 0.0, 0.0), actions, passes(2));
+
+    outcome.check_clean();
+    assert_eq!((outcome.ops("mkdir"), outcome.ops("rmdir")), (10, 2));
+    assert_eq!((outcome.ops("list"), outcome.ops("look")), (2, 2));
+    assert_eq!(place.names(), (2..10).collect::<Vec<_>>());
+    assert!((2..10).all(|index| place.path(index).is_dir()));
+}
+
+#[test]
+fn lengths_modes_and_attributes_are_set_by_name_and_by_handle() {
+    let place = Place::new();
+    let actions = vec![
+        act(on_set(OpKind::Truncate, "shorten", 100.0, None)),
+        act(on_set(OpKind::Chmod, "chmod", 0.0, None)),
+        act(on_set(OpKind::Open, "open", 0.0, Some(0))),
+        act(on_slot(OpKind::Fallocate, "allocate", 8192.0)),
+        act(on_slot(OpKind::Chmod, "chmod", 0.0)),
+        act(on_slot(OpKind::Stat, "stat", 0.0)),
+        act(on_slot(OpKind::Fstat, "fstat", 0.0)),
+        act(on_slot(OpKind::Close, "close", 0.0)),
+    ];
+
+    let outcome = place.one(set(3, 1.0, 4096.0), actions, passes(3));
+
+    outcome.check_clean();
+    assert_eq!((outcome.ops("shorten"), outcome.ops("allocate"), outcome.ops("chmod")), (3, 3, 6));
+    for index in 0..3 {
+        let attributes = place.path(index).metadata().unwrap();
+        assert_eq!(attributes.len(), 8192);
+        assert!([0o640, 0o644].contains(&(attributes.permissions().mode() & 0o777)));
+    }
+}
+
+#[test]
+fn extended_attributes_that_were_set_are_found() {
+    let place = Place::new();
+    let actions = vec![
+        act(on_set(OpKind::Setxattr, "set", 40.0, Some(0))),
+        act(on_slot(OpKind::Getxattr, "get", 0.0)),
+        act(on_set(OpKind::Getxattr, "get-next", 0.0, None)),
+    ];
+
+    let outcome = place.one(set(2, 1.0, 0.0), actions, passes(2));
+
+    if outcome.error().is_some_and(|text| text.contains("keeps no user attributes")) {
+        return; // tmpfs before Linux 6.6
+    }
+    assert_eq!((outcome.check_clean().ops("set"), outcome.ops("get"), outcome.ops("get-next")), (2, 2, 2));
+    let path = std::ffi::CString::new(place.path(0).to_str().unwrap()).unwrap();
+    let mut value = [0_u8; 64];
+    // SAFETY: path and name are NUL-terminated; `value` has room for its length.
+    let length =
+        unsafe { libc::getxattr(path.as_ptr(), c"user.assay".as_ptr(), value.as_mut_ptr().cast(), value.len()) };
+    assert_eq!(length, 40);
+}
+
+#[test]
+fn a_write_leaves_its_file_in_the_slot_for_what_follows() {
+    let place = Place::new();
+    let mut advise = on_slot(OpKind::Advise, "advise", 0.0);
+    advise.flags.advice = "dontneed".to_owned();
+    let actions = vec![
+        act(on_set(OpKind::Write, "write", 4096.0, Some(0))),
+        act(on_slot(OpKind::SyncFileRange, "start", 4096.0)),
+        act(on_slot(OpKind::Fsync, "fsync", 0.0)),
+        act(on_slot(OpKind::Fdatasync, "fdatasync", 0.0)),
+        act(advise),
+        act(on_slot(OpKind::Truncate, "cut", 10_000.0)),
+    ];
+
+    let outcome = place.one(set(3, 1.0, 20_000.0), actions, passes(12));
+
+    outcome.check_clean();
+    for operation in ["write", "start", "fsync", "fdatasync", "advise", "cut"] {
+        assert_eq!(outcome.ops(operation), 12, "{operation}");
+    }
+    assert_eq!(place.path(0).metadata().unwrap().len(), 10_000);
+}
+
+#[test]
+fn an_operation_on_a_file_whose_open_failed_is_a_failure_and_not_the_end() {
+    let place = Place::new();
+    let actions = vec![
+        act(on_set(OpKind::Open, "open", 0.0, Some(0))),
+        act(on_slot(OpKind::Fstat, "fstat", 0.0)),
+        act(on_slot(OpKind::Close, "close", 0.0)),
+        act(on_set(OpKind::Symlink, "symlink", 0.0, None)),
+        act(on_set(OpKind::Unlink, "unlink", 0.0, None)),
+    ];
+
+    // The first file goes, and the link that leads to it stays: it opens no more.
+    let outcome = place.one(set(10, 0.1, 10.0), actions, passes(2));
+
+    assert_eq!(outcome.error(), None);
+    let worker = &outcome.workers()[0];
+    assert_eq!((&worker["started"], &worker["completed"], &worker["failed"]), (&json!(10), &json!(7), &json!(3)));
+    assert_eq!(
+        (outcome.sum("open", "errors"), outcome.sum("fstat", "errors"), outcome.sum("close", "errors")),
+        (1, 1, 1)
+    );
+}
