@@ -27,7 +27,7 @@ import msgspec
 
 from assay import __version__, events
 from assay.errors import AssayError, Interrupted, PlanError, RunError
-from assay.plan import Origin, Plan
+from assay.plan import Origin, Plan, Target
 from assay.stopping import Stopped, Stops
 
 POLL_S = 0.02
@@ -355,13 +355,17 @@ def raise_stop(seen: list[events.Event], stops: Stops) -> None:
         raise RunError("the engine was stopped from outside; what was measured until then is kept")
 
 
-def capabilities() -> events.Hello:
-    """Ask the engine what it is and what kernel and privileges allow; raises RunError if it does not answer."""
+def capabilities(*targets: Target) -> events.Hello:
+    """Ask the engine what it is and what kernel and privileges allow.
+
+    Raises:
+        RunError: It does not answer, or one of the targets cannot be written to or is in use by another run.
+    """
     empty = Plan(
         name="hello",
         origin=Origin(front_end="assay", source="capabilities", sha256=""),
         seed=0,
-        targets=(),
+        targets=targets,
         file_sets=(),
         phases=(),
     )

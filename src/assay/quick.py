@@ -53,7 +53,7 @@ def plan(directory: Path, *, seconds: float, size_bytes: int | None) -> tuple[Pl
 
 def _size(directory: Path, seconds: float, asked: int | None) -> Sizing:
     storage = storage_path(directory)
-    hello = capabilities()
+    hello = capabilities(Target(name="target", uri=directory.as_uri()))
     rate = probe_write_bytes_per_s(directory, storage.free_bytes) if asked is None else 0.0
     return choose_size(
         ram_bytes=hello.machine.ram_bytes,

@@ -84,9 +84,9 @@ def run_plan(  # noqa: D417 - the rest is what it says
         facts: Facts beyond those of the host, such as how the size was chosen.
 
     Raises:
-        RunError: The engine or the folder for runs cannot be used; nothing was done then.
+        RunError: The engine, a target or the folder for runs cannot be used; nothing was done then.
     """
-    capabilities()
+    capabilities(*plan.targets)
     bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
     error: AssayError | None = None
     with Stops() as stops:
