@@ -34,7 +34,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": BASE | {"analysis", "host", "report"},
     "live": {"events", "live", "plan", "units"},
 }
-"""What each part of `assay` may import. The commands (`cli`, `session`) put the parts together and may import all."""
+"""What each part of `assay` may import. The commands (`cli`, `session`), and `reference`, which describes them, put the
+parts together and may import all."""
 
 
 def imports() -> Iterator[tuple[str, str, str]]:
@@ -75,4 +76,4 @@ def test_every_part_imports_only_what_stands_to_its_left() -> None:
 def test_every_part_has_its_place() -> None:
     parts = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
 
-    assert parts - {"__init__", "__pycache__"} == {*MAY_IMPORT, "cli", "session"}
+    assert parts - {"__init__", "__pycache__"} == {*MAY_IMPORT, "cli", "session", "reference"}
