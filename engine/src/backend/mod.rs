@@ -8,6 +8,7 @@ pub mod psync;
 pub mod punts;
 pub mod sigbus;
 pub mod stdio;
+pub mod syscall;
 pub mod uring;
 pub mod words;
 

@@ -1,7 +1,7 @@
 //! pread(2) and pwrite(2), one at a time; preadv2(2) and pwritev2(2) where flags or pieces are asked for.
 
 use super::pieces::Pieces;
-use super::{Backend, Completion, Request, RequestKind, or_errno};
+use super::{Backend, Completion, Request, RequestKind, or_errno, syscall};
 use crate::buffer::Buffers;
 use std::io;
 
@@ -53,15 +53,25 @@ impl Backend for Psync {
         let address = self.buffers.address(0);
         debug_assert!(request.length == self.buffers.slot(0, request.length).len());
         let plain = request.rw_flags == 0 && request.vectors <= 1;
-        or_errno(match request.kind {
+        match request.kind {
             // SAFETY: the buffer holds `length` bytes (checked where the job is compiled) and outlives the call.
             RequestKind::Read if plain => unsafe {
-                libc::pread(request.fd, address.cast(), request.length, request.offset as libc::off_t)
+                syscall::pread(request.fd, address, request.length, request.offset)
             },
             // SAFETY: as for read.
             RequestKind::Write if plain => unsafe {
-                libc::pwrite(request.fd, address.cast(), request.length, request.offset as libc::off_t)
+                syscall::pwrite(request.fd, address, request.length, request.offset)
             },
+            _ => self.other(request),
+        }
+    }
+}
+
+impl Psync {
+    /// What is rare, or dear enough for a few instructions more.
+    #[inline(never)]
+    fn other(&mut self, request: Request) -> i64 {
+        or_errno(match request.kind {
             RequestKind::Read | RequestKind::Write => self.vectored(request),
             // SAFETY: no memory is passed.
             RequestKind::Fsync => (unsafe { libc::fsync(request.fd) }) as isize,

@@ -58,32 +58,65 @@ impl JobLimits {
     }
 }
 
-/// What one worker has done under each rule.
-#[derive(Debug, Default)]
+/// What one worker has done, and how far it may go. What counts each worker alone is a comparison; only rules that count
+/// all workers together touch what they share.
+#[derive(Debug)]
 pub struct LocalLimits {
     deadline_ns: u64,
-    ops: u64,
-    bytes: u64,
-    passes: u64,
+    ops: Alone,
+    bytes: Alone,
+    passes: Alone,
+    has_rules_together: bool,
 }
 
-/// Whether one more unit of `amount` may begin; counts it if so.
-fn admit(limit: Option<u64>, of: StopOf, together: &AtomicU64, own: u64, amount: u64) -> bool {
+/// One count of one worker and its limit.
+#[derive(Debug, Clone, Copy)]
+struct Alone {
+    done: u64,
+    limit: u64,
+}
+
+impl Default for Alone {
+    fn default() -> Self {
+        Self { done: 0, limit: u64::MAX }
+    }
+}
+
+impl Default for LocalLimits {
+    fn default() -> Self {
+        let alone = Alone::default();
+        Self { deadline_ns: u64::MAX, ops: alone, bytes: alone, passes: alone, has_rules_together: false }
+    }
+}
+
+/// Whether one more unit of `amount` may begin under a rule for all workers; counts it if so.
+fn admit_together(limit: Option<u64>, rule: &Rule, count: &AtomicU64, amount: u64) -> bool {
     match limit {
-        None => true,
-        Some(limit) if of == StopOf::All => together.fetch_add(amount, Relaxed) < limit,
-        Some(limit) => own < limit,
+        Some(limit) if rule.stop.of == StopOf::All => count.fetch_add(amount, Relaxed) < limit,
+        _ => true,
     }
 }
 
 impl LocalLimits {
-    /// Fix the deadline once the start is known.
+    /// Fix deadline and limits once the start is known.
     pub fn begin(&mut self, start_ns: u64, limits: &JobLimits) {
         let deadlines = limits.rules.iter().filter_map(|rule| rule.stop.seconds);
-        self.deadline_ns = deadlines.map(|seconds| start_ns + (seconds * 1e9) as u64).min().unwrap_or(u64::MAX);
+        let alone = |limit: fn(&Stop) -> Option<u64>| {
+            let own = limits.rules.iter().filter(|rule| rule.stop.of != StopOf::All);
+            Alone { done: 0, limit: own.filter_map(|rule| limit(&rule.stop)).min().unwrap_or(u64::MAX) }
+        };
+        let counts = |stop: &Stop| stop.ops.is_some() || stop.bytes.is_some() || stop.passes.is_some();
+        *self = Self {
+            deadline_ns: deadlines.map(|seconds| start_ns + (seconds * 1e9) as u64).min().unwrap_or(u64::MAX),
+            ops: alone(|stop| stop.ops),
+            bytes: alone(|stop| stop.bytes),
+            passes: alone(|stop| stop.passes),
+            has_rules_together: limits.rules.iter().any(|rule| rule.stop.of == StopOf::All && counts(&rule.stop)),
+        };
     }
 
     /// When time is over; the largest number where no rule says.
+    #[inline]
     pub fn deadline_ns(&self) -> u64 {
         self.deadline_ns
     }
@@ -97,39 +130,36 @@ impl LocalLimits {
     /// Whether one more operation may begin.
     #[inline]
     pub fn admit(&mut self, limits: &JobLimits) -> Result<(), StoppedBy> {
-        for rule in &limits.rules {
-            if !admit(rule.stop.ops, rule.stop.of, &rule.together.ops, self.ops, 1) {
-                return Err(StoppedBy::Ops);
-            }
+        let together = |rule: &Rule| admit_together(rule.stop.ops, rule, &rule.together.ops, 1);
+        if self.ops.done >= self.ops.limit || self.has_rules_together && !limits.rules.iter().all(together) {
+            return Err(StoppedBy::Ops);
         }
-        self.ops += 1;
+        self.ops.done += 1;
         Ok(())
     }
 
     /// Whether a transfer of so many bytes may begin.
     #[inline]
     pub fn admit_bytes(&mut self, limits: &JobLimits, bytes: u64) -> Result<(), StoppedBy> {
-        for rule in &limits.rules {
-            if !admit(rule.stop.bytes, rule.stop.of, &rule.together.bytes, self.bytes, bytes) {
-                return Err(StoppedBy::Bytes);
-            }
+        let together = |rule: &Rule| admit_together(rule.stop.bytes, rule, &rule.together.bytes, bytes);
+        if self.bytes.done >= self.bytes.limit || self.has_rules_together && !limits.rules.iter().all(together) {
+            return Err(StoppedBy::Bytes);
         }
-        self.bytes += bytes;
+        self.bytes.done += bytes;
         Ok(())
     }
 
     /// One pass of the body is through; whether another may begin.
     #[inline]
     pub fn pass(&mut self, limits: &JobLimits) -> Result<(), StoppedBy> {
-        self.passes += 1;
-        for rule in &limits.rules {
-            let done = match rule.stop.of {
-                StopOf::All => rule.together.passes.fetch_add(1, Relaxed) + 1,
-                StopOf::Each | StopOf::First => self.passes,
-            };
-            if rule.stop.passes.is_some_and(|limit| done >= limit) {
-                return Err(StoppedBy::Passes);
-            }
+        // The pass that is through is counted here, so a limit of n ends after the nth.
+        let together = |rule: &Rule| match rule.stop.passes {
+            Some(limit) if rule.stop.of == StopOf::All => rule.together.passes.fetch_add(1, Relaxed) + 1 < limit,
+            _ => true,
+        };
+        self.passes.done += 1;
+        if self.passes.done >= self.passes.limit || self.has_rules_together && !limits.rules.iter().all(together) {
+            return Err(StoppedBy::Passes);
         }
         Ok(())
     }
