@@ -312,7 +312,7 @@ impl Setup {
         let backend = backend().and_then(|mut backend| backend.hold(&files).map(|()| backend)).map_err(|error| {
             EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
         })?;
-        let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed };
+        let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
         let fill = ContentFill::new(self.seed, &self.content)?;
         Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, fill, walker)
     }

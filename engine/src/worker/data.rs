@@ -1,8 +1,10 @@
 //! Reads, writes and flushes of one worker: which file, where in it, with what content.
 
-use super::{Done, OpState, OpenFile, Worker};
+use super::pick::Picker;
+use super::{Done, JobShared, OpState, OpenFile, Worker};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
+use crate::load::content::mix;
 use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{FileSource, Node, OpNode};
 use crate::plan::{Access, OpKind, Pick};
@@ -91,9 +93,14 @@ impl<B: Backend> Worker<B> {
         let sequential =
             matches!(op.access, Access::Sequential { .. } | Access::Backward { .. } | Access::Stride { .. });
         let next = &self.job.next_file[op.state];
+        let mut tried = 0;
         loop {
             match pick {
-                Pick::Random { .. } => state.file = self.rng.usize(..files.len()),
+                // A file that is through, or too small: the one after it, until none is left.
+                _ if tried > 0 && !sequential => state.file = (state.file + 1) % files.len(),
+                Pick::Random { .. } | Pick::Indexed { .. } => {
+                    state.file = state.picker.draw(files.len() as u64, &mut self.rng) as usize;
+                }
                 Pick::Next {} if state.file == usize::MAX || !sequential => {
                     let turn = next.fetch_add(1, Relaxed) as usize;
                     if sequential && turn >= files.len() && !wraps(&op.access) {
@@ -114,6 +121,10 @@ impl<B: Backend> Worker<B> {
             let walk = state.walks[state.file].as_mut().expect("every opened file has a walk");
             if let Some((offset, length)) = walk.next(size, &mut self.rng) {
                 return Ok((file, offset, length));
+            }
+            tried += 1;
+            if !sequential && tried < files.len() {
+                continue;
             }
             if *pick != (Pick::Next {}) || !sequential || file.bytes < size.min(1) {
                 return Err(StoppedBy::Exhausted);
@@ -173,6 +184,7 @@ fn wraps(access: &Access) -> bool {
 /// Make the walks of every operation over opened files.
 pub(super) fn prepare_walks(
     nodes: &[Node],
+    job: &JobShared,
     opened: &[Vec<OpenFile>],
     walker: Walker,
     states: &mut [OpState],
@@ -180,20 +192,31 @@ pub(super) fn prepare_walks(
     for node in nodes {
         match node {
             Node::Op(op) => {
+                if let FileSource::Named { set, pick, .. } = &op.file {
+                    states[op.state].picker = Picker::new(pick, job.sets[*set].content_seed())?;
+                }
                 if let FileSource::Opened { opened: position, pick } = &op.file {
+                    let set_seed = job.sets[job.program.opened[*position].set].content_seed();
+                    states[op.state].picker = Picker::new(pick, set_seed)?;
                     let access = single_pass(&op.access, pick);
-                    let walker =
-                        Walker { seed: walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9), ..walker };
-                    states[op.state].walks = opened[*position]
-                        .iter()
-                        .map(|file| Offsets::new(&access, file.bytes, op.size.is_fixed(), walker).map(Some))
-                        .collect::<crate::error::Result<_>>()?;
+                    let seed = walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9);
+                    let walk = |file: &OpenFile| {
+                        let walker = Walker {
+                            seed: mix(seed ^ mix(file.index)),
+                            file_seed: mix(set_seed ^ mix(file.index)),
+                            ..walker
+                        };
+                        Offsets::new(&access, file.bytes, op.size.is_fixed(), walker).map(Some)
+                    };
+                    states[op.state].walks = opened[*position].iter().map(walk).collect::<crate::error::Result<_>>()?;
                 }
             }
-            Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => prepare_walks(nodes, opened, walker, states)?,
+            Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => {
+                prepare_walks(nodes, job, opened, walker, states)?
+            }
             Node::Choice { branches, .. } => {
                 for nodes in branches {
-                    prepare_walks(nodes, opened, walker, states)?;
+                    prepare_walks(nodes, job, opened, walker, states)?;
                 }
             }
         }

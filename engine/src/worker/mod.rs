@@ -7,6 +7,7 @@
 
 mod data;
 mod names;
+mod pick;
 mod queue;
 pub mod stats;
 
@@ -22,6 +23,7 @@ use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{Node, OpNode, Program};
 use crate::plan::OpKind;
 use data::prepare_walks;
+use pick::Picker;
 use stats::{NEVER, WorkerStats};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -94,6 +96,7 @@ struct SlotFile {
 struct OpState {
     walks: Vec<Option<Offsets>>,
     file: usize,
+    picker: Picker,
 }
 
 /// What a worker leaves behind.
@@ -133,9 +136,10 @@ impl<B: Backend> Worker<B> {
         fill: ContentFill,
         walker: Walker,
     ) -> crate::error::Result<Self> {
-        let mut states: Vec<OpState> =
-            (0..job.program.operations).map(|_| OpState { walks: Vec::new(), file: usize::MAX }).collect();
-        prepare_walks(&job.program.nodes, &opened, walker, &mut states)?;
+        let mut states: Vec<OpState> = (0..job.program.operations)
+            .map(|_| OpState { walks: Vec::new(), file: usize::MAX, picker: Picker::Even })
+            .collect();
+        prepare_walks(&job.program.nodes, &job, &opened, walker, &mut states)?;
         let slots = vec![None; job.program.slots];
         Ok(Self {
             backend,
