@@ -313,7 +313,7 @@ impl Setup {
             EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
         })?;
         let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
-        let fill = ContentFill::new(self.seed, &self.content)?;
+        let fill = ContentFill::new(self.seed, &self.content, 0)?;
         Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, fill, walker)
     }
 }

@@ -169,7 +169,7 @@ fn sleep(run: &Run, seconds: f64) -> Result<Done> {
 fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
     let state = &run.sets[set];
     let first = state.existing().start;
-    let mut fill = ContentFill::new(run.plan.seed, &run.plan.file_sets[set].content)?;
+    let mut fill = ContentFill::new(run.plan.seed, &run.plan.file_sets[set].content, 0)?;
     let mut generation = 0;
     let mut fill_block = |block: &mut [u8]| {
         generation += 1;
