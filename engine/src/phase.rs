@@ -8,9 +8,10 @@ use crate::backend::uring::{Uring, UringOptions};
 use crate::backend::words::Circumstances;
 use crate::clock::Clock;
 use crate::control::{Gate, Message};
+use crate::corruption;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
-use crate::events::{Control, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
+use crate::events::{Control, Corruption, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
 use crate::facts;
 use crate::histogram::Reader;
 use crate::load::backend_rules;
@@ -21,6 +22,7 @@ use crate::load::limits::{JobLimits, Rule};
 use crate::load::offsets::Walker;
 use crate::load::op::Program;
 use crate::load::open_files::{ResolvedFlags, open_set, resolve_flags};
+use crate::load::verify::BadBlocks;
 use crate::observe::HostObserver;
 use crate::observe::task::TaskObserver;
 use crate::plan::{Access, Backend, Content, Fallback, Job, Phase};
@@ -83,7 +85,6 @@ struct ReadyJob<'a> {
     backend: Backend,
     shared: Arc<JobShared>,
     flags: ResolvedFlags,
-    content: Content,
     stonewall: bool,
 }
 
@@ -97,7 +98,7 @@ struct Setup {
     backend: Backend,
     queue_depth: u32,
     flags: ResolvedFlags,
-    content: Content,
+    contents: Arc<[Content]>,
     shared: Arc<JobShared>,
     stats: Arc<WorkerStats>,
     start: Gate,
@@ -158,7 +159,6 @@ fn ready_job<'a>(
     let flags = resolve_flags(job, &program, around.sets, around.emitter, phase_index)?;
     let job_rule = Rule::new(&job.stop);
     let stonewall = job_rule.is_stonewall();
-    let content = program.sets.first().map_or_else(plain_content, |&set| around.contents[set].clone());
     let next_file = (0..program.operations).map(|_| AtomicU64::new(0)).collect();
     let shared = Arc::new(JobShared {
         sets: around.sets.to_vec(),
@@ -170,7 +170,7 @@ fn ready_job<'a>(
         program,
     });
     debug_assert!(phase.jobs.iter().any(|candidate| std::ptr::eq(candidate, job)));
-    Ok(ReadyJob { job, workers, queue_depth, backend, shared, flags, content, stonewall })
+    Ok(ReadyJob { job, workers, queue_depth, backend, shared, flags, stonewall })
 }
 
 impl ReadyJob<'_> {
@@ -188,10 +188,6 @@ fn growth(around: &Surroundings, jobs: &[ReadyJob]) -> Growth {
     };
     let sets = jobs.iter().filter(appends).flat_map(|job| &job.shared.program.sets);
     Growth::new(sets.map(|&set| around.sets[set].folder().to_owned()).collect(), around.reserve_bytes)
-}
-
-fn plain_content() -> Content {
-    Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false }
 }
 
 /// The backend that will be used, with the workers and the depth that go with it.
@@ -239,7 +235,7 @@ fn spawn(
                 backend: job.backend.clone(),
                 queue_depth: job.queue_depth,
                 flags: job.flags,
-                content: job.content.clone(),
+                contents: around.contents.into(),
                 shared: Arc::clone(&job.shared),
                 stats: Arc::clone(&stats),
                 start: start.clone(),
@@ -313,8 +309,29 @@ impl Setup {
             EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
         })?;
         let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
-        let fill = ContentFill::new(self.seed, &self.content, 0)?;
-        Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, fill, walker)
+        let fills = (0..self.contents.len()).map(|set| self.fill_of(set)).collect::<Result<_>>()?;
+        Worker::new(
+            backend,
+            self.clock,
+            Arc::clone(&self.shared),
+            Arc::clone(&self.stats),
+            opened,
+            fills,
+            self.queue_depth,
+            walker,
+        )
+    }
+}
+
+impl Setup {
+    /// Content of a set, if the job touches it. Stamps name the set; other content is this worker's alone.
+    fn fill_of(&self, set: usize) -> Result<Option<ContentFill>> {
+        if !self.shared.program.sets.contains(&set) {
+            return Ok(None);
+        }
+        let content = &self.contents[set];
+        let seed = if content.stamped { self.shared.sets[set].content_seed() } else { self.seed };
+        ContentFill::new(seed, content, set as u64).map(Some)
     }
 }
 
@@ -475,6 +492,7 @@ impl Running<'_> {
         for (job, ready) in self.jobs.iter().enumerate() {
             facts::warn(&self.job_end(job, ready), self.emitter, self.phase_index);
         }
+        let corruption = self.corruption();
         self.emitter.emit(&Event::PhaseFinished(PhaseFinished {
             t_ns: self.emitter.now_ns(),
             phase_index: self.phase_index,
@@ -483,6 +501,7 @@ impl Running<'_> {
             workers: self.ended.iter().map(|(worker, ended)| self.window(*worker, ended)).collect(),
             jobs: self.jobs.iter().enumerate().map(|(job, ready)| self.job_end(job, ready).facts()).collect(),
             errors: self.error_counts(),
+            corruption,
         }));
         Ok(match fatal {
             Some((worker, (operation, errno))) => {
@@ -521,6 +540,21 @@ impl Running<'_> {
             stats: workers.map(|worker| &*worker.stats).collect(),
             ended: ended.map(|(_, ended)| ended).collect(),
         }
+    }
+
+    /// Name the first bad blocks, and count all.
+    fn corruption(&mut self) -> Vec<Corruption> {
+        let mut by_operation = std::collections::BTreeMap::<(String, String), BadBlocks>::new();
+        for (worker, ended) in &mut self.ended {
+            let job = &self.jobs[self.sampler.workers[*worker].job].job.name;
+            for (operation, bad) in std::mem::take(&mut ended.bad_blocks) {
+                by_operation.entry((job.clone(), operation)).or_default().merge(bad);
+            }
+        }
+        let tell = |((job, operation), bad): ((String, String), BadBlocks)| {
+            corruption::tell(self.emitter, self.phase_index, &job, &operation, &bad)
+        };
+        by_operation.into_iter().flat_map(tell).collect()
     }
 
     fn error_counts(&self) -> Vec<ErrorCount> {

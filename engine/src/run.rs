@@ -7,7 +7,9 @@ use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::load::data_folder::DataFolder;
 use crate::load::fileset::FileSetState;
+use crate::load::generations::Generations;
 use crate::load::op::{self, Program};
+use crate::load::stamp_rules::unit_of;
 use crate::load::{fill, lay_out, open_files, remove};
 use crate::observe::{HostObserver, cache};
 use crate::phase::{self, PhaseEnd, Surroundings};
@@ -43,6 +45,8 @@ pub struct Run<'a> {
     pub laid_out: Vec<bool>,
     /// Folders that hold the fillings of file systems.
     pub fillings: Vec<PathBuf>,
+    /// By file set: bytes that have a generation of their own; None without stamps.
+    pub stamp_units: Vec<Option<u64>>,
 }
 
 /// Carry a Plan out. Everything that can be refused is refused before a file is touched.
@@ -105,6 +109,7 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
         )));
     }
     for set in &plan.file_sets {
+        unit_of(plan, set)?;
         if !plan.targets.iter().any(|target| target.name == set.target) {
             return Err(EngineError::Plan(format!("file set '{}': there is no target '{}'", set.name, set.target)));
         }
@@ -138,7 +143,9 @@ impl<'a> Run<'a> {
             })
             .collect::<Result<Vec<_>>>()?;
         let laid_out = vec![false; sets.len()];
-        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, laid_out, fillings: Vec::new() })
+        let stamp_units = plan.file_sets.iter().map(|set| unit_of(plan, set)).collect::<Result<_>>()?;
+        let fillings = Vec::new();
+        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, laid_out, fillings, stamp_units })
     }
 
     /// Position of the target that holds a file set.
@@ -262,6 +269,10 @@ impl<'a> Run<'a> {
             }
         };
         self.laid_out[set] = !prepared.reused;
+        if let Some(unit_bytes) = self.stamp_units[set] {
+            let generations = Generations::open(&self.sets[set], unit_bytes, !prepared.reused)?;
+            self.sets[set].set_generations(Some(generations));
+        }
         self.emitter.emit(&Event::Prepared {
             t_ns: self.emitter.now_ns(),
             set: name,
@@ -292,6 +303,7 @@ impl<'a> Run<'a> {
         let activity = format!("removing file set '{name}'");
         let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
         let never = AtomicBool::new(false);
+        self.sets[set].set_generations(None);
         let removed = remove::remove(self.sets[set].folder(), &report, stop.unwrap_or(&never))?;
         self.laid_out[set] = false;
         for foreign in &removed.foreign {

@@ -140,9 +140,7 @@ def test_bytes_moved_directly_are_the_bytes_that_the_device_moved(
 
 @pytest.mark.parametrize("backend", ["psync", "io_uring"])
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
-def test_the_cached_share_of_a_file_is_the_hit_ratio(
-    share: float, backend: str, measure: Measure, disk: Path
-) -> None:
+def test_the_cached_share_of_a_file_is_the_hit_ratio(share: float, backend: str, measure: Measure, disk: Path) -> None:
     load = CACHE.format(file_set=FILE_SET, condition=CONDITIONS[share], backend=backend)
 
     with filesystem(disk) as directory:

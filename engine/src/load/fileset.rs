@@ -8,6 +8,7 @@
 
 use crate::error::{EngineError, Result};
 use crate::load::content::mix;
+use crate::load::generations::Generations;
 use crate::load::names::{NumberedName, PathBuffer};
 use crate::load::sizes::Sampler;
 use crate::load::spread::Spread;
@@ -16,6 +17,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 const LONGEST_PATH_BYTES: usize = 4095;
 
@@ -32,6 +34,7 @@ pub struct FileSetState {
     sizes: Sampler,
     created: AtomicU64,
     deleted: AtomicU64,
+    generations: Mutex<Option<Arc<Generations>>>,
 }
 
 impl FileSetState {
@@ -53,6 +56,7 @@ impl FileSetState {
             spread,
             created: AtomicU64::new(0),
             deleted: AtomicU64::new(0),
+            generations: Mutex::new(None),
             set: set.clone(),
         };
         let longest = state.path_of(set.files - 1).as_os_str().len();
@@ -127,6 +131,16 @@ impl FileSetState {
     pub fn forget_all(&self) {
         self.created.store(0, Ordering::Release);
         self.deleted.store(0, Ordering::Release);
+    }
+
+    /// How often each block was written; None for sets without stamps, and before the set is in place.
+    pub fn generations(&self) -> Option<Arc<Generations>> {
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Know or forget how often each block was written. Only while no worker runs.
+    pub fn set_generations(&self, generations: Option<Generations>) {
+        *self.generations.lock().unwrap_or_else(PoisonError::into_inner) = generations.map(Arc::new);
     }
 
     /// Size of a file in bytes as it is laid out; the same in every run with the same seed.

@@ -1,6 +1,7 @@
 //! Reads, writes and flushes of one worker: which file, where in it, with what content.
 
 use super::pick::Picker;
+use super::stamped::FileId;
 use super::{Done, JobShared, OpState, OpenFile, Worker};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
@@ -15,37 +16,53 @@ impl<B: Backend> Worker<B> {
         if let (Access::Whole { chunk_bytes }, OpKind::Read | OpKind::Write) = (&op.access, op.kind) {
             return self.whole(op, *chunk_bytes);
         }
-        let (request, file_index) = self.request(op)?;
+        let (request, file) = self.request(op)?;
+        let stamped = self.prepare_content(0, request, file);
         self.stats.submissions.add(1);
         self.stats.depth_sum.add(1);
-        let done = if op.kind == OpKind::Read {
+        let done = if op.kind == OpKind::Read && !stamped {
             let issued_ns = self.last_ns;
             let result = self.backend.execute(request);
             self.last_ns = self.clock.now_ns();
             Done { issued_ns, result }
         } else {
-            self.prepare_content(0, request, file_index);
             self.timed(|worker| worker.backend.execute(request))
         };
+        self.settle(0, op, done.result);
         if done.result >= 0 && (done.result as usize) < request.length {
             self.stats.short_transfers.add(1);
         }
         Ok(done)
     }
 
-    /// Fill the buffer of a write.
+    /// Fill the buffer of a write. True if the file is stamped: its reads are judged between operations, so that the end
+    /// of one is not the start of the next.
     #[inline]
-    pub(super) fn prepare_content(&mut self, slot: usize, request: Request, file_index: u64) {
+    pub(super) fn prepare_content(&mut self, slot: usize, request: Request, file: FileId) -> bool {
+        if self.stamps.is_some() {
+            // Also where this file is not stamped: the operation before may have been judged since its end.
+            if !self.stamp(slot, request, file) {
+                self.fill(slot, request, file);
+            }
+            return true;
+        }
+        self.fill(slot, request, file);
+        false
+    }
+
+    #[inline]
+    fn fill(&mut self, slot: usize, request: Request, file: FileId) {
         if request.kind == RequestKind::Write {
             self.generation += 1;
             let buffer = self.backend.buffer(slot, request.length);
-            self.fill.fill(buffer, file_index, request.offset, self.generation);
+            let fill = self.fills[file.set].as_mut().expect("a job has content for every set it touches");
+            fill.fill(buffer, file.index, request.offset, self.generation);
         }
     }
 
-    /// The next request of an operation, and the index of its file.
+    /// The next request of an operation, and its file.
     #[inline]
-    pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, u64), StoppedBy> {
+    pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, FileId), StoppedBy> {
         let kind = match op.kind {
             OpKind::Read => RequestKind::Read,
             OpKind::Write => RequestKind::Write,
@@ -54,22 +71,26 @@ impl<B: Backend> Worker<B> {
         };
         let flush = matches!(kind, RequestKind::Fsync | RequestKind::Fdatasync);
         let size = if flush { 0 } else { op.size.sample_u64(&mut self.rng) };
-        let (fd, file_index, offset, length) = match &op.file {
+        let (fd, id, offset, length) = match &op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = &mut self.slots[*slot] else { return Err(self.empty_slot(op)) };
                 let offset = file.at;
                 file.at += size;
-                (file.fd, file.index, offset, size)
+                (file.fd, FileId { set: file.set, index: file.index }, offset, size)
             }
             FileSource::Opened { opened, pick } => {
                 let (file, offset, length) = self.place(op, *opened, pick, size, flush)?;
-                (file.fd, file.index, offset, length)
+                (file.fd, self.id_of(*opened, file), offset, length)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
         self.limits.admit_bytes(&self.job.limits, length)?;
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-        Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
+        Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, id))
+    }
+
+    fn id_of(&self, opened: usize, file: OpenFile) -> FileId {
+        FileId { set: self.job.program.opened[opened].set, index: file.index }
     }
 
     #[cold]
@@ -136,14 +157,14 @@ impl<B: Backend> Worker<B> {
 
     /// A whole file in pieces, as one operation.
     pub(super) fn whole(&mut self, op: &OpNode, chunk_bytes: u64) -> Result<Done, StoppedBy> {
-        let (fd, file_index, bytes) = match &op.file {
+        let (fd, id, bytes) = match &op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = self.slots[*slot] else { return Err(self.empty_slot(op)) };
-                (file.fd, file.index, self.job.sets[file.set].size_of(file.index))
+                (file.fd, FileId { set: file.set, index: file.index }, self.job.sets[file.set].size_of(file.index))
             }
             FileSource::Opened { opened, pick } => {
                 let (file, _, _) = self.place(op, *opened, pick, 0, true)?;
-                (file.fd, file.index, file.bytes)
+                (file.fd, self.id_of(*opened, file), file.bytes)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
@@ -157,8 +178,9 @@ impl<B: Backend> Worker<B> {
             let request = Request { fd, kind, offset: at, length, rw_flags, vectors };
             self.stats.submissions.add(1);
             self.stats.depth_sum.add(1);
-            self.prepare_content(0, request, file_index);
+            self.prepare_content(0, request, id);
             let done = self.timed(|worker| worker.backend.execute(request));
+            self.settle(0, op, done.result);
             if done.result < 0 {
                 return Ok(done);
             }

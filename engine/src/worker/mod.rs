@@ -9,6 +9,7 @@ mod data;
 mod names;
 mod pick;
 mod queue;
+mod stamped;
 pub mod stats;
 
 use crate::backend::{Backend, Report};
@@ -21,9 +22,11 @@ use crate::load::limits::{JobLimits, LocalLimits};
 use crate::load::names::PathBuffer;
 use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{Node, OpNode, Program};
+use crate::load::verify::BadBlocks;
 use crate::plan::OpKind;
 use data::prepare_walks;
 use pick::Picker;
+use stamped::Stamps;
 use stats::{NEVER, WorkerStats};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -69,7 +72,8 @@ pub struct Worker<B: Backend> {
     job: Arc<JobShared>,
     stats: Arc<WorkerStats>,
     rng: fastrand::Rng,
-    fill: ContentFill,
+    fills: Vec<Option<ContentFill>>,
+    stamps: Option<Stamps>,
     generation: u64,
     opened: Vec<Vec<OpenFile>>,
     slots: Vec<Option<SlotFile>>,
@@ -112,6 +116,8 @@ pub struct Ended {
     pub abandoned: u64,
     /// What its backend has to say.
     pub report: Report,
+    /// Blocks of stamped sets that were not what was written, by operation name.
+    pub bad_blocks: Vec<(String, BadBlocks)>,
 }
 
 /// Why the loop ends; `Ok` goes on.
@@ -126,14 +132,15 @@ struct Sum {
 }
 
 impl<B: Backend> Worker<B> {
-    /// A worker with its files open.
+    /// A worker with its files open. `fills` makes the content of each file set that the job touches.
     pub fn new(
         backend: B,
         clock: Clock,
         job: Arc<JobShared>,
         stats: Arc<WorkerStats>,
         opened: Vec<Vec<OpenFile>>,
-        fill: ContentFill,
+        fills: Vec<Option<ContentFill>>,
+        queue_depth: u32,
         walker: Walker,
     ) -> crate::error::Result<Self> {
         let mut states: Vec<OpState> = (0..job.program.operations)
@@ -145,7 +152,8 @@ impl<B: Backend> Worker<B> {
             backend,
             clock,
             rng: fastrand::Rng::with_seed(walker.seed),
-            fill,
+            fills,
+            stamps: Stamps::new(&job, queue_depth as usize),
             generation: u64::from(walker.worker) << 40,
             opened,
             slots,
@@ -178,6 +186,7 @@ impl<B: Backend> Worker<B> {
         Ended {
             stopped_by,
             errors: errors.into_iter().map(|((state, errno), n)| (self.name_of(state), errno, n)).collect(),
+            bad_blocks: self.take_bad_blocks(),
             fatal: self.fatal.take(),
             abandoned: self.stats.started.get() - self.stats.completed.get() - self.stats.failed.get(),
             report: self.backend.report(),

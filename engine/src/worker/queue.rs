@@ -40,6 +40,7 @@ impl<B: Backend> Worker<B> {
             for completion in done.drain(..) {
                 let (op, issued_ns, length) = issued[completion.slot].take().expect("only what was issued completes");
                 free.push(completion.slot);
+                self.settle(completion.slot, op, completion.result);
                 if completion.result >= 0 && (completion.result as usize) < length {
                     self.stats.short_transfers.add(1);
                 }
@@ -81,9 +82,9 @@ impl<B: Backend> Worker<B> {
         if op.counts {
             self.limits.admit(&self.job.limits)?;
         }
-        let (request, file_index) = self.request(op)?;
+        let (request, file) = self.request(op)?;
         let slot = free.pop().expect("asked only while a slot is free");
-        self.prepare_content(slot, request, file_index);
+        self.prepare_content(slot, request, file);
         self.backend.submit(slot, request);
         issued[slot] = Some((op, NEVER, request.length));
         Ok(slot)
