@@ -28,7 +28,7 @@ use crate::observe::task::TaskObserver;
 use crate::plan::{Access, Backend, Content, Fallback, Job, Phase};
 use crate::sampler::{Observed, ObservedJob, Sampler};
 use crate::worker::stats::{NEVER, WorkerStats};
-use crate::worker::{Ended, JobShared, Worker};
+use crate::worker::{Ended, JobShared, Transfers, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -310,16 +310,8 @@ impl Setup {
         })?;
         let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
         let fills = (0..self.contents.len()).map(|set| self.fill_of(set)).collect::<Result<_>>()?;
-        Worker::new(
-            backend,
-            self.clock,
-            Arc::clone(&self.shared),
-            Arc::clone(&self.stats),
-            opened,
-            fills,
-            self.queue_depth,
-            walker,
-        )
+        let transfers = Transfers { fills, slots: self.queue_depth };
+        Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, transfers, walker)
     }
 }
 

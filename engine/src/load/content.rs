@@ -107,7 +107,7 @@ impl ContentFill {
             None => fill_unique(blocks, key, first, self.has_avx2),
             Some((stream, duplicates)) => {
                 for block in blocks.chunks_exact_mut(BLOCK_BYTES) {
-                    fill_unique(block, *stream, duplicates.next(), self.has_avx2);
+                    fill_unique(block, *stream, duplicates.draw(), self.has_avx2);
                 }
             }
         }

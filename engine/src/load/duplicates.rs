@@ -37,7 +37,7 @@ impl Duplicates {
 
     /// Number of the distinct block that comes next.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.written += 1;
         if (self.distinct as f64) * self.ratio < self.written as f64 {
             self.distinct += 1;
@@ -58,7 +58,7 @@ mod tests {
             let mut blocks = Duplicates::new(ratio, 8).unwrap().unwrap();
             let mut seen = HashSet::new();
             for written in 1..=50_000_u32 {
-                seen.insert(blocks.next());
+                seen.insert(blocks.draw());
                 let wanted = f64::from(written) / ratio;
                 assert!((seen.len() as f64 - wanted).abs() <= 1.0, "{ratio}: {} of {written}", seen.len());
             }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn copies_are_not_neighbours_of_their_originals() {
         let mut blocks = Duplicates::new(2.0, 8).unwrap().unwrap();
-        let stream: Vec<u64> = (0..20_000).map(|_| blocks.next()).collect();
+        let stream: Vec<u64> = (0..20_000).map(|_| blocks.draw()).collect();
 
         let neighbours = stream.windows(2).filter(|pair| pair[0] == pair[1]).count();
 

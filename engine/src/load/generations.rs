@@ -53,6 +53,9 @@ pub struct Expected {
     pub issued: u64,
     /// Whether parts of several of these generations may stand side by side.
     pub may_mix: bool,
+    /// Whether a write was under way at some time of the read. Buffered reads and writes of a page do not exclude each
+    /// other, so that even a sector can be half of each, and nothing can be said about one that is not whole.
+    pub overlapped: bool,
 }
 
 /// The table of one set.
@@ -201,6 +204,7 @@ impl Generations {
             floor: if ran_out { 0 } else { floor(before) },
             issued: issued(after),
             may_mix: overlapped || ran_out || before & AMBIGUOUS != 0,
+            overlapped,
         })
     }
 }
@@ -342,9 +346,12 @@ mod tests {
         for generation in 1..=3 {
             assert_eq!(table.begin_write(1, 8192), generation);
             table.end_write(1, 8192, true);
-            assert_eq!(expected(&table, 8192), Expected { floor: generation, issued: generation, may_mix: false });
+            assert_eq!(
+                expected(&table, 8192),
+                Expected { floor: generation, issued: generation, may_mix: false, overlapped: false }
+            );
         }
-        assert_eq!(expected(&table, 4096), Expected { floor: 0, issued: 0, may_mix: false });
+        assert_eq!(expected(&table, 4096), Expected { floor: 0, issued: 0, may_mix: false, overlapped: false });
     }
 
     #[test]
@@ -356,11 +363,11 @@ mod tests {
         table.begin_write(1, 0);
         table.end_write(1, 0, true);
         table.end_write(1, 0, true);
-        assert_eq!(expected(&table, 0), Expected { floor: 0, issued: 2, may_mix: true });
+        assert_eq!(expected(&table, 0), Expected { floor: 0, issued: 2, may_mix: true, overlapped: false });
 
         table.begin_write(1, 0);
         table.end_write(1, 0, true);
-        assert_eq!(expected(&table, 0), Expected { floor: 3, issued: 3, may_mix: false });
+        assert_eq!(expected(&table, 0), Expected { floor: 3, issued: 3, may_mix: false, overlapped: false });
     }
 
     #[test]
@@ -371,7 +378,7 @@ mod tests {
         table.begin_write(1, 0);
         table.end_write(1, 0, false);
 
-        assert_eq!(expected(&table, 0), Expected { floor: 0, issued: 1, may_mix: true });
+        assert_eq!(expected(&table, 0), Expected { floor: 0, issued: 1, may_mix: true, overlapped: false });
     }
 
     #[test]
@@ -383,7 +390,10 @@ mod tests {
         table.begin_write(1, 0);
         table.end_write(1, 0, true);
 
-        assert_eq!(table.expected(1, 0, before), Some(Expected { floor: 0, issued: 1, may_mix: true }));
+        assert_eq!(
+            table.expected(1, 0, before),
+            Some(Expected { floor: 0, issued: 1, may_mix: true, overlapped: true })
+        );
     }
 
     #[test]
@@ -399,8 +409,8 @@ mod tests {
         let table = Generations::open(&state, 4096, false).unwrap();
 
         assert!(table.is_known());
-        assert_eq!(expected(&table, 0), Expected { floor: 1, issued: 1, may_mix: false });
-        assert_eq!(expected(&table, 4096), Expected { floor: 0, issued: 1, may_mix: true });
+        assert_eq!(expected(&table, 0), Expected { floor: 1, issued: 1, may_mix: false, overlapped: false });
+        assert_eq!(expected(&table, 4096), Expected { floor: 0, issued: 1, may_mix: true, overlapped: false });
     }
 
     #[test]
@@ -412,7 +422,7 @@ mod tests {
         let table = Generations::open(&state, 512, false).unwrap();
 
         assert!(!table.is_known());
-        assert_eq!(expected(&table, 0), Expected { floor: 0, issued: UNKNOWN, may_mix: false });
+        assert_eq!(expected(&table, 0), Expected { floor: 0, issued: UNKNOWN, may_mix: false, overlapped: false });
         assert_eq!(table.begin_write(1, 0), UNKNOWN + 1);
     }
 

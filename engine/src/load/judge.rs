@@ -90,6 +90,7 @@ impl Judge<'_> {
             let (floor, issued) = expected.map_or((0, u64::MAX), |expected| (expected.floor, expected.issued));
             count.may_mix |= expected.is_none_or(|expected| expected.may_mix) || unit < BLOCK_BYTES;
             match self.stamper.read(sector) {
+                Sector::Garbage if expected.is_some_and(|expected| expected.overlapped) => count.right += 1,
                 Sector::Garbage => count.wrong += 1,
                 Sector::Zeros if may_be_unwritten && floor == 0 => count.never += 1,
                 Sector::Zeros => count.zeros += 1,
@@ -241,5 +242,9 @@ mod tests {
         let mixed = [&desk.content(0, 8192, 2)[..512], &desk.content(0, 8192, 1)[512..]].concat();
 
         assert_eq!(desk.judge(mixed), []);
+        assert_eq!(desk.judge(vec![0x5a; 4096]), [], "half a sector of each");
+
+        desk.generations.end_write(0, 8192, true);
+        assert_eq!(desk.judge(vec![0x5a; 4096]), [(8192, CorruptionKind::WrongData)]);
     }
 }

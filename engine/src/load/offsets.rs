@@ -107,11 +107,11 @@ impl Offsets {
                 Some((from + (end - from - size) / *align * *align, size))
             }
             Walk::Permuted { align, order, next, rounds } => {
-                if *next == order.len() {
+                if *next == order.count() {
                     if !*rounds {
                         return None;
                     }
-                    *order = Permutation::new(order.len(), rng.u64(..));
+                    *order = Permutation::new(order.count(), rng.u64(..));
                     *next = 0;
                 }
                 let offset = from + order.at(*next) * *align;

@@ -18,7 +18,7 @@ impl Permutation {
     }
 
     /// How many numbers.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.len
     }
 

@@ -65,6 +65,14 @@ pub struct JobShared {
     pub next_file: Vec<AtomicU64>,
 }
 
+/// What a worker's transfers are made with.
+pub struct Transfers {
+    /// Maker of content, by file set; None for those that the job does not touch.
+    pub fills: Vec<Option<ContentFill>>,
+    /// Buffers of the backend.
+    pub slots: u32,
+}
+
 /// One worker, ready to run.
 pub struct Worker<B: Backend> {
     backend: B,
@@ -132,15 +140,14 @@ struct Sum {
 }
 
 impl<B: Backend> Worker<B> {
-    /// A worker with its files open. `fills` makes the content of each file set that the job touches.
+    /// A worker with its files open.
     pub fn new(
         backend: B,
         clock: Clock,
         job: Arc<JobShared>,
         stats: Arc<WorkerStats>,
         opened: Vec<Vec<OpenFile>>,
-        fills: Vec<Option<ContentFill>>,
-        queue_depth: u32,
+        transfers: Transfers,
         walker: Walker,
     ) -> crate::error::Result<Self> {
         let mut states: Vec<OpState> = (0..job.program.operations)
@@ -152,8 +159,8 @@ impl<B: Backend> Worker<B> {
             backend,
             clock,
             rng: fastrand::Rng::with_seed(walker.seed),
-            fills,
-            stamps: Stamps::new(&job, queue_depth as usize),
+            fills: transfers.fills,
+            stamps: Stamps::new(&job, transfers.slots as usize),
             generation: u64::from(walker.worker) << 40,
             opened,
             slots,
