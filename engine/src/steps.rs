@@ -126,6 +126,12 @@ fn one(run: &mut Run, phase_index: u32, step: &Step) -> Result<Done> {
             let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
             cache_steps::warm(&run.sets[set], *share, run.stop, &report).map(|detail| (true, detail))
         }
+        (Step::Age { .. }, Some(set)) if run.sets[set].generations().is_some_and(|table| !table.is_untouched()) => {
+            Err(EngineError::Plan(format!(
+                "age '{}': the set is stamped and was written to since it was laid out; age it before that",
+                run.plan.file_sets[set].name
+            )))
+        }
         (Step::Age { churn, .. }, Some(set)) => {
             let activity = format!("ageing file set '{}'", run.plan.file_sets[set].name);
             let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);

@@ -34,6 +34,7 @@ pub struct FileSetState {
     sizes: Sampler,
     created: AtomicU64,
     deleted: AtomicU64,
+    writers: AtomicU64,
     generations: Mutex<Option<Arc<Generations>>>,
 }
 
@@ -56,6 +57,7 @@ impl FileSetState {
             spread,
             created: AtomicU64::new(0),
             deleted: AtomicU64::new(0),
+            writers: AtomicU64::new(0),
             generations: Mutex::new(None),
             set: set.clone(),
         };
@@ -131,6 +133,11 @@ impl FileSetState {
     pub fn forget_all(&self) {
         self.created.store(0, Ordering::Release);
         self.deleted.store(0, Ordering::Release);
+    }
+
+    /// A number that no other writer of the set's first content has.
+    pub fn next_writer(&self) -> u64 {
+        self.writers.fetch_add(1, Ordering::Relaxed)
     }
 
     /// How often each block was written; None for sets without stamps, and before the set is in place.

@@ -158,6 +158,11 @@ impl Generations {
         self.is_known
     }
 
+    /// Whether every block is as it was laid out.
+    pub fn is_untouched(&self) -> bool {
+        self.table.entries().iter().all(|entry| entry.load(Ordering::Relaxed) == 0)
+    }
+
     #[inline]
     fn entry(&self, file: u64, offset_bytes: u64) -> Option<&AtomicU64> {
         let place = self.places.find(file, offset_bytes / self.unit_bytes)?;

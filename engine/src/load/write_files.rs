@@ -62,10 +62,9 @@ pub fn make_directories(state: &FileSetState, crew: &Crew<'_>, threads: usize) -
 ///
 /// `Stopped`, or the system call that failed.
 pub fn make_files(state: &FileSetState, crew: &Crew<'_>, progress: &Progress<'_>, threads: usize) -> Result<()> {
-    let (next_file, next_piece, next_writer) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let (next_file, next_piece) = (AtomicU64::new(0), AtomicU64::new(0));
     let make = || {
-        let fill =
-            ContentFill::new(state.content_seed(), &state.set().content, next_writer.fetch_add(1, Ordering::Relaxed))?;
+        let fill = ContentFill::new(state.content_seed(), &state.set().content, state.next_writer())?;
         let buffer = vec![0; WRITE_BYTES as usize];
         let mut maker = Maker { state, crew, progress, fill, buffer, path: PathBuffer::new() };
         while let Some(index) = take(&next_file, state.initial_files()) {
@@ -101,7 +100,7 @@ pub fn grow_chosen(
 ) -> Result<()> {
     let next = AtomicU64::new(0);
     let make = || {
-        let fill = ContentFill::new(state.content_seed(), &state.set().content)?;
+        let fill = ContentFill::new(state.content_seed(), &state.set().content, state.next_writer())?;
         let buffer = vec![0; WRITE_BYTES as usize];
         let mut maker = Maker { state, crew, progress, fill, buffer, path: PathBuffer::new() };
         loop {
