@@ -79,6 +79,23 @@ pub enum Event {
         /// Time it took.
         seconds: f64,
     },
+    /// A stamped file set was read as a whole and compared with what was written.
+    Verified {
+        /// When.
+        t_ns: u64,
+        /// Phase that the step belongs to.
+        phase_index: u32,
+        /// File set.
+        set: String,
+        /// Blocks of 4 KiB that were looked at.
+        blocks: u64,
+        /// Bytes of them.
+        bytes: u64,
+        /// Whether it was known how often each block had been written; without, no block is called stale.
+        generations_known: bool,
+        /// Blocks that are not what was written; `operation` is `verify`, `job` is empty.
+        corruption: Vec<Corruption>,
+    },
     /// What this client could ever show.
     Ceilings {
         /// When.
@@ -385,6 +402,8 @@ pub struct PhaseFinished {
     pub jobs: Vec<JobFacts>,
     /// Errors by operation and number.
     pub errors: Vec<ErrorCount>,
+    /// Blocks of stamped sets that reads found not to be what was written.
+    pub corruption: Vec<Corruption>,
 }
 
 /// What ended a phase or a worker.
@@ -479,6 +498,40 @@ pub struct ErrorCount {
     pub errno: i32,
     /// How often.
     pub count: u64,
+}
+
+/// Blocks that are not what was written, of one operation and kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Corruption {
+    /// Job.
+    pub job: String,
+    /// Operation.
+    pub operation: String,
+    /// What happened to them.
+    pub kind: CorruptionKind,
+    /// How many were found; one that was read twice counts twice.
+    pub blocks: u64,
+    /// File of the first.
+    pub path: String,
+    /// Offset of the first in its file.
+    pub offset_bytes: u64,
+}
+
+/// What happened to a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CorruptionKind {
+    /// Its bytes are none that were ever written.
+    WrongData,
+    /// It is whole, but older than the last write that was done.
+    Stale,
+    /// Parts of it are from different writes.
+    Torn,
+    /// It is the block of another offset, file or set.
+    Misplaced,
+    /// It is zeros, although it was written.
+    NeverWritten,
 }
 
 /// Whose fault an error is.

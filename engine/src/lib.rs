@@ -12,6 +12,7 @@ pub mod ceilings;
 pub mod check;
 pub mod clock;
 pub mod control;
+pub mod corruption;
 pub mod emit;
 pub mod error;
 pub mod events;

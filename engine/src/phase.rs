@@ -10,9 +10,10 @@ use crate::backend::uring::{Uring, UringOptions};
 use crate::backend::words::Circumstances;
 use crate::clock::Clock;
 use crate::control::{Gate, Message};
+use crate::corruption;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
-use crate::events::{Control, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
+use crate::events::{Control, Corruption, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
 use crate::facts;
 use crate::histogram::Reader;
 use crate::load::backend_rules;
@@ -26,6 +27,7 @@ use crate::load::op::Program;
 use crate::load::open_files::{ResolvedFlags, open_set, resolve_flags};
 use crate::load::pacing::Pacer;
 use crate::load::script::Script;
+use crate::load::verify::BadBlocks;
 use crate::observe::HostObserver;
 use crate::observe::task::TaskObserver;
 use crate::plan::{Access, Affinity, Arrival, Backend, Content, Fallback, Job, Phase, WorkerKind};
@@ -34,7 +36,7 @@ use crate::sampler::{Observed, ObservedJob, Sampler};
 use crate::shared::{SharedBox, SharedSlice};
 use crate::stalls::{LOOK_NS, Stalls};
 use crate::worker::stats::{NEVER, WorkerStats};
-use crate::worker::{Ended, JobShared, Worker, operation_name};
+use crate::worker::{Ended, JobShared, Transfers, Worker, operation_name};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -92,7 +94,6 @@ struct ReadyJob<'a> {
     backend: Backend,
     shared: Arc<JobShared>,
     flags: ResolvedFlags,
-    content: Content,
     stonewall: bool,
 }
 
@@ -106,7 +107,7 @@ struct Setup {
     backend: Backend,
     queue_depth: u32,
     flags: ResolvedFlags,
-    content: Content,
+    contents: Arc<[Content]>,
     shared: Arc<JobShared>,
     stats: Arc<WorkerStats>,
     pacer: Pacer,
@@ -178,7 +179,6 @@ fn ready_job<'a>(
     coordination.join(workers);
     let job_rule = Rule::new(&job.stop).map_err(EngineError::no_shared_memory)?;
     let stonewall = job_rule.is_stonewall();
-    let content = program.sets.first().map_or_else(plain_content, |&set| around.contents[set].clone());
     let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;
     let shared = Arc::new(JobShared {
         sets: around.sets.to_vec(),
@@ -191,7 +191,7 @@ fn ready_job<'a>(
         program,
     });
     debug_assert!(phase.jobs.iter().any(|candidate| std::ptr::eq(candidate, job)));
-    Ok(ReadyJob { job, workers, queue_depth, backend, shared, flags, content, stonewall })
+    Ok(ReadyJob { job, workers, queue_depth, backend, shared, flags, stonewall })
 }
 
 impl ReadyJob<'_> {
@@ -209,10 +209,6 @@ fn growth(around: &Surroundings, jobs: &[ReadyJob]) -> Growth {
     };
     let sets = jobs.iter().filter(appends).flat_map(|job| &job.shared.program.sets);
     Growth::new(sets.map(|&set| around.sets[set].folder().to_owned()).collect(), around.reserve_bytes)
-}
-
-fn plain_content() -> Content {
-    Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false }
 }
 
 /// The backend that will be used, with the workers and the depth that go with it.
@@ -270,7 +266,7 @@ fn spawn(
                 backend: job.backend.clone(),
                 queue_depth: job.queue_depth,
                 flags: job.flags,
-                content: job.content.clone(),
+                contents: around.contents.into(),
                 shared: Arc::clone(&job.shared),
                 stats: Arc::clone(&stats),
                 pacer: Pacer::new(job.job, worker, job.workers, seed),
@@ -368,9 +364,22 @@ impl Setup {
         let backend = backend().and_then(|mut backend| backend.hold(&files).map(|()| backend)).map_err(|error| {
             EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
         })?;
-        let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed };
-        let fill = ContentFill::new(self.seed, &self.content)?;
-        Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, fill, walker)
+        let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
+        let fills = (0..self.contents.len()).map(|set| self.fill_of(set)).collect::<Result<_>>()?;
+        let transfers = Transfers { fills, slots: self.queue_depth };
+        Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, transfers, walker)
+    }
+}
+
+impl Setup {
+    /// Content of a set, if the job touches it. Stamps name the set; other content is this worker's alone.
+    fn fill_of(&self, set: usize) -> Result<Option<ContentFill>> {
+        if !self.shared.program.sets.contains(&set) {
+            return Ok(None);
+        }
+        let content = &self.contents[set];
+        let seed = if content.stamped { self.shared.sets[set].content_seed() } else { self.seed };
+        ContentFill::new(seed, content, set as u64).map(Some)
     }
 }
 
@@ -537,7 +546,7 @@ impl Running<'_> {
         stats.slots.iter().for_each(|slot| slot.since_ns.set(NEVER));
         let abandoned = stats.started.get() - stats.completed.get() - stats.failed.get();
         let (stopped_by, report) = (StoppedBy::Error, Report::default());
-        let ended = Ended { stopped_by, errors: Vec::new(), fatal: None, abandoned, report };
+        let ended = Ended { stopped_by, errors: Vec::new(), fatal: None, abandoned, report, bad_blocks: Vec::new() };
         self.lost = Some(self.lost(worker, how).to_string());
         self.stop_all();
         self.ended.push((worker, ended));
@@ -572,6 +581,7 @@ impl Running<'_> {
         for (job, ready) in self.jobs.iter().enumerate() {
             facts::warn(&self.job_end(job, ready), self.emitter, self.phase_index);
         }
+        let corruption = self.corruption();
         self.emitter.emit(&Event::PhaseFinished(PhaseFinished {
             t_ns: self.emitter.now_ns(),
             phase_index: self.phase_index,
@@ -580,6 +590,7 @@ impl Running<'_> {
             workers: self.ended.iter().map(|(worker, ended)| self.window(*worker, ended)).collect(),
             jobs: self.jobs.iter().enumerate().map(|(job, ready)| self.job_end(job, ready).facts()).collect(),
             errors: self.error_counts(),
+            corruption,
         }));
         Ok(match fatal {
             Some((worker, (operation, errno))) => {
@@ -623,6 +634,21 @@ impl Running<'_> {
             stats: workers.map(|worker| &*worker.stats).collect(),
             ended: ended.map(|(_, ended)| ended).collect(),
         }
+    }
+
+    /// Name the first bad blocks, and count all.
+    fn corruption(&mut self) -> Vec<Corruption> {
+        let mut by_operation = std::collections::BTreeMap::<(String, String), BadBlocks>::new();
+        for (worker, ended) in &mut self.ended {
+            let job = &self.jobs[self.sampler.workers[*worker].job].job.name;
+            for (operation, bad) in std::mem::take(&mut ended.bad_blocks) {
+                by_operation.entry((job.clone(), operation)).or_default().merge(bad);
+            }
+        }
+        let tell = |((job, operation), bad): ((String, String), BadBlocks)| {
+            corruption::tell(self.emitter, self.phase_index, &job, &operation, &bad)
+        };
+        by_operation.into_iter().flat_map(tell).collect()
     }
 
     fn error_counts(&self) -> Vec<ErrorCount> {

@@ -144,11 +144,11 @@ pub enum Reuse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Content {
-    /// Size before / size after compression; 1 is incompressible.
+    /// Size before / size after compression (zstd level 3), 1 to 10; 1 is incompressible.
     pub compress_ratio: f64,
-    /// Blocks written / distinct blocks; 1 is all unique.
+    /// Blocks of 4 KiB written / distinct ones; 1 is all unique. It holds for transfers of whole blocks.
     pub dedupe_ratio: f64,
-    /// Whether every block carries offset, generation and checksum, verified on read.
+    /// Whether every sector carries its place, its generation and a checksum, verified on read.
     pub stamped: bool,
 }
 
@@ -230,6 +230,11 @@ pub enum Step {
         set: String,
         /// Share of each file, from its start.
         share: f64,
+    },
+    /// Read a stamped set as a whole and compare every block with what was written.
+    Verify {
+        /// File set.
+        set: String,
     },
     /// `syncfs` on every target.
     Sync {},
@@ -453,7 +458,8 @@ pub struct Op {
     pub file: FileRef,
     /// Where in the file (data operations).
     pub access: Access,
-    /// Bytes of one operation (data operations; length of truncate and fallocate). `create` writes nothing itself.
+    /// Bytes of one operation (data operations; length of truncate and fallocate). `create` writes nothing itself. Data
+    /// operations move at least 1 byte, and laws without a bound are cut where at most one draw in a million lies above.
     pub size: Distribution,
     /// Extras.
     pub flags: OpFlags,

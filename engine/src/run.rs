@@ -7,7 +7,9 @@ use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::load::data_folder::DataFolder;
 use crate::load::fileset::FileSetState;
+use crate::load::generations::Generations;
 use crate::load::op::{self, Program};
+use crate::load::stamp_rules::unit_of;
 use crate::load::{fill, lay_out, open_files, remove};
 use crate::observe::{HostObserver, cache};
 use crate::phase::{self, PhaseEnd, Surroundings};
@@ -41,6 +43,8 @@ pub struct Run<'a> {
     pub sets: Vec<Arc<FileSetState>>,
     /// Folders that hold the fillings of file systems.
     pub fillings: Vec<PathBuf>,
+    /// By file set: bytes that have a generation of their own; None without stamps.
+    pub stamp_units: Vec<Option<u64>>,
     /// What this run has left of each set.
     left: Vec<Left>,
 }
@@ -116,6 +120,7 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
         )));
     }
     for set in &plan.file_sets {
+        unit_of(plan, set)?;
         if !plan.targets.iter().any(|target| target.name == set.target) {
             return Err(EngineError::Plan(format!("file set '{}': there is no target '{}'", set.name, set.target)));
         }
@@ -156,7 +161,9 @@ impl<'a> Run<'a> {
             emitter.warn(None, "data-folder-unlocked", text);
         }
         let left = vec![Left::Nothing; sets.len()];
-        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, left, fillings: Vec::new() })
+        let stamp_units = plan.file_sets.iter().map(|set| unit_of(plan, set)).collect::<Result<_>>()?;
+        let fillings = Vec::new();
+        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, left, fillings, stamp_units })
     }
 
     /// Position of the target that holds a file set.
@@ -288,6 +295,10 @@ impl<'a> Run<'a> {
         if !prepared.reused {
             self.left[set] = Left::Whole;
         }
+        if let Some(unit_bytes) = self.stamp_units[set] {
+            let generations = Generations::open(&self.sets[set], unit_bytes, !prepared.reused)?;
+            self.sets[set].set_generations(Some(generations));
+        }
         self.emitter.emit(&Event::Prepared {
             t_ns: self.emitter.now_ns(),
             set: name,
@@ -318,6 +329,7 @@ impl<'a> Run<'a> {
         let activity = format!("removing file set '{name}'");
         let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
         let never = AtomicBool::new(false);
+        self.sets[set].set_generations(None);
         let state = &self.sets[set];
         let removed = remove::remove(state.folder(), &report, stop.unwrap_or(&never)).inspect_err(|_| {
             if lay_out::is_half_done(state) {

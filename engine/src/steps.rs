@@ -1,10 +1,11 @@
 //! What is done outside the timed part: file sets laid out and removed, caches brought to a state, ceilings measured.
 
 use crate::ceilings;
+use crate::corruption;
 use crate::error::{EngineError, Result};
 use crate::events::Event;
 use crate::load::content::ContentFill;
-use crate::load::{age, cache_steps};
+use crate::load::{age, cache_steps, verify};
 use crate::plan::{Phase, Place, Plan, Step};
 use crate::run::Run;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,8 +31,14 @@ pub fn check(phase: &Phase, plan: &Plan) -> Result<()> {
         }
         check_numbers(phase, step, plan)?;
         if let Some(set) = set_of(step) {
-            if !plan.file_sets.iter().any(|candidate| candidate.name == set) {
+            let Some(found) = plan.file_sets.iter().find(|candidate| candidate.name == set) else {
                 return Err(EngineError::Plan(format!("phase '{}': there is no file set '{set}'", phase.name)));
+            };
+            if matches!(step, Step::Verify { .. }) && !found.content.stamped {
+                return Err(EngineError::Plan(format!(
+                    "phase '{}': file set '{set}' cannot be verified; give it content = {{ stamped = true }}",
+                    phase.name
+                )));
             }
         }
     }
@@ -61,6 +68,7 @@ fn set_of(step: &Step) -> Option<&str> {
         | Step::Warm { set, .. }
         | Step::Age { set, .. }
         | Step::Remove { set }
+        | Step::Verify { set }
         | Step::Ceilings { set, .. } => Some(set),
         _ => None,
     }
@@ -74,7 +82,7 @@ pub fn carry_out(run: &mut Run, phase_index: u32, steps: &[Step]) -> Result<()> 
             return Err(EngineError::Stopped);
         }
         let begun = Instant::now();
-        let (achieved, detail) = one(run, step)?;
+        let (achieved, detail) = one(run, phase_index, step)?;
         run.emitter.emit(&Event::StepDone {
             t_ns: run.emitter.now_ns(),
             phase_index,
@@ -95,6 +103,7 @@ fn name_of(step: &Step) -> &'static str {
         Step::DropCaches { .. } => "drop_caches",
         Step::Remount { .. } => "remount",
         Step::Warm { .. } => "warm",
+        Step::Verify { .. } => "verify",
         Step::Sync {} => "sync",
         Step::Settle { .. } => "settle",
         Step::Fill { .. } => "fill",
@@ -106,7 +115,7 @@ fn name_of(step: &Step) -> &'static str {
     }
 }
 
-fn one(run: &mut Run, step: &Step) -> Result<Done> {
+fn one(run: &mut Run, phase_index: u32, step: &Step) -> Result<Done> {
     let set = set_of(step).and_then(|name| run.plan.file_sets.iter().position(|set| set.name == name));
     match (step, set) {
         (Step::Prepare { .. }, Some(set)) => run.prepare_set(set).map(|()| (true, String::new())),
@@ -117,12 +126,19 @@ fn one(run: &mut Run, step: &Step) -> Result<Done> {
             let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
             cache_steps::warm(&run.sets[set], *share, run.stop, &report).map(|detail| (true, detail))
         }
+        (Step::Age { .. }, Some(set)) if run.sets[set].generations().is_some_and(|table| !table.is_untouched()) => {
+            Err(EngineError::Plan(format!(
+                "age '{}': the set is stamped and was written to since it was laid out; age it before that",
+                run.plan.file_sets[set].name
+            )))
+        }
         (Step::Age { churn, .. }, Some(set)) => {
             let activity = format!("ageing file set '{}'", run.plan.file_sets[set].name);
             let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
             age::age(&run.sets[set], *churn, &report, run.stop).map(|detail| (true, detail))
         }
         (Step::Fill { target, used_share }, _) => run.fill(target, *used_share).map(|detail| (true, detail)),
+        (Step::Verify { .. }, Some(set)) => check_blocks(run, phase_index, set),
         (Step::Ceilings { seconds, .. }, Some(set)) => measure_ceilings(run, set, *seconds),
         (Step::DropCaches { .. }, _) => Ok(match cache_steps::drop_caches() {
             Ok(()) => (true, "page cache, dentries and inodes dropped".to_owned()),
@@ -169,7 +185,7 @@ fn sleep(run: &Run, seconds: f64) -> Result<Done> {
 fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
     let state = &run.sets[set];
     let first = state.existing().start;
-    let mut fill = ContentFill::new(run.plan.seed, &run.plan.file_sets[set].content)?;
+    let mut fill = ContentFill::new(run.plan.seed, &run.plan.file_sets[set].content, 0)?;
     let mut generation = 0;
     let mut fill_block = |block: &mut [u8]| {
         generation += 1;
@@ -178,4 +194,28 @@ fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
     let ceilings = ceilings::measure(&state.path_of(first), state.size_of(first), seconds, run.stop, &mut fill_block)?;
     run.emitter.emit(&Event::Ceilings { t_ns: run.emitter.now_ns(), ceilings });
     Ok((true, String::new()))
+}
+
+/// Compare every block of a set with what was written.
+fn check_blocks(run: &Run, phase_index: u32, set: usize) -> Result<Done> {
+    let name = &run.plan.file_sets[set].name;
+    let state = &run.sets[set];
+    let Some(generations) = state.generations() else {
+        return Err(EngineError::Plan(format!("file set '{name}' is not there to be verified; prepare it first")));
+    };
+    let activity = format!("verifying file set '{name}'");
+    let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+    let verified = verify::verify(state, &generations, &report, run.stop)?;
+    let corruption = corruption::tell(run.emitter, phase_index, "", "verify", &verified.bad);
+    let bad: u64 = corruption.iter().map(|kind| kind.blocks).sum();
+    run.emitter.emit(&Event::Verified {
+        t_ns: run.emitter.now_ns(),
+        phase_index,
+        set: name.clone(),
+        blocks: verified.blocks,
+        bytes: verified.bytes,
+        generations_known: generations.is_known(),
+        corruption,
+    });
+    Ok((true, format!("{bad} of {} blocks are not what was written", verified.blocks)))
 }

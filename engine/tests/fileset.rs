@@ -105,7 +105,7 @@ fn a_flat_set_has_the_files_sizes_and_bytes_that_it_should() {
     let files = files_below(&place.folder());
     assert_eq!((prepared.files, prepared.directories, prepared.bytes, prepared.reused), (75, 0, 75 * 5000, false));
     assert_eq!((files.len(), state.existing()), (75, 0..75));
-    let mut fill = ContentFill::new(state.content_seed(), &set.content).unwrap();
+    let mut fill = ContentFill::new(state.content_seed(), &set.content, 0).unwrap();
     for (index, path) in files.iter().enumerate() {
         assert_eq!(*path, state.path_of(index as u64));
         let mut expected = vec![0; 5000];
@@ -158,7 +158,7 @@ fn a_large_file_written_in_pieces_by_several_threads_is_one_file() {
     prepare(&state, &place.target, 0, &report, &GO_ON).unwrap();
 
     assert_eq!((last.into_inner(), most.into_inner()), (2 * size, 2 * size));
-    let mut fill = ContentFill::new(state.content_seed(), &set.content).unwrap();
+    let mut fill = ContentFill::new(state.content_seed(), &set.content, 0).unwrap();
     for index in 0..2 {
         let mut file = fs::File::open(state.path_of(index)).unwrap();
         assert_eq!(file.metadata().unwrap().len(), size);

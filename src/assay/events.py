@@ -185,6 +185,27 @@ class ErrorCount(Fact, kw_only=True):
     count: int
 
 
+class CorruptionKind(enum.Enum):
+    """What happened to a block of a stamped set."""
+
+    WRONG_DATA = "wrong_data"
+    STALE = "stale"
+    TORN = "torn"
+    MISPLACED = "misplaced"
+    NEVER_WRITTEN = "never_written"
+
+
+class Corruption(Fact, kw_only=True):
+    """Blocks that are not what was written, of one operation and kind; path and offset are those of the first."""
+
+    job: str
+    operation: str
+    kind: CorruptionKind
+    blocks: int
+    path: str
+    offset_bytes: int
+
+
 class ErrorClass(enum.Enum):
     """Whose fault an error is: PLAN exits 2, ENVIRONMENT exits 3."""
 
@@ -246,6 +267,18 @@ class StepDone(_Event, kw_only=True):
     achieved: bool
     detail: str
     seconds: float
+
+
+class Verified(_Event, kw_only=True):
+    """A stamped file set was read as a whole and compared with what was written."""
+
+    t_ns: int
+    phase_index: int
+    set: str
+    blocks: int
+    bytes: int
+    generations_known: bool
+    corruption: tuple[Corruption, ...]
 
 
 class Ceilings(_Event, kw_only=True):
@@ -339,6 +372,7 @@ class PhaseFinished(_Event, kw_only=True):
     workers: tuple[WorkerWindow, ...]
     jobs: tuple[JobFacts, ...]
     errors: tuple[ErrorCount, ...]
+    corruption: tuple[Corruption, ...] = ()
 
 
 class Finished(_Event, kw_only=True):
@@ -356,6 +390,7 @@ Event = (
     | Progress
     | Prepared
     | StepDone
+    | Verified
     | Ceilings
     | Residency
     | Ready

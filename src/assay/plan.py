@@ -198,11 +198,11 @@ class Content(Value, kw_only=True):
     """What written bytes look like: size ratio before and after compression, and before and after deduplication."""
 
     compress_ratio: float = 1.0
-    """Size before / size after compression; 1 is incompressible."""
+    """Size before / size after compression (zstd level 3), 1 to 10; 1 is incompressible."""
     dedupe_ratio: float = 1.0
-    """Blocks written / distinct blocks; 1 is all unique."""
+    """Blocks of 4 KiB written / distinct ones; 1 is all unique. It holds for transfers of whole blocks."""
     stamped: bool = False
-    """Whether every block carries offset, generation and checksum, verified on read."""
+    """Whether every sector carries its place, its generation and a checksum, verified on read."""
 
 
 class FileSet(Value, kw_only=True):
@@ -293,6 +293,13 @@ class Warm(_Kind, kw_only=True):
     """Share of each file, from its start."""
 
 
+class Verify(_Kind, kw_only=True):
+    """Read a stamped set as a whole and compare every block with what was written."""
+
+    set: str
+    """File set."""
+
+
 class Sync(_Kind, kw_only=True):
     """`syncfs` on every target."""
 
@@ -352,7 +359,22 @@ class Ceilings(_Kind, kw_only=True):
     """Time for all of them together."""
 
 
-Step = Prepare | Evict | DropCaches | Remount | Warm | Sync | Settle | Fill | Age | Remove | Sleep | Command | Ceilings
+Step = (
+    Prepare
+    | Evict
+    | DropCaches
+    | Remount
+    | Warm
+    | Verify
+    | Sync
+    | Settle
+    | Fill
+    | Age
+    | Remove
+    | Sleep
+    | Command
+    | Ceilings
+)
 
 
 # -- operations --------------------------------------------------------------------------------------------------------

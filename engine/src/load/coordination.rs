@@ -274,12 +274,17 @@ mod tests {
 
     #[test]
     fn a_wait_that_nobody_can_end_is_given_up() {
-        let shared = coordination(2, &[], 2);
+        let shared = &coordination(2, &[], 2);
 
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| shared.wait(0, 1, go_on));
-            assert_eq!(shared.wait(1, 1, go_on), Err(Waited::Stuck));
-            shared.leave();
+            // Whoever gives up first ends, as a worker does, and the other is still alone.
+            let wait_and_leave = |semaphore| {
+                let result = shared.wait(semaphore, 1, go_on);
+                shared.leave();
+                result
+            };
+            let other = scope.spawn(move || wait_and_leave(0));
+            assert_eq!(wait_and_leave(1), Err(Waited::Stuck));
             assert_eq!(other.join().unwrap(), Err(Waited::Stuck));
         });
     }

@@ -13,6 +13,7 @@
 
 use crate::error::{EngineError, Result};
 use crate::load::content::mix;
+use crate::load::generations::Generations;
 use crate::load::names::{NumberedName, PathBuffer};
 use crate::load::sizes::Sampler;
 use crate::load::spread::Spread;
@@ -22,6 +23,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 const LONGEST_PATH_BYTES: usize = 4095;
 
@@ -37,6 +39,8 @@ pub struct FileSetState {
     spread: Spread,
     sizes: Sampler,
     counts: SharedBox<Counts>,
+    writers: AtomicU64,
+    generations: Mutex<Option<Arc<Generations>>>,
 }
 
 /// Which indices exist: `[deleted, created)`.
@@ -67,6 +71,8 @@ impl FileSetState {
             sizes: Sampler::new(&set.size)?,
             spread,
             counts: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
+            writers: AtomicU64::new(0),
+            generations: Mutex::new(None),
             set: set.clone(),
         };
         let longest = state.path_of(set.files - 1).as_os_str().len();
@@ -156,6 +162,21 @@ impl FileSetState {
     pub fn forget_all(&self) {
         self.counts.created.store(0, Ordering::Release);
         self.counts.deleted.store(0, Ordering::Release);
+    }
+
+    /// A number that no other writer of the set's first content has.
+    pub fn next_writer(&self) -> u64 {
+        self.writers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How often each block was written; None for sets without stamps, and before the set is in place.
+    pub fn generations(&self) -> Option<Arc<Generations>> {
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Know or forget how often each block was written. Only while no worker runs.
+    pub fn set_generations(&self, generations: Option<Generations>) {
+        *self.generations.lock().unwrap_or_else(PoisonError::into_inner) = generations.map(Arc::new);
     }
 
     /// Size of a file in bytes as it is laid out; the same in every run with the same seed.

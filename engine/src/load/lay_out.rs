@@ -53,7 +53,7 @@ pub fn prepare(
     stop: &AtomicBool,
 ) -> Result<PreparedSet> {
     let begun = Instant::now();
-    ContentFill::new(state.content_seed(), &state.set().content)?;
+    ContentFill::new(state.content_seed(), &state.set().content, 0)?;
     let reused = match standing(state)? {
         None => false,
         Some(mark) if may_reuse(state, &mark)? => true,

@@ -1,7 +1,12 @@
 //! Where in a file the next operation goes.
 
 use crate::error::{EngineError, Result};
-use crate::plan::{Access, Coverage, Distribution, Region};
+use crate::load::permutation::Permutation;
+use crate::load::ranks::Ranks;
+use crate::plan::{Access, Coverage, Region};
+
+/// Draws after which a place for an operation that is long for its region is taken at the region's end.
+const MOST_DRAWS: u32 = 64;
 
 /// A walk over one region of one file.
 #[derive(Debug, Clone)]
@@ -17,6 +22,7 @@ enum Walk {
     Backward { at: u64, wrap: bool },
     Stride { at: u64, stride: u64, wrap: bool },
     Uniform { align: u64, size: u64, blocks: u64 },
+    Ranked { align: u64, blocks: u64, ranks: Box<Ranks> },
     Permuted { align: u64, order: Permutation, next: u64, rounds: bool },
 }
 
@@ -29,6 +35,8 @@ pub struct Walker {
     pub workers: u32,
     /// Seed of this worker and operation.
     pub seed: u64,
+    /// Seed that all who work on the file share: where its hot blocks lie.
+    pub file_seed: u64,
 }
 
 impl Offsets {
@@ -54,13 +62,9 @@ impl Offsets {
                 Walk::Stride { at: from, stride: *stride_bytes, wrap: *wrap }
             }
             Access::Random { distribution, coverage, align_bytes, .. } => {
-                if !matches!(distribution, Distribution::Uniform { min: 0.0, max: 1.0 }) {
-                    return Err(EngineError::Plan(
-                        "this engine carries out random access with the uniform distribution over [0, 1] only".into(),
-                    ));
-                }
+                let ranks = Ranks::new(distribution, walker.file_seed)?;
                 let align = if *align_bytes == 0 { unit } else { *align_bytes };
-                random(*coverage, align, end - from, size_bytes, walker.seed)?
+                random(*coverage, ranks, align, end - from, size_bytes, walker.seed)?
             }
             Access::Append {} | Access::Whole { .. } => Walk::Sequential { at: from, wrap: false },
         };
@@ -73,7 +77,7 @@ impl Offsets {
             Walk::Sequential { at, .. } | Walk::Stride { at, .. } => *at = self.from,
             Walk::Backward { at, .. } => *at = self.end,
             Walk::Permuted { next, .. } => *next = 0,
-            Walk::Uniform { .. } => {}
+            Walk::Uniform { .. } | Walk::Ranked { .. } => {}
         }
     }
 
@@ -90,12 +94,24 @@ impl Offsets {
                 }
                 (*blocks > 0).then(|| (from + rng.u64(..*blocks) * *align, size))
             }
+            Walk::Ranked { align, blocks, ranks } => {
+                if *blocks == 0 || size > end - from {
+                    return None;
+                }
+                for _ in 0..MOST_DRAWS {
+                    let offset = from + ranks.draw(*blocks, rng) * *align;
+                    if offset + size <= end {
+                        return Some((offset, size));
+                    }
+                }
+                Some((from + (end - from - size) / *align * *align, size))
+            }
             Walk::Permuted { align, order, next, rounds } => {
-                if *next == order.len() {
+                if *next == order.count() {
                     if !*rounds {
                         return None;
                     }
-                    *order = Permutation::new(order.len(), rng.u64(..));
+                    *order = Permutation::new(order.count(), rng.u64(..));
                     *next = 0;
                 }
                 let offset = from + order.at(*next) * *align;
@@ -159,12 +175,22 @@ fn bounds(region: &Region, file_bytes: u64, unit: u64, walker: Walker) -> Result
     }
 }
 
-fn random(coverage: Coverage, align: u64, length: u64, size: Option<u64>, seed: u64) -> Result<Walk> {
+fn random(coverage: Coverage, ranks: Ranks, align: u64, length: u64, size: Option<u64>, seed: u64) -> Result<Walk> {
     match coverage {
-        Coverage::WithRepeats => {
+        Coverage::WithRepeats if ranks.is_uniform() => {
             let size = size.unwrap_or(0);
             Ok(Walk::Uniform { align, size, blocks: blocks_of(length, size, align) })
         }
+        // Blocks of one unit whatever the operation's size, so that hot blocks stay where they are.
+        Coverage::WithRepeats => {
+            let blocks = blocks_of(length, size.unwrap_or(1), align);
+            Ok(Walk::Ranked { align, blocks, ranks: Box::new(ranks) })
+        }
+        _ if !ranks.is_uniform() => Err(EngineError::Plan(
+            "random access that visits each block once knows no likelier blocks; use coverage 'with_repeats', or the \
+             distribution 'uniform'"
+                .into(),
+        )),
         Coverage::EachOnce | Coverage::Rounds => {
             let size = size.ok_or_else(|| {
                 EngineError::Plan("random access that visits each block once needs one fixed size".into())
@@ -181,58 +207,21 @@ fn blocks_of(length: u64, size: u64, align: u64) -> u64 {
     if size > length { 0 } else { (length - size) / align + 1 }
 }
 
-/// A random order of `0..len` without a table: a four-round Feistel network on the smallest even number of bits that
-/// holds `len`, walked on until it falls inside (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
-#[derive(Debug, Clone)]
-struct Permutation {
-    len: u64,
-    half_bits: u32,
-    keys: [u64; 4],
-}
-
-impl Permutation {
-    fn new(len: u64, seed: u64) -> Self {
-        let bits = 64 - len.saturating_sub(1).leading_zeros();
-        let mut rng = fastrand::Rng::with_seed(seed);
-        Self { len, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| rng.u64(..)) }
-    }
-
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn at(&self, index: u64) -> u64 {
-        let mut value = index;
-        loop {
-            value = self.encrypt(value);
-            if value < self.len {
-                return value;
-            }
-        }
-    }
-
-    fn encrypt(&self, value: u64) -> u64 {
-        let mask = (1_u64 << self.half_bits) - 1;
-        let (mut left, mut right) = (value >> self.half_bits, value & mask);
-        for key in self.keys {
-            let mixed = (right ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let round = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
-            (left, right) = (right, left ^ (round & mask));
-        }
-        (left << self.half_bits) | right
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Distribution;
     use proptest::prelude::*;
     use std::collections::HashSet;
 
     const ANYWHERE: Distribution = Distribution::Uniform { min: 0.0, max: 1.0 };
 
     fn alone(seed: u64) -> Walker {
-        Walker { worker: 0, workers: 1, seed }
+        Walker { worker: 0, workers: 1, seed, file_seed: 9 }
+    }
+
+    fn slice_of(worker: u32, workers: u32) -> Walker {
+        Walker { worker, workers, seed: u64::from(worker), file_seed: 9 }
     }
 
     fn walk(access: &Access, file_bytes: u64, size: u64, walker: Walker) -> Vec<(u64, u64)> {
@@ -275,13 +264,47 @@ mod tests {
 
             let mut at = 0;
             for worker in 0..workers {
-                for (offset, length) in walk(&access, file_bytes, 4096, Walker { worker, workers, seed: 1 }) {
+                for (offset, length) in walk(&access, file_bytes, 4096, slice_of(worker, workers)) {
                     prop_assert_eq!(offset, at);
                     at += length;
                 }
             }
 
             prop_assert_eq!(at, file_bytes);
+        }
+
+        #[test]
+        fn each_once_over_slices_covers_the_file_exactly_once(blocks in 1_u64..3000, workers in 1_u32..9) {
+            let access = Access::Random {
+                region: Region::Slice {},
+                distribution: ANYWHERE,
+                coverage: Coverage::EachOnce,
+                align_bytes: 0,
+            };
+
+            let visits = (0..workers).flat_map(|worker| walk(&access, blocks * 4096, 4096, slice_of(worker, workers)));
+            let mut visited: Vec<u64> = visits.map(|(offset, _)| offset / 4096).collect();
+            visited.sort_unstable();
+
+            prop_assert!(visited.into_iter().eq(0..blocks));
+        }
+
+        #[test]
+        fn ranked_offsets_of_any_size_are_aligned_and_inside(blocks in 1_u64..300, seed: u64, theta in 0.1..3.0) {
+            let access = Access::Random {
+                region: Region::Whole {},
+                distribution: Distribution::Zipf { theta, scramble: true },
+                coverage: Coverage::WithRepeats,
+                align_bytes: 512,
+            };
+            let mut offsets = Offsets::new(&access, blocks * 512, None, alone(seed)).unwrap();
+            let mut rng = fastrand::Rng::with_seed(seed);
+            for _ in 0..200 {
+                let size = rng.u64(1..=blocks * 512);
+                let (offset, length) = offsets.next(size, &mut rng).unwrap();
+                prop_assert!(offset % 512 == 0 && length == size && offset + length <= blocks * 512);
+            }
+            prop_assert_eq!(offsets.next(blocks * 512 + 1, &mut rng), None);
         }
 
         #[test]
@@ -293,6 +316,18 @@ mod tests {
                 prop_assert!(offset % 512 == 0 && offset + length <= blocks * 512);
             }
         }
+    }
+
+    #[test]
+    fn likelier_blocks_and_each_once_exclude_each_other() {
+        let access = Access::Random {
+            region: Region::Whole {},
+            distribution: Distribution::Zipf { theta: 1.0, scramble: false },
+            coverage: Coverage::EachOnce,
+            align_bytes: 0,
+        };
+
+        assert!(matches!(Offsets::new(&access, 1 << 20, Some(4096), alone(1)), Err(EngineError::Plan(_))));
     }
 
     #[test]

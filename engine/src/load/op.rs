@@ -11,11 +11,10 @@ use crate::load::choice::Weights;
 use crate::load::coordination::Names;
 use crate::load::file_rules::{self, SlotUse, Works, works};
 use crate::load::pacing;
+use crate::load::ranks::Ranks;
 use crate::load::script::{self, Script};
 use crate::load::sizes::Sampler;
-use crate::plan::{
-    Access, Action, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop, WorkerKind,
-};
+use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop, WorkerKind};
 
 /// A job that can run.
 #[derive(Debug)]
@@ -299,12 +298,14 @@ impl Compiler<'_> {
         self.program.most_vectors = self.program.most_vectors.max(op.flags.vectors);
         let file = self.file(op)?;
         let is_data = matches!(op.op, OpKind::Read | OpKind::Write);
+        let moves_bytes = is_data || op.op == OpKind::Setxattr;
+        let size = if moves_bytes { Sampler::of_transfers(&op.size)? } else { Sampler::new(&op.size)? };
         if is_data {
-            let bytes = self.transfer_bytes(op)?;
+            let bytes = self.transfer_bytes(op, &size)?;
             self.program.buffer_bytes = self.program.buffer_bytes.max(bytes as usize);
         }
         file_rules::check_advice(op).map_err(|text| self.refuse(&text))?;
-        let longest = if op.op == OpKind::Setxattr { self.transfer_bytes(op)? } else { 0 };
+        let longest = if op.op == OpKind::Setxattr { self.transfer_bytes(op, &size)? } else { 0 };
         let scratch = file_rules::scratch_bytes(op, longest).map_err(|text| self.refuse(&text))?;
         self.program.scratch_bytes = self.program.scratch_bytes.max(scratch);
         let series = self.series(&op.name);
@@ -316,7 +317,7 @@ impl Compiler<'_> {
             counts: series.is_some() && !in_timed_group,
             file,
             access: op.access.clone(),
-            size: Sampler::new(&op.size)?,
+            size,
             rw_flags,
             vectors: op.flags.vectors,
             keep: kept_in(op),
@@ -328,21 +329,18 @@ impl Compiler<'_> {
     }
 
     /// Longest transfer of a data operation.
-    fn transfer_bytes(&self, op: &Op) -> Result<u64> {
-        let longest = match (&op.access, &op.size) {
-            (Access::Whole { chunk_bytes }, _) if *chunk_bytes > 0 => *chunk_bytes as f64,
-            (_, Distribution::Fixed { value }) => *value,
-            (_, Distribution::Uniform { max, .. }) => *max,
-            (_, Distribution::Tabular { rows }) => rows.iter().map(|row| row[2]).fold(0.0, f64::max),
-            _ => return Err(not_yet(self.job, "sizes of data operations that have no upper bound")),
+    fn transfer_bytes(&self, op: &Op, size: &Sampler) -> Result<u64> {
+        let longest = match op.access {
+            Access::Whole { chunk_bytes } if chunk_bytes > 0 => chunk_bytes,
+            _ => size.longest(),
         };
-        if !(1.0..=1_073_741_824.0).contains(&longest) {
+        if !(1..=1 << 30).contains(&longest) {
             return Err(self.refuse(&format!(
                 "operation '{}': its size of {longest} bytes must be between 1 byte and 1 GiB",
                 op.name
             )));
         }
-        Ok(longest as u64)
+        Ok(longest)
     }
 
     fn file(&mut self, op: &Op) -> Result<FileSource> {
@@ -379,10 +377,8 @@ impl Compiler<'_> {
 
     fn check_pick(&self, pick: &Pick) -> Result<()> {
         match pick {
-            Pick::Indexed { .. } => Err(not_yet(self.job, "pick 'indexed'")),
-            Pick::Random { distribution } if *distribution != (Distribution::Uniform { min: 0.0, max: 1.0 }) => {
-                Err(not_yet(self.job, "random picks of files other than uniform"))
-            }
+            Pick::Indexed { value } => Sampler::new(value).map(drop),
+            Pick::Random { distribution } => Ranks::new(distribution, 0).map(drop),
             _ => Ok(()),
         }
     }
@@ -391,7 +387,7 @@ impl Compiler<'_> {
         self.check_pick(pick)?;
         if matches!(pick, Pick::New {} | Pick::Existing {}) || op.op == OpKind::Close {
             return Err(self.refuse(&format!(
-                "operation '{}' works on an open file: use pick 'own', 'next' or 'random', or open it into a slot first",
+                "operation '{}' works on an open file: use pick 'own', 'next', 'random' or 'indexed', or open it into a slot first",
                 op.name
             )));
         }

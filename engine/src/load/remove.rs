@@ -7,6 +7,7 @@
 
 use crate::error::{EngineError, Result};
 use crate::load::fileset::FileSetState;
+use crate::load::generations;
 use crate::load::mark::{self, Mark, State};
 use crate::load::posix::{self, Directory, EntryKind};
 use crate::load::progress::{Crew, Progress, Report, threads_of};
@@ -105,6 +106,7 @@ fn refuse(folder: &Path, why: &str) -> EngineError {
 /// The last step: the mark, then the folder.
 fn remove_marked_root(folder: &Path, parent: BorrowedFd<'_>, root: BorrowedFd<'_>, name: &CStr) -> Result<()> {
     let failed = |error| EngineError::io("remove", folder, error);
+    if_there(posix::unlink_at(root, generations::NAME)).map_err(failed)?;
     if_there(posix::unlink_at(root, mark::NEXT_NAME)).map_err(failed)?;
     if_there(posix::unlink_at(root, mark::NAME)).map_err(failed)?;
     if_there(posix::remove_directory_at(parent, name)).map_err(failed)
@@ -210,7 +212,7 @@ impl Sweep<'_> {
                 listing.next_entry(&mut name).map_err(|error| EngineError::io("read", place.path, error))?
             {
                 self.crew.check()?;
-                if place.level == 0 && [mark::NAME, mark::NEXT_NAME].contains(&name.as_c_str()) {
+                if place.level == 0 && [mark::NAME, mark::NEXT_NAME, generations::NAME].contains(&name.as_c_str()) {
                     continue;
                 }
                 match self.entry(listing.as_fd(), &name, kind, place)? {

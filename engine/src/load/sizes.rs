@@ -10,7 +10,16 @@ use std::f64::consts::TAU;
 
 /// Draws from a distribution.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sampler(Law);
+pub struct Sampler {
+    law: Law,
+    least: u64,
+    most: u64,
+}
+
+/// Share of the draws of an unbounded law that may be cut when a longest transfer has to be known.
+const CUT_SHARE: f64 = 1e-6;
+/// What a standard normal exceeds once in a million draws.
+const NORMAL_CUT: f64 = 4.753_424;
 
 #[derive(Debug, Clone, PartialEq)]
 enum Law {
@@ -61,18 +70,44 @@ impl Sampler {
             Distribution::Pareto { .. } => return Err(ranks_only("pareto")),
             Distribution::HotSpot { .. } => return Err(ranks_only("hot_spot")),
         };
-        Ok(Self(law))
+        Ok(Self { law, least: 0, most: u64::MAX })
+    }
+
+    /// Sizes of reads and writes, for which a buffer has to be there: at least 1 byte, and a law without an upper bound is
+    /// cut where it passes at most one draw in a million.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Sampler::new`].
+    pub fn of_transfers(distribution: &Distribution) -> Result<Self> {
+        let plain = Self::new(distribution)?;
+        let longest = match plain.law {
+            Law::Fixed(value) => value.round(),
+            Law::Uniform(span) => span.max,
+            Law::Normal { mean, deviation } => mean + NORMAL_CUT * deviation,
+            Law::Exponential { mean } => -mean * CUT_SHARE.ln(),
+            Law::Gamma { shape, scale, min } => min + scale * gamma_cut(shape),
+            Law::Lognormal { median, sigma } => median * (NORMAL_CUT * sigma).exp(),
+            Law::Tabular { ref spans } => spans.iter().map(|(_, span)| span.max).fold(0.0, f64::max),
+        };
+        Ok(Self { least: 1, most: longest.ceil() as u64, ..plain })
+    }
+
+    /// No draw is larger.
+    pub fn longest(&self) -> u64 {
+        self.most
     }
 
     /// A whole number; never below zero.
     #[inline]
     pub fn sample_u64(&self, rng: &mut fastrand::Rng) -> u64 {
-        let value = match &self.0 {
+        let value = match &self.law {
+            Law::Fixed(value) => value.round(),
             Law::Uniform(span) => span.whole(rng),
             Law::Tabular { spans } => pick(spans, rng).whole(rng),
             _ => self.draw(rng).round(),
         };
-        value as u64 // saturates: below zero is zero
+        (value as u64).max(self.least).min(self.most) // the cast saturates: below zero is zero
     }
 
     /// A real number, such as seconds; never below zero.
@@ -81,16 +116,32 @@ impl Sampler {
         self.draw(rng).max(0.0)
     }
 
+    /// A real number that may lie below zero.
+    pub fn unclipped(&self, rng: &mut fastrand::Rng) -> f64 {
+        self.draw(rng)
+    }
+
+    /// Every value that a draw can take, where there are few: fixed sizes and tables of fixed sizes.
+    pub fn values(&self) -> Option<Vec<u64>> {
+        match &self.law {
+            Law::Fixed(value) => Some(vec![*value as u64]),
+            Law::Tabular { spans } => {
+                spans.iter().map(|(_, span)| (span.min == span.max).then_some(span.min as u64)).collect()
+            }
+            _ => None,
+        }
+    }
+
     /// The whole number that every draw gives, if there is just one.
     pub fn is_fixed(&self) -> Option<u64> {
-        match self.0 {
+        match self.law {
             Law::Fixed(value) => Some(value.round() as u64),
             _ => None,
         }
     }
 
     fn draw(&self, rng: &mut fastrand::Rng) -> f64 {
-        match &self.0 {
+        match &self.law {
             Law::Fixed(value) => *value,
             Law::Uniform(span) => span.real(rng),
             Law::Normal { mean, deviation } => mean + deviation * standard_normal(rng),
@@ -125,6 +176,18 @@ fn standard_gamma(shape: f64, rng: &mut fastrand::Rng) -> f64 {
             return d * v;
         }
     }
+}
+
+/// In units of the scale, a value that a gamma variate passes at most with [`CUT_SHARE`]: Chernoff's bound
+/// `P(X > x) <= e^(k - x) (x / k)^k`, solved by bisection.
+fn gamma_cut(shape: f64) -> f64 {
+    let excess = |x: f64| shape - x + shape * (x / shape).ln() - CUT_SHARE.ln();
+    let (mut low, mut high) = (shape, shape + 60.0 + 60.0 * shape.sqrt());
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if excess(middle) > 0.0 { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// The segment that a draw falls into; `spans` holds cumulated shares.
@@ -316,6 +379,36 @@ mod tests {
         for distribution in unfit {
             assert!(matches!(Sampler::new(&distribution), Err(EngineError::Plan(_))), "{distribution:?}");
         }
+    }
+
+    #[test]
+    fn transfers_of_unbounded_laws_are_cut_at_most_once_in_a_million() {
+        let laws = [
+            Distribution::Normal { mean: 65_536.0, deviation: 30_000.0 },
+            Distribution::Exponential { mean: 65_536.0 },
+            Distribution::Gamma { mean: 65_536.0, shape: 0.5, min: 512.0 },
+            Distribution::Gamma { mean: 65_536.0, shape: 30.0, min: 0.0 },
+            Distribution::Lognormal { median: 16_384.0, sigma: 1.0 },
+        ];
+
+        for law in laws {
+            let (cut, plain) = (Sampler::of_transfers(&law).unwrap(), Sampler::new(&law).unwrap());
+            let mut rng = fastrand::Rng::with_seed(3);
+            let beyond = (0..1_000_000).filter(|_| plain.sample_u64(&mut rng) > cut.longest()).count();
+            let mut rng = fastrand::Rng::with_seed(3);
+            let inside = (0..100_000).all(|_| (1..=cut.longest()).contains(&cut.sample_u64(&mut rng)));
+            // One expected at most; seven by chance have probability 1e-4.
+            assert!(beyond < 7 && inside, "{law:?}: {beyond} beyond {}", cut.longest());
+            assert!(cut.longest() < 8 << 20, "{law:?}: {}", cut.longest());
+        }
+    }
+
+    #[test]
+    fn a_transfer_has_at_least_a_byte() {
+        let sampler = Sampler::of_transfers(&Distribution::Uniform { min: 0.0, max: 1.0 }).unwrap();
+        let mut rng = fastrand::Rng::with_seed(1);
+
+        assert!((0..100).all(|_| sampler.sample_u64(&mut rng) == 1));
     }
 
     proptest! {

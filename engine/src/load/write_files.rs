@@ -64,7 +64,7 @@ pub fn make_directories(state: &FileSetState, crew: &Crew<'_>, threads: usize) -
 pub fn make_files(state: &FileSetState, crew: &Crew<'_>, progress: &Progress<'_>, threads: usize) -> Result<()> {
     let (next_file, next_piece) = (AtomicU64::new(0), AtomicU64::new(0));
     let make = || {
-        let fill = ContentFill::new(state.content_seed(), &state.set().content)?;
+        let fill = ContentFill::new(state.content_seed(), &state.set().content, state.next_writer())?;
         let buffer = vec![0; WRITE_BYTES as usize];
         let mut maker = Maker { state, crew, progress, fill, buffer, path: PathBuffer::new() };
         while let Some(index) = take(&next_file, state.initial_files()) {
@@ -100,7 +100,7 @@ pub fn grow_chosen(
 ) -> Result<()> {
     let next = AtomicU64::new(0);
     let make = || {
-        let fill = ContentFill::new(state.content_seed(), &state.set().content)?;
+        let fill = ContentFill::new(state.content_seed(), &state.set().content, state.next_writer())?;
         let buffer = vec![0; WRITE_BYTES as usize];
         let mut maker = Maker { state, crew, progress, fill, buffer, path: PathBuffer::new() };
         loop {

@@ -1,8 +1,11 @@
 //! Reads, writes and flushes of one worker: which file, where in it, with what content.
 
-use super::{Done, OpState, OpenFile, Worker};
+use super::pick::Picker;
+use super::stamped::FileId;
+use super::{Done, JobShared, OpState, OpenFile, Worker};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
+use crate::load::content::mix;
 use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{FileSource, Node, OpNode};
 use crate::plan::{Access, OpKind, Pick};
@@ -13,37 +16,53 @@ impl<B: Backend> Worker<B> {
         if let (Access::Whole { chunk_bytes }, OpKind::Read | OpKind::Write) = (&op.access, op.kind) {
             return self.whole(op, *chunk_bytes);
         }
-        let (request, file_index) = self.request(op)?;
+        let (request, file) = self.request(op)?;
+        let stamped = self.prepare_content(0, request, file);
         self.stats.submissions.add(1);
         self.stats.depth_sum.add(1);
-        let done = if op.kind == OpKind::Read {
+        let done = if op.kind == OpKind::Read && !stamped {
             let issued_ns = self.last_ns;
             let result = self.backend.execute(request);
             self.last_ns = self.clock.now_ns();
             Done { issued_ns, result }
         } else {
-            self.prepare_content(0, request, file_index);
             self.timed(|worker| worker.backend.execute(request))
         };
+        self.settle(0, op, done.result);
         if done.result >= 0 && (done.result as usize) < request.length {
             self.stats.short_transfers.add(1);
         }
         Ok(done)
     }
 
-    /// Fill the buffer of a write.
+    /// Fill the buffer of a write. True if the file is stamped: its reads are judged between operations, so that the end
+    /// of one is not the start of the next.
     #[inline]
-    pub(super) fn prepare_content(&mut self, slot: usize, request: Request, file_index: u64) {
+    pub(super) fn prepare_content(&mut self, slot: usize, request: Request, file: FileId) -> bool {
+        if self.stamps.is_some() {
+            // Also where this file is not stamped: the operation before may have been judged since its end.
+            if !self.stamp(slot, request, file) {
+                self.fill(slot, request, file);
+            }
+            return true;
+        }
+        self.fill(slot, request, file);
+        false
+    }
+
+    #[inline]
+    fn fill(&mut self, slot: usize, request: Request, file: FileId) {
         if request.kind == RequestKind::Write {
             self.generation += 1;
             let buffer = self.backend.buffer(slot, request.length);
-            self.fill.fill(buffer, file_index, request.offset, self.generation);
+            let fill = self.fills[file.set].as_mut().expect("a job has content for every set it touches");
+            fill.fill(buffer, file.index, request.offset, self.generation);
         }
     }
 
-    /// The next request of an operation, and the index of its file.
+    /// The next request of an operation, and its file.
     #[inline]
-    pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, u64), StoppedBy> {
+    pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, FileId), StoppedBy> {
         let kind = match op.kind {
             OpKind::Read => RequestKind::Read,
             OpKind::Write => RequestKind::Write,
@@ -52,24 +71,28 @@ impl<B: Backend> Worker<B> {
         };
         let flush = matches!(kind, RequestKind::Fsync | RequestKind::Fdatasync);
         let size = if flush { 0 } else { op.size.sample_u64(&mut self.rng) };
-        let (fd, file_index, offset, length) = match &op.file {
+        let (fd, id, offset, length) = match &op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = &mut self.slots[*slot] else { return Err(self.empty_slot(op)) };
                 let offset = file.at;
                 file.at += size;
-                (file.fd, file.index, offset, size)
+                (file.fd, FileId { set: file.set, index: file.index }, offset, size)
             }
             FileSource::Opened { opened, pick } => {
                 let (file, offset, length) = self.place(op, *opened, pick, size, flush)?;
                 self.keep_opened(op, *opened, file, offset + length);
-                (file.fd, file.index, offset, length)
+                (file.fd, self.id_of(*opened, file), offset, length)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
         self.limits.admit_bytes(&self.job.limits, length)?;
         self.pacer.charge(self.last_ns, length);
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-        Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
+        Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, id))
+    }
+
+    pub(super) fn id_of(&self, opened: usize, file: OpenFile) -> FileId {
+        FileId { set: self.job.program.opened[opened].set, index: file.index }
     }
 
     /// File, offset and length of an operation on opened files.
@@ -87,9 +110,14 @@ impl<B: Backend> Worker<B> {
         let sequential =
             matches!(op.access, Access::Sequential { .. } | Access::Backward { .. } | Access::Stride { .. });
         let next = &self.job.next_file[op.state];
+        let mut tried = 0;
         loop {
             match pick {
-                Pick::Random { .. } => state.file = self.rng.usize(..files.len()),
+                // A file that is through, or too small: the one after it, until none is left.
+                _ if tried > 0 && !sequential => state.file = (state.file + 1) % files.len(),
+                Pick::Random { .. } | Pick::Indexed { .. } => {
+                    state.file = state.picker.draw(files.len() as u64, &mut self.rng) as usize;
+                }
                 Pick::Next {} if state.file == usize::MAX || !sequential => {
                     let turn = next.fetch_add(1, Relaxed) as usize;
                     if sequential && turn >= files.len() && !wraps(&op.access) {
@@ -111,6 +139,10 @@ impl<B: Backend> Worker<B> {
             if let Some((offset, length)) = walk.next(size, &mut self.rng) {
                 return Ok((file, offset, length));
             }
+            tried += 1;
+            if !sequential && tried < files.len() {
+                continue;
+            }
             if *pick != (Pick::Next {}) || !sequential || file.bytes < size.min(1) {
                 return Err(StoppedBy::Exhausted);
             }
@@ -121,15 +153,15 @@ impl<B: Backend> Worker<B> {
 
     /// A whole file in pieces, as one operation.
     pub(super) fn whole(&mut self, op: &OpNode, chunk_bytes: u64) -> Result<Done, StoppedBy> {
-        let (fd, file_index, bytes) = match &op.file {
+        let (fd, id, bytes) = match &op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = self.slots[*slot] else { return Err(self.empty_slot(op)) };
-                (file.fd, file.index, self.job.sets[file.set].size_of(file.index))
+                (file.fd, FileId { set: file.set, index: file.index }, self.job.sets[file.set].size_of(file.index))
             }
             FileSource::Opened { opened, pick } => {
                 let (file, _, _) = self.place(op, *opened, pick, 0, true)?;
                 self.keep_opened(op, *opened, file, file.bytes);
-                (file.fd, file.index, file.bytes)
+                (file.fd, self.id_of(*opened, file), file.bytes)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
@@ -144,8 +176,9 @@ impl<B: Backend> Worker<B> {
             let request = Request { fd, kind, offset: at, length, rw_flags, vectors };
             self.stats.submissions.add(1);
             self.stats.depth_sum.add(1);
-            self.prepare_content(0, request, file_index);
+            self.prepare_content(0, request, id);
             let done = self.timed(|worker| worker.backend.execute(request));
+            self.settle(0, op, done.result);
             if done.result < 0 {
                 return Ok(done);
             }
@@ -172,6 +205,7 @@ fn wraps(access: &Access) -> bool {
 /// Make the walks of every operation over opened files.
 pub(super) fn prepare_walks(
     nodes: &[Node],
+    job: &JobShared,
     opened: &[Vec<OpenFile>],
     walker: Walker,
     states: &mut [OpState],
@@ -179,20 +213,31 @@ pub(super) fn prepare_walks(
     for node in nodes {
         match node {
             Node::Op(op) => {
+                if let FileSource::Named { set, pick, .. } = &op.file {
+                    states[op.state].picker = Picker::new(pick, job.sets[*set].content_seed())?;
+                }
                 if let FileSource::Opened { opened: position, pick } = &op.file {
+                    let set_seed = job.sets[job.program.opened[*position].set].content_seed();
+                    states[op.state].picker = Picker::new(pick, set_seed)?;
                     let access = single_pass(&op.access, pick);
-                    let walker =
-                        Walker { seed: walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9), ..walker };
-                    states[op.state].walks = opened[*position]
-                        .iter()
-                        .map(|file| Offsets::new(&access, file.bytes, op.size.is_fixed(), walker).map(Some))
-                        .collect::<crate::error::Result<_>>()?;
+                    let seed = walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9);
+                    let walk = |file: &OpenFile| {
+                        let walker = Walker {
+                            seed: mix(seed ^ mix(file.index)),
+                            file_seed: mix(set_seed ^ mix(file.index)),
+                            ..walker
+                        };
+                        Offsets::new(&access, file.bytes, op.size.is_fixed(), walker).map(Some)
+                    };
+                    states[op.state].walks = opened[*position].iter().map(walk).collect::<crate::error::Result<_>>()?;
                 }
             }
-            Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => prepare_walks(nodes, opened, walker, states)?,
+            Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => {
+                prepare_walks(nodes, job, opened, walker, states)?
+            }
             Node::Choice { branches, .. } => {
                 for nodes in branches {
-                    prepare_walks(nodes, opened, walker, states)?;
+                    prepare_walks(nodes, job, opened, walker, states)?;
                 }
             }
             Node::Action(_) => {}

@@ -12,8 +12,10 @@ mod handles;
 mod listing;
 mod names;
 mod pace;
+mod pick;
 mod queue;
 mod script;
+mod stamped;
 pub mod stats;
 
 use crate::backend::{Backend, Report};
@@ -30,10 +32,13 @@ use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{Node, OpNode, Program};
 use crate::load::pacing::{Pacer, UNSCHEDULED};
 use crate::load::script::Entry;
+use crate::load::verify::BadBlocks;
 use crate::plan::OpKind;
 use crate::shared::{SharedBox, SharedSlice};
 use data::prepare_walks;
+use pick::Picker;
 use serde::{Deserialize, Serialize};
+use stamped::Stamps;
 use stats::{NEVER, WorkerStats};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -74,6 +79,14 @@ pub struct JobShared {
     pub coordination: Arc<Coordination>,
 }
 
+/// What a worker's transfers are made with.
+pub struct Transfers {
+    /// Maker of content, by file set; None for those that the job does not touch.
+    pub fills: Vec<Option<ContentFill>>,
+    /// Buffers of the backend.
+    pub slots: u32,
+}
+
 /// One worker, ready to run.
 pub struct Worker<B: Backend> {
     backend: B,
@@ -81,7 +94,8 @@ pub struct Worker<B: Backend> {
     job: Arc<JobShared>,
     stats: Arc<WorkerStats>,
     rng: fastrand::Rng,
-    fill: ContentFill,
+    fills: Vec<Option<ContentFill>>,
+    stamps: Option<Stamps>,
     generation: u64,
     opened: Vec<Vec<OpenFile>>,
     slots: Vec<Option<SlotFile>>,
@@ -125,6 +139,7 @@ struct OpState {
     /// Completed, and bytes moved; only where an action of the job counts them.
     ops: u64,
     bytes: u64,
+    picker: Picker,
 }
 
 /// What a worker leaves behind.
@@ -140,6 +155,8 @@ pub struct Ended {
     pub abandoned: u64,
     /// What its backend has to say.
     pub report: Report,
+    /// Blocks of stamped sets that were not what was written, by operation name.
+    pub bad_blocks: Vec<(String, BadBlocks)>,
 }
 
 /// Why the loop ends; `Ok` goes on.
@@ -161,13 +178,13 @@ impl<B: Backend> Worker<B> {
         job: Arc<JobShared>,
         stats: Arc<WorkerStats>,
         opened: Vec<Vec<OpenFile>>,
-        fill: ContentFill,
+        transfers: Transfers,
         walker: Walker,
     ) -> crate::error::Result<Self> {
         let mut states: Vec<OpState> = (0..job.program.operations)
-            .map(|_| OpState { walks: Vec::new(), file: usize::MAX, ops: 0, bytes: 0 })
+            .map(|_| OpState { walks: Vec::new(), file: usize::MAX, ops: 0, bytes: 0, picker: Picker::Even })
             .collect();
-        prepare_walks(&job.program.nodes, &opened, walker, &mut states)?;
+        prepare_walks(&job.program.nodes, &job, &opened, walker, &mut states)?;
         let slots = vec![None; job.program.slots];
         let mut scratch = vec![0; job.program.scratch_bytes];
         fastrand::Rng::with_seed(walker.seed).fill(&mut scratch);
@@ -175,7 +192,8 @@ impl<B: Backend> Worker<B> {
             backend,
             clock,
             rng: fastrand::Rng::with_seed(walker.seed),
-            fill,
+            fills: transfers.fills,
+            stamps: Stamps::new(&job, transfers.slots as usize),
             generation: u64::from(walker.worker) << 40,
             opened,
             slots,
@@ -224,6 +242,7 @@ impl<B: Backend> Worker<B> {
         Ended {
             stopped_by,
             errors: errors.into_iter().map(|((state, errno), n)| (self.name_of(state), errno, n)).collect(),
+            bad_blocks: self.take_bad_blocks(),
             fatal: self.fatal.take(),
             abandoned: self.stats.started.get() - self.stats.completed.get() - self.stats.failed.get(),
             report: self.backend.report(),

@@ -24,7 +24,9 @@ impl<B: Backend> Worker<B> {
                     Pick::New {} => state.take_new(),
                     Pick::Existing {} if matches!(op.kind, OpKind::Unlink | OpKind::Rmdir) => state.take_existing(),
                     _ if count == 0 => None,
-                    Pick::Random { .. } => Some(existing.start + self.rng.u64(..count)),
+                    Pick::Random { .. } | Pick::Indexed { .. } => {
+                        Some(existing.start + self.states[op.state].picker.draw(count, &mut self.rng))
+                    }
                     Pick::Own {} => Some(existing.start + u64::from(self.walker.worker) % count),
                     _ => Some(existing.start + self.job.next_file[op.state].fetch_add(1, Relaxed) % count),
                 }

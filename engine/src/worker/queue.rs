@@ -93,6 +93,7 @@ impl<B: Backend> Worker<B> {
         if completion.result >= 0 && (completion.result as usize) < one.length {
             self.stats.short_transfers.add(1);
         }
+        self.settle(completion.slot, one.op, completion.result);
         self.intended_ns = one.intended_ns;
         self.account(one.op, Done { issued_ns: one.issued_ns, result: completion.result }).map(|_| ())
     }
@@ -126,12 +127,12 @@ impl<B: Backend> Worker<B> {
         if op.counts {
             self.limits.admit(&self.job.limits)?;
         }
-        let (request, file_index) = self.request(op)?;
+        let (request, file) = self.request(op)?;
         if op.counts {
             self.take_arrival();
         }
         let slot = free.pop().expect("asked only while a slot is free");
-        self.prepare_content(slot, request, file_index);
+        self.prepare_content(slot, request, file);
         self.backend.submit(slot, request);
         self.stats.slots[slot].current.set(op.state as u64);
         issued[slot] = Some(InFlight { op, issued_ns: NEVER, intended_ns: self.intended_ns, length: request.length });

@@ -33,7 +33,8 @@ def document(bundle: RecordedRun) -> Document:
     measured = tuple(result for record in run.phases for result in _phase_results(run, record))
     of_run = findings.distinct(trust.run_findings(run))
     info = bundle.info
-    exit_code = info.exit_code if info.exit_code is not None else _exit_code(measured, of_run)
+    # A run that ended well is recorded with 0 before anybody has judged it.
+    exit_code = info.exit_code or _exit_code(measured, of_run)
     return Document(
         schema=results.SCHEMA,
         run=results.Run(

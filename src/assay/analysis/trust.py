@@ -13,6 +13,7 @@ import errno
 from assay import events, plan
 from assay.analysis import findings, thresholds
 from assay.analysis.budget import WorkerUse, cpus_in_use, greatest_run_delay, steal_share
+from assay.analysis.corruption import BLOCK_WARNING, read_findings, verify_findings
 from assay.analysis.operations import Operation
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.window import Window
@@ -79,9 +80,10 @@ def _run_delay(delay: tuple[int, float], busy: float | None, cpus: int | None) -
 
 def execution_findings(record: PhaseRecord, job: plan.Job, operation: str) -> tuple[Finding, ...]:
     """Judge what the engine really did against what the Plan asked for."""
-    found = [_from_engine(event) for event in record.warnings]
+    found = [_from_engine(event) for event in record.warnings if event.id != BLOCK_WARNING]
     found += [_step(event) for event in record.steps if not event.achieved]
     found += _errors(record, job.name, operation)
+    found += read_findings(record, job.name, operation)
     found += _end(record, job)
     facts = record.job_facts(job.name)
     if facts is None:
@@ -229,6 +231,7 @@ def run_findings(run: RunRecord) -> tuple[Finding, ...]:
         for event in run.all(events.Error)
     ]
     found += _reason(run)
+    found += verify_findings(run)
     found += _ending(run)
     found += [_from_engine(event) for event in run.all(events.Warning) if event.phase_index is None]
     found += [

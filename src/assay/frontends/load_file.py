@@ -140,7 +140,8 @@ class OpTable(Table, frozen=True, kw_only=True):
     access: plan.Access = plan.Sequential()
     """Where in the file (data operations)."""
     size: plan.Distribution | None = None
-    """Bytes of one operation; required for read and write."""
+    """Bytes of one operation; required for read and write. Laws without a bound are cut where at most one draw in a million
+    lies above; below 1 byte becomes 1 byte."""
     dsync: bool = False
     """RWF_DSYNC on this operation alone."""
     nowait: bool = False

@@ -77,7 +77,9 @@ def _steps(phase: Phase) -> tuple[Step, ...]:
 
 
 def _needed_sets(phase: Phase) -> list[str]:
-    by_steps = [step.set for step in phase.before if isinstance(step, plan.Evict | plan.Warm | plan.Ceilings)]
+    by_steps = [
+        step.set for step in phase.before if isinstance(step, plan.Evict | plan.Warm | plan.Verify | plan.Ceilings)
+    ]
     return list(dict.fromkeys([*by_steps, *phase_sets(phase)]))
 
 

@@ -1,0 +1,133 @@
+//! Stamped files of one worker: generations taken before a write, blocks judged after a read. All of it happens before an
+//! operation's issue or after its completion, so none of it is in a latency.
+
+use super::{JobShared, Worker};
+use crate::backend::{Backend, Request, RequestKind};
+use crate::load::generations::Generations;
+use crate::load::judge::Judge;
+use crate::load::op::OpNode;
+use crate::load::stamp::Stamper;
+use crate::load::verify::{BadBlock, BadBlocks};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A file of a set.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileId {
+    /// Index into the Plan's file sets.
+    pub(super) set: usize,
+    /// Index in its set.
+    pub(super) index: u64,
+}
+
+/// What a worker keeps for stamped sets.
+pub(super) struct Stamps {
+    /// By file set; None for those without stamps.
+    sets: Vec<Option<Arc<Generations>>>,
+    stamper: Stamper,
+    tickets: Vec<Ticket>,
+    /// By operation.
+    bad: BTreeMap<usize, BadBlocks>,
+}
+
+/// A transfer in flight.
+struct Ticket {
+    file: Option<FileId>,
+    request: Option<Request>,
+    /// State of each block's generation when a read was issued.
+    before: Vec<u64>,
+}
+
+impl Stamps {
+    /// None if the job touches no stamped set. Everything that transfers need is allocated here.
+    pub(super) fn new(job: &JobShared, queue_depth: usize) -> Option<Self> {
+        let program = &job.program;
+        let of = |set: usize| program.sets.contains(&set).then(|| job.sets[set].generations()).flatten();
+        let sets: Vec<_> = (0..job.sets.len()).map(of).collect();
+        let unit = sets.iter().flatten().map(|generations| generations.unit_bytes()).min()?;
+        let blocks = program.buffer_bytes / unit as usize + 2;
+        let ticket = |_| Ticket { file: None, request: None, before: Vec::with_capacity(blocks) };
+        let tickets = (0..queue_depth.max(1)).map(ticket).collect();
+        Some(Self { sets, stamper: Stamper::new(), tickets, bad: BTreeMap::new() })
+    }
+
+    fn generations(&self, file: FileId) -> Option<&Arc<Generations>> {
+        self.sets[file.set].as_ref()
+    }
+}
+
+/// Offsets of the blocks of a transfer.
+fn units(request: Request, unit: u64) -> impl Iterator<Item = u64> {
+    let end = request.offset + request.length as u64;
+    (request.offset / unit * unit..end).step_by(unit as usize)
+}
+
+impl<B: Backend> Worker<B> {
+    /// Before a transfer of a stamped file is issued: fill the buffer of a write, remember what a read may find. False if
+    /// the file is not stamped.
+    pub(super) fn stamp(&mut self, slot: usize, request: Request, file: FileId) -> bool {
+        let Some(stamps) = &mut self.stamps else { return false };
+        let Some(generations) = stamps.sets[file.set].clone() else { return false };
+        let unit = generations.unit_bytes();
+        let ticket = &mut stamps.tickets[slot];
+        (ticket.file, ticket.request) = (Some(file), Some(request));
+        ticket.before.clear();
+        match request.kind {
+            RequestKind::Read => {
+                ticket.before.extend(units(request, unit).map(|offset| generations.before_read(file.index, offset)));
+            }
+            RequestKind::Write => {
+                let fill = self.fills[file.set].as_mut().expect("a job has content for every set it touches");
+                let buffer = self.backend.buffer(slot, request.length);
+                for (block, offset) in buffer.chunks_mut(unit as usize).zip(units(request, unit)) {
+                    let generation = generations.begin_write(file.index, offset);
+                    fill.fill(block, file.index, offset, generation);
+                }
+            }
+            RequestKind::Fsync | RequestKind::Fdatasync => {}
+        }
+        true
+    }
+
+    /// After a transfer: what was written is done, what was read is judged. `result`: bytes moved or a negative errno.
+    #[inline]
+    pub(super) fn settle(&mut self, slot: usize, op: &OpNode, result: i64) {
+        if self.stamps.is_some() {
+            self.settle_stamped(slot, op, result);
+        }
+    }
+
+    fn settle_stamped(&mut self, slot: usize, op: &OpNode, result: i64) {
+        let Some(stamps) = &mut self.stamps else { return };
+        let ticket = &mut stamps.tickets[slot];
+        let (Some(file), Some(request)) = (ticket.file.take(), ticket.request.take()) else { return };
+        let Some(generations) = stamps.generations(file).cloned() else { return };
+        let unit = generations.unit_bytes();
+        let moved = result.max(0) as u64;
+        if request.kind == RequestKind::Write {
+            let done = request.offset + moved;
+            let end = request.offset + request.length as u64;
+            for offset in units(request, unit) {
+                generations.end_write(file.index, offset, (offset + unit).min(end) <= done);
+            }
+            return;
+        }
+        let state = &self.job.sets[file.set];
+        let judge = Judge { state, generations: &generations, stamper: stamps.stamper };
+        let first = request.offset / unit;
+        let before = &stamps.tickets[slot].before;
+        let bad = &mut stamps.bad;
+        let buffer = &mut self.backend.buffer(slot, request.length)[..moved as usize];
+        let at = |offset: u64| before[(offset / unit - first) as usize];
+        judge.blocks(buffer, file.index, request.offset, at, |offset_bytes, kind| {
+            let path = state.path_of(file.index);
+            bad.entry(op.state).or_default().add(BadBlock { path, offset_bytes, kind });
+        });
+    }
+
+    /// What reads have found, by operation.
+    pub(super) fn take_bad_blocks(&mut self) -> Vec<(String, BadBlocks)> {
+        let bad = self.stamps.as_mut().map(|stamps| std::mem::take(&mut stamps.bad)).unwrap_or_default();
+        bad.into_iter().map(|(state, blocks)| (self.name_of(state), blocks)).collect()
+    }
+}

@@ -1,0 +1,56 @@
+"""Blocks of stamped sets that are not what was written: the worst that storage can do, so no number beside it is trusted."""
+
+from collections.abc import Iterable
+
+from assay import events
+from assay.analysis import findings
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.events import CorruptionKind
+from assay.results import Finding
+
+BLOCK_WARNING = "corrupt-block"
+"""Identifier of the engine's warnings that name one bad block each; the findings here count them."""
+
+_WORDS = {
+    CorruptionKind.WRONG_DATA: "hold bytes that were never written",
+    CorruptionKind.STALE: "are older than the last write that was acknowledged",
+    CorruptionKind.TORN: "hold parts of different writes",
+    CorruptionKind.MISPLACED: "belong to another offset or file",
+    CorruptionKind.NEVER_WRITTEN: "are zeros although they were written",
+}
+_CURE = (
+    "The storage, or something between, lost or damaged data, unless somebody else wrote to these files. Keep them and "
+    "the run; each bad block (the first 100) is named in the run's warnings."
+)
+
+
+def read_findings(record: PhaseRecord, job: str, operation: str) -> tuple[Finding, ...]:
+    """Judge what the reads of one operation found."""
+    found = record.finished.corruption if record.finished else ()
+    return _findings([item for item in found if (item.job, item.operation) == (job, operation)], "Reads found")
+
+
+def verify_findings(run: RunRecord) -> tuple[Finding, ...]:
+    """Judge what the verify steps of the run found."""
+    found: list[Finding] = []
+    for event in run.all(events.Verified):
+        found += _findings(event.corruption, f"Verifying set '{event.set}' found")
+        if not event.generations_known:
+            text = (
+                f"Set '{event.set}' was verified without its history of writes (the machine was restarted since, or the "
+                "table beside the set is missing): stale blocks could not be told."
+            )
+            found.append(findings.note("generations-unknown", text))
+    return tuple(found)
+
+
+def _findings(items: Iterable[events.Corruption], who: str) -> tuple[Finding, ...]:
+    return tuple(
+        findings.invalid(
+            "corruption",
+            f"{who} {item.blocks} blocks of 4 KiB that {_WORDS[item.kind]} ({item.kind.value}); the first is at byte "
+            f"{item.offset_bytes} of {item.path}.",
+            _CURE,
+        )
+        for item in items
+    )

@@ -1,0 +1,224 @@
+"""Damage done behind Assay's back: is every bad block found, named and classed, and nothing else?"""
+
+import collections
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay import events
+from assay.bundle import RunBundle
+from assay.events import CorruptionKind, Verified
+from e2e.command import Assay, Measure
+from testbed.devices import MIB
+
+BLOCK = 4096
+BLOCKS = 16 * MIB // BLOCK
+FILES = 4
+DAMAGED = 1000
+
+FILE_SET = """
+[[file_set]]
+name = "data"
+files = 4
+size = "16MiB"
+content = { stamped = true }
+reuse = "if_matches"
+keep = true
+"""
+
+WRITE_ONCE = (
+    """
+name = "write"
+"""
+    + FILE_SET
+    + """
+[[phase]]
+name = "write"
+title = "each block once"
+[[phase.job]]
+workers = 2
+op = { op = "write", set = "data", access = { kind = "random", region = "slice", coverage = "each_once" }, size = "4KiB" }
+"""
+)
+
+READ_BACK = (
+    """
+name = "read"
+"""
+    + FILE_SET
+    + """
+[[phase]]
+name = "read"
+title = "read all of it"
+before = [{ verify = "data" }]
+[[phase.job]]
+{depth}
+op = { op = "read", set = "data", access = { kind = "sequential", wrap = false }, size = "64KiB" }
+"""
+)
+PSYNC = ""
+QUEUE = 'backend = { kind = "io_uring", fallback = "threads" }\nqueue_depth = 8'
+
+
+@pytest.mark.parametrize("depth", [PSYNC, QUEUE], ids=["psync", "io_uring"])
+def test_every_damaged_block_is_found_and_classed_and_no_other(
+    depth: str, measure: Measure, assay: Assay, tmp_path: Path
+) -> None:
+    measure(WRITE_ONCE, tmp_path)
+    (folder,) = tmp_path.glob("assay-data*/data")
+    shutil.copytree(folder, tmp_path / "old")
+    measure(WRITE_ONCE, tmp_path)
+    expected = _damage(folder, tmp_path / "old")
+
+    document = measure(READ_BACK.replace("{depth}", depth), tmp_path)
+
+    run = RunBundle.open(Path(document["run"]["bundle"]))
+    (verified,) = [event for event in run.events() if isinstance(event, Verified)]
+    assert verified.blocks == FILES * BLOCKS
+    assert {item.kind: item.blocks for item in verified.corruption} == collections.Counter(expected.values())
+    read = {finding["text"] for result in document["results"] for finding in result["findings"]}
+    for kind, blocks in collections.Counter(expected.values()).items():
+        assert any(f"Reads found {blocks} blocks" in text and f"({kind.value})" in text for text in read)
+    named = [event.text for event in run.events() if isinstance(event, events.Warning) and event.id == "corrupt-block"]
+    assert len(named) == 2 * 100
+    for text in named:
+        path, rest = text.split(": the block at byte ")
+        offset, what = rest.split(" is ")
+        assert expected[Path(path).name, int(offset) // BLOCK].value == what
+    assert assay("show", document["run"]["bundle"]).returncode == 0
+    assert document["run"]["exit_code"] == 1
+
+
+def _damage(folder: Path, old: Path) -> dict[tuple[str, int], CorruptionKind]:
+    """Damage a thousand blocks in four ways; what was done to which block of which file."""
+    draw = random.Random(7)  # noqa: S311 - damage, not a secret
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    assert len(names) == FILES
+    places = draw.sample([(name, block) for name in names for block in range(BLOCKS)], DAMAGED)
+    # Blocks that are moved come from places that stay whole.
+    taken = set(places)
+    expected: dict[tuple[str, int], CorruptionKind] = {}
+    for turn, (name, block) in enumerate(places):
+        with (folder / name).open("r+b") as file:
+            good = os.pread(file.fileno(), BLOCK, block * BLOCK)
+            before = _block(old / name, block)
+            kind = list(CorruptionKind)[turn % 4]
+            match kind:
+                case CorruptionKind.WRONG_DATA:
+                    at = draw.randrange(BLOCK)
+                    bad = good[:at] + bytes([good[at] ^ 1 << draw.randrange(8)]) + good[at + 1 :]
+                case CorruptionKind.STALE:
+                    bad = before
+                case CorruptionKind.TORN:
+                    bad = good[: BLOCK // 2] + before[BLOCK // 2 :]
+                case _:
+                    other = next(b for b in iter(lambda: draw.randrange(BLOCKS), -1) if (name, b) not in taken)
+                    bad = os.pread(file.fileno(), BLOCK, other * BLOCK)
+            assert bad != good
+            os.pwrite(file.fileno(), bad, block * BLOCK)
+        expected[name, block] = kind
+    return expected
+
+
+def _block(path: Path, block: int) -> bytes:
+    with path.open("rb") as file:
+        return os.pread(file.fileno(), BLOCK, block * BLOCK)
+
+
+MIXED = (
+    """
+name = "mixed"
+"""
+    + FILE_SET
+    + """
+[[phase]]
+name = "mixed"
+title = "two workers write and read the same blocks"
+seconds = "{seconds}"
+after = [{ verify = "data" }]
+[[phase.job]]
+workers = 2
+{depth}
+[[phase.job.loop]]
+kind = "choice"
+branches = [
+  { weight = 0.5, actions = [{ op = "read", set = "data", pick = "random", access = {pattern}, size = "{size}" }] },
+  { weight = 0.5, actions = [{ op = "write", set = "data", pick = "random", access = {pattern}, size = "{size}" }] },
+]
+"""
+)
+HOT = '{ kind = "random", distribution = { kind = "zipf", theta = 1.2, scramble = true } }'
+
+
+def _mixed(seconds: str, size: str = "4KiB", pattern: str = HOT, depth: str = QUEUE) -> str:
+    text = MIXED.replace("{seconds}", seconds).replace("{size}", size)
+    return text.replace("{pattern}", pattern).replace("{depth}", depth)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        _mixed("2s"),
+        _mixed("1s", depth=PSYNC),
+        _mixed("1s", size="64KiB", pattern='"random"'),
+        _mixed("1s", size="512B", depth=PSYNC),
+    ],
+    ids=["hot blocks in a queue", "hot blocks one by one", "64 KiB", "sectors"],
+)
+def test_data_that_nobody_damaged_raises_no_alarm(load: str, measure: Measure, tmp_path: Path) -> None:
+    document = measure(load, tmp_path)
+
+    run = RunBundle.open(Path(document["run"]["bundle"]))
+    (verified,) = [event for event in run.events() if isinstance(event, Verified)]
+    assert (verified.corruption, verified.generations_known) == ((), True)
+    assert all(finding["id"] != "corruption" for result in document["results"] for finding in result["findings"])
+    assert all(result["ops"] > 0 for result in document["results"])
+
+
+def test_what_was_acknowledged_before_the_engine_was_killed_is_there(
+    measure: Measure, assay: Assay, tmp_path: Path
+) -> None:
+    measure(WRITE_ONCE, tmp_path)
+    load = tmp_path / "mixed.toml"
+    load.write_text(_mixed("60s", depth=PSYNC))
+    command = Path(sys.executable).parent / "assay"
+    environment = {**os.environ, "ASSAY_RUNS": str(assay.runs)}
+    running = subprocess.Popen(
+        [command, "run", load, tmp_path], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    engine = _engine_at_work(running.pid, assay.runs)
+    os.kill(engine, signal.SIGKILL)
+    running.wait(timeout=30)
+
+    document = measure(READ_BACK.replace("{depth}", PSYNC), tmp_path)
+
+    assert document["run"]["exit_code"] == 0
+    run = RunBundle.open(Path(document["run"]["bundle"]))
+    (verified,) = [event for event in run.events() if isinstance(event, Verified)]
+    assert (verified.corruption, verified.generations_known, verified.blocks) == ((), True, FILES * BLOCKS)
+
+    # And it would have been told: a block as it was before the kill is stale by what was acknowledged since.
+    (folder,) = tmp_path.glob("assay-data*/data")
+    assert (folder / ".assay-generations").stat().st_size == BLOCK + 8 * FILES * BLOCKS
+
+
+def _engine_at_work(parent: int, runs: Path) -> int:
+    """Wait until the engine below a process has told two intervals with operations; its process id."""
+    for _ in range(600):
+        time.sleep(0.05)
+        for stream in runs.glob("*/events.ndjson"):
+            lines = [json.loads(line) for line in stream.read_text().splitlines() if line.endswith("}")]
+            hello: dict[str, Any] = next((line for line in lines if line["event"] == "hello"), {})
+            busy = [line for line in lines if line["event"] == "interval" and line["operations"]]
+            if len(busy) >= 2:
+                return int(hello["engine"]["pid"])
+    pytest.fail(f"the engine below process {parent} told no interval within 30 s")
