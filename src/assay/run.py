@@ -8,7 +8,7 @@ a run ends, its bundle is sealed, with the reason in it.
 import contextlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -75,12 +75,14 @@ def run_plan(  # noqa: D417 - the rest is what it says
     runs: Path,
     argv: Sequence[str],
     display: Display,
+    judge: Callable[[RunBundle], int],
     source_text: str | None = None,
     facts: Sequence[Fact] = (),
 ) -> tuple[RunBundle, AssayError | None]:
     """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
     Args:
+        judge: The exit code of a run that ended by itself, by what it measured; the bundle keeps it.
         facts: Facts beyond those of the host, such as how the size was chosen.
 
     Raises:
@@ -95,7 +97,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
             _carry_out(plan, bundle, display, stops)
         except AssayError as caught:
             error = caught
-        error = _seal(bundle, error)
+        error = _seal(bundle, error, judge)
     if error is None and stops.count:
         error = Interrupted("stopped after the last phase; everything that was measured is kept")
     return bundle, error
@@ -131,12 +133,12 @@ def _drive(engine: EngineProcess, display: Display, stops: Stops) -> list[events
     return seen
 
 
-def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
+def _seal(bundle: RunBundle, error: AssayError | None, judge: Callable[[RunBundle], int]) -> AssayError | None:
     """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
     try:
         if error is not None:
             bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))
-        bundle.seal(error.exit_code if error else 0)
+        bundle.seal(error.exit_code if error else judge(bundle))
     except AssayError as unsealed:
         if error is None:
             return unsealed

@@ -51,6 +51,12 @@ def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, 
     return values
 
 
+def _judge(bundle: RunBundle) -> int:
+    from assay.analysis.document import document, exit_code
+
+    return exit_code(document(bundle))
+
+
 class Session:
     """What a measuring command does with its Plan."""
 
@@ -67,6 +73,7 @@ class Session:
             runs=self._runs,
             argv=("assay", *sys.argv[1:]),
             display=TerminalDisplay(),
+            judge=_judge,
             source_text=source_text,
             facts=facts,
         )

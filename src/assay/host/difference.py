@@ -13,6 +13,7 @@ from assay.host.facts import Fact
 from assay.plan import Plan
 
 VOLATILE = (
+    "run.command",
     "host.load.*",
     "host.memory.available_bytes",
     "host.memory.swap_free_bytes",
