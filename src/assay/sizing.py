@@ -2,11 +2,11 @@
 
 Twice the RAM is what no page cache can hold (bonnie++'s rule), and it is rarely affordable in a minute. Direct I/O, and
 buffered reads after an eviction that cachestat has verified, do not need it: the size is therefore the smallest of
-twice the RAM, what the probed write speed lays out in a fifth of the time, and a quarter of the free space. Pure
-arithmetic: whoever calls has looked at the machine.
+twice the RAM, what the probed write speed lays out in a fifth of the time, a quarter of the free space, and
+`LARGEST_BYTES`. Pure arithmetic: whoever calls has looked at the machine.
 
 Limits: the probe sees a device's first second. One that absorbs writes in a fast buffer lays out more slowly than
-`layout_seconds_estimate` says.
+`layout_seconds_estimate` says, several times so on cloud disks with burst credit; `LARGEST_BYTES` bounds what that costs.
 """
 
 import math
@@ -18,6 +18,8 @@ from assay.units import KIB, MIB, format_bytes
 
 SMALLEST_BYTES = 64 * MIB
 """Below this, streams end before the device is at speed."""
+LARGEST_BYTES = 4096 * MIB
+"""More makes a quick run slow and wears the device; `--size` asks for more where a device's own cache is large."""
 LAYOUT_SHARE = 0.2
 """Share of the measuring time that laying out may cost, the probe included."""
 FREE_SHARE = 0.25
@@ -127,6 +129,7 @@ def _chosen(
         2 * ram_bytes: "2x RAM, more than any cache here can hold",
         int(bytes_per_s * budget_s): f"what {format_bytes(bytes_per_s)}/s can lay out in {budget_s:.0f} s",
         int(usable_bytes * FREE_SHARE): "a quarter of the space that may be used",
+        LARGEST_BYTES: "the most that a quick run lays out by itself",
     }
     smallest = min(limits)
     if smallest < SMALLEST_BYTES:
