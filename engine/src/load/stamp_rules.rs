@@ -58,6 +58,8 @@ fn numbers_of(op: &Op, set: &FileSet) -> Result<Vec<u64>> {
         OpKind::Fallocate,
         OpKind::Clone,
         OpKind::Copy,
+        OpKind::Mkdir,
+        OpKind::Rmdir,
     ];
     if moves.contains(&op.op) {
         return Err(refuse(set, &format!("operation '{}' would change what stamps say", op.name)));

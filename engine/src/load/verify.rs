@@ -128,8 +128,16 @@ impl Reader<'_> {
 
     fn read(&mut self, index: u64, from: u64, end: u64) -> Result<()> {
         let path = self.judge.state.path_of(index);
-        let file = File::open(&path).map_err(|error| EngineError::io("open", &path, error))?;
         let Self { judge, found, .. } = self;
+        let file = match File::open(&path) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+                judge.missing(index, from, end, |offset_bytes, kind| {
+                    found.bad.add(BadBlock { path: path.clone(), offset_bytes, kind });
+                });
+                return Ok(());
+            }
+            opened => opened.map_err(|error| EngineError::io("open", &path, error))?,
+        };
         let mut at = from;
         while at < end {
             self.crew.check()?;
@@ -161,4 +169,52 @@ fn read_full(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> 
         }
     }
     Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::data_folder::DataFolder;
+    use crate::load::fileset::tests::set;
+    use crate::load::lay_out;
+    use crate::plan::{Content, Layout};
+
+    fn laid_out(folder: &std::path::Path) -> (DataFolder, FileSetState) {
+        let target = DataFolder::open(&format!("file://{}", folder.display())).unwrap();
+        let mut plan = set(3, 100_000.0, Layout::Flat {});
+        plan.content = Content { stamped: true, ..plan.content };
+        let state = FileSetState::new(&plan, target.path(), 1).unwrap();
+        lay_out::prepare(&state, &target, 0, &|_, _, _| {}, &AtomicBool::new(false)).unwrap();
+        (target, state)
+    }
+
+    fn look(state: &FileSetState) -> Verified {
+        let generations = Generations::open(state, 4096, true).unwrap();
+        verify(state, &generations, &|_, _, _| {}, &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn a_set_as_laid_out_is_right_to_its_last_block() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_target, state) = laid_out(folder.path());
+
+        let verified = look(&state);
+
+        // 100,000 bytes are 24.4 blocks.
+        assert_eq!(verified, Verified { blocks: 3 * 25, bytes: 300_000, bad: BadBlocks::default() });
+    }
+
+    #[test]
+    fn what_a_file_lost_at_its_end_or_as_a_whole_was_never_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_target, state) = laid_out(folder.path());
+        File::options().write(true).open(state.path_of(0)).unwrap().set_len(40_960).unwrap();
+        std::fs::remove_file(state.path_of(2)).unwrap();
+
+        let verified = look(&state);
+
+        let (blocks, first) = &verified.bad.by_kind[&CorruptionKind::NeverWritten];
+        assert_eq!((*blocks, verified.bad.by_kind.len()), (15 + 25, 1));
+        assert!(first.offset_bytes == 40_960 || first.path == state.path_of(2), "{first:?}");
+    }
 }
