@@ -71,6 +71,12 @@ class Running:
         return self.process.wait(wait_s)
 
 
+def _hear_signals() -> None:
+    """Undo what nohup, or a shell with a job in the background, told the tests to ignore: children inherit it."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def running(*args: str | os.PathLike[str], folder: Path, env: Mapping[str, str] | None = None) -> Iterator[Running]:
     """Start `assay ARGS`; whatever the test does, nothing runs on afterwards."""
@@ -82,6 +88,7 @@ def running(*args: str | os.PathLike[str], folder: Path, env: Mapping[str, str] 
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=errors,
+            preexec_fn=_hear_signals,  # noqa: PLW1509 - the tests have one thread
         )
     try:
         yield Running(process, said)
