@@ -9,7 +9,7 @@ long and a short run divided by the difference of their operations, so that star
 Instructions come from the hardware counters (`perf stat`) where the machine lets programs count, user and kernel apart;
 elsewhere from valgrind, which counts user instructions exactly, but runs without the vDSO: clock reads are system calls
 there, so their few dozen user instructions a read are missing from all tools alike. Rates come from each tool's own
-report. fio takes part in the data loads only: its pool of file names does not hold the files of the others.
+report. fio takes part in the data loads only: its file options for the others are not worked out here yet.
 """
 
 import argparse
