@@ -119,7 +119,8 @@ struct Setup {
 /// Run one phase from ready to finished.
 pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs: Vec<Program>) -> Result<PhaseEnd> {
     let phase_rule = Rule::new(&phase.stop).map_err(EngineError::no_shared_memory)?;
-    let coordination = Arc::new(Coordination::new(&Names::of(phase)?));
+    let coordination = Coordination::new(&Names::of(phase)?).map_err(EngineError::no_shared_memory)?;
+    let coordination = Arc::new(coordination);
     let mut jobs = Vec::new();
     for (job, program) in phase.jobs.iter().zip(programs) {
         jobs.push(ready_job(around, phase_index, phase, job, program, &phase_rule, &coordination)?);
@@ -175,8 +176,8 @@ fn ready_job<'a>(
 ) -> Result<ReadyJob<'a>> {
     let (backend, workers, queue_depth) = settle_backend(around, phase_index, job)?;
     let flags = resolve_flags(job, &program, around.sets, around.emitter, phase_index)?;
-    affinity::check(job)?;
     coordination.join(workers);
+    affinity::check(job)?;
     let job_rule = Rule::new(&job.stop).map_err(EngineError::no_shared_memory)?;
     let stonewall = job_rule.is_stonewall();
     let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;

@@ -192,6 +192,25 @@ def test_an_example_makes_a_plan_of_its_name_without_any_setting(path: Path) -> 
     assert native.description(path.read_text(), path.name)
 
 
+def test_a_script_is_found_beside_its_load_file(tmp_path: Path) -> None:
+    text = """
+name = "trace"
+[[file_set]]
+name = "data"
+size = "1MiB"
+[[phase]]
+name = "replay"
+[[phase.job]]
+script = { path = "traces/one.ndjson", ops = [{ op = "read", set = "data", size = "4KiB" }] }
+"""
+
+    made = native.parse(text, str(tmp_path / "load.toml"), directory=Path("/mnt"), settings={})
+
+    (job,) = made.phases[0].jobs
+    assert isinstance(job.body, plan.Script)
+    assert job.body.path == str(tmp_path / "traces/one.ndjson")
+
+
 def test_the_examples_are_there() -> None:
     assert len(EXAMPLES) >= 6
 

@@ -1,12 +1,14 @@
 //! What workers of one phase hold in common because their load says so: semaphores and token buckets.
 //!
-//! Both are plain atomics, so that they work wherever the memory they lie in is shared. A worker that waits for a
+//! Both are atomics in shared memory, so that they serve threads and processes alike. A worker that waits for a
 //! semaphore sleeps in futex(2) and wakes now and then to hear a stop; one that waits for a token sleeps until its token
 //! is due. A phase whose workers all wait for each other cannot go on: who finds that nothing has moved for a second
 //! gives up.
 
 use crate::error::{EngineError, Result};
 use crate::plan::{Action, Body, Phase, TokenUnit};
+use crate::shared::{Shareable, SharedBox, SharedSlice};
+use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Sleep between two looks at the stop flag.
@@ -96,17 +98,26 @@ impl Names {
 /// The semaphores and buckets of a running phase. Semaphores begin at 0.
 #[derive(Debug)]
 pub struct Coordination {
-    semaphores: Box<[AtomicU32]>,
+    semaphores: SharedSlice<AtomicU32>,
     /// By bucket: when the tokens taken so far are paid for.
-    paid_ns: Box<[AtomicU64]>,
-    ns_per_token: Box<[f64]>,
-    /// Workers that have not ended.
+    paid_ns: SharedSlice<AtomicU64>,
+    ns_per_token: Vec<f64>,
+    crowd: SharedBox<Crowd>,
+}
+
+/// The workers of a phase.
+#[derive(Debug)]
+struct Crowd {
+    /// Have not ended.
     working: AtomicU32,
-    /// Of these, waiting for a semaphore.
+    /// Of these, wait for a semaphore.
     waiting: AtomicU32,
     /// Counts whatever could let somebody go on.
     moves: AtomicU32,
 }
+
+// SAFETY: atomic numbers only; zero is nobody.
+unsafe impl Shareable for Crowd {}
 
 /// Why waiting ended without what was waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,15 +130,17 @@ pub enum Waited<E> {
 
 impl Coordination {
     /// For a phase; its workers join before they start.
-    pub fn new(names: &Names) -> Self {
-        Self {
-            semaphores: names.semaphores.iter().map(|_| AtomicU32::new(0)).collect(),
-            paid_ns: names.buckets.iter().map(|_| AtomicU64::new(0)).collect(),
+    ///
+    /// # Errors
+    ///
+    /// No memory to share.
+    pub fn new(names: &Names) -> io::Result<Self> {
+        Ok(Self {
+            semaphores: SharedSlice::zeroed(names.semaphores.len())?,
+            paid_ns: SharedSlice::zeroed(names.buckets.len())?,
             ns_per_token: names.buckets.iter().map(|bucket| 1e9 / bucket.rate_per_s).collect(),
-            working: AtomicU32::new(0),
-            waiting: AtomicU32::new(0),
-            moves: AtomicU32::new(0),
-        }
+            crowd: SharedBox::zeroed()?,
+        })
     }
 
     /// Number of buckets.
@@ -137,13 +150,13 @@ impl Coordination {
 
     /// So many workers take part.
     pub fn join(&self, workers: u32) {
-        self.working.fetch_add(workers, Ordering::AcqRel);
+        self.crowd.working.fetch_add(workers, Ordering::AcqRel);
     }
 
     /// A worker has ended.
     pub fn leave(&self) {
-        self.working.fetch_sub(1, Ordering::AcqRel);
-        self.moves.fetch_add(1, Ordering::AcqRel);
+        self.crowd.working.fetch_sub(1, Ordering::AcqRel);
+        self.crowd.moves.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Give `count` to a semaphore; at its largest value it stays there.
@@ -151,8 +164,8 @@ impl Coordination {
         let value = &self.semaphores[semaphore];
         let more = |now: u32| Some(now.saturating_add(count));
         let _ = value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
-        self.moves.fetch_add(1, Ordering::SeqCst);
-        if self.waiting.load(Ordering::SeqCst) > 0 {
+        self.crowd.moves.fetch_add(1, Ordering::SeqCst);
+        if self.crowd.waiting.load(Ordering::SeqCst) > 0 {
             futex_wake_all(value);
         }
     }
@@ -168,9 +181,9 @@ impl Coordination {
         if self.take(value, count).is_ok() {
             return Ok(());
         }
-        self.waiting.fetch_add(1, Ordering::SeqCst);
+        self.crowd.waiting.fetch_add(1, Ordering::SeqCst);
         let mut idle_looks = 0;
-        let mut moves = self.moves.load(Ordering::SeqCst);
+        let mut moves = self.crowd.moves.load(Ordering::SeqCst);
         let result = loop {
             let seen = match self.take(value, count) {
                 Ok(()) => break Ok(()),
@@ -179,8 +192,8 @@ impl Coordination {
             if let Err(why) = stop() {
                 break Err(Waited::Stopped(why));
             }
-            let all_wait = self.waiting.load(Ordering::SeqCst) >= self.working.load(Ordering::SeqCst);
-            let now = self.moves.load(Ordering::SeqCst);
+            let all_wait = self.crowd.waiting.load(Ordering::SeqCst) >= self.crowd.working.load(Ordering::SeqCst);
+            let now = self.crowd.moves.load(Ordering::SeqCst);
             idle_looks = if all_wait && now == moves { idle_looks + 1 } else { 0 };
             if idle_looks > STUCK_LOOKS {
                 break Err(Waited::Stuck);
@@ -188,14 +201,14 @@ impl Coordination {
             moves = now;
             futex_wait(value, seen, SLICE_NS);
         };
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.crowd.waiting.fetch_sub(1, Ordering::SeqCst);
         result
     }
 
     /// Take, or say how much is there.
     fn take(&self, value: &AtomicU32, count: u32) -> std::result::Result<(), u32> {
         value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |now| now.checked_sub(count))?;
-        self.moves.fetch_add(1, Ordering::SeqCst);
+        self.crowd.moves.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 
@@ -211,7 +224,7 @@ impl Coordination {
 
     /// Let the buckets begin to fill at `start_ns`; every worker says the same.
     pub fn begin(&self, start_ns: u64) {
-        for paid in &self.paid_ns {
+        for paid in self.paid_ns.iter() {
             paid.fetch_max(start_ns, Ordering::AcqRel);
         }
     }
@@ -238,7 +251,7 @@ mod tests {
         let buckets =
             rates.iter().map(|&rate_per_s| Bucket { name: String::new(), rate_per_s, unit: TokenUnit::Event });
         let names = Names { semaphores: vec![String::new(); semaphores], buckets: buckets.collect() };
-        let coordination = Coordination::new(&names);
+        let coordination = Coordination::new(&names).unwrap();
         coordination.join(workers);
         coordination
     }

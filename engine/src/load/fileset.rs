@@ -127,11 +127,12 @@ impl FileSetState {
 
     /// The next index that does not exist yet; `None` when the set is full.
     pub fn take_new(&self) -> Option<u64> {
-        let next = |created: u64| {
-            let full = created - self.counts.deleted.load(Ordering::Acquire).min(created) >= self.set.files;
-            (!full).then_some(created + 1)
+        let Counts { created, deleted } = &*self.counts;
+        let next = |now: u64| {
+            let is_full = now.saturating_sub(deleted.load(Ordering::Acquire)) >= self.set.files;
+            (!is_full).then_some(now + 1)
         };
-        self.counts.created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+        created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
     }
 
     /// The first existing index, each one once, for removal; `None` when there is none left.

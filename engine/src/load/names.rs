@@ -37,13 +37,17 @@ impl PathBuffer {
     /// Append a number with leading zeros.
     #[inline]
     pub(crate) fn push_number(&mut self, number: u64, digits: usize) {
-        let start = self.bytes.len();
-        self.bytes.resize(start + digits, b'0');
+        const MOST_DIGITS: usize = 20;
+        let mut text = [b'0'; MOST_DIGITS];
         let mut rest = number;
-        for byte in self.bytes[start..].iter_mut().rev() {
-            *byte = b'0' + (rest % 10) as u8;
+        let mut at = MOST_DIGITS;
+        // Digits beyond the number's own are zeros already: names are built in the op loop.
+        while rest > 0 {
+            at -= 1;
+            text[at] = b'0' + (rest % 10) as u8;
             rest /= 10;
         }
+        self.bytes.extend_from_slice(&text[MOST_DIGITS - digits..]);
     }
 
     /// End the path.

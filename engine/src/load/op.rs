@@ -1,7 +1,7 @@
 //! A job of the Plan, made ready to run: names resolved, distributions prepared, everything checked that can be checked
 //! before a file is touched.
 //!
-//! What the Plan can express and this engine does not carry out yet is refused here with its name.
+//! What cannot be carried out is refused here with its name.
 
 use crate::error::{EngineError, Result};
 use crate::load::actions::{self, ActionNode};
@@ -14,7 +14,7 @@ use crate::load::pacing;
 use crate::load::ranks::Ranks;
 use crate::load::script::{self, Script};
 use crate::load::sizes::Sampler;
-use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop, WorkerKind};
+use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop};
 
 /// A job that can run.
 #[derive(Debug)]
@@ -191,10 +191,6 @@ fn is_data_op(node: &Node) -> bool {
     }
 }
 
-fn not_yet(job: &Job, what: &str) -> EngineError {
-    EngineError::Plan(format!("job '{}': this engine does not carry out {what} yet", job.name))
-}
-
 fn check_stop(owner: &str, stop: &Stop) -> Result<()> {
     match stop.seconds {
         Some(seconds) if !(seconds.is_finite() && seconds > 0.0) => {
@@ -261,11 +257,6 @@ impl Compiler<'_> {
             }
             Action::Repeat { times, actions } => {
                 Node::Repeat { times: *times, nodes: self.actions(actions, in_timed_group)? }
-            }
-            Action::Wait { .. } | Action::Post { .. } | Action::Token { .. }
-                if self.job.kind == WorkerKind::Process =>
-            {
-                return Err(not_yet(self.job, "semaphores and token buckets between processes; use threads"));
             }
             Action::Wait { .. }
             | Action::Post { .. }

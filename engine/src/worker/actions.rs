@@ -6,14 +6,13 @@ use crate::events::StoppedBy;
 use crate::load::actions::{ActionNode, Counted};
 use crate::load::coordination::Waited;
 use crate::plan::TokenUnit;
+use crate::worker::pace::LONGEST_NAP_NS;
 use crate::worker::stats::NEVER;
 use std::sync::Arc;
 
-/// Longest sleep without a look at the stop flag.
-const NAP_NS: u64 = 50_000_000;
-
 impl<B: Backend> Worker<B> {
     pub(super) fn action(&mut self, action: &ActionNode) -> Flow {
+        // Waiting on the worker's own account is no stall of the storage.
         self.stats.busy_since_ns.set(NEVER);
         match action {
             ActionNode::Wait { semaphore, count } => self.wait(*semaphore, *count)?,
@@ -81,7 +80,7 @@ impl<B: Backend> Worker<B> {
                 return Ok(());
             }
             self.check()?;
-            let nap_end_ns = until_ns.min(self.last_ns + NAP_NS).min(self.limits.deadline_ns());
+            let nap_end_ns = until_ns.min(self.last_ns + LONGEST_NAP_NS).min(self.limits.deadline_ns());
             self.clock.nap_until(nap_end_ns);
         }
     }

@@ -45,14 +45,18 @@ impl<B: Backend> Worker<B> {
         })
     }
 
-    /// stat, truncate, chmod, setxattr, getxattr: by handle where a slot holds one, else by name.
+    pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        self.handle_or_path(op)?;
+        Ok(self.timed(|worker| calls::stat(worker.path.as_cstr())))
+    }
+
+    /// truncate, chmod, setxattr, getxattr: by handle where a slot holds one, else by name.
     pub(super) fn on_either(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let fd = self.handle_or_path(op)?;
         let length = self.length(op);
         self.generation += 1;
         let turn = self.generation;
         Ok(match op.kind {
-            OpKind::Stat => self.timed(|worker| calls::stat(worker.path.as_cstr())),
             OpKind::Truncate => self.timed(|worker| match fd {
                 Some(fd) => calls::ftruncate(fd, length),
                 None => calls::truncate(worker.path.as_cstr(), length),

@@ -222,10 +222,10 @@ impl<B: Backend> Worker<B> {
         self.limits.begin(start_ns, &job.limits);
         self.pacer = pacer;
         self.pacer.begin(start_ns);
+        job.coordination.begin(start_ns);
         if !self.pacer.is_free() {
             pace::sleep_exactly();
         }
-        job.coordination.begin(start_ns);
         self.last_ns = self.clock.now_ns();
         self.stats.busy_since_ns.set(self.last_ns);
         let flow = match &job.program.script {
@@ -323,6 +323,7 @@ impl<B: Backend> Worker<B> {
         self.stats.current.set(op.state as u64);
         let done = match op.kind {
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op)?,
+            OpKind::Stat => self.stat(op)?,
             _ => self.other_op(op)?,
         };
         self.account(op, done)
@@ -334,7 +335,8 @@ impl<B: Backend> Worker<B> {
             OpKind::Create | OpKind::Open => self.open(op),
             OpKind::Close => self.close(op),
             OpKind::Fstat => self.fstat(op),
-            OpKind::Stat | OpKind::Truncate | OpKind::Chmod | OpKind::Setxattr | OpKind::Getxattr => self.on_either(op),
+            OpKind::Stat => self.stat(op),
+            OpKind::Truncate | OpKind::Chmod | OpKind::Setxattr | OpKind::Getxattr => self.on_either(op),
             OpKind::SyncFileRange | OpKind::Fallocate | OpKind::Advise => self.on_handle(op),
             OpKind::Unlink => self.unlink(op),
             OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Clone | OpKind::Copy => self.two_names(op),

@@ -28,22 +28,30 @@ impl<B: Backend> Worker<B> {
 
     fn line(&mut self, ops: &[Node], entry: Entry, start_ns: u64) -> Flow {
         let Node::Op(op) = &ops[entry.op as usize] else { unreachable!("scripts refer to operations") };
-        self.intended_ns = UNSCHEDULED;
-        if entry.due_ns > 0 {
-            self.stats.busy_since_ns.set(NEVER);
-            self.nap_until(start_ns + entry.due_ns)?;
-            self.stats.busy_since_ns.set(self.last_ns);
-            self.intended_ns = start_ns + entry.due_ns;
-        }
+        self.arrive_at(entry, start_ns)?;
         if op.counts {
             self.limits.admit(&self.job.limits)?;
         }
         self.scripted = Some(entry);
+        self.stats.current.set(op.state as u64);
         let done = match op.kind {
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.scripted_data(op, entry)?,
             _ => self.other_op(op)?,
         };
         self.account(op, done).map(drop)
+    }
+
+    /// Wait until a line is due.
+    fn arrive_at(&mut self, entry: Entry, start_ns: u64) -> Flow {
+        if entry.due_ns == 0 {
+            self.intended_ns = UNSCHEDULED;
+            return self.arrive();
+        }
+        self.stats.busy_since_ns.set(NEVER);
+        self.nap_until(start_ns + entry.due_ns)?;
+        self.stats.busy_since_ns.set(self.last_ns);
+        self.intended_ns = start_ns + entry.due_ns;
+        Ok(())
     }
 
     fn scripted_data(&mut self, op: &OpNode, entry: Entry) -> Result<Done, StoppedBy> {

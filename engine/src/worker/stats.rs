@@ -68,7 +68,7 @@ pub struct SeriesStats {
     pub errors: Counter,
     /// Issue to completion of those that succeeded.
     pub latency: Recorder,
-    /// Scheduled arrival to completion of those that had a schedule and succeeded.
+    /// Intended arrival to completion of those that succeeded; nothing in a closed loop.
     pub response: Recorder,
 }
 

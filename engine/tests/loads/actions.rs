@@ -1,7 +1,7 @@
 //! Semaphores, tokens, thinking, mixes and groups, and the sequence that a seed gives.
 
 use crate::harness::{Place, act, fixed, job, on_set, on_slot, passes, seconds, set};
-use assay_engine::plan::{Action, Branch, FileRef, OpKind, Pick, Stop, TokenUnit};
+use assay_engine::plan::{Action, Branch, FileRef, OpKind, Pick, Stop, TokenUnit, WorkerKind};
 use serde_json::json;
 
 #[test]
@@ -27,6 +27,22 @@ fn what_is_posted_is_what_is_waited_for() {
     assert_eq!((outcome.ops("create"), outcome.ops("unlink")), (41, 20));
     assert_eq!(outcome.stopped_by(), "exhausted");
     assert_eq!(place.names().len(), 21);
+}
+
+#[test]
+fn processes_share_semaphores_as_threads_do() {
+    let place = Place::new();
+    let post = Action::Post { semaphore: "ready".to_owned(), count: 1 };
+    let wait = Action::Wait { semaphore: "ready".to_owned(), count: 2 };
+    let mut producer = job("producer", vec![act(on_set(OpKind::Create, "create", 0.0, None)), post], passes(20));
+    let mut consumer = job("consumer", vec![wait, act(on_set(OpKind::Unlink, "unlink", 0.0, None))], Stop::default());
+    producer.kind = WorkerKind::Process;
+    consumer.kind = WorkerKind::Process;
+
+    let outcome = place.run(set(50, 0.0, 0.0), vec![producer, consumer]);
+
+    outcome.check_clean();
+    assert_eq!((outcome.ops("create"), outcome.ops("unlink"), place.names().len()), (20, 10, 10));
 }
 
 #[test]

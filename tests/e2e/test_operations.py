@@ -1,0 +1,101 @@
+"""Do loads do what they say? What is counted is held against the names, lengths and times that are there afterwards."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.command import Measure
+
+KEPT_SET = """
+[[file_set]]
+name = "files"
+files = 40
+size = "4KiB"
+existing_share = {share}
+keep = true
+"""
+
+SCRIPT = """
+name = "script"
+{file_set}
+[[phase]]
+name = "replay"
+[[phase.job]]
+[phase.job.script]
+path = "replay.ndjson"
+ops = [
+    {{ op = "create", set = "files", slot = 0 }},
+    {{ op = "write", slot = 0, size = "1KiB" }},
+    {{ op = "close", slot = 0 }},
+]
+"""
+
+MOVES = """
+name = "moves"
+{file_set}
+[[phase]]
+name = "move"
+[[phase.job]]
+stop = {{ passes = 25 }}
+loop = [
+    {{ op = "rename", set = "files" }},
+    {{ op = "link", set = "files" }},
+    {{ op = "unlink", set = "files" }},
+]
+"""
+
+PACED = """
+name = "paced"
+{file_set}
+[[phase]]
+name = "look"
+seconds = "2s"
+[[phase.job]]
+workers = 3
+loop = [{{ token = "looks", rate_per_s = 100.0, unit = "event" }}, {{ op = "stat", set = "files" }}]
+"""
+
+
+def test_a_script_makes_the_files_that_its_lines_name(measure: Measure, tmp_path: Path) -> None:
+    lengths = {3: 700, 17: 5000, 38: 4096}
+    lines = [
+        line
+        for index, length in lengths.items()
+        for line in (f"[0,{index},0,0,0]", f"[1,0,{length - 100},100,0]", "[2,0,0,0,0]")
+    ]
+    (tmp_path / "replay.ndjson").write_text("\n".join(lines))
+
+    document = measure(SCRIPT.format(file_set=KEPT_SET.format(share=0.0)), _directory(tmp_path))
+
+    assert _ops(document) == {"create": 3, "write": 3, "close": 3}
+    assert {int(path.name[1:]): path.stat().st_size for path in _files(tmp_path)} == lengths
+
+
+def test_renames_and_links_leave_as_many_names_as_there_were(measure: Measure, tmp_path: Path) -> None:
+    document = measure(MOVES.format(file_set=KEPT_SET.format(share=0.5)), _directory(tmp_path))
+
+    assert _ops(document) == {"rename": 25, "link": 25, "unlink": 25}
+    assert len(_files(tmp_path)) == 20
+    assert {path.stat().st_size for path in _files(tmp_path)} == {4096}
+
+
+def test_workers_that_share_tokens_keep_to_one_rate(measure: Measure, tmp_path: Path) -> None:
+    document = measure(PACED.format(file_set=KEPT_SET.format(share=1.0)), _directory(tmp_path))
+
+    assert _ops(document)["stat"] == pytest.approx(200, abs=10)
+
+
+def _directory(tmp_path: Path) -> Path:
+    directory = tmp_path / "target"
+    directory.mkdir()
+    return directory
+
+
+def _files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "target").glob("assay-data/files/f*"))
+
+
+def _ops(document: dict[str, Any]) -> dict[str, int]:
+    assert all(result["errors"] == 0 for result in document["results"])
+    return {result["operation"]: result["ops"] for result in document["results"]}
