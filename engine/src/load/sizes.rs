@@ -14,6 +14,8 @@ pub struct Sampler {
     law: Law,
     least: u64,
     most: u64,
+    /// The whole number that every draw gives, if there is just one.
+    fixed: Option<u64>,
 }
 
 /// Share of the draws of an unbounded law that may be cut when a longest transfer has to be known.
@@ -70,7 +72,8 @@ impl Sampler {
             Distribution::Pareto { .. } => return Err(ranks_only("pareto")),
             Distribution::HotSpot { .. } => return Err(ranks_only("hot_spot")),
         };
-        Ok(Self { law, least: 0, most: u64::MAX })
+        let fixed = if let Law::Fixed(value) = law { Some(value.round() as u64) } else { None };
+        Ok(Self { law, least: 0, most: u64::MAX, fixed })
     }
 
     /// Sizes of reads and writes, for which a buffer has to be there: at least 1 byte, and a law without an upper bound is
@@ -101,8 +104,10 @@ impl Sampler {
     /// A whole number; never below zero.
     #[inline]
     pub fn sample_u64(&self, rng: &mut fastrand::Rng) -> u64 {
+        if let Some(value) = self.fixed {
+            return value;
+        }
         let value = match &self.law {
-            Law::Fixed(value) => value.round(),
             Law::Uniform(span) => span.whole(rng),
             Law::Tabular { spans } => pick(spans, rng).whole(rng),
             _ => self.draw(rng).round(),
@@ -134,10 +139,7 @@ impl Sampler {
 
     /// The whole number that every draw gives, if there is just one.
     pub fn is_fixed(&self) -> Option<u64> {
-        match self.law {
-            Law::Fixed(value) => Some(value.round() as u64),
-            _ => None,
-        }
+        self.fixed
     }
 
     fn draw(&self, rng: &mut fastrand::Rng) -> f64 {

@@ -16,38 +16,49 @@ impl<B: Backend> Worker<B> {
         if let (Access::Whole { chunk_bytes }, OpKind::Read | OpKind::Write) = (&op.access, op.kind) {
             return self.whole(op, *chunk_bytes);
         }
-        let (request, file) = self.request(op)?;
-        let stamped = self.prepare_content(0, request, file);
+        let (request, file_index) = self.request(op)?;
         self.stats.submissions.add(1);
         self.stats.depth_sum.add(1);
-        let done = if op.kind == OpKind::Read && !stamped {
+        // Blocks are judged between operations: the end of one is not the start of the next then.
+        if op.kind == OpKind::Read && self.stamps.is_none() {
             let issued_ns = self.last_ns;
             let result = self.backend.execute(request);
             self.last_ns = self.clock.now_ns();
-            Done { issued_ns, result }
-        } else {
-            self.timed(|worker| worker.backend.execute(request))
-        };
+            return Ok(self.moved(request, Done { issued_ns, result }));
+        }
+        self.prepare_content(0, op, request, file_index);
+        let done = self.timed(|worker| worker.backend.execute(request));
         self.settle(0, op, done.result);
+        Ok(self.moved(request, done))
+    }
+
+    #[inline]
+    fn moved(&self, request: Request, done: Done) -> Done {
         if done.result >= 0 && (done.result as usize) < request.length {
             self.stats.short_transfers.add(1);
         }
-        Ok(done)
+        done
     }
 
-    /// Fill the buffer of a write. True if the file is stamped: its reads are judged between operations, so that the end
-    /// of one is not the start of the next.
+    /// Fill the buffer of a write, and remember what a read of a stamped file may find.
     #[inline]
-    pub(super) fn prepare_content(&mut self, slot: usize, request: Request, file: FileId) -> bool {
-        if self.stamps.is_some() {
-            // Also where this file is not stamped: the operation before may have been judged since its end.
-            if !self.stamp(slot, request, file) {
-                self.fill(slot, request, file);
-            }
-            return true;
+    pub(super) fn prepare_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
+        if self.stamps.is_none() && request.kind != RequestKind::Write {
+            return;
         }
-        self.fill(slot, request, file);
-        false
+        let file = FileId { set: self.set_of(op), index: file_index };
+        if !self.stamp(slot, request, file) {
+            self.fill(slot, request, file);
+        }
+    }
+
+    /// Set of the file that a data operation works on.
+    fn set_of(&self, op: &OpNode) -> usize {
+        match op.file {
+            FileSource::Opened { opened, .. } => self.job.program.opened[opened].set,
+            FileSource::Slot(slot) => self.slots[slot].map_or(0, |file| file.set),
+            FileSource::Named { set, .. } => set,
+        }
     }
 
     #[inline]
@@ -60,9 +71,9 @@ impl<B: Backend> Worker<B> {
         }
     }
 
-    /// The next request of an operation, and its file.
+    /// The next request of an operation, and the index of its file.
     #[inline]
-    pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, FileId), StoppedBy> {
+    pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, u64), StoppedBy> {
         let kind = match op.kind {
             OpKind::Read => RequestKind::Read,
             OpKind::Write => RequestKind::Write,
@@ -71,28 +82,24 @@ impl<B: Backend> Worker<B> {
         };
         let flush = matches!(kind, RequestKind::Fsync | RequestKind::Fdatasync);
         let size = if flush { 0 } else { op.size.sample_u64(&mut self.rng) };
-        let (fd, id, offset, length) = match &op.file {
+        let (fd, file_index, offset, length) = match &op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = &mut self.slots[*slot] else { return Err(self.empty_slot(op)) };
                 let offset = file.at;
                 file.at += size;
-                (file.fd, FileId { set: file.set, index: file.index }, offset, size)
+                (file.fd, file.index, offset, size)
             }
             FileSource::Opened { opened, pick } => {
                 let (file, offset, length) = self.place(op, *opened, pick, size, flush)?;
                 self.keep_opened(op, *opened, file, offset + length);
-                (file.fd, self.id_of(*opened, file), offset, length)
+                (file.fd, file.index, offset, length)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
         self.limits.admit_bytes(&self.job.limits, length)?;
         self.pacer.charge(self.last_ns, length);
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-        Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, id))
-    }
-
-    pub(super) fn id_of(&self, opened: usize, file: OpenFile) -> FileId {
-        FileId { set: self.job.program.opened[opened].set, index: file.index }
+        Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
     }
 
     /// File, offset and length of an operation on opened files.
@@ -153,15 +160,15 @@ impl<B: Backend> Worker<B> {
 
     /// A whole file in pieces, as one operation.
     pub(super) fn whole(&mut self, op: &OpNode, chunk_bytes: u64) -> Result<Done, StoppedBy> {
-        let (fd, id, bytes) = match &op.file {
+        let (fd, file_index, bytes) = match &op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = self.slots[*slot] else { return Err(self.empty_slot(op)) };
-                (file.fd, FileId { set: file.set, index: file.index }, self.job.sets[file.set].size_of(file.index))
+                (file.fd, file.index, self.job.sets[file.set].size_of(file.index))
             }
             FileSource::Opened { opened, pick } => {
                 let (file, _, _) = self.place(op, *opened, pick, 0, true)?;
                 self.keep_opened(op, *opened, file, file.bytes);
-                (file.fd, self.id_of(*opened, file), file.bytes)
+                (file.fd, file.index, file.bytes)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
@@ -176,7 +183,7 @@ impl<B: Backend> Worker<B> {
             let request = Request { fd, kind, offset: at, length, rw_flags, vectors };
             self.stats.submissions.add(1);
             self.stats.depth_sum.add(1);
-            self.prepare_content(0, request, id);
+            self.prepare_content(0, op, request, file_index);
             let done = self.timed(|worker| worker.backend.execute(request));
             self.settle(0, op, done.result);
             if done.result < 0 {

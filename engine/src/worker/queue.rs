@@ -127,12 +127,12 @@ impl<B: Backend> Worker<B> {
         if op.counts {
             self.limits.admit(&self.job.limits)?;
         }
-        let (request, file) = self.request(op)?;
+        let (request, file_index) = self.request(op)?;
         if op.counts {
             self.take_arrival();
         }
         let slot = free.pop().expect("asked only while a slot is free");
-        self.prepare_content(slot, request, file);
+        self.prepare_content(slot, op, request, file_index);
         self.backend.submit(slot, request);
         self.stats.slots[slot].current.set(op.state as u64);
         issued[slot] = Some(InFlight { op, issued_ns: NEVER, intended_ns: self.intended_ns, length: request.length });

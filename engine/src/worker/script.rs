@@ -1,6 +1,5 @@
 //! The op loop of a worker that follows a script.
 
-use super::stamped::FileId;
 use super::{Done, Flow, Worker};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
@@ -61,20 +60,20 @@ impl<B: Backend> Worker<B> {
             OpKind::Fsync => (RequestKind::Fsync, 0),
             _ => (RequestKind::Fdatasync, 0),
         };
-        let (fd, file) = match op.file {
+        let (fd, file_index) = match op.file {
             FileSource::Slot(slot) => match &mut self.slots[slot] {
                 Some(file) => {
                     file.at = entry.offset + length;
-                    (file.fd, FileId { set: file.set, index: file.index })
+                    (file.fd, file.index)
                 }
                 None => return Err(self.empty_slot(op)),
             },
             FileSource::Opened { opened, .. } => match self.opened_at(opened, u64::from(entry.file)) {
                 Some(file) => {
                     self.keep_opened(op, opened, file, entry.offset + length);
-                    (file.fd, self.id_of(opened, file))
+                    (file.fd, file.index)
                 }
-                None => (-1, FileId { set: self.job.program.opened[opened].set, index: u64::from(entry.file) }),
+                None => (-1, u64::from(entry.file)),
             },
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
@@ -87,7 +86,7 @@ impl<B: Backend> Worker<B> {
             rw_flags: op.rw_flags,
             vectors: op.vectors,
         };
-        self.prepare_content(0, request, file);
+        self.prepare_content(0, op, request, file_index);
         self.stats.submissions.add(1);
         self.stats.depth_sum.add(1);
         let done = self.timed(|worker| worker.backend.execute(request));
