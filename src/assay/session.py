@@ -68,6 +68,14 @@ class Session:
 
     def measure(self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = ()) -> None:
         """Run the Plan, print the answer, and exit; raises the error that ended the run early after printing it."""
+        _, code = self.run(plan, source_text=source_text, facts=facts)
+        raise typer.Exit(code)
+
+    def run(self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = ()) -> tuple[RunBundle, int]:
+        """Run the Plan and print the answer: for a classic tool its own output, with what it could not say on stderr.
+
+        Returns the bundle and the exit code; raises the error that ended the run early after printing what there is.
+        """
         bundle, error = run_plan(
             plan,
             runs=self._runs,
@@ -92,20 +100,23 @@ class Session:
         if error is not None:
             typer.echo(f"The run is kept: {bundle.path}", err=True)
             raise error
-        raise typer.Exit(code)
+        return bundle, code
 
     def _answer(self, bundle: RunBundle, error: AssayError | None) -> int:
+        from rich.console import Console
+
         from assay.analysis.document import document, exit_code
+        from assay.report import classic
+        from assay.report.text import render, render_beside
 
         judged = document(bundle)
         report = self._write_report(bundle, judged) if self._report and error is None else None
         if self._json:
             print_json(judged)
+        elif classic.has_output(bundle):
+            typer.echo(classic.text(bundle), nl=False)
+            render_beside(judged, Console(stderr=True), html=report)
         elif judged.results or error is None:
-            from rich.console import Console
-
-            from assay.report.text import render
-
             render(judged, bundle, Console(), html=report)
         return exit_code(judged)
 

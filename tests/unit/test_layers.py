@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cleaning": {"bundle", "catalog", "engine", "errors", "events", "plan", "run"},
     "quick": {"engine", "errors", "events", "frontends", "host", "plan", "run", "sizing", "suites"},
     "analysis": BASE | {"analysis"},
-    "report": BASE | {"analysis", "host", "report"},
+    "report": BASE | {"analysis", "frontends", "host", "report"},
     "live": {"events", "live", "plan", "units"},
 }
 """What each part of `assay` may import. The commands (`cli`, `session`), and `reference`, which describes them, put the

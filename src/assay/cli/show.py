@@ -1,17 +1,32 @@
 """`assay show`: what a run measured."""
 
+from typing import Annotated
+
+import typer
+
 from assay.cli.options import Json, RunReference, Runs
+from assay.errors import InputError
+
+Classic = Annotated[
+    bool, typer.Option("--classic", help="Print the output of the classic tool whose front end made the run.")
+]
 
 
-def show(run: RunReference = "last", json: Json = False, runs: Runs = None) -> None:
+def show(run: RunReference = "last", json: Json = False, classic: Classic = False, runs: Runs = None) -> None:
     """Show what a run measured; one that died shows what it had measured until then."""
     from rich.console import Console
 
     from assay.analysis.document import document
+    from assay.report import classic as classic_output
     from assay.report import text
     from assay.session import open_run, print_json
 
+    if json and classic:
+        raise InputError("--json and --classic: choose one")
     bundle = open_run(run, runs)
+    if classic:
+        typer.echo(classic_output.text(bundle), nl=False)
+        return
     shown = document(bundle)
     if json:
         print_json(shown)

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.analysis.record import RecordedRun
 from assay.errors import InputError, RunError
-from assay.report import figures
+from assay.report import classic, figures
 from assay.report.figures import Figure
 from assay.report.output import check_place, write_whole
 from assay.report.recording import read
@@ -47,6 +47,7 @@ def write_charts(bundle: RecordedRun, document: Document, directory: Path, pictu
 def all_figures(bundle: RecordedRun, document: Document) -> Iterator[Figure]:
     """Draw everything that the report shows: first what spans all results, then result by result."""
     recording = read(bundle)
+    yield from classic.figures(bundle)
     yield from figures.overview_figures(document.results)
     for i in range(len(document.results)):
         yield from figures.result_figures(recording, document.results, i)

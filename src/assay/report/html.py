@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from assay.analysis.record import RecordedRun
-from assay.report import figures, sections
+from assay.report import classic, figures, sections
 from assay.report.figures import Figure
 from assay.report.output import check_file, write_whole
 from assay.report.recording import read
@@ -48,7 +48,7 @@ def page(bundle: RecordedRun, document: Document) -> str:
         sections.run_findings(document.findings),
         sections.marks(recording.marks),
         "<section aria-labelledby=overview><h2 id=overview>Overview</h2>",
-        *(_figure(figure) for figure in figures.overview_figures(results)),
+        *(_figure(figure) for figure in (*classic.figures(bundle), *figures.overview_figures(results))),
         "</section><section aria-labelledby=results><h2 id=results>Results</h2>",
     ]
     for i in range(len(results)):

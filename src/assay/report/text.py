@@ -54,6 +54,12 @@ def render(document: Document, bundle: RecordedRun, console: Console, *, html: P
         console.print(line, soft_wrap=True, highlight=False)
 
 
+def render_beside(document: Document, console: Console, *, html: Path | None = None) -> None:
+    """Print what stands beside a classic tool's own output: the findings, and where the run is kept."""
+    for line in (*_findings(document, console.width), *_footer(document, html)):
+        console.print(line, soft_wrap=True, highlight=False)
+
+
 # -- header and footer -------------------------------------------------------------------------------------------------
 
 

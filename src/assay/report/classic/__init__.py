@@ -1,0 +1,55 @@
+"""The classic tools' own outputs, made from a run's bundle: text, files and figures.
+
+One module a tool, named as the front end in the Plan's origin. Each has `text(run)`, the tool's standard output byte for
+byte but for the measured numbers, and may have `figures(run)`, what the readers of that tool look at, drawn. Both are
+functions of the bundle alone, so that a run can be shown anew at any time, and one that died shows what it had measured.
+"""
+
+import importlib
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from assay.analysis.record import RecordedRun
+from assay.errors import InputError
+from assay.report.figures import Figure
+
+TOOLS: tuple[str, ...] = ()
+"""Front ends whose runs have an output of their own."""
+
+
+class _Output(Protocol):
+    def text(self, run: RecordedRun) -> str: ...
+
+
+class _Drawn(Protocol):
+    def figures(self, run: RecordedRun) -> Sequence[Figure]: ...
+
+
+def has_output(run: RecordedRun) -> bool:
+    """Whether a classic tool's front end made the run."""
+    return run.plan.origin.front_end in TOOLS
+
+
+def text(run: RecordedRun) -> str:
+    """Give the output of the classic tool whose front end made the run.
+
+    Raises:
+        InputError: the run is none of a classic tool.
+    """
+    tool = run.plan.origin.front_end
+    if tool not in TOOLS:
+        raise InputError(f"{run.run_id} is a run of '{tool}', which has no classic output; leave --classic out")
+    return cast("_Output", _module(tool)).text(run)
+
+
+def figures(run: RecordedRun) -> Sequence[Figure]:
+    """Draw what the readers of the classic tool look at; nothing where the run is none of a classic tool."""
+    if not has_output(run):
+        return ()
+    module = _module(run.plan.origin.front_end)
+    return cast("_Drawn", module).figures(run) if hasattr(module, "figures") else ()
+
+
+def _module(tool: str) -> object:
+    # Only the module of the tool at hand: each may need a library of its own.
+    return importlib.import_module(f"assay.report.classic.{tool}")

@@ -1,0 +1,86 @@
+"""What the classic outputs count from: totals of a phase, by operation and by worker.
+
+They are totals over the whole phase, as the classic tools report; the windows and verdicts of the result document are
+said beside them, not in them.
+"""
+
+import dataclasses
+
+import polars as pl
+
+from assay.analysis.record import NS_PER_S, PhaseRecord
+
+
+@dataclasses.dataclass(frozen=True)
+class Totals:
+    """One operation or group over a whole phase, all workers together."""
+
+    ops: int
+    bytes: int
+    errors: int
+    latency_sum_ns: int
+    """Sum of the latencies; of one worker, the time that it spent in the operation."""
+    latency_max_ns: int
+
+    @property
+    def seconds(self) -> float:
+        """The sum of the latencies."""
+        return self.latency_sum_ns / NS_PER_S
+
+
+@dataclasses.dataclass(frozen=True)
+class WorkerTotals:
+    """One worker over a whole phase."""
+
+    job: str
+    worker: int
+    ops: int
+    bytes: int
+    first_op_ns: int | None
+    """Start of its first operation, since the engine's hello; None: it had none."""
+    last_op_ns: int | None
+    """End of its last operation."""
+    user_cpu_ns: int | None
+    system_cpu_ns: int | None
+
+    @property
+    def seconds(self) -> float:
+        """From the start of its first operation to the end of its last, 0 without any."""
+        if self.first_op_ns is None or self.last_op_ns is None:
+            return 0.0
+        return (self.last_op_ns - self.first_op_ns) / NS_PER_S
+
+
+def totals(phase: PhaseRecord, operation: str, job: str | None = None) -> Totals:
+    """Sum one operation or group of a phase up; all zero where nothing of it completed."""
+    rows = phase.intervals.filter(pl.col("operation") == operation)
+    if job is not None:
+        rows = rows.filter(pl.col("job") == job)
+    return Totals(
+        ops=int(rows["ops"].sum()),
+        bytes=int(rows["bytes"].sum()),
+        errors=int(rows["errors"].sum()),
+        latency_sum_ns=int(rows["latency_sum_ns"].sum()),
+        latency_max_ns=int(rows["latency_max_ns"].max() or 0),  # type: ignore[arg-type]  # an integer column
+    )
+
+
+def workers(phase: PhaseRecord) -> tuple[WorkerTotals, ...]:
+    """Sum each worker of a phase up, in the order of jobs and numbers; none where the phase was cut."""
+    ends = phase.workers.sort("t_ns").group_by("job", "worker", maintain_order=True).last()
+    last = {(row["job"], row["worker"]): row for row in ends.iter_rows(named=True)}
+    windows = phase.finished.workers if phase.finished else ()
+    return tuple(
+        WorkerTotals(
+            job=window.job,
+            worker=window.worker,
+            ops=sample["ops"],
+            bytes=sample["bytes"],
+            first_op_ns=window.first_op_ns,
+            last_op_ns=window.last_op_ns,
+            user_cpu_ns=sample["user_cpu_ns"],
+            system_cpu_ns=sample["system_cpu_ns"],
+        )
+        for window in windows
+        if (sample := last.get((window.job, window.worker))) is not None
+    )
