@@ -49,6 +49,7 @@ impl Buffers {
     }
 
     /// Address of one buffer, for the kernel.
+    #[inline]
     pub fn address(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.slots);
         // SAFETY: in bounds by the assertion.

@@ -58,34 +58,36 @@ impl JobLimits {
     }
 }
 
-/// What one worker has done, and how far it may go. What counts each worker alone is a comparison; only rules that count
-/// all workers together touch what they share.
+/// How far one worker may go. What counts it alone is a countdown; only rules that count all workers together touch what
+/// they share.
 #[derive(Debug)]
 pub struct LocalLimits {
     deadline_ns: u64,
-    ops: Alone,
-    bytes: Alone,
-    passes: Alone,
+    ops: Left,
+    bytes: Left,
+    passes: Left,
     has_rules_together: bool,
 }
 
-/// One count of one worker and its limit.
+/// What is left to one worker.
 #[derive(Debug, Clone, Copy)]
-struct Alone {
-    done: u64,
-    limit: u64,
+struct Left {
+    /// Before a closer look: 0 where every time needs one, because all workers are counted together.
+    at_once: u64,
+    /// By the rules that count this worker alone.
+    own: u64,
 }
 
-impl Default for Alone {
-    fn default() -> Self {
-        Self { done: 0, limit: u64::MAX }
+impl Left {
+    fn new(own: u64, has_rules_together: bool) -> Self {
+        Self { at_once: if has_rules_together { 0 } else { own }, own }
     }
 }
 
 impl Default for LocalLimits {
     fn default() -> Self {
-        let alone = Alone::default();
-        Self { deadline_ns: u64::MAX, ops: alone, bytes: alone, passes: alone, has_rules_together: false }
+        let endless = Left::new(u64::MAX, false);
+        Self { deadline_ns: u64::MAX, ops: endless, bytes: endless, passes: endless, has_rules_together: false }
     }
 }
 
@@ -101,17 +103,18 @@ impl LocalLimits {
     /// Fix deadline and limits once the start is known.
     pub fn begin(&mut self, start_ns: u64, limits: &JobLimits) {
         let deadlines = limits.rules.iter().filter_map(|rule| rule.stop.seconds);
-        let alone = |limit: fn(&Stop) -> Option<u64>| {
-            let own = limits.rules.iter().filter(|rule| rule.stop.of != StopOf::All);
-            Alone { done: 0, limit: own.filter_map(|rule| limit(&rule.stop)).min().unwrap_or(u64::MAX) }
-        };
         let counts = |stop: &Stop| stop.ops.is_some() || stop.bytes.is_some() || stop.passes.is_some();
+        let has_rules_together = limits.rules.iter().any(|rule| rule.stop.of == StopOf::All && counts(&rule.stop));
+        let left = |limit: fn(&Stop) -> Option<u64>| {
+            let own = limits.rules.iter().filter(|rule| rule.stop.of != StopOf::All);
+            Left::new(own.filter_map(|rule| limit(&rule.stop)).min().unwrap_or(u64::MAX), has_rules_together)
+        };
         *self = Self {
             deadline_ns: deadlines.map(|seconds| start_ns + (seconds * 1e9) as u64).min().unwrap_or(u64::MAX),
-            ops: alone(|stop| stop.ops),
-            bytes: alone(|stop| stop.bytes),
-            passes: alone(|stop| stop.passes),
-            has_rules_together: limits.rules.iter().any(|rule| rule.stop.of == StopOf::All && counts(&rule.stop)),
+            ops: left(|stop| stop.ops),
+            bytes: left(|stop| stop.bytes),
+            passes: left(|stop| stop.passes),
+            has_rules_together,
         };
     }
 
@@ -128,37 +131,66 @@ impl LocalLimits {
     }
 
     /// Whether one more operation may begin.
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, limits: &JobLimits) -> Result<(), StoppedBy> {
+        match self.ops.at_once.checked_sub(1) {
+            Some(left) => {
+                self.ops.at_once = left;
+                Ok(())
+            }
+            None => self.admit_looking(limits),
+        }
+    }
+
+    #[inline(never)]
+    fn admit_looking(&mut self, limits: &JobLimits) -> Result<(), StoppedBy> {
         let together = |rule: &Rule| admit_together(rule.stop.ops, rule, &rule.together.ops, 1);
-        if self.ops.done >= self.ops.limit || self.has_rules_together && !limits.rules.iter().all(together) {
+        if !self.has_rules_together || self.ops.own == 0 || !limits.rules.iter().all(together) {
             return Err(StoppedBy::Ops);
         }
-        self.ops.done += 1;
+        self.ops.own -= 1;
         Ok(())
     }
 
-    /// Whether a transfer of so many bytes may begin.
-    #[inline]
+    /// Whether a transfer of so many bytes may begin: the last one may go over the limit.
+    #[inline(always)]
     pub fn admit_bytes(&mut self, limits: &JobLimits, bytes: u64) -> Result<(), StoppedBy> {
+        if self.bytes.at_once == 0 {
+            return self.admit_bytes_looking(limits, bytes);
+        }
+        self.bytes.at_once = self.bytes.at_once.saturating_sub(bytes);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn admit_bytes_looking(&mut self, limits: &JobLimits, bytes: u64) -> Result<(), StoppedBy> {
         let together = |rule: &Rule| admit_together(rule.stop.bytes, rule, &rule.together.bytes, bytes);
-        if self.bytes.done >= self.bytes.limit || self.has_rules_together && !limits.rules.iter().all(together) {
+        if !self.has_rules_together || self.bytes.own == 0 || !limits.rules.iter().all(together) {
             return Err(StoppedBy::Bytes);
         }
-        self.bytes.done += bytes;
+        self.bytes.own = self.bytes.own.saturating_sub(bytes);
         Ok(())
     }
 
     /// One pass of the body is through; whether another may begin.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, limits: &JobLimits) -> Result<(), StoppedBy> {
+        if self.passes.at_once <= 1 {
+            return self.pass_looking(limits);
+        }
+        self.passes.at_once -= 1;
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn pass_looking(&mut self, limits: &JobLimits) -> Result<(), StoppedBy> {
         // The pass that is through is counted here, so a limit of n ends after the nth.
         let together = |rule: &Rule| match rule.stop.passes {
             Some(limit) if rule.stop.of == StopOf::All => rule.together.passes.fetch_add(1, Relaxed) + 1 < limit,
             _ => true,
         };
-        self.passes.done += 1;
-        if self.passes.done >= self.passes.limit || self.has_rules_together && !limits.rules.iter().all(together) {
+        self.passes.own = self.passes.own.saturating_sub(1);
+        if !self.has_rules_together || self.passes.own == 0 || !limits.rules.iter().all(together) {
             return Err(StoppedBy::Passes);
         }
         Ok(())

@@ -23,7 +23,55 @@ enum Walk {
     Stride { at: u64, stride: u64, wrap: bool },
     Uniform { align: u64, size: u64, blocks: u64 },
     Ranked { align: u64, blocks: u64, ranks: Box<Ranks> },
-    Permuted { align: u64, order: Permutation, next: u64, rounds: bool },
+    Permuted(Box<Permuted>),
+}
+
+/// Every block once, in a random order.
+#[derive(Debug, Clone)]
+struct Permuted {
+    align: u64,
+    order: Permutation,
+    next: u64,
+    rounds: bool,
+}
+
+impl Permuted {
+    #[inline(never)]
+    fn next(&mut self, from: u64, end: u64, size: u64, rng: &mut fastrand::Rng) -> Option<(u64, u64)> {
+        if self.next == self.order.count() {
+            if !self.rounds {
+                return None;
+            }
+            self.order = Permutation::new(self.order.count(), rng.u64(..));
+            self.next = 0;
+        }
+        let offset = from + self.order.at(self.next) * self.align;
+        self.next += 1;
+        (offset + size <= end).then_some((offset, size))
+    }
+}
+
+/// A block by its rank; one that is too near the end for the size is drawn anew.
+#[inline(never)]
+fn ranked(
+    from: u64,
+    end: u64,
+    align: u64,
+    blocks: u64,
+    ranks: &mut Ranks,
+    size: u64,
+    rng: &mut fastrand::Rng,
+) -> Option<(u64, u64)> {
+    if blocks == 0 || size > end - from {
+        return None;
+    }
+    for _ in 0..MOST_DRAWS {
+        let offset = from + ranks.draw(blocks, rng) * align;
+        if offset + size <= end {
+            return Some((offset, size));
+        }
+    }
+    Some((from + (end - from - size) / align * align, size))
 }
 
 /// Who walks: decides slices and the order of permuted walks.
@@ -76,14 +124,14 @@ impl Offsets {
         match &mut self.walk {
             Walk::Sequential { at, .. } | Walk::Stride { at, .. } => *at = self.from,
             Walk::Backward { at, .. } => *at = self.end,
-            Walk::Permuted { next, .. } => *next = 0,
+            Walk::Permuted(walk) => walk.next = 0,
             Walk::Uniform { .. } | Walk::Ranked { .. } => {}
         }
     }
 
     /// Offset and length of the next operation of `size` bytes; None when the walk is through. Only a sequential
     /// operation at the end of the region is shorter than asked for.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, size: u64, rng: &mut fastrand::Rng) -> Option<(u64, u64)> {
         let (from, end) = (self.from, self.end);
         match &mut self.walk {
@@ -94,30 +142,8 @@ impl Offsets {
                 }
                 (*blocks > 0).then(|| (from + rng.u64(..*blocks) * *align, size))
             }
-            Walk::Ranked { align, blocks, ranks } => {
-                if *blocks == 0 || size > end - from {
-                    return None;
-                }
-                for _ in 0..MOST_DRAWS {
-                    let offset = from + ranks.draw(*blocks, rng) * *align;
-                    if offset + size <= end {
-                        return Some((offset, size));
-                    }
-                }
-                Some((from + (end - from - size) / *align * *align, size))
-            }
-            Walk::Permuted { align, order, next, rounds } => {
-                if *next == order.count() {
-                    if !*rounds {
-                        return None;
-                    }
-                    *order = Permutation::new(order.count(), rng.u64(..));
-                    *next = 0;
-                }
-                let offset = from + order.at(*next) * *align;
-                *next += 1;
-                (offset + size <= end).then_some((offset, size))
-            }
+            Walk::Ranked { align, blocks, ranks } => ranked(from, end, *align, *blocks, ranks, size, rng),
+            Walk::Permuted(walk) => walk.next(from, end, size, rng),
             Walk::Sequential { at, wrap } => {
                 if *at >= end {
                     if !*wrap || from >= end {
@@ -197,7 +223,8 @@ fn random(coverage: Coverage, ranks: Ranks, align: u64, length: u64, size: Optio
             })?;
             let blocks = blocks_of(length, size, align);
             let rounds = coverage == Coverage::Rounds;
-            Ok(Walk::Permuted { align, order: Permutation::new(blocks, seed), next: 0, rounds: rounds && blocks > 0 })
+            let order = Permutation::new(blocks, seed);
+            Ok(Walk::Permuted(Box::new(Permuted { align, order, next: 0, rounds: rounds && blocks > 0 })))
         }
     }
 }

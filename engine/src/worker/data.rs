@@ -2,7 +2,8 @@
 
 use super::pick::Picker;
 use super::stamped::FileId;
-use super::{Done, JobShared, OpState, OpenFile, Worker};
+use super::straight::Straight;
+use super::{Done, Flow, JobShared, OpState, OpenFile, Worker};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
 use crate::load::content::mix;
@@ -12,40 +13,26 @@ use crate::plan::{Access, OpKind, Pick};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<B: Backend> Worker<B> {
-    pub(super) fn data(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    /// A data operation of any kind.
+    #[inline(never)]
+    pub(super) fn roundabout_data(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         if let (Access::Whole { chunk_bytes }, OpKind::Read | OpKind::Write) = (&op.access, op.kind) {
             return self.whole(op, *chunk_bytes);
         }
         let (request, file_index) = self.request(op)?;
-        self.stats.submissions.add(1);
-        self.stats.depth_sum.add(1);
-        // Blocks are judged between operations: the end of one is not the start of the next then.
-        if op.kind == OpKind::Read && self.stamps.is_none() {
-            let issued_ns = self.last_ns;
-            let result = self.backend.execute(request);
-            self.last_ns = self.clock.now_ns();
-            return Ok(self.moved(request, Done { issued_ns, result }));
-        }
-        self.prepare_content(0, op, request, file_index);
-        let done = self.timed(|worker| worker.backend.execute(request));
-        self.settle(0, op, done.result);
-        Ok(self.moved(request, done))
-    }
-
-    #[inline]
-    fn moved(&self, request: Request, done: Done) -> Done {
-        if done.result >= 0 && (done.result as usize) < request.length {
-            self.stats.short_transfers.add(1);
-        }
-        done
+        Ok(self.carry_out(op, request, file_index))
     }
 
     /// Fill the buffer of a write, and remember what a read of a stamped file may find.
-    #[inline]
+    #[inline(always)]
     pub(super) fn prepare_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
-        if self.stamps.is_none() && request.kind != RequestKind::Write {
-            return;
+        if self.stamps.is_some() || request.kind == RequestKind::Write {
+            self.make_content(slot, op, request, file_index);
         }
+    }
+
+    #[inline(never)]
+    fn make_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
         let file = FileId { set: self.set_of(op), index: file_index };
         if !self.stamp(slot, request, file) {
             self.fill(slot, request, file);
@@ -71,8 +58,7 @@ impl<B: Backend> Worker<B> {
         }
     }
 
-    /// The next request of an operation, and the index of its file.
-    #[inline]
+    /// The next request of any operation, and the index of its file.
     pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, u64), StoppedBy> {
         let kind = match op.kind {
             OpKind::Read => RequestKind::Read,
@@ -96,14 +82,20 @@ impl<B: Backend> Worker<B> {
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
-        self.limits.admit_bytes(&self.job.limits, length)?;
-        self.pacer.charge(self.last_ns, length);
+        self.admit_transfer(length)?;
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
     }
 
+    /// Count a transfer against the limits and the rate, if it may begin.
+    #[inline(always)]
+    pub(super) fn admit_transfer(&mut self, bytes: u64) -> Flow {
+        self.limits.admit_bytes(&self.job.limits, bytes)?;
+        self.pacer.charge(self.last_ns, bytes);
+        Ok(())
+    }
+
     /// File, offset and length of an operation on opened files.
-    #[inline]
     pub(super) fn place(
         &mut self,
         op: &OpNode,
@@ -173,8 +165,7 @@ impl<B: Backend> Worker<B> {
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
         let piece = if chunk_bytes > 0 { chunk_bytes } else { op.size.sample_u64(&mut self.rng).max(1) };
-        self.limits.admit_bytes(&self.job.limits, bytes)?;
-        self.pacer.charge(self.last_ns, bytes);
+        self.admit_transfer(bytes)?;
         let kind = if op.kind == OpKind::Read { RequestKind::Read } else { RequestKind::Write };
         let (mut at, mut latency_ns) = (0, 0);
         while at < bytes {
@@ -236,7 +227,10 @@ pub(super) fn prepare_walks(
                         };
                         Offsets::new(&access, file.bytes, op.size.is_fixed(), walker).map(Some)
                     };
-                    states[op.state].walks = opened[*position].iter().map(walk).collect::<crate::error::Result<_>>()?;
+                    let files = &opened[*position];
+                    let walks: Vec<_> = files.iter().map(walk).collect::<crate::error::Result<_>>()?;
+                    states[op.state].straight = walks.first().and_then(|walk| Straight::new(op, files, walk.as_ref()?));
+                    states[op.state].walks = walks;
                 }
             }
             Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => {

@@ -17,6 +17,7 @@ mod queue;
 mod script;
 mod stamped;
 pub mod stats;
+mod straight;
 
 use crate::backend::{Backend, Report};
 use crate::clock::Clock;
@@ -39,11 +40,12 @@ use data::prepare_walks;
 use pick::Picker;
 use serde::{Deserialize, Serialize};
 use stamped::Stamps;
-use stats::{NEVER, WorkerStats};
+use stats::{NEVER, WorkerCounters, WorkerStats};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use straight::Straight;
 
 /// Failures in a row, with no success between them, after which a worker gives up.
 const HOPELESS: u32 = 1000;
@@ -134,6 +136,7 @@ struct SlotFile {
 
 /// What an operation of a worker remembers from one time to the next.
 struct OpState {
+    straight: Option<Straight>,
     walks: Vec<Option<Offsets>>,
     file: usize,
     /// Completed, and bytes moved; only where an action of the job counts them.
@@ -182,7 +185,14 @@ impl<B: Backend> Worker<B> {
         walker: Walker,
     ) -> crate::error::Result<Self> {
         let mut states: Vec<OpState> = (0..job.program.operations)
-            .map(|_| OpState { walks: Vec::new(), file: usize::MAX, ops: 0, bytes: 0, picker: Picker::Even })
+            .map(|_| OpState {
+                straight: None,
+                walks: Vec::new(),
+                file: usize::MAX,
+                ops: 0,
+                bytes: 0,
+                picker: Picker::Even,
+            })
             .collect();
         prepare_walks(&job.program.nodes, &job, &opened, walker, &mut states)?;
         let slots = vec![None; job.program.slots];
@@ -230,7 +240,10 @@ impl<B: Backend> Worker<B> {
         self.stats.busy_since_ns.set(self.last_ns);
         let flow = match &job.program.script {
             Some(script) => self.run_script(&job.program.nodes, script, start_ns),
-            None if queue_depth > 1 => self.run_queue(&job.program.nodes, queue_depth as usize),
+            None if queue_depth > 1 => match self.only_straight(&job.program.nodes) {
+                Some(op) => self.run_straight_queue(op, queue_depth as usize),
+                None => self.run_queue(&job.program.nodes, queue_depth as usize),
+            },
             None => self.run_loop(&job.program.nodes),
         };
         let stopped_by = flow.expect_err("the loop goes on until something ends it");
@@ -259,7 +272,12 @@ impl<B: Backend> Worker<B> {
         loop {
             for node in nodes {
                 self.check()?;
-                self.node(node)?;
+                // Most loops are one operation: it has no way to go.
+                if let Node::Op(op) = node {
+                    self.op(op)?;
+                } else {
+                    self.node(node)?;
+                }
             }
             self.limits.pass(&self.job.limits)?;
         }
@@ -276,7 +294,7 @@ impl<B: Backend> Worker<B> {
 
     fn node(&mut self, node: &Node) -> Result<Sum, StoppedBy> {
         match node {
-            Node::Op(op) => self.op(op),
+            Node::Op(op) => self.op_within(op),
             Node::Group { series, counts, nodes } => self.group(*series, *counts, nodes),
             Node::Choice { weights, branches } => {
                 let branch = weights.draw(&mut self.rng);
@@ -315,6 +333,12 @@ impl<B: Backend> Worker<B> {
         Ok(sum)
     }
 
+    /// An operation inside something else.
+    fn op_within(&mut self, op: &OpNode) -> Result<Sum, StoppedBy> {
+        self.op(op)
+    }
+
+    #[inline(always)]
     fn op(&mut self, op: &OpNode) -> Result<Sum, StoppedBy> {
         if op.counts {
             self.limits.admit(&self.job.limits)?;
@@ -347,9 +371,9 @@ impl<B: Backend> Worker<B> {
     }
 
     /// Count one finished operation. `result`: bytes moved or a negative errno.
-    #[inline]
+    #[inline(always)]
     fn account(&mut self, op: &OpNode, done: Done) -> Result<Sum, StoppedBy> {
-        let stats = &self.stats;
+        let stats: &WorkerCounters = &self.stats;
         stats.started.add(1);
         if stats.first_op_ns.get() == NEVER {
             stats.first_op_ns.set(done.issued_ns);
@@ -386,10 +410,11 @@ impl<B: Backend> Worker<B> {
         Ok(sum)
     }
 
-    #[inline]
-    fn record(&mut self, series: Option<usize>, counts: bool, sum: Sum) {
+    #[inline(always)]
+    fn record(&self, series: Option<usize>, counts: bool, sum: Sum) {
         let Some(series) = series else { return };
-        let into = &self.stats.series[series];
+        let stats = &*self.stats;
+        let into = &stats.series[series];
         if sum.failed {
             into.errors.add(1);
             return;
@@ -400,8 +425,9 @@ impl<B: Backend> Worker<B> {
             if self.intended_ns != UNSCHEDULED {
                 into.response.record(self.last_ns - self.intended_ns);
             }
-            self.stats.ops.add(1);
-            self.stats.bytes.add(sum.bytes);
+            let counters: &WorkerCounters = stats;
+            counters.ops.add(1);
+            counters.bytes.add(sum.bytes);
         }
     }
 

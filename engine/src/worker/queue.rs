@@ -43,10 +43,7 @@ impl<B: Backend> Worker<B> {
             }
             self.note_submission(&mut fresh, &mut issued, depth - free.len());
             let waits_for_arrival = ending.is_none() && !free.is_empty();
-            if let Err(error) = self.reap(&mut done, waits_for_arrival) {
-                self.fatal = Some((format!("the queue of {}", B::NAME), error.raw_os_error().unwrap_or(libc::EIO)));
-                return Err(StoppedBy::Error);
-            }
+            self.reap(&mut done, waits_for_arrival)?;
             for completion in done.drain(..) {
                 let one = issued[completion.slot].take().expect("only what was issued completes");
                 free.push(completion.slot);
@@ -74,17 +71,20 @@ impl<B: Backend> Worker<B> {
     }
 
     /// Wait for completions, but not past the next arrival where a place is free for it.
-    #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>, waits_for_arrival: bool) -> std::io::Result<()> {
-        if waits_for_arrival {
+    #[inline(always)]
+    pub(super) fn reap(&mut self, done: &mut Vec<Completion>, waits_for_arrival: bool) -> Flow {
+        let reaped = if waits_for_arrival {
             let at_most_ns = self.nap_end_ns().saturating_sub(self.last_ns);
-            self.backend.complete_within(done, Duration::from_nanos(at_most_ns))?;
+            self.backend.complete_within(done, Duration::from_nanos(at_most_ns))
         } else {
-            self.backend.complete(done)?;
-        }
+            self.backend.complete(done)
+        };
         self.last_ns = self.clock.now_ns();
         self.stats.reaps.add(u64::from(!done.is_empty()));
-        Ok(())
+        reaped.map_err(|error| {
+            self.fatal = Some((format!("the queue of {}", B::NAME), error.raw_os_error().unwrap_or(libc::EIO)));
+            StoppedBy::Error
+        })
     }
 
     #[inline]
