@@ -88,7 +88,7 @@ def test_an_aged_set_has_all_its_files_whole_and_more_extents(assay: Assay, tmp_
     replaced, said = steps(assay)["age"].detail.split(";")
     assert replaced == "2400 files replaced"
     after = float(said.split(",")[1].split()[0])
-    assert after == pytest.approx(extents(folder), abs=0.05)
+    assert after == pytest.approx(extents(folder), abs=0.006)  # all 800 are sampled; two decimals are said
     assert after > float(said.split(":")[1].split()[0])
 
 

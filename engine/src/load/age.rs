@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Files whose extents are counted.
-const SAMPLE: u64 = 256;
+const SAMPLE: u64 = 1024;
 /// `_IOWR('f', 11, struct fiemap)`.
 const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
 /// Data still in memory has no extents yet: flush first.
