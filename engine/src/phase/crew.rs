@@ -1,0 +1,143 @@
+//! The workers of a phase, brought to life as threads or processes, and sent home again.
+
+use super::Surroundings;
+use super::jobs::ReadyJob;
+use super::setup::Setup;
+use crate::control::{Gate, Message};
+use crate::error::{EngineError, Result};
+use crate::histogram::Reader;
+use crate::load::pacing::Pacer;
+use crate::plan::{Job, Phase, WorkerKind};
+use crate::process::{Processes, Reporter};
+use crate::sampler::Observed;
+use crate::worker::stats::WorkerStats;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
+
+/// Value of the start gate that sends the workers home.
+const GO_HOME: u64 = u64::MAX;
+
+/// What workers wait at.
+#[derive(Clone)]
+pub(super) struct Gates {
+    /// Opened with the time of the start.
+    start: Gate,
+    /// Opened when the last sample of their counters and clocks was taken.
+    release: Gate,
+}
+
+impl Gates {
+    fn closed() -> Result<Self> {
+        let gate = || Gate::closed().map_err(EngineError::no_shared_memory);
+        Ok(Self { start: gate()?, release: gate()? })
+    }
+
+    /// Time of the start; None: there is none.
+    pub fn wait_for_start(&self) -> Option<u64> {
+        Some(self.start.wait()).filter(|&start_ns| start_ns != GO_HOME)
+    }
+
+    /// Wait until nobody looks at this worker's clocks any more.
+    pub fn wait_for_release(&self) {
+        self.release.wait();
+    }
+}
+
+/// All workers of a phase.
+pub(super) struct Crew {
+    gates: Gates,
+    processes: Processes,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Crew {
+    /// Make every worker of the jobs; each reports to the main thread when it is ready.
+    pub fn bring_to_life(around: &Surroundings, phase: &Phase, jobs: &[ReadyJob]) -> Result<(Self, Vec<Observed>)> {
+        let gates = Gates::closed()?;
+        let (mut observed, mut setups) = (Vec::new(), Vec::new());
+        for (job_position, job) in jobs.iter().enumerate() {
+            let series = job.shared.program.series.len();
+            for worker in 0..job.workers {
+                let stats = WorkerStats::new(series, job.queue_depth).map_err(EngineError::no_shared_memory)?;
+                let stats = Arc::new(stats);
+                let seed = seed_of(around.seed, phase, job.job, worker);
+                let setup = Setup {
+                    position: observed.len(),
+                    worker,
+                    workers: job.workers,
+                    seed,
+                    clock: around.emitter.clock(),
+                    backend: job.backend.clone(),
+                    queue_depth: job.queue_depth,
+                    flags: job.flags,
+                    contents: around.contents.into(),
+                    shared: Arc::clone(&job.shared),
+                    stats: Arc::clone(&stats),
+                    pacer: Pacer::new(job.job, worker, job.workers, seed),
+                    affinity: job.job.affinity.clone(),
+                    gates: gates.clone(),
+                };
+                let readers = (0..series).map(|_| (Reader::default(), Reader::default())).collect();
+                observed.push(Observed { job: job_position, worker, stats, task: None, readers });
+                setups.push((job.job.kind, setup));
+            }
+        }
+        Self::start_all(gates, setups, around.sender).map(|crew| (crew, observed))
+    }
+
+    /// Processes first: a fork must not copy the rings and files of threads that are getting ready.
+    fn start_all(gates: Gates, setups: Vec<(WorkerKind, Setup)>, sender: &Sender<Message>) -> Result<Self> {
+        let (forked, threaded): (Vec<_>, Vec<_>) =
+            setups.into_iter().partition(|(kind, _)| *kind == WorkerKind::Process);
+        let mut processes = Processes::default();
+        for (_, setup) in forked {
+            processes.fork(setup.position, |reporter| setup.live(reporter))?;
+        }
+        processes.attend(sender);
+        let thread = |(_, setup): (WorkerKind, Setup)| {
+            let reporter = Reporter::Thread(sender.clone());
+            std::thread::spawn(move || setup.live(reporter))
+        };
+        Ok(Self { gates, threads: threaded.into_iter().map(thread).collect(), processes })
+    }
+
+    /// Process numbers of the workers that are processes.
+    pub fn pids(&self) -> &[i32] {
+        self.processes.pids()
+    }
+
+    /// Let all begin at the same time.
+    pub fn start(&self, start_ns: u64) {
+        self.gates.start.open(start_ns);
+    }
+
+    /// Let go of all, wherever they wait, until the last has gone.
+    ///
+    /// # Errors
+    ///
+    /// A worker thread has panicked.
+    pub fn send_home(self) -> Result<()> {
+        self.gates.start.open(GO_HOME);
+        self.gates.release.open(0);
+        self.processes.reap();
+        for thread in self.threads {
+            if thread.join().is_err() {
+                let text = "a worker ended by a fault of the engine; please report it";
+                return Err(EngineError::Environment(text.to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Seed of one worker: the same for the same Plan, whatever else runs beside it (FNV-1a over the names).
+fn seed_of(seed: u64, phase: &Phase, job: &Job, worker: u32) -> u64 {
+    let repeat = phase.repeat.to_le_bytes();
+    let worker = worker.to_le_bytes();
+    let parts: [&[u8]; 6] = [&seed.to_le_bytes(), phase.name.as_bytes(), &repeat, &[0], job.name.as_bytes(), &worker];
+    parts
+        .concat()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}

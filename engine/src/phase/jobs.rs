@@ -1,0 +1,131 @@
+//! What each job of a phase runs with: its backend as the kernel allows it, the flags of its files, and the state that its
+//! workers share.
+
+use super::Surroundings;
+use crate::affinity;
+use crate::backend::words::Circumstances;
+use crate::error::{EngineError, Result};
+use crate::load::backend_rules;
+use crate::load::coordination::{Coordination, Names};
+use crate::load::growth::Growth;
+use crate::load::limits::{JobLimits, Rule};
+use crate::load::op::Program;
+use crate::load::open_files::{ResolvedFlags, resolve_flags};
+use crate::load::script::Script;
+use crate::plan::{Access, Arrival, Backend, Fallback, Job, Phase};
+use crate::sampler::ObservedJob;
+use crate::shared::{SharedBox, SharedSlice};
+use crate::worker::{JobShared, operation_name};
+use std::sync::Arc;
+
+/// A job ready to run.
+pub(super) struct ReadyJob<'a> {
+    /// As in the Plan.
+    pub job: &'a Job,
+    /// How many workers it really has.
+    pub workers: u32,
+    /// How many operations each really keeps in flight.
+    pub queue_depth: u32,
+    /// What its data operations really go through.
+    pub backend: Backend,
+    /// What its workers share.
+    pub shared: Arc<JobShared>,
+    /// How its files are opened.
+    pub flags: ResolvedFlags,
+    /// Whether the first of its workers that stops ends them all.
+    pub stonewall: bool,
+}
+
+/// Make every job of a phase ready.
+pub(super) fn make_ready<'a>(
+    around: &Surroundings,
+    phase_index: u32,
+    phase: &'a Phase,
+    programs: Vec<Program>,
+    phase_rule: &Rule,
+) -> Result<Vec<ReadyJob<'a>>> {
+    let coordination = Coordination::new(&Names::of(phase)?).map_err(EngineError::no_shared_memory)?;
+    let coordination = Arc::new(coordination);
+    let jobs = phase.jobs.iter().zip(programs);
+    jobs.map(|(job, program)| ready_job(around, phase_index, job, program, phase_rule, &coordination)).collect()
+}
+
+fn ready_job<'a>(
+    around: &Surroundings,
+    phase_index: u32,
+    job: &'a Job,
+    program: Program,
+    phase_rule: &Rule,
+    coordination: &Arc<Coordination>,
+) -> Result<ReadyJob<'a>> {
+    let (backend, workers, queue_depth) = settle_backend(around, phase_index, job)?;
+    let flags = resolve_flags(job, &program, around.sets, around.emitter, phase_index)?;
+    coordination.join(workers);
+    affinity::check(job)?;
+    let job_rule = Rule::new(&job.stop).map_err(EngineError::no_shared_memory)?;
+    let stonewall = job_rule.is_stonewall();
+    let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;
+    let shared = Arc::new(JobShared {
+        sets: around.sets.to_vec(),
+        stop: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
+        limits: JobLimits::new(job_rule, phase_rule.clone()),
+        open_flags: flags.flags | libc::O_RDWR,
+        advice: flags.advice,
+        next_file,
+        coordination: Arc::clone(coordination),
+        program,
+    });
+    Ok(ReadyJob { job, workers, queue_depth, backend, shared, flags, stonewall })
+}
+
+/// The backend that will be used, with the workers and the depth that go with it.
+fn settle_backend(around: &Surroundings, phase_index: u32, job: &Job) -> Result<(Backend, u32, u32)> {
+    let (Backend::IoUring { fallback, .. }, Err(reason)) = (&job.backend, &around.io_uring) else {
+        return Ok((job.backend.clone(), job.workers, job.queue_depth));
+    };
+    if *fallback == Fallback::Refuse {
+        return Err(EngineError::Environment(format!(
+            "job '{}': {reason}. Choose the backend psync, or set the fallback to 'threads'",
+            job.name
+        )));
+    }
+    around.emitter.warn(
+        Some(phase_index),
+        "io-uring-fallback",
+        format!("{reason}; depth {} was kept by as many threads with psync", job.queue_depth),
+    );
+    Ok((Backend::Psync {}, job.workers * job.queue_depth, 1))
+}
+
+impl ReadyJob<'_> {
+    /// What it takes to explain an error of its operations.
+    pub fn circumstances(&self) -> Circumstances<'_> {
+        let ResolvedFlags { direct, alignment_bytes, .. } = self.flags;
+        Circumstances { backend: &self.backend, direct, alignment_bytes }
+    }
+
+    /// The job as the sampler sees it, before its first operation.
+    pub fn observed(&self) -> ObservedJob {
+        let program = &self.shared.program;
+        let operations = (0..program.operations).map(|state| operation_name(&program.nodes, state).unwrap_or_default());
+        let has_schedule = program.script.as_ref().is_some_and(Script::has_schedule);
+        ObservedJob {
+            name: self.job.name.clone(),
+            last: vec![(0, 0); program.series.len()],
+            series: program.series.clone(),
+            operations: operations.collect(),
+            is_open_loop: has_schedule || matches!(self.job.arrival, Arrival::Open { .. }),
+        }
+    }
+
+    fn appends(&self) -> bool {
+        let nodes = &self.shared.program.nodes;
+        self.job.open.append || backend_rules::ops(nodes).iter().any(|op| op.access == (Access::Append {}))
+    }
+}
+
+/// Looks after the sets that the jobs append to.
+pub(super) fn growth(around: &Surroundings, jobs: &[ReadyJob]) -> Growth {
+    let sets = jobs.iter().filter(|job| job.appends()).flat_map(|job| &job.shared.program.sets);
+    Growth::new(sets.map(|&set| around.sets[set].folder().to_owned()).collect(), around.reserve_bytes)
+}

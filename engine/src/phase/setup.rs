@@ -1,0 +1,124 @@
+//! One worker's life: bound to its CPUs, its files opened, its backend made, started, run, and kept until it is released.
+
+use super::crew::Gates;
+use crate::affinity;
+use crate::backend;
+use crate::backend::aio::Aio;
+use crate::backend::mmap::Mmap;
+use crate::backend::psync::Psync;
+use crate::backend::stdio::Stdio;
+use crate::backend::uring::{Uring, UringOptions};
+use crate::clock::Clock;
+use crate::control::Message;
+use crate::error::{EngineError, Result};
+use crate::load::content::ContentFill;
+use crate::load::offsets::Walker;
+use crate::load::open_files::{ResolvedFlags, open_set};
+use crate::load::pacing::Pacer;
+use crate::plan::{Affinity, Backend, Content};
+use crate::process::Reporter;
+use crate::worker::stats::WorkerStats;
+use crate::worker::{JobShared, Transfers, Worker};
+use std::io;
+use std::sync::Arc;
+
+/// Everything that a worker takes along.
+pub(super) struct Setup {
+    /// Position in the phase's list of workers.
+    pub position: usize,
+    /// Number in the job.
+    pub worker: u32,
+    /// Workers of the job.
+    pub workers: u32,
+    /// Seed of this worker alone.
+    pub seed: u64,
+    /// The run's clock.
+    pub clock: Clock,
+    /// What data operations go through.
+    pub backend: Backend,
+    /// Operations kept in flight.
+    pub queue_depth: u32,
+    /// How files are opened.
+    pub flags: ResolvedFlags,
+    /// Content of every file set of the Plan.
+    pub contents: Arc<[Content]>,
+    /// What it shares with the other workers of the job.
+    pub shared: Arc<JobShared>,
+    /// Where it counts.
+    pub stats: Arc<WorkerStats>,
+    /// When it may go on.
+    pub pacer: Pacer,
+    /// CPUs and memory that it may use.
+    pub affinity: Affinity,
+    /// Where it waits.
+    pub gates: Gates,
+}
+
+impl Setup {
+    /// Be that worker, on the thread or in the process that calls.
+    pub fn live(self, reporter: Reporter) {
+        let (buffer_bytes, most_pieces) = (self.shared.program.buffer_bytes, self.shared.program.most_vectors);
+        let (depth, advice) = (self.queue_depth, self.flags.advice);
+        match self.backend {
+            Backend::Psync {} => self.serve(reporter, || Psync::new(buffer_bytes, most_pieces)),
+            Backend::IoUring { sqpoll, iopoll, .. } => {
+                self.serve(reporter, || Uring::new(UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll }));
+            }
+            Backend::Aio {} => self.serve(reporter, || Aio::new(depth, buffer_bytes, most_pieces)),
+            Backend::Mmap {} => self.serve(reporter, || Mmap::new(buffer_bytes, advice)),
+            Backend::Stdio { per_character } => self.serve(reporter, || Stdio::new(buffer_bytes, per_character)),
+        }
+    }
+
+    fn serve<B: backend::Backend>(self, mut reporter: Reporter, make_backend: impl FnOnce() -> io::Result<B>) {
+        let mut worker = match self.get_ready(make_backend) {
+            Ok(worker) => worker,
+            Err(error) => {
+                reporter.send(Message::Failed(error));
+                return;
+            }
+        };
+        // SAFETY: no memory is passed.
+        let tid = unsafe { libc::gettid() };
+        reporter.send(Message::Ready { worker: self.position, tid });
+        let Some(start_ns) = self.gates.wait_for_start() else { return };
+        self.clock.sleep_until(start_ns);
+        let ended = worker.run(start_ns, self.queue_depth, self.pacer);
+        reporter.send(Message::Done { worker: self.position, ended });
+        self.gates.wait_for_release();
+    }
+
+    fn get_ready<B: backend::Backend>(&self, make_backend: impl FnOnce() -> io::Result<B>) -> Result<Worker<B>> {
+        affinity::bind(&self.affinity, self.worker).map_err(|error| {
+            EngineError::Environment(format!(
+                "worker {} could not be bound to its CPUs or memory: {error}",
+                self.worker
+            ))
+        })?;
+        let program = &self.shared.program;
+        let opened = program
+            .opened
+            .iter()
+            .map(|&opened| open_set(opened, &self.shared.sets[opened.set], self.flags, self.worker))
+            .collect::<Result<Vec<_>>>()?;
+        let files: Vec<_> = opened.iter().flatten().map(|file| file.fd).collect();
+        let backend =
+            make_backend().and_then(|mut backend| backend.hold(&files).map(|()| backend)).map_err(|error| {
+                EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
+            })?;
+        let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
+        let fills = (0..self.contents.len()).map(|set| self.fill_of(set)).collect::<Result<_>>()?;
+        let transfers = Transfers { fills, slots: self.queue_depth };
+        Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, transfers, walker)
+    }
+
+    /// Content of a set, if the job touches it. Stamps name the set; other content is this worker's alone.
+    fn fill_of(&self, set: usize) -> Result<Option<ContentFill>> {
+        if !self.shared.program.sets.contains(&set) {
+            return Ok(None);
+        }
+        let content = &self.contents[set];
+        let seed = if content.stamped { self.shared.sets[set].content_seed() } else { self.seed };
+        ContentFill::new(seed, content, set as u64).map(Some)
+    }
+}

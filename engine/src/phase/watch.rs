@@ -1,0 +1,207 @@
+//! The main thread's part of a phase: wait until all workers are ready, give the start, tick on the interval grid and
+//! listen, until the last worker has stopped.
+
+use super::PhaseEnd;
+use super::crew::Crew;
+use super::ending::{Conclusion, Ending};
+use super::jobs::ReadyJob;
+use crate::backend::Report;
+use crate::control::Message;
+use crate::emit::Emitter;
+use crate::error::{EngineError, Result};
+use crate::events::{Control, Event, StoppedBy};
+use crate::load::growth::Growth;
+use crate::observe::task::TaskObserver;
+use crate::plan::WorkerKind;
+use crate::sampler::Sampler;
+use crate::stalls::{LOOK_NS, Stalls};
+use crate::worker::Ended;
+use crate::worker::stats::NEVER;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// How long before the start the first sample is taken.
+const SAMPLE_LEAD_NS: u64 = 5_000_000;
+
+/// A phase between ready and finished.
+pub(super) struct Watch<'a> {
+    pub emitter: &'a Emitter,
+    pub messages: &'a Receiver<Message>,
+    pub interval_ns: u64,
+    pub delay_accounting: bool,
+    pub phase_index: u32,
+    pub jobs: &'a [ReadyJob<'a>],
+    pub sampler: Sampler<'a>,
+    pub stalls: Stalls,
+    /// Whether the first worker that stops ends all jobs.
+    pub phase_stonewall: bool,
+    pub growth: Growth,
+    /// What has ended so far, and why.
+    pub ending: Ending,
+}
+
+impl Watch<'_> {
+    /// From the first worker that gets ready to the last that has stopped, and the report of it.
+    pub fn walk(mut self, crew: &Crew) -> Result<PhaseEnd> {
+        if !self.wait_until_ready()? {
+            return Ok(PhaseEnd::Stopped);
+        }
+        let Some(start_ns) = self.wait_for_order()? else {
+            return Ok(PhaseEnd::Stopped);
+        };
+        crew.start(start_ns);
+        let lead = start_ns.saturating_sub(SAMPLE_LEAD_NS).saturating_sub(self.emitter.now_ns());
+        std::thread::sleep(Duration::from_nanos(lead));
+        self.sampler.begin(self.emitter);
+        self.emitter.emit(&Event::Started { t_ns: self.emitter.now_ns(), phase_index: self.phase_index, start_ns });
+        self.watch(start_ns)?;
+        self.sampler.tick(self.emitter);
+        let Self { emitter, phase_index, jobs, sampler, ending, .. } = self;
+        Ok(Conclusion { emitter, phase_index, start_ns, jobs, workers: &sampler.workers }.tell(ending))
+    }
+
+    /// Wait until every worker holds its files. False: stopped.
+    fn wait_until_ready(&mut self) -> Result<bool> {
+        let mut waiting = self.sampler.workers.len();
+        while waiting > 0 {
+            match self.receive()? {
+                Message::Ready { worker, tid } => {
+                    self.observe(worker, tid);
+                    waiting -= 1;
+                }
+                Message::Failed(error) => return Err(error),
+                Message::Lost { worker, how } => return Err(self.lost(worker, &how)),
+                Message::Control(Control::Stop {}) => return Ok(false),
+                other => self.aside(other),
+            }
+        }
+        let workers = self.sampler.workers.len() as u32;
+        self.emitter.emit(&Event::Ready { t_ns: self.emitter.now_ns(), phase_index: self.phase_index, workers });
+        Ok(true)
+    }
+
+    fn observe(&mut self, worker: usize, tid: i32) {
+        let observed = &mut self.sampler.workers[worker];
+        let open = match self.jobs[observed.job].job.kind {
+            WorkerKind::Thread => TaskObserver::open,
+            WorkerKind::Process => TaskObserver::open_process,
+        };
+        observed.task = Some(open(tid, self.delay_accounting));
+    }
+
+    fn lost(&self, worker: usize, how: &str) -> EngineError {
+        let observed = &self.sampler.workers[worker];
+        let job = &self.jobs[observed.job].job.name;
+        EngineError::Environment(format!("job '{job}': worker {} is gone: its {how}", observed.worker))
+    }
+
+    /// Wait for the order to start; the time of the start. None: stopped.
+    fn wait_for_order(&mut self) -> Result<Option<u64>> {
+        loop {
+            match self.receive()? {
+                Message::Control(Control::Start { phase_index, at_realtime_ns }) if phase_index == self.phase_index => {
+                    let earliest = self.emitter.now_ns() + SAMPLE_LEAD_NS;
+                    return Ok(Some(self.emitter.clock().from_realtime_ns(at_realtime_ns).max(earliest)));
+                }
+                Message::Control(Control::Stop {}) => return Ok(None),
+                Message::Lost { worker, how } => return Err(self.lost(worker, &how)),
+                other => self.aside(other),
+            }
+        }
+    }
+
+    fn receive(&self) -> Result<Message> {
+        self.messages.recv().map_err(|_| EngineError::Environment("standard input and all workers are gone".into()))
+    }
+
+    /// Messages that mean the same at any time.
+    fn aside(&self, message: Message) {
+        match message {
+            Message::Control(Control::Mark { label }) => {
+                self.emitter.emit(&Event::Mark { t_ns: self.emitter.now_ns(), label, source: "user".into() });
+            }
+            Message::Control(Control::Start { phase_index, .. }) => {
+                let text = format!("a start for phase {phase_index} came while phase {} was on", self.phase_index);
+                self.emitter.warn(Some(self.phase_index), "control-out-of-order", text);
+            }
+            Message::Unreadable(text) => {
+                let text = format!("a control line could not be read: {text}");
+                self.emitter.warn(Some(self.phase_index), "control-unreadable", text);
+            }
+            Message::Control(Control::Stop {})
+            | Message::Ready { .. }
+            | Message::Failed(_)
+            | Message::Done { .. }
+            | Message::Lost { .. } => {}
+        }
+    }
+
+    /// Tick on the grid until every worker has stopped.
+    fn watch(&mut self, start_ns: u64) -> Result<()> {
+        let (mut next, mut look) = (start_ns + self.interval_ns, start_ns + LOOK_NS);
+        while self.ending.ended.len() < self.sampler.workers.len() {
+            let now = self.emitter.now_ns();
+            if now >= look {
+                self.stalls.look(self.emitter, self.phase_index, &self.sampler.jobs, &self.sampler.workers);
+                look = now + LOOK_NS;
+            }
+            if now >= next {
+                self.tick();
+                next += (now - next) / self.interval_ns * self.interval_ns + self.interval_ns;
+                continue;
+            }
+            match self.messages.recv_timeout(Duration::from_nanos(next.min(look).saturating_sub(now))) {
+                Ok(Message::Done { worker, ended }) => self.one_ended(worker, ended),
+                Ok(Message::Lost { worker, how }) => self.one_lost(worker, &how),
+                Ok(Message::Control(Control::Stop {})) => {
+                    self.ending.stopped_from_outside = true;
+                    self.stop_all();
+                }
+                Ok(other) => self.aside(other),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(EngineError::Environment("all workers are gone".into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self) {
+        self.sampler.tick(self.emitter);
+        if let (Err(error), None) = (self.growth.check(), &self.ending.overgrown) {
+            self.ending.overgrown = Some(error);
+            self.stop_all();
+        }
+    }
+
+    fn one_ended(&mut self, worker: usize, ended: Ended) {
+        let job = &self.jobs[self.sampler.workers[worker].job];
+        if ended.fatal.is_some() || self.phase_stonewall {
+            self.stop_all();
+        } else if job.stonewall {
+            job.shared.stop.store(true, Relaxed);
+        }
+        self.ending.ended.push((worker, ended));
+    }
+
+    /// A worker's process has died: the phase ends with what was measured until now, and the run with an error.
+    fn one_lost(&mut self, worker: usize, how: &str) {
+        let stats = &self.sampler.workers[worker].stats;
+        stats.busy_since_ns.set(NEVER);
+        stats.slots.iter().for_each(|slot| slot.since_ns.set(NEVER));
+        let abandoned = stats.started.get() - stats.completed.get() - stats.failed.get();
+        let (stopped_by, report) = (StoppedBy::Error, Report::default());
+        let ended = Ended { stopped_by, errors: Vec::new(), fatal: None, abandoned, report, bad_blocks: Vec::new() };
+        self.ending.lost = Some(self.lost(worker, how));
+        self.stop_all();
+        self.ending.ended.push((worker, ended));
+    }
+
+    fn stop_all(&self) {
+        for job in self.jobs {
+            job.shared.stop.store(true, Relaxed);
+        }
+    }
+}
