@@ -1,10 +1,6 @@
 //! A file set while it is in use: which files exist, how large each is and where.
 //!
-//! Two counters say which files exist: indices `[deleted, created)`. Files are created upwards at one end and deleted
-//! upwards at the other, both without a lock. An index counts as existing from the moment it is taken by `take_new`,
-//! and as gone from the moment it is taken by `take_existing`; nothing is given back. So when a create fails, its index
-//! stays in the range without a file behind it: an operation that comes to it fails with ENOENT, and the worker counts
-//! that failure like any other. The counters never name an index twice.
+//! Which files exist is said by indices ([`Indices`]); all else follows from the index by rules.
 //!
 //! Names are a ring: index `i` has the name, place and laid-out size of `i modulo files`. At no time more than `files`
 //! indices exist, so a name is free again once its file was deleted, and loads that create, rename or link can run for
@@ -14,11 +10,11 @@
 use crate::error::{EngineError, Result};
 use crate::load::content::mix;
 use crate::load::generations::Generations;
+use crate::load::indices::Indices;
 use crate::load::names::{NumberedName, PathBuffer};
 use crate::load::sizes::Sampler;
 use crate::load::spread::Spread;
 use crate::plan::FileSet;
-use crate::shared::{Shareable, SharedBox};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -38,20 +34,10 @@ pub struct FileSetState {
     directories: NumberedName,
     spread: Spread,
     sizes: Sampler,
-    counts: SharedBox<Counts>,
+    indices: Indices,
     writers: AtomicU64,
     generations: Mutex<Option<Arc<Generations>>>,
 }
-
-/// Which indices exist: `[deleted, created)`.
-#[derive(Debug)]
-struct Counts {
-    created: AtomicU64,
-    deleted: AtomicU64,
-}
-
-// SAFETY: atomic numbers only; zero is nothing created.
-unsafe impl Shareable for Counts {}
 
 impl FileSetState {
     /// A set in a data folder, by rules alone; nothing exists until it was prepared.
@@ -70,7 +56,7 @@ impl FileSetState {
             directories: NumberedName::of_directories(spread.width()),
             sizes: Sampler::new(&set.size)?,
             spread,
-            counts: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
+            indices: Indices::none_of(set.files).map_err(EngineError::no_shared_memory)?,
             writers: AtomicU64::new(0),
             generations: Mutex::new(None),
             set: set.clone(),
@@ -120,49 +106,33 @@ impl FileSetState {
 
     /// Indices that exist now.
     pub fn existing(&self) -> Range<u64> {
-        // `deleted` first: it never passes `created`, so a later `created` keeps the range the right way round.
-        let deleted = self.counts.deleted.load(Ordering::Acquire);
-        deleted..self.counts.created.load(Ordering::Acquire)
+        self.indices.existing()
     }
 
     /// The next index that does not exist yet; `None` when the set is full.
     pub fn take_new(&self) -> Option<u64> {
-        let Counts { created, deleted } = &*self.counts;
-        let next = |now: u64| {
-            let is_full = now.saturating_sub(deleted.load(Ordering::Acquire)) >= self.set.files;
-            (!is_full).then_some(now + 1)
-        };
-        created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+        self.indices.take_new()
     }
 
     /// The first existing index, each one once, for removal; `None` when there is none left.
     pub fn take_existing(&self) -> Option<u64> {
-        let next = |deleted: u64| (deleted < self.counts.created.load(Ordering::Acquire)).then_some(deleted + 1);
-        self.counts.deleted.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
+        self.indices.take_existing()
     }
 
-    /// The next free index and the first existing one, for a file that moves from this to that; `None` when the set is
+    /// The first existing index and the next free one, for a file that moves from this to that; `None` when the set is
     /// full or empty.
     pub fn take_move(&self) -> Option<(u64, u64)> {
-        if self.existing().is_empty() {
-            return None;
-        }
-        // In this order: a file whose place was freed first could be given its own name.
-        let to = self.take_new()?;
-        let from = self.take_existing()?;
-        Some((from, to))
+        self.indices.take_move()
     }
 
     /// The files of `prepare` exist. Only while no worker runs.
     pub(crate) fn begin_with_initial(&self) {
-        self.counts.deleted.store(0, Ordering::Release);
-        self.counts.created.store(self.initial_files(), Ordering::Release);
+        self.indices.begin_with(self.initial_files());
     }
 
     /// Nothing exists any more. Only while no worker runs.
     pub fn forget_all(&self) {
-        self.counts.created.store(0, Ordering::Release);
-        self.counts.deleted.store(0, Ordering::Release);
+        self.indices.begin_with(0);
     }
 
     /// A number that no other writer of the set's first content has.
@@ -341,75 +311,18 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_index_is_created_once_and_deleted_once_by_many_threads() {
-        let state = state(&set(20_000, 0.0, Layout::Flat {}));
-        state.begin_with_initial();
-        state.forget_all();
-        let taken = std::sync::Mutex::new((Vec::new(), Vec::new()));
-
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    let (mut new, mut old) = (Vec::new(), Vec::new());
-                    while let Some(index) = state.take_new() {
-                        new.push(index);
-                        if index % 2 == 0 {
-                            old.extend(state.take_existing());
-                        }
-                        let range = state.existing();
-                        assert!(range.start <= range.end);
-                    }
-                    let mut all = taken.lock().unwrap();
-                    all.0.extend(new);
-                    all.1.extend(old);
-                });
-            }
-        });
-
-        let (mut new, mut old) = taken.into_inner().unwrap();
-        new.sort_unstable();
-        old.extend(std::iter::from_fn(|| state.take_existing()));
-        old.sort_unstable();
-        // Half as many are deleted as created, so the set is full once twice its files were created.
-        let made = new.len() as u64;
-        assert!((39_990..=40_001).contains(&made), "{made}");
-        assert!(new.iter().copied().eq(0..made));
-        assert!(old.iter().copied().eq(0..made));
-        assert!(state.existing().is_empty());
-    }
-
-    #[test]
-    fn a_name_is_free_again_once_its_file_was_deleted() {
-        let state = state(&set(3, 0.0, Layout::Flat {}));
-        state.begin_with_initial();
-
-        assert_eq!(state.take_new(), None);
-        assert_eq!((state.take_existing(), state.take_new(), state.take_new()), (Some(0), Some(3), None));
-        assert_eq!(state.path_of(3), state.path_of(0));
-        assert_eq!(state.existing(), 1..4);
-    }
-
-    #[test]
-    fn moves_go_round_the_free_names_and_keep_the_count() {
+    fn names_are_a_ring() {
         let mut plan = set(4, 0.0, Layout::Flat {});
         plan.existing_share = 0.75;
         let state = state(&plan);
         state.begin_with_initial();
 
-        let moves: Vec<_> = std::iter::from_fn(|| state.take_move()).take(5).collect();
+        let (from, to) = state.take_move().unwrap();
 
-        assert_eq!(moves, [(0, 3), (1, 4), (2, 5), (3, 6), (4, 7)]);
-        assert!(moves.iter().all(|&(from, to)| state.path_of(from) != state.path_of(to)));
-        assert_eq!(state.existing().count(), 3);
-    }
-
-    #[test]
-    fn a_full_or_an_empty_set_has_nothing_to_move() {
-        let state = state(&set(4, 0.0, Layout::Flat {}));
-
-        assert_eq!(state.take_move(), None);
-        state.begin_with_initial();
-        assert_eq!(state.take_move(), None);
+        assert_eq!((from, to), (0, 3));
+        assert_eq!(state.take_new(), Some(4));
+        assert_eq!(state.path_of(4), state.path_of(0));
+        assert_ne!(state.path_of(from), state.path_of(to));
     }
 
     #[test]
