@@ -8,8 +8,8 @@ use assay_engine::clock::Clock;
 use assay_engine::control::{self, Message};
 use assay_engine::emit::Emitter;
 use assay_engine::events::{self, Control, ErrorClass, Event, Outcome};
-use assay_engine::observe::capabilities::{self, DelayAccounting};
-use assay_engine::observe::facts;
+use assay_engine::observe::delay_accounting::DelayAccounting;
+use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;
 use assay_engine::{check, run};
 use std::io::{BufRead, Read, Write};
@@ -77,6 +77,9 @@ fn serve() -> ExitCode {
         clock: facts::clock_facts(emitter.clock()),
         capabilities: capabilities.clone(),
     });
+    if let Some(text) = delay_accounting.warning() {
+        emitter.warn(None, "delay-accounting-left-on", text);
+    }
     let outcome = match read_plan() {
         Ok(plan) => {
             let (listener_sender, listener_stop) = (sender.clone(), Arc::clone(&stop));
@@ -89,6 +92,11 @@ fn serve() -> ExitCode {
             Outcome::Failed
         }
     };
+    if capabilities.delay_accounting && !delay_accounting.is_on() {
+        let text = "kernel.task_delayacct was turned off by another program during the run: from then on, waits for block \
+                    devices are in the other waits";
+        emitter.warn(None, "delay-accounting-lost", text);
+    }
     drop(delay_accounting);
     emitter.emit(&facts::finished(emitter.now_ns(), outcome));
     match emitter.take_failure() {

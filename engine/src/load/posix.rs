@@ -129,6 +129,12 @@ pub fn try_lock_exclusive(file: BorrowedFd<'_>) -> io::Result<()> {
     checked(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }).map(drop)
 }
 
+/// Take a shared `flock` without waiting.
+pub fn try_lock_shared(file: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: flock takes no pointers.
+    checked(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) }).map(drop)
+}
+
 /// Whether the calling user may write into and enter a directory.
 pub fn may_write(path: &CStr) -> io::Result<()> {
     let flags = libc::AT_EACCESS;

@@ -25,6 +25,11 @@ pub fn machine_facts() -> MachineFacts {
     MachineFacts { hostname, kernel, cpus: allowed_cpus(), page_size_bytes: page_bytes(), ram_bytes: ram_bytes() }
 }
 
+/// What this boot of the machine is called by the kernel; empty if it would not tell.
+pub fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
 /// The clock, its source, and the median cost of one read.
 pub fn clock_facts(clock: Clock) -> ClockFacts {
     const SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

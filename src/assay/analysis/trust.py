@@ -31,13 +31,14 @@ _HARMLESS = frozenset(
         "residency-unknown",
         "control-out-of-order",
         "control-unreadable",
+        "delay-accounting-left-on",
         "stalled",
     }
 )
 """Warnings of the engine that move no number: the Plan allows the fallback expressly, and it puts the same load on storage;
 what io_uring does without, or leaves to threads of the kernel, is part of what it costs here; what is not known about the
-page cache is judged by what follows from it; a control line that was not obeyed did nothing; a stall is what the storage
-did."""
+page cache is judged by what follows from it; a control line that was not obeyed did nothing; a kernel
+switch left on is no part of the load; a stall is what the storage did."""
 
 _RELEASE = "release"
 

@@ -1,5 +1,6 @@
 //! The table as a file: a header of one line of JSON, then one word a block, mapped into memory.
 
+use crate::observe::facts::boot_id;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -58,10 +59,6 @@ impl Header {
     pub fn is_same_boot(&self, other: &Self) -> bool {
         self.boot == other.boot
     }
-}
-
-fn boot_id() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
 /// Make a table of zeros, every block of it written: a store to memory without a block behind it would kill the engine.
