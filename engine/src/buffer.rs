@@ -20,9 +20,10 @@ impl Buffers {
     /// `slots` buffers of at least `slot_bytes` each, their pages written once so that no page fault falls into a timed
     /// operation.
     pub fn new(slots: usize, slot_bytes: usize) -> std::io::Result<Self> {
-        let slot_bytes = slot_bytes.max(1).next_multiple_of(ALIGNMENT);
-        let length = slots * slot_bytes;
-        // SAFETY: an anonymous private mapping of a length above zero; the result is checked.
+        let sizes = slot_bytes.max(1).checked_next_multiple_of(ALIGNMENT);
+        let sizes = sizes.and_then(|slot_bytes| Some((slot_bytes, slots.checked_mul(slot_bytes)?)));
+        let (slot_bytes, length) = sizes.ok_or(std::io::ErrorKind::OutOfMemory)?;
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice; the result is checked.
         let address = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),

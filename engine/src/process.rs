@@ -124,12 +124,17 @@ impl Processes {
     }
 
     /// Pass on what the children say, until the last has gone.
-    pub fn attend(&mut self, messages: &Sender<Message>) {
+    ///
+    /// # Errors
+    ///
+    /// No thread to do it.
+    pub fn attend(&mut self, messages: &Sender<Message>) -> io::Result<()> {
         let pipes = std::mem::take(&mut self.pipes);
         if !pipes.is_empty() {
             let messages = messages.clone();
-            self.attendant = Some(std::thread::spawn(move || attend(pipes, &messages)));
+            self.attendant = Some(std::thread::Builder::new().spawn(move || attend(pipes, &messages))?);
         }
+        Ok(())
     }
 
     /// Process numbers of all that have not been reaped.
@@ -186,7 +191,7 @@ fn pipe() -> io::Result<(File, File)> {
 /// The life of a child; no destructor or exit handler of the engine's runs in it.
 fn run_child(engine: u32, live: impl FnOnce()) -> ! {
     // SAFETY: no memory is passed.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
     // The engine may have died before the kernel knew that its child cares.
     let is_orphan = std::os::unix::process::parent_id() != engine;
     let ended_well = !is_orphan && std::panic::catch_unwind(std::panic::AssertUnwindSafe(live)).is_ok();

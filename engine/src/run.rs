@@ -37,15 +37,15 @@ pub struct Run<'a> {
     pub stop: &'a AtomicBool,
     /// What kernel and privileges allow.
     pub capabilities: &'a Capabilities,
-    /// One folder a target.
+    /// By target: where its data lies.
     pub folders: Vec<DataFolder>,
-    /// One state a file set.
+    /// By file set: its state.
     pub sets: Vec<Arc<FileSetState>>,
-    /// Folders that hold the fillings of file systems.
+    /// Folders of the files that file systems were filled with (step `fill`); they go at the end of the run.
     pub fillings: Vec<PathBuf>,
     /// By file set: bytes that have a generation of their own; None without stamps.
     pub stamp_units: Vec<Option<u64>>,
-    /// What this run has left of each set.
+    /// By file set: what this run has left of it.
     left: Vec<Left>,
 }
 
@@ -76,13 +76,14 @@ pub fn run(
         Ok((mut run, programs)) => {
             let result = run.phases(programs);
             run.clean_up();
-            conclude(emitter, result, None)
+            conclude(emitter, result)
         }
-        Err(error) => conclude(emitter, Err(error), None),
+        Err(error) => conclude(emitter, Err(error)),
     }
 }
 
-fn conclude(emitter: &Emitter, result: Result<Outcome>, phase_index: Option<u32>) -> Outcome {
+/// Say what went wrong, if anything did.
+fn conclude(emitter: &Emitter, result: Result<Outcome>) -> Outcome {
     match result {
         Ok(outcome) => outcome,
         Err(EngineError::Stopped) => Outcome::Stopped,
@@ -93,7 +94,7 @@ fn conclude(emitter: &Emitter, result: Result<Outcome>, phase_index: Option<u32>
             };
             emitter.emit(&Event::Error {
                 t_ns: emitter.now_ns(),
-                phase_index,
+                phase_index: None,
                 class: error.class(),
                 text: error.to_string(),
                 path,
@@ -104,7 +105,7 @@ fn conclude(emitter: &Emitter, result: Result<Outcome>, phase_index: Option<u32>
     }
 }
 
-/// Check the Plan as a whole and make every job ready.
+/// Check the Plan as a whole, and compile its jobs: programs by phase, and by job in it.
 pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
     if plan.schema != plan::SCHEMA {
         return Err(EngineError::Plan(format!(
@@ -149,8 +150,8 @@ impl<'a> Run<'a> {
             .file_sets
             .iter()
             .map(|set| {
-                let target = plan.targets.iter().position(|target| target.name == set.target).expect("checked");
-                FileSetState::new(set, folders[target].path(), plan.seed).map(Arc::new)
+                let folder = &folders[target_position(plan, &set.target)];
+                FileSetState::new(set, folder.path(), plan.seed).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()?;
         for folder in folders.iter().filter(|folder| !folder.is_locked()) {
@@ -168,10 +169,10 @@ impl<'a> Run<'a> {
 
     /// Position of the target that holds a file set.
     pub fn target_of(&self, set: usize) -> usize {
-        let name = &self.plan.file_sets[set].target;
-        self.plan.targets.iter().position(|target| target.name == *name).expect("checked before the run")
+        target_position(self.plan, &self.plan.file_sets[set].target)
     }
 
+    /// Walk through the phases; whatever ends this, the data is still to be cleaned up.
     fn phases(&mut self, programs: Vec<Vec<Program>>) -> Result<Outcome> {
         let mut host = HostObserver::new();
         for ((index, phase), programs) in self.plan.phases.iter().enumerate().zip(programs) {
@@ -193,6 +194,7 @@ impl<'a> Run<'a> {
         Ok(Outcome::Complete)
     }
 
+    /// The timed part of a phase.
     fn measure(&self, index: u32, phase: &Phase, programs: Vec<Program>, host: &mut HostObserver) -> Result<PhaseEnd> {
         let contents: Vec<_> = self.plan.file_sets.iter().map(|set| set.content.clone()).collect();
         let io_uring = if self.capabilities.io_uring {
@@ -217,6 +219,7 @@ impl<'a> Run<'a> {
         phase::run(&mut around, index, phase, programs)
     }
 
+    /// Say how much of some sets is in the page cache, by a sample of their files.
     fn residency(&self, phase_index: u32, moment: Moment, sets: &[usize]) {
         for &set in sets {
             let state = &self.sets[set];
@@ -265,6 +268,7 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Say that data could not be removed, and what removes it.
     fn left_behind(&self, folder: &Path, error: &EngineError) {
         let shown = folder.display();
         let text = if error.errno() == Some(libc::ENOENT) {
@@ -278,7 +282,7 @@ impl<'a> Run<'a> {
         self.emitter.warn(None, "data-left-behind", text);
     }
 
-    /// Lay a set out and say so.
+    /// Lay a set out, or take over one that is there, and say which.
     pub fn prepare_set(&mut self, set: usize) -> Result<()> {
         let name = self.plan.file_sets[set].name.clone();
         let activity = format!("laying out file set '{name}'");
@@ -312,18 +316,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Fill a target's file system, by a set that goes with the run.
+    /// Fill a target's file system with files that go at the end of the run; what was done, in words.
     pub fn fill(&mut self, target: &str, used_share: f64) -> Result<String> {
-        let position = self.plan.targets.iter().position(|candidate| candidate.name == target).expect("checked");
         let activity = format!("filling target '{target}'");
         let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
-        let folder = &self.folders[position];
+        let folder = &self.folders[target_position(self.plan, target)];
         self.fillings.push(fill::folder_of(target, folder));
         let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
         Ok(fill::fill(target, folder, used_share, reserve, seed, &report, self.stop)?.detail)
     }
 
-    /// Remove a marked set; `stop` can cut it short.
+    /// Remove a marked set; `stop` can cut it short. What was done, in words.
     pub fn remove_set(&mut self, set: usize, stop: Option<&AtomicBool>) -> Result<String> {
         let name = &self.plan.file_sets[set].name;
         let activity = format!("removing file set '{name}'");
@@ -343,6 +346,10 @@ impl<'a> Run<'a> {
         }
         Ok(format!("{} files and {} directories removed", removed.files, removed.directories))
     }
+}
+
+fn target_position(plan: &Plan, name: &str) -> usize {
+    plan.targets.iter().position(|target| target.name == name).expect("checked before the run")
 }
 
 /// Sets whose data the programs read or write through open files.

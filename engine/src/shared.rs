@@ -52,11 +52,12 @@ impl<T: Shareable> SharedSlice<T> {
         if length == 0 {
             return Ok(Self { base: NonNull::dangling(), length, owns: PhantomData });
         }
+        let bytes = length.checked_mul(size_of::<T>()).ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new anonymous mapping of a length above zero; the result is checked.
         let address = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
-                length * size_of::<T>(),
+                bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,

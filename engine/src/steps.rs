@@ -29,7 +29,7 @@ pub fn check(phase: &Phase, plan: &Plan) -> Result<()> {
                 phase.name
             )));
         }
-        check_numbers(phase, step, plan)?;
+        check_values(phase, step, plan)?;
         if let Some(set) = set_of(step) {
             let Some(found) = plan.file_sets.iter().find(|candidate| candidate.name == set) else {
                 return Err(EngineError::Plan(format!("phase '{}': there is no file set '{set}'", phase.name)));
@@ -45,7 +45,8 @@ pub fn check(phase: &Phase, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn check_numbers(phase: &Phase, step: &Step, plan: &Plan) -> Result<()> {
+/// Refuse numbers that mean nothing, and targets that are not there.
+fn check_values(phase: &Phase, step: &Step, plan: &Plan) -> Result<()> {
     let refuse = |text: String| Err(EngineError::Plan(format!("phase '{}': {text}", phase.name)));
     match step {
         Step::Fill { target, .. } if !plan.targets.iter().any(|candidate| candidate.name == *target) => {
@@ -61,6 +62,7 @@ fn check_numbers(phase: &Phase, step: &Step, plan: &Plan) -> Result<()> {
     }
 }
 
+/// Name of the file set that a step is about.
 fn set_of(step: &Step) -> Option<&str> {
     match step {
         Step::Prepare { set }
@@ -82,7 +84,7 @@ pub fn carry_out(run: &mut Run, phase_index: u32, steps: &[Step]) -> Result<()> 
             return Err(EngineError::Stopped);
         }
         let begun = Instant::now();
-        let (achieved, detail) = one(run, phase_index, step)?;
+        let (achieved, detail) = carry_out_one(run, phase_index, step)?;
         run.emitter.emit(&Event::StepDone {
             t_ns: run.emitter.now_ns(),
             phase_index,
@@ -115,7 +117,7 @@ fn name_of(step: &Step) -> &'static str {
     }
 }
 
-fn one(run: &mut Run, phase_index: u32, step: &Step) -> Result<Done> {
+fn carry_out_one(run: &mut Run, phase_index: u32, step: &Step) -> Result<Done> {
     let set = set_of(step).and_then(|name| run.plan.file_sets.iter().position(|set| set.name == name));
     match (step, set) {
         (Step::Prepare { .. }, Some(set)) => run.prepare_set(set).map(|()| (true, String::new())),
@@ -126,17 +128,7 @@ fn one(run: &mut Run, phase_index: u32, step: &Step) -> Result<Done> {
             let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
             cache_steps::warm(&run.sets[set], *share, run.stop, &report).map(|detail| (true, detail))
         }
-        (Step::Age { .. }, Some(set)) if run.sets[set].generations().is_some_and(|table| !table.is_untouched()) => {
-            Err(EngineError::Plan(format!(
-                "age '{}': the set is stamped and was written to since it was laid out; age it before that",
-                run.plan.file_sets[set].name
-            )))
-        }
-        (Step::Age { churn, .. }, Some(set)) => {
-            let activity = format!("ageing file set '{}'", run.plan.file_sets[set].name);
-            let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
-            age::age(&run.sets[set], *churn, &report, run.stop).map(|detail| (true, detail))
-        }
+        (Step::Age { churn, .. }, Some(set)) => age_set(run, set, *churn),
         (Step::Fill { target, used_share }, _) => run.fill(target, *used_share).map(|detail| (true, detail)),
         (Step::Verify { .. }, Some(set)) => check_blocks(run, phase_index, set),
         (Step::Ceilings { seconds, .. }, Some(set)) => measure_ceilings(run, set, *seconds),
@@ -154,6 +146,18 @@ fn one(run: &mut Run, phase_index: u32, step: &Step) -> Result<Done> {
         (Step::Sleep { seconds }, _) => sleep(run, *seconds),
         _ => unreachable!("steps are checked before the run"),
     }
+}
+
+fn age_set(run: &Run, set: usize, churn: f64) -> Result<Done> {
+    let name = &run.plan.file_sets[set].name;
+    if run.sets[set].generations().is_some_and(|table| !table.is_untouched()) {
+        return Err(EngineError::Plan(format!(
+            "age '{name}': the set is stamped and was written to since it was laid out; age it before that"
+        )));
+    }
+    let activity = format!("ageing file set '{name}'");
+    let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+    age::age(&run.sets[set], churn, &report, run.stop).map(|detail| (true, detail))
 }
 
 /// Wait for write-back in short pieces, so that a stop is heard.
@@ -182,6 +186,7 @@ fn sleep(run: &Run, seconds: f64) -> Result<Done> {
     Ok((true, String::new()))
 }
 
+/// Measure what this client could ever show, with the set's first file for the cached reads.
 fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
     let state = &run.sets[set];
     let first = state.existing().start;

@@ -13,6 +13,7 @@ from assay import __version__
 from e2e.command import COMMAND, Assay
 from e2e.processes import load_file
 from testbed.devices import MIB, read_only_mount, small_ext4, tmpfs
+from testbed.host import need_tools
 
 # prctl(PR_SET_SECCOMP): io_uring_setup is answered with EPERM, as containers do; everything else goes through.
 WITHOUT_IO_URING = """
@@ -127,7 +128,7 @@ def test_a_name_that_is_no_text_is_refused(assay: Assay, tmp_path: Path) -> None
 
 def test_a_directory_that_is_not_ours_is_refused(unprivileged: Assay) -> None:
     assert unprivileged.home is not None
-    load = load_file(unprivileged.home)
+    load = load_file(unprivileged.home, seconds="1s")
     closed = unprivileged.home / "closed"
     closed.mkdir(mode=0o700)
     theirs = unprivileged.home / "theirs"
@@ -292,6 +293,24 @@ def _into_a_closed_pipe(assay: Assay, *args: str | os.PathLike[str]) -> tuple[in
     finally:
         os.close(writer)
     return done.returncode, done.stderr
+
+
+def test_more_workers_than_the_user_may_have_threads_are_refused_and_the_data_removed(unprivileged: Assay) -> None:
+    need_tools("prlimit")
+    assert unprivileged.home is not None
+    directory = unprivileged.home / "measured"
+    directory.mkdir(mode=0o777)
+    directory.chmod(0o777)
+    real = COMMAND.with_name("assay-engine")
+    engine = _script(unprivileged.home / "engine", f"exec prlimit --nproc=200 '{real}'")
+    load = load_file(unprivileged.home, seconds="1s")
+    load.write_text(load.read_text().replace("[[phase.job]]", "[[phase.job]]\nworkers = 400"))
+    load.chmod(0o644)
+
+    done = unprivileged("run", load, directory, "--no-report", env={"ASSAY_ENGINE": str(engine)}, check=3)
+
+    assert "threads could be made for workers" in done.stderr
+    assert nothing_in(directory)
 
 
 def _script(path: Path, body: str) -> Path:

@@ -11,6 +11,7 @@ use crate::plan::{Job, Phase, WorkerKind};
 use crate::process::{Processes, Reporter};
 use crate::sampler::Observed;
 use crate::worker::stats::WorkerStats;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
@@ -94,12 +95,28 @@ impl Crew {
         for (_, setup) in forked {
             processes.fork(setup.position, |reporter| setup.live(reporter))?;
         }
-        processes.attend(sender);
-        let thread = |(_, setup): (WorkerKind, Setup)| {
-            let reporter = Reporter::Thread(sender.clone());
-            std::thread::spawn(move || setup.live(reporter))
-        };
-        Ok(Self { gates, threads: threaded.into_iter().map(thread).collect(), processes })
+        let attended = processes.attend(sender);
+        let mut crew = Self { gates, processes, threads: Vec::with_capacity(threaded.len()) };
+        let begun =
+            attended.and_then(|()| threaded.into_iter().try_for_each(|(_, setup)| crew.add_thread(setup, sender)));
+        match begun {
+            Ok(()) => Ok(crew),
+            Err(error) => {
+                let made = crew.threads.len();
+                let text = format!(
+                    "no more than {made} threads could be made for workers: {error}; use fewer workers, or raise the limit \
+                     (ulimit -u)"
+                );
+                // Those that are there already must not outlive the phase.
+                crew.send_home().and(Err(EngineError::Environment(text)))
+            }
+        }
+    }
+
+    fn add_thread(&mut self, setup: Setup, sender: &Sender<Message>) -> io::Result<()> {
+        let reporter = Reporter::Thread(sender.clone());
+        self.threads.push(std::thread::Builder::new().spawn(move || setup.live(reporter))?);
+        Ok(())
     }
 
     /// Process numbers of the workers that are processes.
