@@ -244,14 +244,15 @@ mod tests {
                     std::thread::sleep(Duration::from_secs(1));
                 }
             }
+            // SAFETY: a child of this test's that nobody else waits for; the status may be null.
+            let wait = |flags| unsafe { libc::waitpid(child, std::ptr::null_mut(), flags) };
             while !self.is_on() {
+                assert_eq!(wait(libc::WNOHANG), 0, "the child has ended by itself");
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // SAFETY: a child of this test's that nobody else waits for; `status` may be null.
-            unsafe {
-                libc::kill(child, libc::SIGKILL);
-                libc::waitpid(child, std::ptr::null_mut(), 0);
-            }
+            // SAFETY: a child that has not been waited for, so its number is its own.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            wait(0);
         }
     }
 
