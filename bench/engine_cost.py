@@ -59,17 +59,17 @@ def main() -> None:
     counter = counting.perf() or counting.valgrind()
     if counter is None:
         sys.exit("neither perf counters nor valgrind: instructions cannot be counted here (apt-get install valgrind)")
-    measured = []
+    measured, left_out = [], []
     for name in arguments.only or SCENARIOS:
         where, make = SCENARIOS[name]
         with ExitStack() as stack:
             directory = PLACES[where](stack)
             if directory is None:
-                print(f"{name}: left out, needs root to make a loop device", file=sys.stderr)
+                left_out.append(f"{name}: needs root, to make a loop device.")
                 continue
             scenario = make(directory)
-            measured.append(Measured(scenario, directory, measure(scenario, arguments.rounds, counter)))
-    text = page(measured, command="make bench", counter=counter.name, rounds=arguments.rounds)
+            measured.append(Measured(scenario, measure(scenario, arguments.rounds, counter)))
+    text = page(measured, left_out=left_out, command="make bench", counter=counter.name, rounds=arguments.rounds)
     if arguments.only:
         print(text)
     else:

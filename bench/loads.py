@@ -11,6 +11,9 @@ from assay import plan
 BLOCK_BYTES = 4096
 QUEUE_DEPTH = 32
 FILES_PER_DIRECTORY = 1000
+SAMPLE_INTERVAL_S = 600.0
+"""Never during a run: what the engine does once a second to look at the machine costs by time, not by operation, and
+would cost the more the slower valgrind makes the run."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Load:
             seed=1,
             targets=(plan.Target(name="target", uri=directory.as_uri()),),
             file_sets=(self.files,),
+            sample_interval_s=SAMPLE_INTERVAL_S,
             phases=(plan.Phase(name=self.name, title=self.name, before=(prepare,), jobs=jobs),),
         )
 

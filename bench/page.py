@@ -17,10 +17,12 @@ NOT_COUNTED = "not counted"
 METHOD = """\
 Instructions are counted {seen}. CPU is user and system time of the whole process; work that the kernel does elsewhere, as
 for a loop device, is not in it. Both are the difference of a long and a short run, divided by the difference of their
-operations: start-up, laying out and removing are in no figure. CPU and rates are of {rounds} rounds in which the tools take
-turns, medians. A ratio is taken within each round and given as median (lowest to highest): a machine that is busy with
-other work is busy for all of them, and absolute rates of a shared machine prove nothing. Rates are those that each tool
-reports of its long run.
+operations: start-up, laying out and removing are in no figure, nor is Assay's look at the machine once a second, which
+costs by time, not by operation.
+
+CPU and rates are of {rounds} rounds in which the tools take turns, medians. A ratio is taken within each round and given as
+median (lowest to highest): a machine that is busy with other work is busy for all of them, and absolute rates of a shared
+machine prove nothing. Rates are those that each tool reports of its long run.
 
 Every tool runs one thread and records every latency. Data that is written is new and random for Assay, fio and elbencho.
 The bare loop (`engine/examples/bare.rs`) is the least that the same system calls, two clock readings and a histogram can
@@ -41,14 +43,13 @@ class Cost:
 
 @dataclass(frozen=True)
 class Measured:
-    """One scenario: where it ran, and the cost of each tool that took part."""
+    """One scenario, and the cost of each tool that took part."""
 
     scenario: Scenario
-    directory: Path
     costs: dict[str, Cost]
 
 
-def page(measured: Sequence[Measured], *, command: str, counter: str, rounds: int) -> str:
+def page(measured: Sequence[Measured], *, left_out: Sequence[str], command: str, counter: str, rounds: int) -> str:
     """The whole page."""
     lines = [
         "# What an operation costs",
@@ -63,6 +64,8 @@ def page(measured: Sequence[Measured], *, command: str, counter: str, rounds: in
     ]
     for one in measured:
         lines += ["", *_scenario(one)]
+    if left_out:
+        lines += ["", "## Left out here", "", *(f"- {what}" for what in left_out)]
     return "\n".join(lines) + "\n"
 
 
@@ -85,9 +88,7 @@ def _summary(measured: Sequence[Measured]) -> Iterator[str]:
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
     for one in measured:
         budget = budgets().get(one.scenario.load)
-        cells = [
-            _count(one.costs[name].instructions.user) if name in one.costs else "not installed here" for name in names
-        ]
+        cells = [_count(one.costs[name].instructions.user) if name in one.costs else "no run" for name in names]
         yield f"| {one.scenario.title} | {'none' if budget is None else f'{budget:,}'} | {' | '.join(cells)} |"
 
 
@@ -122,7 +123,7 @@ def _asked(one: Measured) -> Iterator[str]:
     for tool in one.scenario.tools:
         many = one.scenario.timed[1]
         program, *words = tool.command(Extent(many, many))
-        shown = [Path(program).name, *(word.replace(str(one.directory), "DIR") for word in words)]
+        shown = [Path(program).name, *(word.replace(str(one.scenario.directory), "DIR") for word in words)]
         yield " ".join([*shown, "< PLAN"] if tool.stdin is not None else shown)
     yield "```"
 

@@ -13,10 +13,6 @@ from bench.running import Extent, Tool, speak
 
 DATA_BYTES = 256 << 20
 TREE_FILES = 20_000
-NOT_INSTALLED = {
-    tools.FIO: "not installed here (apt-get install fio)",
-    tools.ELBENCHO: "not installed here: put it on PATH or name it in $ELBENCHO",
-}
 
 
 @dataclass(frozen=True)
@@ -27,6 +23,7 @@ class Scenario:
     """
 
     load: str
+    directory: Path
     title: str
     asked: str
     timed: tuple[int, int]
@@ -36,7 +33,11 @@ class Scenario:
     def absent(self) -> dict[str, str]:
         """Tools that do not take part, and why."""
         here = {tool.name for tool in self.tools}
-        return {name: why for name, why in NOT_INSTALLED.items() if name not in here}
+        why = {
+            tools.FIO: "not installed here (apt-get install fio)",
+            tools.ELBENCHO: tools.why_no_elbencho(self.directory),
+        }
+        return {name: reason for name, reason in why.items() if name not in here}
 
 
 def read(directory: Path) -> Scenario:
@@ -46,6 +47,7 @@ def read(directory: Path) -> Scenario:
     file = directory / "assay-data/data/f00000000"
     return Scenario(
         "read",
+        directory,
         "4 KiB cached random read, psync, tmpfs",
         "one file of 256 MiB, independent random offsets",
         timed=(50_000, 1_000_000),
@@ -54,7 +56,7 @@ def read(directory: Path) -> Scenario:
             tools.assay(lambda _: load, directory),
             tools.bare(["read", str(file), str(DATA_BYTES)]),
             tools.fio("read", lambda extent: [*_fio_reads(file, extent), "--ioengine=psync"]),
-            tools.elbencho("READ", lambda extent: _elbencho_reads(file, extent)),
+            tools.elbencho(directory, "READ", lambda extent: _elbencho_reads(file, extent)),
         ),
     )
 
@@ -68,6 +70,7 @@ def uring(directory: Path) -> Scenario:
     depth = f"--iodepth={loads.QUEUE_DEPTH}"
     return Scenario(
         "uring",
+        directory,
         "4 KiB O_DIRECT random read, io_uring depth 32, ext4 on a direct-I/O loop device",
         "one file of 256 MiB, independent random offsets, registered files and buffers",
         timed=(10_000, 200_000),
@@ -80,6 +83,7 @@ def uring(directory: Path) -> Scenario:
                 lambda extent: [*_fio_reads(file, extent), "--ioengine=io_uring", "--direct=1", depth, *batches],
             ),
             tools.elbencho(
+                directory,
                 "READ",
                 lambda extent: ["--direct", "--iodepth", str(loads.QUEUE_DEPTH), *_elbencho_reads(file, extent)],
                 note="Linux AIO at depth 32: it has no io_uring",
@@ -94,10 +98,13 @@ def stat(directory: Path) -> Scenario:
     lay_out(load, directory)
     tree, own = directory / "assay-data/tree", directory / "elbencho"
     own.mkdir()
-    if (maker := tools.elbencho("WRITE", lambda extent: ["-d", "-w", *_elbencho_tree(own, extent.most)])) is not None:
+    if (
+        maker := tools.elbencho(directory, "WRITE", lambda extent: ["-d", "-w", *_elbencho_tree(own, extent.most)])
+    ) is not None:
         speak(maker.command(Extent(TREE_FILES, TREE_FILES)), None)
     return Scenario(
         "stat",
+        directory,
         f"stat of {TREE_FILES:,} files in a tree, tmpfs",
         f"{loads.FILES_PER_DIRECTORY:,} files a directory, files drawn at random",
         timed=(TREE_FILES, 10 * TREE_FILES),
@@ -112,8 +119,7 @@ def stat(directory: Path) -> Scenario:
                 ],
                 note="the same files one after the other, round and round: its random choice searches a list for every file",
             ),
-            tools.elbencho(
-                "STAT",
+            tools.elbencho(directory, "STAT",
                 lambda extent: ["--stat", "-i", str(extent.ops // TREE_FILES), *_elbencho_tree(own, TREE_FILES)],
                 note="a tree of the same shape with its own names, one after the other, round and round",
             ),
@@ -126,6 +132,7 @@ def create(directory: Path) -> Scenario:
     own = directory / "fio"
     return Scenario(
         "create",
+        directory,
         "create + 4 KiB write + close of 100,000 files, tmpfs",
         f"{loads.FILES_PER_DIRECTORY:,} files a directory",
         timed=(10_000, 100_000),
@@ -148,8 +155,7 @@ def create(directory: Path) -> Scenario:
                 note="all files in one directory; only the write is in its latency; "
                 "what it prepares for each file before its clock starts is not counted",
             ),
-            tools.elbencho(
-                "WRITE",
+            tools.elbencho(directory, "WRITE",
                 lambda extent: ["-d", "-w", *_elbencho_tree(directory / "elbencho", extent.ops)],
                 before=emptied(directory, "elbencho"),
                 note="the directories are made before its clock starts",
@@ -173,12 +179,13 @@ def delete(directory: Path) -> Scenario:
 
     def laid_out_by_elbencho(extent: Extent) -> None:
         empty(extent)
-        maker = tools.elbencho("WRITE", lambda extent: ["-d", "-w", *_elbencho_tree(own, extent.most)])
+        maker = tools.elbencho(directory, "WRITE", lambda extent: ["-d", "-w", *_elbencho_tree(own, extent.most)])
         assert maker is not None
         speak(maker.command(extent), None)
 
     return Scenario(
         "delete",
+        directory,
         "delete of 50,000 files of 4 KiB, tmpfs",
         f"{loads.FILES_PER_DIRECTORY:,} files a directory, one after the other",
         timed=(5_000, 50_000),
@@ -195,7 +202,10 @@ def delete(directory: Path) -> Scenario:
                 note="what it prepares for each file before its clock starts is not counted",
             ),
             tools.elbencho(
-                "RMFILES", lambda extent: ["-F", *_elbencho_tree(own, extent.ops)], before=laid_out_by_elbencho
+                directory,
+                "RMFILES",
+                lambda extent: ["-F", *_elbencho_tree(own, extent.ops)],
+                before=laid_out_by_elbencho,
             ),
         ),
     )  # fmt: skip

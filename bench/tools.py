@@ -70,11 +70,11 @@ def fio(kind: str, options: Options, *, before: Callable[[Extent], None] = nothi
 
 
 def elbencho(
-    phase: str, options: Options, *, before: Callable[[Extent], None] = nothing, note: str = ""
+    directory: Path, phase: str, options: Options, *, before: Callable[[Extent], None] = nothing, note: str = ""
 ) -> Tool | None:
-    """elbencho, if $ELBENCHO names it or it is on PATH; `phase` is the name of its result."""
+    """elbencho, if it can work in the directory; `phase` is the name of its result."""
     program = find_elbencho()
-    if program is None:
+    if program is None or why_no_elbencho(directory):
         return None
 
     def read(stdout: str) -> tuple[int, float]:
@@ -88,6 +88,15 @@ def elbencho(
     files = ["--jsonfile", "/dev/stdout", "--resfile", "/dev/null", "--csvfile", "/dev/null"]
     common = [program, "-t", "1", "--lat", "--latpercent", "--nolive", *files]
     return Tool(ELBENCHO, lambda extent: [*common, *options(extent)], read, before=before, note=note)
+
+
+def why_no_elbencho(directory: Path) -> str:
+    """Why elbencho takes no part in a directory; empty where it does."""
+    if find_elbencho() is None:
+        return "not installed here: put it on PATH or name it in $ELBENCHO"
+    if directory.is_relative_to("/dev"):
+        return "refuses to work below /dev, where the tmpfs of an unprivileged user is; for root it gets one elsewhere"
+    return ""
 
 
 def find_elbencho() -> str | None:
