@@ -74,7 +74,7 @@ def uring(directory: Path) -> Scenario:
         "4 KiB O_DIRECT random read, io_uring depth 32, ext4 on a direct-I/O loop device",
         "one file of 256 MiB, independent random offsets, registered files and buffers",
         timed=(10_000, 200_000),
-        counted=(2_000, 22_000),
+        counted=(2_000, 52_000),
         tools=_present(
             tools.assay(lambda _: load, directory),
             tools.bare(["uring", str(file), str(DATA_BYTES)]),
@@ -108,7 +108,7 @@ def stat(directory: Path) -> Scenario:
         f"stat of {TREE_FILES:,} files in a tree, tmpfs",
         f"{loads.FILES_PER_DIRECTORY:,} files a directory, files drawn at random",
         timed=(TREE_FILES, 10 * TREE_FILES),
-        counted=(TREE_FILES, 3 * TREE_FILES),
+        counted=(TREE_FILES, 4 * TREE_FILES),
         tools=_present(
             tools.assay(lambda _: load, directory),
             tools.bare(["stat", str(tree), str(TREE_FILES)]),
@@ -136,7 +136,7 @@ def create(directory: Path) -> Scenario:
         "create + 4 KiB write + close of 100,000 files, tmpfs",
         f"{loads.FILES_PER_DIRECTORY:,} files a directory",
         timed=(10_000, 100_000),
-        counted=(2_000, 12_000),
+        counted=(2_000, 52_000),
         tools=_present(
             tools.assay(loads.create, directory, before=emptied(directory)),
             tools.bare(
@@ -189,7 +189,7 @@ def delete(directory: Path) -> Scenario:
         "delete of 50,000 files of 4 KiB, tmpfs",
         f"{loads.FILES_PER_DIRECTORY:,} files a directory, one after the other",
         timed=(5_000, 50_000),
-        counted=(2_000, 12_000),
+        counted=(2_000, 52_000),
         tools=_present(
             tools.assay(loads.delete, directory, before=laid_out_by_engine),
             tools.bare(["delete", str(bare_tree)], before=laid_out_by_bare_loop),

@@ -12,7 +12,7 @@ from assay.errors import RunError
 from bench import counting, loads, tools
 from bench.running import speak
 
-FEW, MANY = 2_000, 12_000
+FEW, MANY = 2_000, 22_000
 FILES = 2_000
 """Files of the tree that is looked at."""
 DATA_BYTES = 4 << 20
