@@ -3,6 +3,7 @@
 import os
 import platform
 import statistics
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from bench.running import Extent
 from bench.scenarios import Scenario
 
 NOT_COUNTED = "not counted"
+LINE_CHARACTERS = 120
 METHOD = """\
 Instructions are counted {seen}. CPU is user and system time of the whole process; work that the kernel does elsewhere, as
 for a loop device, is not in it. Both are the difference of a long and a short run, divided by the difference of their
@@ -21,8 +23,9 @@ operations: start-up, laying out and removing are in no figure, nor is Assay's l
 costs by time, not by operation.
 
 CPU and rates are of {rounds} rounds in which the tools take turns, medians. A ratio is taken within each round and given as
-median (lowest to highest): a machine that is busy with other work is busy for all of them, and absolute rates of a shared
-machine prove nothing. Rates are those that each tool reports of its long run.
+median (lowest to highest); a rate above 1 and a CPU time below 1 speak for Assay. A machine that is busy with other work is
+busy for all of them, and absolute rates of a shared machine prove nothing. Rates are those that each tool
+reports of its long run.
 
 Every tool runs one thread and records every latency. Data that is written is new and random for Assay, fio and elbencho.
 The bare loop (`engine/examples/bare.rs`) is the least that the same system calls, two clock readings and a histogram can
@@ -76,7 +79,8 @@ def _method(counter: str, rounds: int) -> str:
         if counter == "valgrind"
         else f"by {counter}, user and kernel apart, the vDSO's clock reading included"
     )
-    return METHOD.format(seen=seen, rounds=rounds)
+    paragraphs = METHOD.format(seen=seen, rounds=rounds).split("\n\n")
+    return "\n\n".join(textwrap.fill(paragraph, LINE_CHARACTERS) for paragraph in paragraphs)
 
 
 def _summary(measured: Sequence[Measured]) -> Iterator[str]:

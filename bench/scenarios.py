@@ -76,7 +76,9 @@ def uring(directory: Path) -> Scenario:
         timed=(10_000, 200_000),
         counted=(2_000, 52_000),
         tools=_present(
-            tools.assay(lambda _: load, directory),
+            tools.assay(
+                lambda _: load, directory, note="the more completions come at once, the fewer instructions each"
+            ),
             tools.bare(["uring", str(file), str(DATA_BYTES)]),
             tools.fio(
                 "read",
