@@ -44,10 +44,10 @@ fix: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# What an operation costs beside a bare loop and fio: docs/performance.md.
+# What an operation costs beside a bare loop, fio and elbencho ($ELBENCHO, or on PATH): writes docs/performance.md.
 bench: $(READY)
 	cargo build --release --locked --example bare
-	$(BIN)/python bench/engine_cost.py
+	$(BIN)/python -m bench.engine_cost
 
 # Names, versions and hashes only: an index address in the lock would bind every user to one machine's mirror.
 lock: $(READY)

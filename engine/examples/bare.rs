@@ -110,36 +110,57 @@ fn uring(path: &str, bytes: u64, ops: u64) -> u64 {
     ops
 }
 
-/// Path of a file, in a buffer that is used again.
-fn path_into(buffer: &mut Vec<u8>, directory: &str, index: u64) {
-    use std::io::Write;
-    buffer.clear();
-    write!(buffer, "{directory}/d{:08}/f{index:08}\0", index / 1000).expect("memory");
+/// Paths `DIRECTORY/d00000000/f00000000`, in one buffer whose digits are written over.
+struct Paths {
+    bytes: Vec<u8>,
+    directory_at: usize,
+}
+
+impl Paths {
+    fn in_directory(directory: &str) -> Self {
+        let bytes = format!("{directory}/d00000000/f00000000\0").into_bytes();
+        Self { bytes, directory_at: directory.len() + 2 }
+    }
+
+    fn of(&mut self, index: u64) -> *const libc::c_char {
+        let at = self.directory_at;
+        write_digits(&mut self.bytes[at..at + 8], index / 1000);
+        write_digits(&mut self.bytes[at + 10..at + 18], index);
+        self.bytes.as_ptr().cast()
+    }
+}
+
+fn write_digits(digits: &mut [u8], mut number: u64) {
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
 }
 
 fn stat(directory: &str, files: u64, ops: u64) -> u64 {
-    let (mut rng, latency, mut path) =
-        (fastrand::Rng::with_seed(1), SharedBox::<Recorder>::zeroed().unwrap(), Vec::new());
+    let (mut rng, latency, mut paths) =
+        (fastrand::Rng::with_seed(1), SharedBox::<Recorder>::zeroed().unwrap(), Paths::in_directory(directory));
     let mut attributes = std::mem::MaybeUninit::<libc::stat>::uninit();
     for _ in 0..ops {
-        path_into(&mut path, directory, rng.u64(..files));
+        let path = paths.of(rng.u64(..files));
         // SAFETY: the path is NUL-terminated; `attributes` has room for the answer.
-        timed(&latency, || i64::from(unsafe { libc::stat(path.as_ptr().cast(), attributes.as_mut_ptr()) }));
+        timed(&latency, || i64::from(unsafe { libc::stat(path, attributes.as_mut_ptr()) }));
     }
     ops
 }
 
 fn create(directory: &str, ops: u64) -> u64 {
-    let (latency, mut path, block) = (SharedBox::<Recorder>::zeroed().unwrap(), Vec::new(), vec![7_u8; BLOCK]);
+    let (latency, mut paths, block) =
+        (SharedBox::<Recorder>::zeroed().unwrap(), Paths::in_directory(directory), vec![7_u8; BLOCK]);
     for index in 0..ops {
         if index % 1000 == 0 {
             std::fs::create_dir_all(format!("{directory}/d{:08}", index / 1000)).expect("a directory");
         }
-        path_into(&mut path, directory, index);
+        let path = paths.of(index);
         timed(&latency, || {
             // SAFETY: the path is NUL-terminated, the block is a block, and the descriptor is this loop's own.
             unsafe {
-                let fd = libc::open(path.as_ptr().cast(), libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY, 0o644);
+                let fd = libc::open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY, 0o644);
                 let written = libc::pwrite(fd, block.as_ptr().cast(), BLOCK, 0);
                 libc::close(fd);
                 written as i64
@@ -150,11 +171,11 @@ fn create(directory: &str, ops: u64) -> u64 {
 }
 
 fn delete(directory: &str, ops: u64) -> u64 {
-    let (latency, mut path) = (SharedBox::<Recorder>::zeroed().unwrap(), Vec::new());
+    let (latency, mut paths) = (SharedBox::<Recorder>::zeroed().unwrap(), Paths::in_directory(directory));
     for index in 0..ops {
-        path_into(&mut path, directory, index);
+        let path = paths.of(index);
         // SAFETY: the path is NUL-terminated.
-        timed(&latency, || i64::from(unsafe { libc::unlink(path.as_ptr().cast()) }));
+        timed(&latency, || i64::from(unsafe { libc::unlink(path) }));
     }
     ops
 }

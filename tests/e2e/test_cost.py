@@ -1,0 +1,83 @@
+"""What an operation costs in the engine, in instructions: time on a shared machine says nothing."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay import events
+from assay.engine import find_engine
+from assay.errors import RunError
+from bench import counting, loads, tools
+from bench.running import speak
+
+FEW, MANY = 2_000, 22_000
+FILES = 2_000
+"""Files of the tree that is looked at."""
+DATA_BYTES = 4 << 20
+BUDGETS = loads.budgets()
+LOADS = {
+    "read": lambda _: loads.random_read(DATA_BYTES),
+    "uring": lambda _: loads.direct_random_read(DATA_BYTES),
+    "stat": lambda _: loads.stat(FILES),
+    "create": loads.create,
+}
+
+
+@pytest.fixture(scope="module")
+def hello() -> events.Hello:
+    """What the engine says of itself."""
+    try:
+        said, _ = speak([str(find_engine())], b"{}")
+    except RunError as error:
+        pytest.skip(str(error))
+    first = events.decode(said.splitlines()[0].encode())
+    assert isinstance(first, events.Hello)
+    return first
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[Path]:
+    """A directory whose thousands of files do not stay."""
+    yield tmp_path
+    shutil.rmtree(tmp_path)
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_an_operation_takes_no_more_instructions_than_its_budget(
+    name: str, hello: events.Hello, directory: Path
+) -> None:
+    counter = counting.valgrind()
+    if counter is None:
+        pytest.skip("valgrind is not installed (apt-get install valgrind): nothing counts instructions")
+    if hello.engine.profile != "release":
+        pytest.skip(f"{find_engine()} is a {hello.engine.profile} build; budgets are of release builds")
+    if name == "uring":
+        need_direct_uring(hello, directory)
+    engine = tools.assay(LOADS[name], directory, before=lambda extent: fresh(LOADS[name](extent.most), directory))
+
+    cost = counting.per_op(counter, engine, FEW, MANY)
+
+    # The call itself and its clock readings take dozens: less is a count that went wrong.
+    assert 30 < cost.user <= BUDGETS[name], f"one {name} takes {cost.user:.0f} instructions"
+
+
+def fresh(load: loads.Load, directory: Path) -> None:
+    """Lay the files of a load out anew, outside any count."""
+    for entry in directory.iterdir():
+        shutil.rmtree(entry)
+    speak([str(find_engine())], load.preparation(directory).to_json())
+
+
+def need_direct_uring(hello: events.Hello, directory: Path) -> None:
+    """Skip where there is no io_uring or no O_DIRECT."""
+    if not hello.capabilities.io_uring:
+        pytest.skip(f"no io_uring here: {'; '.join(hello.capabilities.notes)}")
+    probe = directory / "probe"
+    probe.mkdir()
+    try:
+        os.close(os.open(probe / "file", os.O_CREAT | os.O_WRONLY | os.O_DIRECT))
+    except OSError as error:
+        pytest.skip(f"no O_DIRECT in {directory}: {error}")
