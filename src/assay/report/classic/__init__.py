@@ -13,7 +13,7 @@ from assay.analysis.record import RecordedRun
 from assay.errors import InputError
 from assay.report.figures import Figure
 
-TOOLS: tuple[str, ...] = ()
+TOOLS: tuple[str, ...] = ("vxbench",)
 """Front ends whose runs have an output of their own."""
 
 
