@@ -73,6 +73,8 @@ class Bar:
     group: str
     name: str
     value: float | None
+    colour: str = ""
+    """Empty: that of the name."""
 
 
 def lines(series: Sequence[Series], x: Axis, y: Axis) -> alt.LayerChart:
@@ -127,7 +129,11 @@ def grouped(bars: Sequence[Bar], axis: Axis) -> alt.LayerChart:
     base = alt.Chart(records(rows)).encode(y=across)
     has_place = "isValid(datum.value)" if is_bars else "isValid(datum.value) && datum.value > 0"
     shown, absent = base.transform_filter(has_place), base.transform_filter(f"!({has_place})")
-    mark = shown.mark_bar(height=_BAR_PX - 2) if is_bars else shown.mark_point(filled=True, size=70, opacity=1)
+    mark = (
+        shown.mark_bar(orient="horizontal", height=_BAR_PX - 2)
+        if is_bars
+        else shown.mark_point(filled=True, size=70, opacity=1)
+    )
     label = shown.mark_text(align="left", baseline="middle", dx=6, fontSize=10)
     without = absent.mark_text(align="left", baseline="middle", x=6, fontSize=10, color=theme.MUTED_INK)
     layers: list[alt.Chart] = [
@@ -150,7 +156,7 @@ def _coloured(series: Sequence[Series]) -> list[Series]:
 def _line(one: Series, along: alt.X, up: alt.Y) -> alt.LayerChart:
     base = alt.Chart(records({"x": px, "y": py, "series": one.name} for px, py in one.points)).encode(x=along, y=up)
     dash = [5, 3] if one.is_dashed else [1, 0]
-    drawn: alt.LayerChart = base.mark_line(color=one.colour, strokeWidth=2, strokeDash=dash) + base.mark_point(
+    drawn: alt.LayerChart = base.mark_line(color=one.colour, strokeWidth=2, strokeDash=dash, strokeJoin="round") + base.mark_point(
         color=one.colour, filled=True, opacity=1, size=28
     )
     return drawn
@@ -161,9 +167,9 @@ def _end_labels(
 ) -> alt.LayerChart:
     low, high = (scale.place(bound) for bound in bounds)
     ends = [one.points[-1] for one in series]
-    moved = spread([scale.place(py) for _, py in ends], _LEAST_LABEL_DISTANCE * (high - low))
+    moved = _kept_inside([scale.place(py) for _, py in ends], low, high)
     rows = [
-        {"x": px, "y": scale.at(min(max(place, low), high)), "label": one.name, "colour": one.colour}
+        {"x": px, "y": scale.at(place), "label": one.name, "colour": one.colour}
         for one, (px, _), place in zip(series, ends, moved, strict=True)
     ]
     base = alt.Chart(records(rows)).encode(x=along, y=up, text="label:N")
@@ -171,6 +177,22 @@ def _end_labels(
     words = base.mark_text(align="left", baseline="middle", dx=8).encode(color=alt.Color("colour:N", scale=None))
     labels: alt.LayerChart = halo + words
     return labels
+
+
+def _kept_inside(places: Sequence[float], low: float, high: float) -> list[float]:
+    """Move labels apart, off the axis below, and not above the top."""
+    least = _LEAST_LABEL_DISTANCE * (high - low)
+    moved = spread(places, least)
+    order = sorted(range(len(moved)), key=moved.__getitem__)
+    floor = low + least / 2
+    for i in order:
+        moved[i] = max(moved[i], floor)
+        floor = moved[i] + least
+    ceiling = high
+    for i in reversed(order):
+        moved[i] = min(moved[i], ceiling)
+        ceiling = moved[i] - least
+    return moved
 
 
 def _cliffs(series: Sequence[Series], along: alt.X) -> alt.Chart:
@@ -239,7 +261,7 @@ def _value_axis(scale: Scale, low: float, high: float) -> alt.Axis:
 
 def _rows(bars: Sequence[Bar], names: Sequence[str]) -> Iterator[dict[str, object]]:
     for bar, at in zip(bars, _places(bars), strict=True):
-        colour = COLOURS[names.index(bar.name) % len(COLOURS)]
+        colour = bar.colour or COLOURS[names.index(bar.name) % len(COLOURS)]
         yield {
             "at": at,
             "group": bar.group,

@@ -12,7 +12,7 @@ sys and user as the kernel's counts of 1/100 s are; work that the kernel does on
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from assay import plan
@@ -23,6 +23,12 @@ from assay.frontends.vxbench.translation import FSYNC, transfer_names
 from assay.plan_walk import job_actions
 from assay.report.classic.measured import totals
 from assay.units import ABSENT, KIB, MIB
+
+if TYPE_CHECKING:
+    from assay.report.figures import Figure
+
+MOST_DRAWN = 64
+"""Workers in one picture."""
 
 _DONE = {StoppedBy.OPS, StoppedBy.PASSES}
 """A worker that ended so did all that it was asked for."""
@@ -79,6 +85,33 @@ def users(record: RunRecord) -> list[User]:
         )
         for number, work in sums.items()
     ]
+
+
+def figures(run: RecordedRun) -> Sequence["Figure"]:
+    """Draw who got how much; nothing for one worker, or for more than a picture can name."""
+    # Here, because the text has to be printed where the libraries that draw are not installed.
+    from assay.report.classic.charts import COLOURS, Axis, Bar, grouped  # noqa: PLC0415
+    from assay.report.figures import Figure, Table  # noqa: PLC0415
+
+    record, settings = read(run), from_source(run.plan.origin.source)
+    measured = users(record)
+    if not 1 < len(measured) <= MOST_DRAWN or not record.phases:
+        return ()
+    unit, unit_bytes = _unit(settings)
+    bars = [Bar(user.file, f"user {user.number}", user.rate(unit_bytes), COLOURS[0]) for user in measured]
+    rows = tuple((f"user {u.number}, {u.file}", f"{u.rate(unit_bytes):,.2f}", f"{u.seconds:.3f}") for u in measured)
+    rates = [user.rate(unit_bytes) for user in measured]
+    return (
+        Figure(
+            slug="vxbench-users",
+            title="Rate of each worker",
+            caption=f"Its bytes by its own elapsed time, in {unit}. The workers do the same: where the bars differ, they"
+            " were not served alike.",
+            alt_text=f"Rates of {len(measured)} workers between {min(rates):,.2f} and {max(rates):,.2f} {unit}.",
+            chart=grouped(bars, Axis(unit)),
+            table=Table(("Worker", unit, "Elapsed, s"), rows),
+        ),
+    )
 
 
 # -- one worker in one phase -------------------------------------------------------------------------------------------
@@ -181,10 +214,14 @@ def _sum(values: Sequence[int | None]) -> int | None:
 
 
 def _line(label: str, user: User, settings: Settings) -> str:
-    unit, unit_bytes = ("MB/s", MIB) if settings.is_in_mb else ("KB/s", KIB)
+    unit, unit_bytes = _unit(settings)
     system, own = _cpu(user.system_cpu_ns), _cpu(user.user_cpu_ns)
     rate = user.rate(unit_bytes)
     return f"{label:<8} {user.seconds:9.3f} sec {rate:12.2f} {unit}  cpu: {system:>7} sys {own:>7} user"
+
+
+def _unit(settings: Settings) -> tuple[str, int]:
+    return ("MB/s", MIB) if settings.is_in_mb else ("KB/s", KIB)
 
 
 def _cpu(nanoseconds: int | None) -> str:
