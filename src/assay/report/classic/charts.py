@@ -156,9 +156,9 @@ def _coloured(series: Sequence[Series]) -> list[Series]:
 def _line(one: Series, along: alt.X, up: alt.Y) -> alt.LayerChart:
     base = alt.Chart(records({"x": px, "y": py, "series": one.name} for px, py in one.points)).encode(x=along, y=up)
     dash = [5, 3] if one.is_dashed else [1, 0]
-    drawn: alt.LayerChart = base.mark_line(color=one.colour, strokeWidth=2, strokeDash=dash, strokeJoin="round") + base.mark_point(
-        color=one.colour, filled=True, opacity=1, size=28
-    )
+    drawn: alt.LayerChart = base.mark_line(
+        color=one.colour, strokeWidth=2, strokeDash=dash, strokeJoin="round"
+    ) + base.mark_point(color=one.colour, filled=True, opacity=1, size=28)
     return drawn
 
 
