@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from typer.testing import CliRunner
 
-from assay.cli import COMMANDS, app
+from assay.cli import CLASSIC, COMMANDS, app
 from assay.results import SCHEMA, Document
 
 FOLDER = Path("docs/reference")
@@ -40,7 +40,7 @@ What measures ends with one of these exit codes:
 
 def commands_page() -> str:
     """Write the page of the commands."""
-    names = [command.__name__ for command in COMMANDS]
+    names = [command.__name__ for command in (*COMMANDS, *CLASSIC)]
     sections = [_section("assay"), *(_section(f"assay {name}", name) for name in names)]
     return _INTRODUCTION + "\n" + "\n".join(sections)
 

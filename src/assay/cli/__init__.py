@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import clean, diff, doctor, export, ls, quick, report, rerun, run, show, suites
+from assay.cli import classic, clean, diff, doctor, export, ls, quick, report, rerun, run, shims, show, suites, vxbench
 from assay.cli.pipes import outlive_readers
 from assay.errors import COULD_NOT_RUN, INTERRUPTED, AssayError
 from assay.stopping import Stopped, end_on_signals
@@ -36,9 +36,14 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     diff.diff,
     clean.clean,
     doctor.doctor,
+    shims.shims,
 )
+CLASSIC: tuple[Callable[..., None], ...] = (vxbench.vxbench,)
+"""Commands that take a classic tool's own command line."""
 for command in COMMANDS:
     app.command()(command)
+for command in CLASSIC:
+    app.command(context_settings=classic.CONTEXT)(command)
 
 
 def _version(wanted: bool) -> None:

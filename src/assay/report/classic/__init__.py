@@ -7,13 +7,16 @@ functions of the bundle alone, so that a run can be shown anew at any time, and 
 
 import importlib
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from assay.analysis.record import RecordedRun
 from assay.errors import InputError
-from assay.report.figures import Figure
 
-TOOLS: tuple[str, ...] = ()
+if TYPE_CHECKING:
+    # Text is printed where the libraries that draw are not installed.
+    from assay.report.figures import Figure
+
+TOOLS: tuple[str, ...] = ("vxbench",)
 """Front ends whose runs have an output of their own."""
 
 
@@ -22,7 +25,7 @@ class _Output(Protocol):
 
 
 class _Drawn(Protocol):
-    def figures(self, run: RecordedRun) -> Sequence[Figure]: ...
+    def figures(self, run: RecordedRun) -> Sequence["Figure"]: ...
 
 
 def has_output(run: RecordedRun) -> bool:
@@ -42,7 +45,7 @@ def text(run: RecordedRun) -> str:
     return cast("_Output", _module(tool)).text(run)
 
 
-def figures(run: RecordedRun) -> Sequence[Figure]:
+def figures(run: RecordedRun) -> Sequence["Figure"]:
     """Draw what the readers of the classic tool look at; nothing where the run is none of a classic tool."""
     if not has_output(run):
         return ()

@@ -1,0 +1,128 @@
+"""`assay shims BIN`: the classic tools' own names, for scripts that call them."""
+
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.errors import InputError, RunError
+
+MARK = "# Written by 'assay shims'"
+"""How a shim's second line begins: only files that have it are ever replaced or removed."""
+
+NAMES = {"bonnie": ("bonnie++", "bonnie"), "perfpl": ("perf.pl", "perfpl")}
+"""Names under which scripts know a tool; every other has the name of its command alone."""
+
+_HEAD_BYTES = 512
+_MODE = 0o755
+
+
+def shims(
+    folder: Annotated[Path, typer.Argument(metavar="BIN", help="Folder for the scripts; made if its parent is there.")],
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the scripts that it wrote there.")] = False,
+) -> None:
+    """Write scripts named iozone, bonnie++ and so on into BIN that run `assay TOOL`.
+
+    Files there that it did not write are never replaced or removed.
+    """
+    for path in remove_shims(folder) if remove else write_shims(folder, command_in_use()):
+        typer.echo(path)
+    if not remove and folder.absolute() not in map(Path, os.get_exec_path()):
+        typer.echo(f"For scripts to find them: export PATH={shlex.quote(str(folder.absolute()))}:$PATH", err=True)
+
+
+def command_in_use() -> Path:
+    """Say where the `assay` that is running lies; raises RunError where it was started in another way."""
+    beside = Path(sys.executable).parent / "assay"
+    found = next((path for path in (Path(sys.argv[0]).absolute(), beside) if _is_program(path)), None)
+    if found is None:
+        raise RunError(
+            f"shims: no 'assay' command was found at {sys.argv[0]} or {beside}; install Assay, then try again"
+        )
+    return found
+
+
+def shim_names() -> dict[str, str]:
+    """Give each script's name with the command that it stands for."""
+    from assay.cli import CLASSIC
+
+    tools = [command.__name__ for command in CLASSIC]
+    return {name: tool for tool in tools for name in NAMES.get(tool, (tool,))}
+
+
+def write_shims(folder: Path, command: Path) -> Iterator[Path]:
+    """Write all scripts and give their paths; nothing is written where one name is taken.
+
+    Raises:
+        InputError: the folder is none, or holds a file of such a name that Assay did not write.
+        RunError: the machine said no.
+    """
+    paths = {folder / name: tool for name, tool in shim_names().items()}
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"shims: {folder} is not a folder; name the one that the scripts belong into")
+    taken = [path for path in paths if os.path.lexists(path) and not is_shim(path)]
+    if taken:
+        names = ", ".join(map(str, taken))
+        raise InputError(f"shims: {names}: not written by Assay, so left alone. Name another folder, or move it away")
+    try:
+        folder.mkdir(exist_ok=True)
+        for path, tool in paths.items():
+            _write(
+                path,
+                f"#!/bin/sh\n{MARK}; 'assay shims BIN --remove' removes it.\nexec {_quoted(command)} {tool} \"$@\"\n",
+            )
+            yield path
+    except OSError as error:
+        raise RunError(f"shims: cannot write into {folder}: {error.strerror}. Name another folder") from error
+
+
+def remove_shims(folder: Path) -> Sequence[Path]:
+    """Remove every script that carries the mark, and give their paths; raises InputError where the folder is none."""
+    if not folder.is_dir():
+        raise InputError(f"shims: {folder} is not a folder; name the one that holds the scripts")
+    found = [path for path in sorted(folder.iterdir()) if is_shim(path)]
+    for path in found:
+        try:
+            path.unlink()
+        except OSError as error:
+            raise RunError(f"shims: cannot remove {path}: {error.strerror}") from error
+    return found
+
+
+def is_shim(path: Path) -> bool:
+    """Whether a path is a plain file that this command wrote."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return head.startswith(f"#!/bin/sh\n{MARK}".encode())
+
+
+def _write(path: Path, text: str) -> None:
+    # By way of another name: a script that is running at this moment keeps the file that it is reading.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+        Path(name).chmod(_MODE)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _quoted(command: Path) -> str:
+    return shlex.quote(str(command))
+
+
+def _is_program(path: Path) -> bool:
+    return shutil.which(str(path)) is not None
