@@ -35,6 +35,28 @@ def nbd_delay_device(read_delay_ms: int, size_bytes: int, *, write_delay_ms: int
 
 
 @contextmanager
+def nbd_rate_device(bytes_per_s: int, size_bytes: int) -> Iterator[Path]:
+    """Make a block device that reads and writes, each, at no more than a rate.
+
+    nbdkit's rate filter holds it with a bucket of tokens of 0.05 s, full at first: what passes in T is known to within
+    0.05 s / T.
+
+    Yields:
+        The device, `/dev/loopN`.
+    """
+    need_root()
+    need_tools("nbdkit", "nbdfuse", "losetup", "fusermount3")
+    need_fuse()
+    # The filter counts bits.
+    limit = (f"rate={8 * bytes_per_s}", "burstiness=0.05")
+    with (
+        nbd_file("--filter=rate", "memory", str(size_bytes), *limit) as file,
+        attached_loop(file, direct_io=True) as device,
+    ):
+        yield device
+
+
+@contextmanager
 def nbd_file(*nbdkit_arguments: str) -> Iterator[Path]:
     """Show what nbdkit serves as a file."""
     with ExitStack() as undo:
