@@ -59,8 +59,9 @@ class FakeMachine:
         self.file("/proc/diskstats", "\n".join(self._diskstats))
 
     def mount(self, number: str, point: str, fs_type: str, source: str, options: str = "rw") -> None:
-        """Add a mount, later ones on top."""
-        self.directory(point)
+        """Add a mount, later ones on top; on a file, if it is there."""
+        if not self.tree.at(point).is_file():
+            self.directory(point)
         place = 20 + len(self._mounts)
         self._mounts.append(f"{place} 1 {number} / {point} rw,relatime shared:1 - {fs_type} {source} {options}")
         self.file("/proc/self/mountinfo", "\n".join(self._mounts))

@@ -37,6 +37,7 @@ def measure(  # what a test varies
     below: int | None = None,
     resident: tuple[float, float] | None = None,
     upper: str | None = None,
+    behind: str | None = None,
     direct: bool = False,
     kind: plan.OpKind = plan.OpKind.READ,
     job: plan.Job | None = None,
@@ -52,6 +53,8 @@ def measure(  # what a test varies
     }
     if upper is not None:
         facts["target.target.upper.fs.type"] = upper
+    if behind is not None:
+        facts["target.target.device.0.backing.fs.type"] = behind
     moved = fetched if delivered is None else delivered
     devices = {} if moved is None else {device: (moved, moved)}
     if below is not None:
@@ -166,6 +169,16 @@ def test_a_loop_device_whose_backing_file_is_cached_is_found_by_the_disks_below(
     assert cached.cache.hit_ratio == pytest.approx(0.9)
     assert "backing-file-cached" in ids(cached, "warning")
     assert (honest.cache.hit_ratio, honest.trusted) == (0.0, True)
+
+
+@pytest.mark.parametrize(
+    ("behind", "hit"), [("ext4", 0.9), ("fuseblk", 0.9), ("nfs4", 0.9), ("fuse", 0.0), ("fuse.sshfs", 0.0)]
+)
+def test_a_loop_device_over_a_fuse_process_needs_no_disk(behind: str, hit: float) -> None:
+    result = measure(fetched=READ_BYTES, device="loop0", below=READ_BYTES // 10, direct=True, behind=behind)
+
+    assert result.cache.hit_ratio == pytest.approx(hit)
+    assert ("direct-not-honoured" in ids(result)) == (hit > 0)
 
 
 def test_what_others_read_from_the_device_is_told_apart() -> None:

@@ -113,6 +113,20 @@ def test_a_loop_device_whose_file_is_on_tmpfs_is_memory(machine: FakeMachine) ->
     assert path_of(machine, "/mnt").is_memory
 
 
+def test_a_loop_device_whose_file_is_a_mount_of_its_own_leads_to_that_mount(machine: FakeMachine) -> None:
+    machine.disk("vda", "254:0")
+    machine.mount("254:0", "/", "ext4", "/dev/vda")
+    machine.file("/images/disk.img", "")
+    machine.mount("0:55", "/images/disk.img", "fuse", "nbdfuse")
+    machine.virtual("loop3", "7:3", loop__backing_file="/images/disk.img", loop__dio="1")
+    machine.mount("7:3", "/mnt", "xfs", "/dev/loop3")
+
+    behind = path_of(machine, "/mnt").backing["loop3"]
+
+    assert (behind.directory, behind.fs_type, behind.kind) == ("/images/disk.img", "fuse", "fuse")
+    assert not behind.is_block_backed
+
+
 def test_a_loop_device_whose_file_is_out_of_sight_says_so(machine: FakeMachine) -> None:
     machine.virtual("loop0", "7:0", loop__backing_file="/gone.img (deleted)", loop__dio="1")
     machine.mount("7:0", "/mnt", "ext4", "/dev/loop0")

@@ -16,14 +16,15 @@ number is that of the page cache, and the share that the device really wrote is 
 Sources: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018): each headline has a second counter. Verdicts
 at 0.05 and 0.95.
 Limits: caches of servers, arrays and disks are not seen. A loop device's backing file may be cached by this client;
-there the hit ratio is corrected by what any disk and wire of the machine can have delivered.
+there the hit ratio is corrected by what any disk and wire of the machine can have delivered. A FUSE process behind that
+file is a server: what it makes itself, or keeps, counts as storage.
 """
 
 import dataclasses
 
 from assay import events
 from assay.analysis import findings, thresholds
-from assay.analysis.device import devices_of, most_bytes_below
+from assay.analysis.device import devices_of, is_served_by_a_process, most_bytes_below
 from assay.analysis.operations import Operation, direct_wanted, is_flushed
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.plan import CacheCondition, Job, OpKind
@@ -143,7 +144,8 @@ def _byte_balance(subject: Subject, fetched: float) -> HitRatio:
         found.append(findings.note("read-amplification", text, "Lower read_ahead_kb, or use direct I/O."))
     value = min(1.0, max(0.0, 1.0 - missed))
     devices = devices_of(subject.run, subject.target)
-    if devices and all(name.startswith("loop") for name in devices):
+    is_loop = bool(devices) and all(name.startswith("loop") for name in devices)
+    if is_loop and not is_served_by_a_process(subject.run, subject.target):
         most = most_bytes_below(subject.record, "read", subject.record.whole)
         least_hit = 0.0 if most is None else 1.0 - most / subject.read_bytes
         if least_hit > max(value, thresholds.STORAGE_HIT):

@@ -42,6 +42,17 @@ def most_bytes_below(record: PhaseRecord, direction: str, span: Span) -> int | N
     return from_disks + int(sum(over_wires))
 
 
+def is_served_by_a_process(run: RunRecord, target: str) -> bool:
+    """Whether the file behind a loop device of a target comes from a FUSE process: that needs neither disk nor wire."""
+    kinds = (
+        value
+        for key, value in run.facts.items()
+        if key.startswith(f"target.{target}.") and key.endswith(".backing.fs.type")
+    )
+    # fuseblk is a file system of a block device, whose counters tell.
+    return any(isinstance(kind, str) and (kind == "fuse" or kind.startswith("fuse.")) for kind in kinds)
+
+
 def _is_partition(name: str, disk: str) -> bool:
     """Whether a name is a partition of a disk: sda1 of sda, nvme0n1p1 of nvme0n1; but sdaa is a disk of its own."""
     separator = "p" if disk[-1].isdigit() else ""

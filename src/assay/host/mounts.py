@@ -88,9 +88,9 @@ def find(mounts: Sequence[Mount], directory: Path, mount_id: int | None) -> Moun
 
 
 def mount_id(tree: Tree, directory: Path) -> int | None:
-    """The kernel's number for the mount of an existing directory; None where it does not say."""
+    """The kernel's number for the mount of an existing directory or file; None where it does not say."""
     try:
-        descriptor = os.open(tree.at(str(directory)), os.O_PATH | os.O_DIRECTORY)
+        descriptor = os.open(tree.at(str(directory)), os.O_PATH)
     except OSError:
         return None
     try:

@@ -169,8 +169,14 @@ def _backing(tree: Tree, devices: tuple[BlockDevice, ...], depth: int) -> dict[s
         file = device.value("backing_file")
         carries_on_device = any(below.carries == device.name for below in devices)
         if isinstance(file, str) and not carries_on_device and depth < _DEEPEST and tree.is_file(file):
-            paths[device.name] = _path(tree, Path(file).parent, depth + 1)
+            paths[device.name] = _path(tree, _mounted_place(tree, Path(file)), depth + 1)
     return paths
+
+
+def _mounted_place(tree: Tree, file: Path) -> Path:
+    """The directory of a file; the file itself where something is mounted on it, as nbdfuse and containers do."""
+    is_mounted_on = any(mount.mount_point == str(file) for mount in mounts_of(tree))
+    return file if is_mounted_on else file.parent
 
 
 def _path(tree: Tree, directory: Path, depth: int) -> StoragePath:

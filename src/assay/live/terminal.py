@@ -54,6 +54,8 @@ class TerminalDisplay:
                 self._rates = ""
             case events.Warning():
                 self._console.print(f"  {event.text}", highlight=False, markup=False, soft_wrap=True)
+            case events.Mark(source="detector"):
+                self._console.print(f"  {event.label}", highlight=False, markup=False, soft_wrap=True)
             case _:
                 pass
         self._draw()

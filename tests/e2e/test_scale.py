@@ -1,0 +1,69 @@
+"""Does what the engine keeps in memory stay small when a file set grows? The kernel counts its pages."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.bundle import RunBundle
+from assay.events import Finished, Prepared
+from e2e.command import Measure
+from testbed.devices import MIB, tmpfs
+
+pytestmark = pytest.mark.testbed
+
+# Looking files up, and replacing them: the engine knows which of their names are taken.
+LOAD = """
+name = "many-files"
+reserve = 0
+[[file_set]]
+name = "data"
+files = {files}
+size = 0
+layout = {{ per_directory = 1000 }}
+existing_share = 0.5
+[[phase]]
+name = "stat"
+seconds = "0.5s"
+[[phase.job]]
+workers = 2
+op = {{ op = "stat", set = "data", pick = "existing" }}
+[[phase]]
+name = "churn"
+seconds = "0.5s"
+[[phase.job]]
+workers = 2
+loop = [
+    {{ op = "create", set = "data", pick = "new", slot = 0 }},
+    {{ op = "close", slot = 0 }},
+    {{ op = "unlink", set = "data", pick = "existing" }},
+]
+"""
+
+FEW, MANY = 20_000, 200_000
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """Memory: it takes a kilobyte or two a file."""
+    with tmpfs(64 * MIB) as mount_point:
+        yield mount_point
+
+
+def test_ten_million_files_would_take_less_than_200_mib(measure: Measure, directory: Path) -> None:
+    few_bytes, many_bytes = (_peak_bytes(measure, directory, files) for files in (FEW, MANY))
+
+    # What the command held when it started the engine, some 70 MiB, is not the engine's.
+    assert few_bytes < 40 * MIB
+    a_file_bytes = (many_bytes - few_bytes) / (MANY - FEW)
+    assert few_bytes + 10_000_000 * a_file_bytes < 200 * MIB
+
+
+def _peak_bytes(measure: Measure, directory: Path, files: int) -> int:
+    document = measure(LOAD.format(files=files), directory, "--no-report")
+    assert all(result["ops"] > 0 and result["errors"] == 0 for result in document["results"])
+    happened = RunBundle.open(Path(document["run"]["bundle"])).events()
+    (prepared,) = [event for event in happened if isinstance(event, Prepared)]
+    (finished,) = [event for event in happened if isinstance(event, Finished)]
+    assert prepared.files == files // 2
+    return finished.peak_rss_bytes
