@@ -69,8 +69,11 @@ impl Clock {
 /// One clock in nanoseconds.
 #[inline]
 pub fn read_ns(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec for the whole call; the clock ids used here exist on every Linux.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    let mut time = std::mem::MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: there is room for a timespec for the whole call, which fills it: the clock ids used here exist on every Linux.
+    let time = unsafe {
+        libc::clock_gettime(clock, time.as_mut_ptr());
+        time.assume_init()
+    };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -111,8 +111,7 @@ pub trait Backend {
 
     /// Close a file, whether attached or not. 0 or a negative errno.
     fn close(&mut self, fd: RawFd) -> i64 {
-        // SAFETY: the caller took the descriptor out of the one place that held it.
-        or_errno(unsafe { libc::close(fd) } as isize)
+        syscall::close(fd)
     }
 
     /// What there is to know when the worker's last operation is done.

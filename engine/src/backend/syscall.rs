@@ -1,8 +1,9 @@
-//! pread(2) and pwrite(2) straight to the kernel.
+//! The calls that most loads are made of, straight to the kernel.
 //!
 //! The C library's wrappers are points where a thread may be cancelled, which costs some forty instructions a call in a
 //! program with threads. Workers are never cancelled.
 
+use std::ffi::CStr;
 use std::os::fd::RawFd;
 
 /// Read at an offset; bytes or a negative errno.
@@ -13,7 +14,7 @@ use std::os::fd::RawFd;
 #[inline]
 pub unsafe fn pread(fd: RawFd, address: *mut u8, length: usize, offset: u64) -> i64 {
     // SAFETY: as promised by the caller.
-    unsafe { call(libc::SYS_pread64, fd, address, length, offset) }
+    unsafe { call(libc::SYS_pread64, [fd as usize, address as usize, length, offset as usize]) }
 }
 
 /// Write at an offset; bytes or a negative errno.
@@ -24,7 +25,22 @@ pub unsafe fn pread(fd: RawFd, address: *mut u8, length: usize, offset: u64) -> 
 #[inline]
 pub unsafe fn pwrite(fd: RawFd, address: *mut u8, length: usize, offset: u64) -> i64 {
     // SAFETY: as promised by the caller.
-    unsafe { call(libc::SYS_pwrite64, fd, address, length, offset) }
+    unsafe { call(libc::SYS_pwrite64, [fd as usize, address as usize, length, offset as usize]) }
+}
+
+/// Open a file, relative to the working directory: a descriptor or a negative errno.
+#[inline]
+pub fn open(path: &CStr, flags: i32, mode: libc::mode_t) -> i64 {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize];
+    // SAFETY: the path is NUL-terminated and lives through the call.
+    unsafe { call(libc::SYS_openat, arguments) }
+}
+
+/// Close a file: 0 or a negative errno. The caller took the descriptor out of the one place that held it.
+#[inline]
+pub fn close(fd: RawFd) -> i64 {
+    // SAFETY: no memory is passed.
+    unsafe { call(libc::SYS_close, [fd as usize, 0, 0, 0]) }
 }
 
 /// # Safety
@@ -32,17 +48,17 @@ pub unsafe fn pwrite(fd: RawFd, address: *mut u8, length: usize, offset: u64) ->
 /// The call's own.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-unsafe fn call(number: libc::c_long, fd: RawFd, address: *mut u8, length: usize, offset: u64) -> i64 {
+unsafe fn call(number: libc::c_long, arguments: [usize; 4]) -> i64 {
     let mut result = number;
     // SAFETY: the kernel's calling convention on this architecture: it changes rax, rcx and r11 alone.
     unsafe {
         std::arch::asm!(
             "syscall",
             inlateout("rax") result,
-            in("rdi") i64::from(fd),
-            in("rsi") address,
-            in("rdx") length,
-            in("r10") offset,
+            in("rdi") arguments[0],
+            in("rsi") arguments[1],
+            in("rdx") arguments[2],
+            in("r10") arguments[3],
             lateout("rcx") _,
             lateout("r11") _,
             options(nostack),
@@ -56,9 +72,9 @@ unsafe fn call(number: libc::c_long, fd: RawFd, address: *mut u8, length: usize,
 /// The call's own.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-unsafe fn call(number: libc::c_long, fd: RawFd, address: *mut u8, length: usize, offset: u64) -> i64 {
+unsafe fn call(number: libc::c_long, arguments: [usize; 4]) -> i64 {
     // SAFETY: as promised by the caller.
-    let result = unsafe { libc::syscall(number, fd, address, length, offset) };
+    let result = unsafe { libc::syscall(number, arguments[0], arguments[1], arguments[2], arguments[3]) };
     if result < 0 {
         return -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO));
     }

@@ -38,6 +38,7 @@ pub const fn mix(value: u64) -> u64 {
 #[derive(Debug, Clone)]
 pub struct ContentFill {
     seed: u64,
+    key: FileKey,
     has_avx2: bool,
     texture: Option<Texture>,
     duplicates: Option<(FileKey, Duplicates)>,
@@ -66,7 +67,7 @@ impl ContentFill {
             )));
         }
         let stamper = content.stamped.then(Stamper::new);
-        Ok(Self { seed, has_avx2: has_avx2(), texture, duplicates, stamper })
+        Ok(Self { seed, key: FileKey::of_seed(seed), has_avx2: has_avx2(), texture, duplicates, stamper })
     }
 
     /// Fill a buffer that goes to `offset_bytes` of a file. Any length and offset; multiples of 4 KiB are fastest. Stamped
@@ -81,7 +82,7 @@ impl ContentFill {
     }
 
     fn fill_plain(&mut self, buffer: &mut [u8], file_index: u64, offset_bytes: u64, generation: u64) {
-        let key = FileKey::new(self.seed, file_index, generation);
+        let key = self.key.of_file(file_index, generation);
         let mut block = offset_bytes / BLOCK_BYTES as u64;
         let skip = (offset_bytes % BLOCK_BYTES as u64) as usize;
         let head = if skip == 0 { 0 } else { buffer.len().min(BLOCK_BYTES - skip) };
@@ -148,8 +149,18 @@ struct FileKey(u64, u64);
 
 impl FileKey {
     fn new(seed: u64, file_index: u64, generation: u64) -> Self {
-        let half = |salt: u64| mix(mix(mix(seed ^ salt) ^ file_index) ^ generation);
-        Self(half(0), half(0x5851_f42d_4c95_7f2d))
+        Self::of_seed(seed).of_file(file_index, generation)
+    }
+
+    /// What all files of a seed share.
+    fn of_seed(seed: u64) -> Self {
+        Self(mix(seed), mix(seed ^ 0x5851_f42d_4c95_7f2d))
+    }
+
+    #[inline]
+    fn of_file(self, file_index: u64, generation: u64) -> Self {
+        let half = |seed: u64| mix(mix(seed ^ file_index) ^ generation);
+        Self(half(self.0), half(self.1))
     }
 
     /// Start values of one block. For one file key, different blocks give different first values in every lane.

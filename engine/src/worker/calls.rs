@@ -4,6 +4,8 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::RawFd;
 
+pub use crate::backend::syscall::{close, open};
+
 /// Extended attribute that loads set and get.
 pub const ATTRIBUTE: &CStr = c"user.assay";
 
@@ -16,16 +18,6 @@ fn failure() -> i64 {
 #[inline]
 fn checked(result: i64) -> i64 {
     if result < 0 { failure() } else { result }
-}
-
-pub fn open(path: &CStr, flags: i32, mode: libc::mode_t) -> i64 {
-    // SAFETY: the path is NUL-terminated and lives through the call.
-    checked(i64::from(unsafe { libc::open(path.as_ptr(), flags, mode) }))
-}
-
-pub fn close(fd: RawFd) -> i64 {
-    // SAFETY: no memory is passed. The caller took the descriptor out of the one place that held it.
-    checked(i64::from(unsafe { libc::close(fd) }))
 }
 
 pub fn stat(path: &CStr) -> i64 {

@@ -315,7 +315,7 @@ impl<B: Backend> Worker<B> {
     fn all(&mut self, nodes: &[Node], go_on_after_failure: bool) -> Result<Sum, StoppedBy> {
         let mut sum = Sum::default();
         for node in nodes {
-            sum.add(self.node(node)?);
+            sum.add(if let Node::Op(op) = node { self.op_within(op)? } else { self.node(node)? });
             if sum.failed && !go_on_after_failure {
                 break;
             }
@@ -334,6 +334,7 @@ impl<B: Backend> Worker<B> {
     }
 
     /// An operation inside something else.
+    #[inline(never)]
     fn op_within(&mut self, op: &OpNode) -> Result<Sum, StoppedBy> {
         self.op(op)
     }
