@@ -8,10 +8,12 @@ over all cuts, found exactly in O(n^2) (Jackson et al. 2005, "An algorithm for o
 interval"; the logarithm makes a change a ratio, so x 1.3 weighs the same at any level). `lrv`, the long-run variance of
 the noise, is s^2 (1 + phi) / (1 - phi), because noise that is correlated would be cut to pieces otherwise. Both s and phi
 are from the first differences, which few changes of level hardly move: for AR(1) noise they have the variance
-2 s^2 (1 - phi) and the lag-1 correlation (phi - 1) / 2. Neighbours whose levels differ by less than 5 % are one level.
+2 s^2 (1 - phi) and the lag-1 correlation (phi - 1) / 2.
 
-A lone value far from its neighbours (a commit of the journal, a write-back) is no change of level: values more than 4 s from
-the median of the five around them count as that median (Hampel's rule), and are counted.
+Times have tails that no normal noise has. Therefore, before the search, a long series is gathered into medians of
+neighbours, and in a short one a value more than 4 s from the median of the five around it counts as that median (Hampel's
+rule): a lone commit of the journal is no change of level. After it, neighbours are one level if they differ by less than
+5 %, or by less than a single value varies about them: a change that drowns in the noise may be there, but is not claimed.
 
 Limits: a slow drift comes out as a staircase; where the steps stand in it means nothing, that there are some does.
 """
@@ -31,8 +33,8 @@ SAME_LEVEL = 0.05
 """Levels that differ by less are one."""
 PENALTY = 3.0
 OUTLIER_DEVIATIONS = 4.0
-MOST_VALUES = 2000
-"""Longer series are gathered into means of neighbours first: the search takes n^2 steps."""
+MOST_VALUES = 60
+"""Longer series are gathered into medians of neighbours."""
 _MAD_TO_DEVIATION = 1.4826
 _MOST_PHI = 0.8
 _NEIGHBOURS = 2
@@ -54,9 +56,11 @@ class Levels:
 
     levels: tuple[Level, ...]
     noise: float
-    """Standard deviation of a single value about its level, as a share of it."""
+    """Standard deviation of a single value about its level, as a share of it; of a median where they were gathered."""
+    gathered: int
+    """Values in one median; 1: none was gathered."""
     outliers: int
-    """Values that lie apart from their neighbours; they moved no level."""
+    """Values, or medians, that lie apart from their neighbours; they moved no level."""
 
 
 def find_levels(values: FloatArray, *, shortest: int = SHORTEST_PIECE) -> Levels:
@@ -71,28 +75,29 @@ def find_levels(values: FloatArray, *, shortest: int = SHORTEST_PIECE) -> Levels
     """
     if not len(values) or not np.all(np.isfinite(values)) or np.any(values <= 0):
         raise ValueError("levels are of values above zero")
-    gathered = math.ceil(len(values) / MOST_VALUES)
+    gathered = _gathering(len(values))
     z = np.log(_gather(values, gathered))
     z, outliers = _without_outliers(z)
     phi = _autocorrelation(z)
-    deviation = _step_deviation(z) / math.sqrt(2 * (1 - phi))
-    variance = deviation**2 * (1 + phi) / (1 - phi)
+    variance = _step_deviation(z) ** 2 / (2 * (1 - phi)) * (1 + phi) / (1 - phi)
     edges = _partition(z, PENALTY * math.log(len(z)) * variance, shortest)
-    edges = _merged(z, edges)
+    edges, noise = _merged(z, edges)
     levels = tuple(
         Level(begin * gathered, min(end * gathered, len(values)), math.exp(float(z[begin:end].mean())))
         for begin, end in itertools.pairwise(edges)
     )
-    return Levels(levels=levels, noise=deviation, outliers=outliers)
+    return Levels(levels=levels, noise=noise, gathered=gathered, outliers=outliers)
+
+
+def _gathering(count: int) -> int:
+    """Values in a median: an odd number, since a median of two is a mean."""
+    return 1 if count <= MOST_VALUES else max(3, math.ceil(count / MOST_VALUES) | 1)
 
 
 def _gather(values: FloatArray, by: int) -> FloatArray:
     if by == 1:
         return values
-    edges = np.arange(0, len(values), by)
-    sums = np.add.reduceat(values, edges)
-    means: FloatArray = sums / np.diff(np.append(edges, len(values)))
-    return means
+    return np.array([np.median(values[at : at + by]) for at in range(0, len(values), by)])
 
 
 def _step_deviation(z: FloatArray) -> float:
@@ -148,17 +153,18 @@ def _partition(z: FloatArray, penalty: float, shortest: int) -> list[int]:
     return edges[::-1]
 
 
-def _merged(z: FloatArray, edges: list[int]) -> list[int]:
-    """Take out the edges between levels that are nearly the same, the smallest difference first."""
+def _merged(z: FloatArray, edges: list[int]) -> tuple[list[int], float]:
+    """Take out the edges between levels that are as good as the same, the smallest difference first; and the noise left."""
     edges = list(edges)
-    while len(edges) > 2:
-        means = np.array([z[a:b].mean() for a, b in itertools.pairwise(edges)])
+    while True:
+        pieces = [z[a:b] for a, b in itertools.pairwise(edges)]
+        means = np.array([piece.mean() for piece in pieces])
+        freedom = max(len(z) - len(pieces), 1)
+        noise = math.sqrt(sum(float(((piece - piece.mean()) ** 2).sum()) for piece in pieces) / freedom)
         gaps = np.abs(np.diff(means))
-        smallest = int(np.argmin(gaps))
-        if gaps[smallest] >= math.log1p(SAME_LEVEL):
-            break
-        del edges[smallest + 1]
-    return edges
+        if not len(gaps) or gaps.min() >= max(math.log1p(SAME_LEVEL), noise):
+            return edges, noise
+        del edges[int(np.argmin(gaps)) + 1]
 
 
 def settled(found: Levels, *, fewest: int = 3, share: float = 0.3) -> Level | None:

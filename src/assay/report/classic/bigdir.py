@@ -4,6 +4,7 @@ With several clients a line is the mean over them, at the entries that all of th
 tool's own.
 """
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 HEADER = "Iterations, MkDirOpTime(ms), EnumerationTimeDOS(ms), EnumerationOpTimeDOS(ms)"
 _SEPARATOR = ", "
 _DECIDABLE = 2 * SHORTEST_PIECE
+_MOST_LEVELS = 4
+"""More are a drift, whose steps mean nothing one by one."""
 
 
 def text(run: RecordedRun) -> str:
@@ -106,11 +109,16 @@ def change_words(name: str, series: FloatArray, step: int) -> str:
     if len(mean) < _DECIDABLE:
         return f"{name}: {len(mean)} steps are too few to tell where the time changes; {_DECIDABLE} or more are needed."
     found = find_levels(mean)
-    noise = f"a single step varies by {100 * found.noise:.0f} %"
+    noise = f"{'a step' if found.gathered == 1 else f'the median of {found.gathered} steps'} varies by"
+    noise += f" {100 * found.noise:.0f} %"
     if found.outliers:
-        noise += f", {found.outliers} steps stand apart and do not count"
-    if len(found.levels) == 1:
-        return f"{name}: one level over all {len(mean)} steps ({noise})."
+        noise += f"; {found.outliers} far from their neighbours not counted"
+    values = [level.value for level in found.levels]
+    if len(values) == 1:
+        return f"{name}: no change of level over {len(mean)} steps ({noise})."
+    if len(values) > _MOST_LEVELS:
+        between = f"between {format_ns(min(values))} and {format_ns(max(values))}"
+        return f"{name} drifts or swings: {len(values)} levels {between} over {len(mean)} steps ({noise})."
     return f"{name} changes: {'; '.join(_changes(found, step))} ({noise})."
 
 
@@ -119,7 +127,7 @@ def _changes(found: Levels, step: int) -> list[str]:
         f"after {before.end * step} entries {format_ns(after.value)} instead of {format_ns(before.value)}"
         f" ({100 * (after.value / before.value - 1):+.0f} %; {before.end - before.begin} steps before,"
         f" {after.end - after.begin} after)"
-        for before, after in zip(found.levels[:-1], found.levels[1:], strict=True)
+        for before, after in itertools.pairwise(found.levels)
     ]
 
 
