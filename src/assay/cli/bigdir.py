@@ -22,12 +22,16 @@ def bigdir(context: typer.Context) -> None:
     """  # noqa: D301 - click keeps the lines after this sign as they are
     from pathlib import Path
 
-    from assay.cli.classic import take_apart
+    from assay.cli.classic import check_room, take_apart
     from assay.frontends import bigdir as front_end
     from assay.run import check_directory
     from assay.session import Session
 
     asked = take_apart(context.args)
-    directory = check_directory(Path(front_end.parse(asked.tool).directory))
-    session = Session(runs=asked.runs, json=asked.json, report=not asked.no_report)
-    session.measure(front_end.to_plan(asked.tool, directory))
+    settings = front_end.parse(asked.tool)
+    directory = check_directory(Path(settings.directory))
+    plan = front_end.to_plan(asked.tool, directory)
+    check_room(
+        directory, reserve_bytes=plan.reserve_bytes, needed_bytes=0, needed_inodes=settings.count * settings.clients
+    )
+    Session(runs=asked.runs, json=asked.json, report=not asked.no_report).measure(plan)

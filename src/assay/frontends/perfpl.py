@@ -63,6 +63,11 @@ class Settings:
         """What one iteration writes."""
         return self.file_bytes * self.files
 
+    @property
+    def directories(self) -> int:
+        """Directories that hold the files."""
+        return -(-self.files // self.files_per_directory)
+
 
 def parse(argv: Sequence[str]) -> Settings:
     """Read a command line; raises InputError for anything that cannot be carried out as meant."""
