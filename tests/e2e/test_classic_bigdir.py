@@ -1,5 +1,6 @@
 """`assay bigdir` on a real directory: counts against the kernel's own, and whatever ends it early."""
 
+import contextlib
 import json
 import os
 import re
@@ -129,23 +130,26 @@ def test_a_killed_engine_leaves_its_steps_in_the_bundle_and_its_data_to_clean(
     assert list(directory.iterdir()) == []
 
 
-def test_a_full_file_system_ends_the_run_with_the_steps_until_then(assay: Assay, tmp_path: Path) -> None:
-    # Inodes for all, but not a block for each: every directory takes one.
+@pytest.mark.usefixtures("assay")
+def test_a_file_system_that_others_fill_ends_the_run_with_the_steps_until_then(tmp_path: Path) -> None:
     need_root()
-    need_tools("mkfs.ext4")
-    image, place = tmp_path / "image", tmp_path / "small"
+    place = tmp_path / "small"
     place.mkdir()
-    command("mkfs.ext4", "-q", "-b", "1024", "-N", "8000", image, "4096")
-    command("mount", "-o", "loop", image, place)
+    command("mount", "-t", "tmpfs", "-o", "size=600m,nr_inodes=20000", "none", place)
     try:
-        done = assay("bigdir", "6000", "100", "--dir", place)
+        with running("bigdir", "15000", "1", "--dir", place, folder=tmp_path) as run:
+            run.wait_for_file(lambda: any(place.glob("assay-data/*/d00000500")), "five hundred entries")
+            with contextlib.suppress(OSError):
+                for number in range(20_000):
+                    (place / f"other{number}").touch()
 
-        rows = rows_of(done.stdout)
-        assert done.returncode == 3
-        assert [row[0] for row in rows] == [100 * at for at in range(1, len(rows) + 1)]
-        assert 0 < len(rows) < 40
-        assert "ENOSPC" in done.stderr or "No space left" in done.stderr
-        assert [path.name for path in place.iterdir()] == ["lost+found"]
+            assert run.exit_code() == 3
+
+        rows = rows_of((tmp_path / "stdout").read_text())
+        assert [row[0] for row in rows] == list(range(1, len(rows) + 1))
+        assert 500 <= len(rows) < 15_000
+        assert "ENOSPC" in run.said() or "No space left" in run.said()
+        assert {path.name[:5] for path in place.iterdir()} == {"other"}
     finally:
         unmount(place)
 
