@@ -33,7 +33,7 @@ def iteration_figures(
     Args:
         numbers: Iterations, from 1.
         rates: MiB/s of each, by the engine's clock.
-        warm_up: How many of the first are a warm-up.
+        warm_up: How many of the first stand apart from the level that lasts.
         words: What is said of the rates.
         total: Total work by total time, MiB/s.
         parts: Mean latency in ns of each operation, by iteration.
@@ -65,7 +65,7 @@ def _rates(numbers: Sequence[int], rates: npt.NDArray[np.float64], warm_up: int,
     label: dict[str, Any] = {"align": "left", "baseline": "bottom", "x": 4, "dy": -3, "fontWeight": "bold"}
     halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **label).encode(y=y, text="label:N")
     name = base.mark_text(color=theme.INK, **label).encode(y=y, text="label:N")
-    grey = f" Grey: the {warm_up} iterations of the warm-up." if warm_up else ""
+    grey = f" Grey: the first {warm_up}, which stand apart." if warm_up else ""
     return Figure(
         slug="perfpl-iterations",
         title="Rate of each iteration",
@@ -74,7 +74,7 @@ def _rates(numbers: Sequence[int], rates: npt.NDArray[np.float64], warm_up: int,
         f" {format_number(float(rates.max()))} MiB/s. {words}",
         chart=layered([bars, rule, halo, name], _HEIGHT_PX),
         table=Table(
-            ("Iteration", "MiB/s", "Warm-up"),
+            ("Iteration", "MiB/s", "Stands apart"),
             tuple(
                 (str(number), format_number(float(rate)), "yes" if at < warm_up else "no")
                 for at, (number, rate) in enumerate(zip(numbers, rates, strict=True))
