@@ -146,6 +146,26 @@ pub enum Event {
     },
     /// What happened in one interval of a phase.
     Interval(Interval),
+    /// Single completions of a group with laps, by one worker, since the tick before.
+    Laps {
+        /// When they were told.
+        t_ns: u64,
+        /// Phase.
+        phase_index: u32,
+        /// Job.
+        job: String,
+        /// Its worker.
+        worker: u32,
+        /// Name of the group.
+        group: String,
+        /// How many completions of the group the worker had before each; a number that is missing was not kept, because
+        /// too many came between two ticks.
+        number: Vec<u64>,
+        /// End of each.
+        end_ns: Vec<u64>,
+        /// Sum of the members' latencies; null where one of them failed.
+        latency_ns: Vec<Option<u64>>,
+    },
     /// A moment worth remembering.
     Mark {
         /// When.

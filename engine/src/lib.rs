@@ -3,7 +3,8 @@
 //! One Plan comes in ([`plan`]), one stream of events goes out ([`events`]). Between them [`run`] walks through the
 //! phases and their [`steps`]; [`phase`] starts, watches and stops the workers of one; [`worker`] holds the op loop;
 //! [`load`] says what each operation is, [`backend`] takes it to the kernel, [`observe`] reads what the host says at the
-//! same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency.
+//! same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency;
+//! [`laps`] keeps single ones where a Plan wants them.
 
 pub mod affinity;
 pub mod backend;
@@ -18,6 +19,7 @@ pub mod error;
 pub mod events;
 pub mod facts;
 pub mod histogram;
+pub mod laps;
 pub mod load;
 pub mod observe;
 pub mod phase;

@@ -367,6 +367,9 @@ pub enum Action {
         name: String,
         /// Members.
         actions: Vec<Action>,
+        /// Whether each completion is also told by itself, with its worker, end and latency (`laps` in the event stream),
+        /// timed or not.
+        laps: bool,
     },
     /// One of several branches, by weight.
     Choice {

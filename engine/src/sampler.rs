@@ -28,6 +28,8 @@ pub struct ObservedJob {
     pub name: String,
     /// Names of its histograms.
     pub series: Vec<String>,
+    /// Names of its groups with laps.
+    pub laps: Vec<String>,
     /// Names of its operations, by state index.
     pub operations: Vec<String>,
     /// Whether a schedule of arrivals drives it.
@@ -67,6 +69,33 @@ impl Sampler<'_> {
         let interval = self.interval(now, operations);
         self.last_tick_ns = now;
         emitter.emit(&Event::Interval(interval));
+        self.tell_laps(emitter);
+    }
+
+    fn tell_laps(&self, emitter: &Emitter) {
+        for worker in &self.workers {
+            let ObservedJob { name, laps, .. } = &self.jobs[worker.job];
+            if laps.is_empty() {
+                continue;
+            }
+            let new = worker.stats.laps.take();
+            for (group, group_name) in laps.iter().enumerate() {
+                let of_group: Vec<_> = new.iter().filter(|lap| lap.group == group).collect();
+                if of_group.is_empty() {
+                    continue;
+                }
+                emitter.emit(&Event::Laps {
+                    t_ns: emitter.now_ns(),
+                    phase_index: self.phase_index,
+                    job: name.clone(),
+                    worker: worker.worker,
+                    group: group_name.clone(),
+                    number: of_group.iter().map(|lap| lap.number).collect(),
+                    end_ns: of_group.iter().map(|lap| lap.end_ns).collect(),
+                    latency_ns: of_group.iter().map(|lap| lap.latency_ns).collect(),
+                });
+            }
+        }
     }
 
     fn interval(&mut self, now: u64, operations: Vec<OperationInterval>) -> Interval {

@@ -334,6 +334,21 @@ class Interval(_Event, kw_only=True):
     host: tuple[HostSample, ...]
 
 
+class Laps(_Event, kw_only=True):
+    """Single completions of a group with laps, by one worker, since the tick before."""
+
+    t_ns: int
+    phase_index: int
+    job: str
+    worker: int
+    group: str
+    number: tuple[int, ...]
+    """How many completions of the group the worker had before each; a number that is missing was not kept."""
+    end_ns: tuple[int, ...]
+    latency_ns: tuple[int | None, ...]
+    """Sum of the members' latencies; None where one of them failed."""
+
+
 class Mark(_Event, kw_only=True):
     """A moment worth remembering."""
 
@@ -396,6 +411,7 @@ Event = (
     | Ready
     | Started
     | Interval
+    | Laps
     | Mark
     | Warning
     | Error

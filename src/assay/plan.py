@@ -592,6 +592,8 @@ class Group(_Kind, kw_only=True):
     """Key of the group's histogram."""
     actions: tuple["Action", ...]
     """Members."""
+    laps: bool = False
+    """Whether each completion is also told by itself, with its worker, end and latency (`laps` in the event stream)."""
 
 
 class Branch(Value, kw_only=True):

@@ -115,6 +115,7 @@ class Session:
             print_json(judged)
         elif classic.has_output(bundle):
             typer.echo(classic.text(bundle), nl=False)
+            typer.echo(classic.beside(bundle), nl=False, err=True)
             render_beside(judged, Console(stderr=True), html=report)
         elif judged.results or error is None:
             render(judged, bundle, Console(), html=report)

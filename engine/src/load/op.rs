@@ -25,6 +25,8 @@ pub struct Program {
     pub script: Option<Script>,
     /// Keys of the histograms.
     pub series: Vec<String>,
+    /// Names of the groups with laps.
+    pub laps: Vec<String>,
     /// Operations in all: each has a state of its own in the worker.
     pub operations: usize,
     /// Handles that a worker keeps between operations.
@@ -63,6 +65,8 @@ pub enum Node {
         series: Option<usize>,
         /// Whether the group counts as one of the worker's operations.
         counts: bool,
+        /// Position in [`Program::laps`], if each completion is told by itself.
+        laps: Option<usize>,
         /// Members.
         nodes: Vec<Node>,
     },
@@ -153,6 +157,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
             nodes: Vec::new(),
             script: None,
             series: Vec::new(),
+            laps: Vec::new(),
             operations: 0,
             slots: 0,
             buffer_bytes: 1,
@@ -237,10 +242,11 @@ impl Compiler<'_> {
     fn action(&mut self, action: &Action, in_timed_group: bool) -> Result<Node> {
         Ok(match action {
             Action::Op { op } => Node::Op(self.op(op, in_timed_group)?),
-            Action::Group { name, actions } => {
+            Action::Group { name, actions, laps } => {
                 let series = self.series(name);
                 let counts = series.is_some() && !in_timed_group;
-                Node::Group { series, counts, nodes: self.actions(actions, in_timed_group || series.is_some())? }
+                let laps = laps.then(|| position_of(name, &mut self.program.laps));
+                Node::Group { series, counts, laps, nodes: self.actions(actions, in_timed_group || series.is_some())? }
             }
             Action::Choice { branches } => {
                 let weights: Vec<f64> = branches.iter().map(|branch| branch.weight).collect();
@@ -277,11 +283,7 @@ impl Compiler<'_> {
         if !self.job.timed.is_empty() && !self.job.timed.iter().any(|timed| timed == name) {
             return None;
         }
-        let known = self.program.series.iter().position(|series| series == name);
-        Some(known.unwrap_or_else(|| {
-            self.program.series.push(name.to_owned());
-            self.program.series.len() - 1
-        }))
+        Some(position_of(name, &mut self.program.series))
     }
 
     fn op(&mut self, op: &Op, in_timed_group: bool) -> Result<OpNode> {
@@ -395,6 +397,14 @@ impl Compiler<'_> {
         known.write |= write;
         Ok(FileSource::Opened { opened: position, pick: pick.clone() })
     }
+}
+
+/// Position of a name among those that have one, which it gets if it is new.
+fn position_of(name: &str, names: &mut Vec<String>) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
 }
 
 /// Slot that keeps the file that an operation picks from a set.

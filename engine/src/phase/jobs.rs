@@ -113,6 +113,7 @@ impl ReadyJob<'_> {
             name: self.job.name.clone(),
             last: vec![(0, 0); program.series.len()],
             series: program.series.clone(),
+            laps: program.laps.clone(),
             operations: operations.collect(),
             is_open_loop: has_schedule || matches!(self.job.arrival, Arrival::Open { .. }),
         }

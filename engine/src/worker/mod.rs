@@ -22,6 +22,7 @@ mod straight;
 use crate::backend::{Backend, Report};
 use crate::clock::Clock;
 use crate::events::StoppedBy;
+use crate::laps::Lap;
 use crate::load::advice::Advice;
 use crate::load::content::ContentFill;
 use crate::load::coordination::Coordination;
@@ -111,6 +112,8 @@ pub struct Worker<B: Backend> {
     scripted: Option<Entry>,
     /// By token bucket: what of this worker's work is paid for.
     paid: Vec<f64>,
+    /// By group with laps: completions.
+    laps: Vec<u64>,
     limits: LocalLimits,
     pacer: Pacer,
     walker: Walker,
@@ -213,6 +216,7 @@ impl<B: Backend> Worker<B> {
             scratch,
             scripted: None,
             paid: vec![0.0; job.coordination.buckets()],
+            laps: vec![0; job.program.laps.len()],
             limits: LocalLimits::default(),
             pacer: Pacer::Free,
             walker,
@@ -295,7 +299,11 @@ impl<B: Backend> Worker<B> {
     fn node(&mut self, node: &Node) -> Result<Sum, StoppedBy> {
         match node {
             Node::Op(op) => self.op_within(op),
-            Node::Group { series, counts, nodes } => self.group(*series, *counts, nodes),
+            Node::Group { series, counts, laps, nodes } => {
+                let sum = self.group(*series, *counts, nodes)?;
+                laps.iter().for_each(|&group| self.keep_lap(group, sum));
+                Ok(sum)
+            }
             Node::Choice { weights, branches } => {
                 let branch = weights.draw(&mut self.rng);
                 self.all(&branches[branch], true)
@@ -331,6 +339,12 @@ impl<B: Backend> Worker<B> {
         let sum = self.all(nodes, false)?;
         self.record(series, counts, sum);
         Ok(sum)
+    }
+
+    fn keep_lap(&mut self, group: usize, sum: Sum) {
+        let latency_ns = (!sum.failed).then_some(sum.latency_ns);
+        self.stats.laps.keep(Lap { group, number: self.laps[group], end_ns: self.last_ns, latency_ns });
+        self.laps[group] += 1;
     }
 
     /// An operation inside something else.

@@ -91,7 +91,10 @@ impl<B: Backend> Worker<B> {
         };
         state.directory_path_into(level, number, &mut self.path);
         let with_attributes = op.kind == OpKind::ReaddirStat;
-        Ok(self.timed(|worker| listing::list(worker.path.as_cstr(), &mut worker.scratch, with_attributes)))
+        Ok(self.timed(|worker| {
+            let go_on = || worker.stats.busy_since_ns.set(worker.clock.now_ns());
+            listing::list(worker.path.as_cstr(), &mut worker.scratch, with_attributes, go_on)
+        }))
     }
 
     /// Operations from one name to another: rename, link, symlink, clone, copy.

@@ -1,6 +1,7 @@
 //! What a worker counts while it runs: written by it alone, read by the observer at any time, from another process too.
 
 use crate::histogram::{Counter, Recorder};
+use crate::laps::Laps;
 use crate::shared::{Shareable, SharedBox, SharedSlice};
 use std::io;
 use std::ops::Deref;
@@ -15,6 +16,8 @@ pub struct WorkerStats {
     pub series: SharedSlice<SeriesStats>,
     /// By place in the queue; empty for a worker that has none.
     pub slots: SharedSlice<SlotStats>,
+    /// Single completions of groups that have laps.
+    pub laps: Laps,
     counters: SharedBox<WorkerCounters>,
 }
 
@@ -98,6 +101,7 @@ impl WorkerStats {
         let stats = Self {
             series: SharedSlice::zeroed(series)?,
             slots: SharedSlice::zeroed(slots)?,
+            laps: Laps::new()?,
             counters: SharedBox::zeroed()?,
         };
         stats.first_op_ns.set(NEVER);

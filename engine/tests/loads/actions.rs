@@ -116,6 +116,7 @@ fn a_failed_group_leaves_no_open_file_behind() {
             act(on_slot(OpKind::Truncate, "cut", 9.3e18)),
             act(on_slot(OpKind::Close, "close", 0.0)),
         ],
+        laps: false,
     };
     let outcome = place.one(set(1, 1.0, 10.0), vec![group], passes(300));
 
@@ -187,4 +188,50 @@ fn the_same_seed_gives_the_same_sequence_for_every_worker() {
     assert_eq!(one[0], four[0], "worker 0 does the same whoever else is there");
     assert_eq!(two[..2], four[..2]);
     assert_ne!(four[0].2, four[1].2);
+}
+
+#[test]
+fn a_group_with_laps_tells_each_completion_of_each_worker_by_itself() {
+    for kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let place = Place::new();
+        let mkdirs = vec![Action::Repeat { times: 4, actions: vec![act(on_set(OpKind::Mkdir, "mkdir", 0.0, None))] }];
+        let step = Action::Group { name: "step".to_owned(), actions: mkdirs, laps: true };
+        let mut job = job("job", vec![step], passes(5));
+        (job.workers, job.kind, job.timed) = (2, kind, vec!["mkdir".to_owned()]);
+
+        let outcome = place.run(set(40, 0.0, 0.0), vec![job]);
+
+        outcome.check_clean();
+        assert_eq!((outcome.ops("mkdir"), outcome.all("laps").any(|laps| laps["group"] != "step")), (40, false));
+        let numbers = |laps: &serde_json::Value, field: &str| -> Vec<u64> {
+            laps[field].as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+        };
+        let mut latency_ns = 0;
+        for (worker, window) in outcome.workers().iter().enumerate() {
+            let of_worker: Vec<_> = outcome.all("laps").filter(|laps| laps["worker"] == worker).collect();
+            let all = |field| of_worker.iter().flat_map(|laps| numbers(laps, field)).collect::<Vec<_>>();
+            assert_eq!(all("number"), [0, 1, 2, 3, 4]);
+            assert!(all("end_ns").is_sorted());
+            assert_eq!(all("end_ns").last(), window["last_op_ns"].as_u64().as_ref());
+            latency_ns += all("latency_ns").iter().sum::<u64>();
+        }
+        // What the laps say together is what the histogram of their members says.
+        assert_eq!(latency_ns, outcome.latency_ns("mkdir"));
+    }
+}
+
+#[test]
+fn a_lap_with_a_failed_operation_has_no_latency() {
+    let place = Place::new();
+    let cut = act(on_slot(OpKind::Truncate, "cut", 9.3e18));
+    let group = Action::Group {
+        name: "make".to_owned(),
+        actions: vec![act(on_set(OpKind::Open, "open", 0.0, Some(0))), cut],
+        laps: true,
+    };
+
+    let outcome = place.one(set(1, 1.0, 10.0), vec![group], passes(2));
+
+    let laps: Vec<_> = outcome.all("laps").collect();
+    assert_eq!((laps.len(), &laps[0]["latency_ns"], &laps[0]["number"]), (1, &json!([null, null]), &json!([0, 1])));
 }

@@ -52,3 +52,25 @@ def take_apart(arguments: Sequence[str]) -> ClassicArguments:
         else:
             tool.append(argument)
     return ClassicArguments(tool=tuple(tool), **taken)
+
+
+def check_room(directory: Path, *, reserve_bytes: int, needed_bytes: int, needed_inodes: int) -> None:
+    """Refuse a load that makes more than its file system holds: it would write until nothing is left for others.
+
+    Raises:
+        InputError: the bytes with the reserve, or the files and directories, do not fit.
+    """
+    from assay.host.storage import storage_path
+    from assay.units import format_bytes
+
+    storage = storage_path(directory)
+    if needed_bytes and needed_bytes + reserve_bytes > storage.free_bytes:
+        raise InputError(
+            f"{format_bytes(needed_bytes)} do not fit: {format_bytes(storage.free_bytes)} are free on the file system of"
+            f" {directory}, of which {format_bytes(reserve_bytes)} stay free. Use fewer or smaller files"
+        )
+    if storage.free_inodes is not None and needed_inodes > storage.free_inodes:
+        raise InputError(
+            f"{needed_inodes} files and directories do not fit: the file system of {directory} has room for"
+            f" {storage.free_inodes} more (df -i). Use fewer"
+        )

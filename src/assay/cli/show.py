@@ -26,6 +26,7 @@ def show(run: RunReference = "last", json: Json = False, classic: Classic = Fals
     bundle = open_run(run, runs)
     if classic:
         typer.echo(classic_output.text(bundle), nl=False)
+        typer.echo(classic_output.beside(bundle), nl=False, err=True)
         return
     shown = document(bundle)
     if json:

@@ -1,8 +1,9 @@
 """The classic tools' own outputs, made from a run's bundle: text, files and figures.
 
 One module a tool, named as the front end in the Plan's origin. Each has `text(run)`, the tool's standard output byte for
-byte but for the measured numbers, and may have `figures(run)`, what the readers of that tool look at, drawn. Both are
-functions of the bundle alone, so that a run can be shown anew at any time, and one that died shows what it had measured.
+byte but for the measured numbers, and may have `figures(run)`, what the readers of that tool look at, drawn, and
+`beside(run)`, what its output cannot say or says wrongly, in words for standard error. All are functions of the bundle
+alone, so that a run can be shown anew at any time, and one that died shows what it had measured.
 """
 
 import importlib
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     # Text is printed where the libraries that draw are not installed.
     from assay.report.figures import Figure
 
-TOOLS: tuple[str, ...] = ("vxbench",)
+TOOLS: tuple[str, ...] = ("bigdir", "perfpl", "vxbench")
 """Front ends whose runs have an output of their own."""
 
 
@@ -26,6 +27,10 @@ class _Output(Protocol):
 
 class _Drawn(Protocol):
     def figures(self, run: RecordedRun) -> Sequence["Figure"]: ...
+
+
+class _Commented(Protocol):
+    def beside(self, run: RecordedRun) -> str: ...
 
 
 def has_output(run: RecordedRun) -> bool:
@@ -43,6 +48,12 @@ def text(run: RecordedRun) -> str:
     if tool not in TOOLS:
         raise InputError(f"{run.run_id} is a run of '{tool}', which has no classic output; leave --classic out")
     return cast("_Output", _module(tool)).text(run)
+
+
+def beside(run: RecordedRun) -> str:
+    """Say what the classic output cannot; empty where its module has nothing to add."""
+    module = _module(run.plan.origin.front_end) if has_output(run) else None
+    return cast("_Commented", module).beside(run) if hasattr(module, "beside") else ""
 
 
 def figures(run: RecordedRun) -> Sequence["Figure"]:

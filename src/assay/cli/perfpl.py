@@ -1,0 +1,42 @@
+"""`assay perfpl`: the small-file script perf.pl."""
+
+import typer
+
+
+def perfpl(context: typer.Context) -> None:
+    """The small-file test perf.pl: the same bytes written as few or many files.
+
+    \b
+    assay perfpl BLOCKSIZE BLOCKSPERFILE TOTALFILES FILESPERDIR ITERATIONS
+    BLOCKSIZE        bytes of one write
+    BLOCKSPERFILE    writes of each file
+    TOTALFILES       files of each iteration
+    FILESPERDIR      files of each directory
+    ITERATIONS       how often, each time in a fresh tree
+    --mode native    create, write and close; fork (a dd for each file) is refused
+    --fsync          flush each file before its close, in the time
+    --sync           flush the file system after each iteration, in the time
+    --dir DIR        where [default: the working directory]
+    --json  --no-report  --runs DIR   as with every command that measures
+
+    Standard output is the script's: its clock counts whole seconds, and its last row is a mean of rates. Standard error
+    says the same exactly, the warm-up apart. See docs/tools/perfpl.md.
+    """  # noqa: D301 - click keeps the lines after this sign as they are
+    from pathlib import Path
+
+    from assay.cli.classic import check_room, take_apart
+    from assay.frontends import perfpl as front_end
+    from assay.run import check_directory
+    from assay.session import Session
+
+    asked = take_apart(context.args)
+    settings = front_end.parse(asked.tool)
+    directory = check_directory(Path(settings.directory))
+    plan = front_end.to_plan(asked.tool, directory)
+    check_room(
+        directory,
+        reserve_bytes=plan.reserve_bytes,
+        needed_bytes=settings.capacity_bytes,
+        needed_inodes=settings.files + settings.directories,
+    )
+    Session(runs=asked.runs, json=asked.json, report=not asked.no_report).measure(plan)

@@ -1,0 +1,123 @@
+"""Runs of perf.pl and bigdir with known times, as a bundle would hold them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from assay import events
+from assay.bundle_tables import COLUMNS, INTERVALS, WORKERS
+from assay.frontends import bigdir, perfpl
+from assay.host.facts import Fact
+from unit.memory_run import MemoryRun, hello
+
+DIRECTORY = Path("/mnt/nfs3/testing")
+SECOND_NS = 1_000_000_000
+
+
+def perfpl_run(
+    argv: Sequence[str],
+    seconds: Sequence[float],
+    *,
+    begin_s: float = 0.0,
+    files: Sequence[int] | None = None,
+    part_ns: Mapping[str, int] | None = None,
+    sync_s: float | None = None,
+) -> MemoryRun:
+    """One iteration for each of `seconds`; each begins `begin_s` after a whole second of the clock.
+
+    Args:
+        argv: The command line.
+        seconds: From the first operation of each iteration to its last.
+        begin_s: Where in a second of the clock each iteration begins.
+        files: Files that each iteration wrote; all of them unless given.
+        part_ns: Mean latency of the operations of a file.
+        sync_s: What the final flush took, if there was one.
+    """
+    made = perfpl.to_plan(argv, DIRECTORY)
+    settings = perfpl.settings_of(made)
+    written = files or [settings.files] * len(seconds)
+    parts = part_ns or {perfpl.CREATE: 1000, perfpl.WRITE: 2000, perfpl.CLOSE: 500}
+    rows, samples = [], []
+    lines: list[events.Event] = [hello()]
+    for index, (took_s, count) in enumerate(zip(seconds, written, strict=True)):
+        begin_ns = 1000 * index * SECOND_NS + int(begin_s * SECOND_NS)
+        end_ns = begin_ns + round(took_s * SECOND_NS)
+        t_s = end_ns / SECOND_NS
+        of_file = {perfpl.FILE: sum(parts.values()), **parts}
+        rows += [_interval(index, t_s, dt_s=took_s, operation=name, ops=count, ns=ns) for name, ns in of_file.items()]
+        samples.append(_worker(index, t_s, count))
+        if sync_s is not None:
+            lines.append(_sync(index, end_ns, sync_s))
+        lines.append(_finished(index, begin_ns, end_ns, count))
+    return MemoryRun(
+        plan=made,
+        facts=(Fact(key="target.target.directory", value=str(DIRECTORY), source="user"),),
+        lines=lines,
+        tables={INTERVALS: _table(INTERVALS, rows), WORKERS: _table(WORKERS, samples)},
+    )
+
+
+def bigdir_run(
+    argv: Sequence[str], laps: Mapping[str, tuple[Sequence[int | None], Sequence[int | None]]], *, cut: int = 0
+) -> MemoryRun:
+    """A run whose clients took so long, in ns, for the creates of each step and for each listing.
+
+    Args:
+        argv: The command line.
+        laps: By client: creates, listings.
+        cut: Lines of laps that are missing at the end, as after a kill.
+    """
+    lines: list[events.Event] = []
+    for client, (making, listing) in laps.items():
+        at = 0
+        for number, (made_ns, listed_ns) in enumerate(zip(making, listing, strict=True)):
+            for group, took_ns in ((bigdir.MAKING, made_ns), (bigdir.LISTING, listed_ns)):
+                at += took_ns or 0
+                lines.append(_lap(client, group, number, at, took_ns))
+    return MemoryRun(plan=bigdir.to_plan(argv, DIRECTORY), lines=[hello(), *lines[: len(lines) - cut]])
+
+
+def _lap(client: str, group: str, number: int, end_ns: int, took_ns: int | None) -> events.Laps:
+    return events.Laps(
+        t_ns=end_ns,
+        phase_index=0,
+        job=client,
+        worker=0,
+        group=group,
+        number=(number,),
+        end_ns=(end_ns,),
+        latency_ns=(took_ns,),
+    )
+
+
+def _table(name: str, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    return pl.DataFrame([{column: row.get(column) for column in COLUMNS[name]} for row in rows], schema=COLUMNS[name])
+
+
+def _interval(index: int, t_s: float, *, dt_s: float, operation: str, ops: int, ns: int) -> dict[str, object]:
+    return {
+        "phase_index": index, "t_s": t_s, "dt_s": dt_s, "job": perfpl.PHASE, "operation": operation, "ops": ops,
+        "bytes": 0, "errors": 0, "latency_sum_ns": ops * ns, "latency_max_ns": ns,
+    }  # fmt: skip
+
+
+def _worker(index: int, t_s: float, ops: int) -> dict[str, object]:
+    return {"phase_index": index, "t_s": t_s, "job": perfpl.PHASE, "worker": 0, "ops": ops, "bytes": 0}
+
+
+def _sync(index: int, t_ns: int, seconds: float) -> events.StepDone:
+    return events.StepDone(
+        t_ns=t_ns, phase_index=index, step="sync", subject=None, achieved=True, detail="", seconds=seconds
+    )
+
+
+def _finished(index: int, begin_ns: int, end_ns: int, ops: int) -> events.PhaseFinished:
+    worker = events.WorkerWindow(
+        job=perfpl.PHASE, worker=0, first_op_ns=begin_ns, last_op_ns=end_ns, started=ops, completed=ops, failed=0,
+        abandoned=0, stopped_by=events.StoppedBy.EXHAUSTED,
+    )  # fmt: skip
+    return events.PhaseFinished(
+        t_ns=end_ns, phase_index=index, start_ns=begin_ns, stopped_by=events.StoppedBy.EXHAUSTED, workers=(worker,),
+        jobs=(), errors=(),
+    )  # fmt: skip

@@ -1,0 +1,228 @@
+"""perf.pl: its command line, its table against the published ones, and what the table cannot say."""
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from assay import plan
+from assay.errors import InputError
+from assay.frontends import perfpl as front_end
+from assay.report import classic
+from assay.report.classic import perfpl
+from assay.report.classic.perfpl import warm_up
+from unit.classic_runs import DIRECTORY, perfpl_run
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "perfpl"
+EXAMPLE = ("35840", "1", "10000", "5000", "1")
+
+
+def check(name: str, actual: str) -> None:
+    if os.environ.get("UPDATE_GOLDEN"):
+        (GOLDEN / name).write_text(actual)
+    assert actual == (GOLDEN / name).read_text()
+
+
+def published(name: str) -> list[dict[str, str]]:
+    lines = (GOLDEN / name).read_text().splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+def command_of(row: dict[str, str], iterations: int) -> tuple[str, ...]:
+    files = int(row["total_files"])
+    per_file = int(row["block_count"]) // files
+    return (row["block_size"], str(per_file), str(files), row["files_per_dir"], str(iterations))
+
+
+def table_of(test: str) -> tuple[list[dict[str, str]], list[list[str]]]:
+    """The published rows of a test, and ours for the same seconds."""
+    rows = [row for row in published("iterations.csv") if row["test"] == test]
+    settings = front_end.parse(command_of(rows[0], len(rows)))
+    lines = perfpl.table(settings, [(int(row["iteration"]), int(row["total_seconds"])) for row in rows])
+    return rows, [line.split(" | ") for line in lines]
+
+
+TESTS = ("1", "2", "3", "4", "5")
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_averages_are_the_published_ones_to_the_last_digit(test: str) -> None:
+    expected = next(row for row in published("published_averages.csv") if row["test"] == test)
+
+    _, ours = table_of(test)
+
+    assert ours[-1] == ["Average", "", "", "", expected["avg_seconds"], expected["avg_mb_s"], expected["avg_mbit_s"]]
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_block_count_capacity_and_seconds_are_the_published_ones(test: str) -> None:
+    rows, ours = table_of(test)
+
+    columns = ("block_size", "block_count", "capacity_mib", "iteration", "total_seconds")
+    assert [line[:5] for line in ours[1:-1]] == [[row[column] for column in columns] for row in rows]
+
+
+def test_the_rates_of_the_first_test_are_the_published_ones_to_the_last_digit() -> None:
+    _, ours = table_of("1")
+
+    assert [line[5] for line in ours[1:-1]] == [row["mb_s"] for row in published("test1_published_rates.csv")]
+
+
+def test_published_rows_are_printed_as_they_stand() -> None:
+    assert table_of("1")[1][1] == ["35840", "100000", "3417.96875", "1", "73", "46.82148973", "374.5719178"]
+    assert table_of("2")[1][1] == ["35840", "10000", "341.796875", "1", "131", "2.60913645", "20.8730916"]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [EXAMPLE, ("4096", "3", "10", "4", "2", "--fsync", "--sync"), ("1", "1", "3", "100", "1", "--mode", "native")],
+    ids=["example", "flushed", "one-directory"],
+)
+def test_a_command_line_becomes_the_plan_beside_it(argv: tuple[str, ...], request: pytest.FixtureRequest) -> None:
+    made = front_end.to_plan(argv, DIRECTORY)
+
+    name = request.node.callspec.id
+    check(f"{name}.plan.json", msgspec.json.format(made.to_json(), indent=1).decode() + "\n")
+
+
+def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
+    argv = ("4096", "3", "10", "4", "2", "--fsync", "--dir", "/mnt/a b")
+
+    made = front_end.to_plan(argv, DIRECTORY)
+
+    assert front_end.settings_of(plan.Plan.from_json(made.to_json())) == front_end.parse(argv)
+    assert front_end.parse(argv).directory == "/mnt/a b"
+
+
+@pytest.mark.parametrize(
+    ("argv", "part"),
+    [
+        ((), "required: BLOCKSIZE"),
+        (EXAMPLE[:4], "required: ITERATIONS"),
+        ((*EXAMPLE, "6"), "unrecognized arguments: 6"),
+        (("0", "1", "1", "1", "1"), "BLOCKSIZE (bytes) is '0'"),
+        (("4k", "1", "1", "1", "1"), "BLOCKSIZE (bytes) is '4k'"),
+        (("4096", "1", "1", "-1", "1"), "FILESPERDIR is '-1'"),
+        (("4096", "1", "1.5", "1", "1"), "TOTALFILES is '1.5'"),
+        (("4096", "1", "1", "1", "²"), "ITERATIONS is '²'"),
+        (("2147483648", "1", "1", "1", "1"), "more blocks per file"),
+        (("4096", "1", "1", "1", "1001"), "at most 1000"),
+        ((*EXAMPLE, "--mode", "fork"), "the engine makes no processes"),
+        ((*EXAMPLE, "--fs"), "unrecognized arguments: --fs"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_refused_with_words(argv: Sequence[str], part: str) -> None:
+    with pytest.raises(InputError) as refused:
+        front_end.parse(argv)
+
+    assert part in str(refused.value)
+
+
+def test_the_output_of_a_run_is_the_one_beside_it() -> None:
+    run = perfpl_run(("35840", "1", "10000", "5000", "3"), [130.7, 131.9, 130.0], begin_s=0.5)
+
+    check("output.txt", classic.text(run))
+    check("beside.txt", classic.beside(run))
+
+
+def test_the_clock_counts_whole_seconds_as_two_readings_of_time_do() -> None:
+    # 0.9 s from 0.5 to 1.4 of the clock is a second; from 0.05 to 0.95 it is none.
+    over = perfpl.iterations(perfpl_run(EXAMPLE, [0.9], begin_s=0.5)).whole[0]
+    within = perfpl.iterations(perfpl_run(EXAMPLE, [0.9], begin_s=0.05)).whole[0]
+
+    assert (over.clock_seconds, within.clock_seconds) == (1, 0)
+    assert over.seconds == within.seconds == pytest.approx(0.9)
+
+
+def test_an_iteration_within_a_second_has_no_rate_and_the_table_no_average() -> None:
+    run = perfpl_run((*EXAMPLE[:4], "2"), [0.2, 2.0], begin_s=0.1)
+
+    lines = classic.text(run).splitlines()
+    said = classic.beside(run)
+
+    assert lines[-3].split(" | ")[3:] == ["1", "0", "n/a", "n/a"]
+    assert lines[-1] == "Average |  |  |  | 1 | n/a | n/a"
+    assert "1 of 2 iterations began and ended in one second of the script's clock" in said
+    assert "0.200000" in said
+
+
+def test_total_work_by_total_time_stands_beside_the_mean_of_the_rates() -> None:
+    rows, _ = table_of("1")
+    run = perfpl_run(command_of(rows[0], 10), [float(row["total_seconds"]) for row in rows])
+
+    said = classic.beside(run)
+
+    # 3417.96875 MiB * 10 / 581 s; the script's mean of rates is 60.06.
+    assert "Total work by total time: 58.8 MiB/s. Mean of the rates: 60.1 MiB/s." in said
+    assert "Iterations 1 to 4 stand apart (a warm-up): mean 68.2 s, then 51.3 s. Without them 66.6 MiB/s" in said
+
+
+@pytest.mark.parametrize(("test", "count"), [("1", 4), ("2", 0), ("3", 0), ("4", 0), ("5", 0)])
+def test_the_warm_up_of_the_published_tests_is_found_and_no_other(test: str, count: int) -> None:
+    rows, _ = table_of(test)
+
+    assert warm_up(np.array([float(row["total_seconds"]) for row in rows])) == count
+
+
+def test_a_change_that_comes_last_is_no_warm_up_but_unsettled() -> None:
+    run = perfpl_run((*EXAMPLE[:4], "10"), [50.0] * 8 + [90.0] * 2)
+
+    assert "The times did not settle" in classic.beside(run)
+
+
+def test_a_fast_beginning_is_not_called_a_warm_up() -> None:
+    run = perfpl_run((*EXAMPLE[:4], "10"), [20.0] * 4 + [50.0] * 6)
+
+    assert "Iterations 1 to 4 stand apart (faster, so a cache that filled" in classic.beside(run)
+
+
+def test_the_final_flush_is_in_the_time() -> None:
+    run = perfpl_run((*EXAMPLE, "--sync"), [2.0], sync_s=1.5)
+
+    found = perfpl.iterations(run)
+
+    assert found.whole[0].seconds == pytest.approx(3.5)
+    assert found.whole[0].clock_seconds == 3
+    assert "the final sync is." in classic.beside(run)
+
+
+def test_a_flush_that_is_missing_makes_the_iteration_no_number() -> None:
+    run = perfpl_run((*EXAMPLE, "--sync"), [2.0])
+
+    assert perfpl.iterations(run).cut == (1,)
+
+
+def test_an_iteration_that_was_cut_is_in_no_number() -> None:
+    run = perfpl_run((*EXAMPLE[:4], "2"), [10.0, 4.0], files=[10000, 3999])
+
+    lines = classic.text(run).splitlines()
+
+    assert [line.split(" | ")[3] for line in lines if line.startswith("35840")] == ["1"]
+    assert "Iteration 2 did not write all its files and is in no number." in classic.beside(run)
+
+
+def test_a_run_without_a_whole_iteration_has_a_table_without_rows() -> None:
+    run = perfpl_run(EXAMPLE, [4.0], files=[17])
+
+    assert classic.text(run).splitlines()[-1] == " | ".join(perfpl.COLUMNS)
+    assert classic.beside(run) == "No iteration wrote all its files.\n"
+    assert classic.figures(run) == ()
+
+
+def test_figures_show_each_iteration_and_the_parts_of_a_file() -> None:
+    parts = {"create": 10_000, "write": 20_000, "close": 5_000}
+    run = perfpl_run(("4096", "4", "100", "100", "6"), [1.0, 1.0, 0.5, 0.5, 0.5, 0.5], part_ns=parts)
+
+    rates, of_file = classic.figures(run)
+
+    assert [row[0] for row in rates.table.rows] == ["1", "2", "3", "4", "5", "6"]
+    assert [row[1] for row in rates.table.rows] == ["1.56", "1.56", "3.12", "3.12", "3.12", "3.12"]
+    assert [row[2] for row in rates.table.rows] == ["yes", "yes", "no", "no", "no", "no"]
+    # Four writes of 20 µs each.
+    assert of_file.table.rows[0] == ("1", "10.0 µs", "80.0 µs", "5.00 µs")
+    for figure in (rates, of_file):
+        figure.chart.to_dict(validate=True)
