@@ -119,6 +119,8 @@ class Session:
             render_beside(judged, Console(stderr=True), html=report)
         elif judged.results or error is None:
             render(judged, bundle, Console(), html=report)
+        for file in classic.files(bundle):
+            file.write()
         return exit_code(judged)
 
     def _write_report(self, bundle: RunBundle, judged: Document) -> Path | None:

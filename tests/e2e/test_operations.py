@@ -99,3 +99,29 @@ def _files(tmp_path: Path) -> list[Path]:
 def _ops(document: dict[str, Any]) -> dict[str, int]:
     assert all(result["errors"] == 0 for result in document["results"])
     return {result["operation"]: result["ops"] for result in document["results"]}
+
+
+def test_work_that_is_not_timed_is_in_no_window(measure: Measure, tmp_path: Path) -> None:
+    document = measure(
+        """
+name = "window"
+[[file_set]]
+name = "data"
+size = "64KiB"
+[[phase]]
+name = "one"
+[[phase.job]]
+timed = ["read"]
+stop = { passes = 1 }
+loop = [
+  { kind = "repeat", times = 5000, actions = [{ op = "stat", set = "data" }] },
+  { op = "read", set = "data", access = "sequential", size = "4KiB" },
+  { kind = "repeat", times = 5000, actions = [{ op = "stat", set = "data" }] },
+]
+""",
+        tmp_path,
+    )
+
+    [result] = document["results"]
+    assert (result["operation"], result["ops"]) == ("read", 1)
+    assert result["seconds"] == pytest.approx(result["latency_ns"]["mean"] / 1e9, rel=1e-6)

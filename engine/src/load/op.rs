@@ -99,6 +99,8 @@ pub struct OpNode {
     pub series: Option<usize>,
     /// Whether it counts as one of the worker's operations (not when a timed group around it does).
     pub counts: bool,
+    /// Whether it is timed, by itself or in a group: the worker's first and last operation are among these.
+    pub is_timed: bool,
     /// Which file.
     pub file: FileSource,
     /// Where in the file.
@@ -308,6 +310,7 @@ impl Compiler<'_> {
             name: op.name.clone(),
             series,
             counts: series.is_some() && !in_timed_group,
+            is_timed: series.is_some() || in_timed_group,
             file,
             access: op.access.clone(),
             size,

@@ -390,10 +390,15 @@ impl<B: Backend> Worker<B> {
     fn account(&mut self, op: &OpNode, done: Done) -> Result<Sum, StoppedBy> {
         let stats: &WorkerCounters = &self.stats;
         stats.started.add(1);
-        if stats.first_op_ns.get() == NEVER {
-            stats.first_op_ns.set(done.issued_ns);
+        if op.is_timed {
+            if stats.first_op_ns.get() == NEVER {
+                stats.first_op_ns.set(done.issued_ns);
+            }
+            stats.last_op_ns.set(self.last_ns);
+        } else {
+            // Work that is not timed is in no window, but a sign of life.
+            stats.busy_since_ns.set(self.last_ns);
         }
-        stats.last_op_ns.set(self.last_ns);
         if done.result < 0 {
             return self.account_failure(op, -done.result as i32);
         }

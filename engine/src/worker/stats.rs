@@ -34,9 +34,9 @@ pub struct WorkerCounters {
     pub completed: Counter,
     /// Of these, failed.
     pub failed: Counter,
-    /// Issue of the first, [`NEVER`] before.
+    /// Issue of the first that is timed, [`NEVER`] before.
     pub first_op_ns: Counter,
-    /// Completion of the latest.
+    /// Completion of the latest that is timed.
     pub last_op_ns: Counter,
     /// Sum of the I/Os in flight at each submission.
     pub depth_sum: Counter,

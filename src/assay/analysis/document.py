@@ -112,7 +112,7 @@ class _Measurement:
                 *trust.execution_findings(self.record, self.job, self.operation.name),
                 *budget.cpu_findings(cpu_ns, ops),
                 *trust.sample_findings(ops, seconds, max(ops, sum(use.ops for use in uses)), latency),
-                *trust.data_findings(self.run, self.operation, is_buffered=cached.condition != "direct"),
+                *trust.data_findings(self.run, self.record, self.operation, is_buffered=cached.condition != "direct"),
             ]
         )
         return Result(

@@ -4,11 +4,13 @@ Times are integer nanoseconds since the engine's hello (`t_ns`), made from the t
 compared exactly.
 """
 
+import bisect
 import dataclasses
+import functools
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
@@ -150,12 +152,23 @@ class PhaseRecord:
 
     def host_delta(self, span: Span, source: str, instance: str, name: str) -> float | None:
         """Return the growth of a counter over a span; None when it was not sampled at the begin or not at all."""
-        rows = self.host.filter(source=source, instance=instance, name=name).sort("t_ns")
-        before = rows.filter(pl.col("t_ns") <= span.begin_ns)["value"]
-        until = rows.filter(pl.col("t_ns") <= span.end_ns)["value"]
-        if before.is_empty() or until.is_empty() or before[-1] is None or until[-1] is None:
+        times, values = self._counters.get((source, instance, name), ((), ()))
+        before, until = bisect.bisect_right(times, span.begin_ns), bisect.bisect_right(times, span.end_ns)
+        if not before:
             return None
-        return float(until[-1]) - float(before[-1])
+        first, last = values[before - 1], values[until - 1]
+        return None if first is None or last is None else last - first
+
+    @functools.cached_property
+    def _counters(self) -> dict[tuple[str, str, str], tuple[list[int], list[float | None]]]:
+        """Every counter with its samples in order: a filter of the table for each question would cost far more."""
+        counters: dict[tuple[str, str, str], tuple[list[int], list[float | None]]] = {}
+        columns = ("source", "instance", "name", "t_ns", "value")
+        for source, instance, name, t_ns, value in self.host.select(columns).sort("t_ns").iter_rows():
+            times, values = counters.setdefault((source, instance, name), ([], []))
+            times.append(t_ns)
+            values.append(value)
+        return counters
 
     def process_delta(self, span: Span, name: str) -> float | None:
         """Return the growth of one of the engine's own counters over a span."""
@@ -181,7 +194,14 @@ class RunRecord:
 
     def all(self, kind: type[_E]) -> tuple[_E, ...]:
         """Return all events of a kind, in order."""
-        return tuple(event for event in self.events if isinstance(event, kind))
+        return tuple(self._by_kind.get(kind, ()))
+
+    @functools.cached_property
+    def _by_kind(self) -> dict[type, list[Any]]:
+        kinds: dict[type, list[Any]] = {}
+        for event in self.events:
+            kinds.setdefault(type(event), []).append(event)
+        return kinds
 
     def target_fact(self, target: str, name: str) -> FactValue:
         """Return `target.TARGET.NAME`, or None."""
@@ -196,10 +216,17 @@ class RunRecord:
 def read(run: RecordedRun) -> RunRecord:
     """Cut a run into its phases."""
     happened = tuple(run.events())
-    tables = tuple(_with_ns(table) for table in (run.intervals(), run.histograms(), run.workers(), run.host()))
+    tables = tuple(
+        _by_phase(_with_ns(table)) for table in (run.intervals(), run.histograms(), run.workers(), run.host())
+    )
+    of_phase: dict[int, list[events.Event]] = {}
+    for event in happened:
+        index = getattr(event, "phase_index", None)
+        if index is not None:
+            of_phase.setdefault(index, []).append(event)
     started = {event.phase_index for event in happened if isinstance(event, events.Started)}
-    started |= set(tables[0]["phase_index"].to_list())
-    phases = (_phase(run.plan, index, happened, tables) for index in sorted(started))
+    started |= tables[0].keys()
+    phases = (_phase(run.plan, index, of_phase.get(index, []), tables) for index in sorted(started))
     return RunRecord(
         run=run,
         plan=run.plan,
@@ -209,6 +236,23 @@ def read(run: RecordedRun) -> RunRecord:
     )
 
 
+class _Parts(dict[int, pl.DataFrame]):
+    """A table, cut by phase; a phase that has no row has an empty part."""
+
+    def __init__(self, parts: dict[int, pl.DataFrame], empty: pl.DataFrame) -> None:
+        super().__init__(parts)
+        self._empty = empty
+
+    def __missing__(self, key: int) -> pl.DataFrame:
+        return self._empty
+
+
+def _by_phase(table: pl.DataFrame) -> _Parts:
+    # One pass over the table: a filter for each of a thousand phases would read it a thousand times.
+    parts = table.partition_by("phase_index", as_dict=True, maintain_order=True)
+    return _Parts({int(key[0]): part for key, part in parts.items()}, table.clear())
+
+
 def _with_ns(table: pl.DataFrame) -> pl.DataFrame:
     columns = [(pl.col("t_s") * NS_PER_S).round().cast(pl.Int64).alias("t_ns")]
     if "dt_s" in table.columns:
@@ -216,14 +260,11 @@ def _with_ns(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(columns)
 
 
-def _phase(
-    plan: Plan, index: int, happened: tuple[events.Event, ...], tables: tuple[pl.DataFrame, ...]
-) -> PhaseRecord | None:
-    intervals, histograms, workers, host = (table.filter(phase_index=index) for table in tables)
+def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: tuple[_Parts, ...]) -> PhaseRecord | None:
+    intervals, histograms, workers, host = (table[index] for table in tables)
     grid = _grid(intervals, host)
     if not grid:
         return None
-    of_phase = [event for event in happened if getattr(event, "phase_index", None) == index]
     started = next((event.start_ns for event in of_phase if isinstance(event, events.Started)), grid[0].begin_ns)
     finished = next((event for event in of_phase if isinstance(event, events.PhaseFinished)), None)
     return PhaseRecord(

@@ -53,3 +53,6 @@ OWN_CPU_SHARE = 0.90
 """Above this share of all CPUs the workers crowd out themselves."""
 TIMER_SHARE = 0.02
 """Two clock reads as a share of the median latency."""
+
+EVEN_SHARE = 0.90
+"""Workers that the first to finish stopped are uneven when one did less than this share of the most."""

@@ -10,6 +10,8 @@ themselves: that is oversubscription, not contamination.
 
 import errno
 
+import polars as pl
+
 from assay import events, plan
 from assay.analysis import findings, thresholds
 from assay.analysis.budget import WorkerUse, cpus_in_use, greatest_run_delay, steal_share
@@ -17,6 +19,7 @@ from assay.analysis.corruption import BLOCK_WARNING, read_findings, verify_findi
 from assay.analysis.operations import Operation
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.window import Window
+from assay.plan_walk import job_ops, touched_sets
 from assay.results import Finding, LatencyNs
 
 _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
@@ -86,6 +89,7 @@ def execution_findings(record: PhaseRecord, job: plan.Job, operation: str) -> tu
     found += _errors(record, job.name, operation)
     found += read_findings(record, job.name, operation)
     found += _end(record, job)
+    found += _uneven(record, job)
     facts = record.job_facts(job.name)
     if facts is None:
         return tuple(found)
@@ -174,6 +178,21 @@ def _end(record: PhaseRecord, job: plan.Job) -> list[Finding]:
     return []
 
 
+def _uneven(record: PhaseRecord, job: plan.Job) -> list[Finding]:
+    """Say so when the first worker that was done stopped others far behind it."""
+    is_stonewalled = plan.StopOf.FIRST in {record.phase.stop.of, job.stop.of}
+    if not is_stonewalled or job.workers == 1 or record.finished is None:
+        return []
+    ends = record.workers.filter(job=job.name).group_by("worker").agg(pl.col("bytes").max(), pl.col("ops").max())
+    done = ends["bytes"].to_list() if ends["bytes"].sum() else ends["ops"].to_list()
+    if not done or min(done) >= thresholds.EVEN_SHARE * max(done):
+        return []
+    share = 100 * min(done) / max(done)
+    text = f"When the first worker was done and stopped the others, the slowest had done {share:.0f} % of its work."
+    cure = "Give each worker more to do, so that start and end weigh less, or let all of them finish."
+    return [findings.invalid("uneven-workers", text, cure)]
+
+
 def sample_findings(ops: int, seconds: float, job_ops: int, latency: LatencyNs) -> tuple[Finding, ...]:
     """Judge the size of the sample."""
     if job_ops == 0:
@@ -194,7 +213,9 @@ def sample_findings(ops: int, seconds: float, job_ops: int, latency: LatencyNs) 
     return tuple(found)
 
 
-def data_findings(run: RunRecord, operation: Operation, *, is_buffered: bool) -> tuple[Finding, ...]:
+def data_findings(
+    run: RunRecord, record: PhaseRecord, operation: Operation, *, is_buffered: bool
+) -> tuple[Finding, ...]:
     """Judge the data that was worked on."""
     found: list[Finding] = []
     hello = run.first(events.Hello)
@@ -207,12 +228,19 @@ def data_findings(run: RunRecord, operation: Operation, *, is_buffered: bool) ->
                 findings.note("small-set", text, "The hit ratio says whether they did; a set of 2x RAM rules it out.")
             )
     for file_set in (run.plan.file_set(name) for name in operation.sets):
-        found += _content(file_set, operation)
+        found += _content(run, record, file_set, operation)
     return tuple(found)
 
 
-def _content(file_set: plan.FileSet, operation: Operation) -> list[Finding]:
-    if operation.direction == "read" and file_set.allocate is not plan.Allocate.WRITE:
+def _was_written(run: RunRecord, record: PhaseRecord, name: str) -> bool:
+    """Whether a phase before this one wrote to a set."""
+    jobs = (job for phase in run.plan.phases[: record.index] for job in phase.jobs)
+    return any(op.op is plan.OpKind.WRITE and name in touched_sets(job, (op,)) for job in jobs for op in job_ops(job))
+
+
+def _content(run: RunRecord, record: PhaseRecord, file_set: plan.FileSet, operation: Operation) -> list[Finding]:
+    is_unwritten = file_set.allocate is not plan.Allocate.WRITE and operation.direction == "read"
+    if is_unwritten and not _was_written(run, record, file_set.name):
         text = f"Set '{file_set.name}' was allocated but never written: the file system answers such reads itself."
         return [findings.warning("unwritten-blocks", text, "Lay the set out with allocate = write.")]
     content = file_set.content

@@ -17,6 +17,7 @@ from assay.cli import (
     diff,
     doctor,
     export,
+    iozone,
     ls,
     perfpl,
     quick,
@@ -55,7 +56,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     doctor.doctor,
     shims.shims,
 )
-CLASSIC: tuple[Callable[..., None], ...] = (vxbench.vxbench, perfpl.perfpl, bigdir.bigdir)
+CLASSIC: tuple[Callable[..., None], ...] = (iozone.iozone, vxbench.vxbench, perfpl.perfpl, bigdir.bigdir)
 """Commands that take a classic tool's own command line."""
 for command in COMMANDS:
     app.command()(command)

@@ -46,8 +46,11 @@ def write_charts(bundle: RecordedRun, document: Document, directory: Path, pictu
 
 def all_figures(bundle: RecordedRun, document: Document) -> Iterator[Figure]:
     """Draw everything that the report shows: first what spans all results, then result by result."""
+    of_tool = classic.figures(bundle)
+    yield from of_tool
+    if not figures.draws_each(document.results, of_tool):
+        return
     recording = read(bundle)
-    yield from classic.figures(bundle)
     yield from figures.overview_figures(document.results)
     for i in range(len(document.results)):
         yield from figures.result_figures(recording, document.results, i)

@@ -26,6 +26,9 @@ _LINES = {name: QUANTILES[name] for name in ("p50", "p99")}
 _CELLS_IN_ALL = 60_000
 """Over all heat maps of a report, so that a run of many repeats stays a file that can be mailed."""
 
+MOST_DRAWN = 60
+"""Results that are drawn one by one where a classic tool's own figures show them all: a matrix has a thousand."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -53,6 +56,11 @@ class Figure:
         """Give the Vega-Lite specification, unchecked: checking takes longer than all else, so tests do it."""
         spec: dict[str, Any] = self.chart.to_dict(validate=False)
         return spec
+
+
+def draws_each(results: Sequence[Result], of_tool: Sequence[Figure]) -> bool:
+    """Whether every result has figures of its own: not where a tool's figures show hundreds of results together."""
+    return not of_tool or len(results) <= MOST_DRAWN
 
 
 def result_figures(recording: Recording, results: Sequence[Result], number_of: int) -> Iterator[Figure]:

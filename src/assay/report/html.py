@@ -42,17 +42,21 @@ def page(bundle: RecordedRun, document: Document) -> str:
     """Make the report's text."""
     recording = read(bundle)
     results = document.results
+    of_tool = classic.figures(bundle)
+    in_single = figures.draws_each(results, of_tool)
+    overview = figures.overview_figures(results) if in_single else ()
     body = [
         sections.header(bundle, document),
         sections.summary_table(results),
         sections.run_findings(document.findings),
         sections.marks(recording.marks),
         "<section aria-labelledby=overview><h2 id=overview>Overview</h2>",
-        *(_figure(figure) for figure in (*classic.figures(bundle), *figures.overview_figures(results))),
+        *(_figure(figure) for figure in (*of_tool, *overview)),
         "</section><section aria-labelledby=results><h2 id=results>Results</h2>",
     ]
     for i in range(len(results)):
-        drawn = "".join(_figure(figure) for figure in figures.result_figures(recording, results, i))
+        mine = figures.result_figures(recording, results, i) if in_single else ()
+        drawn = "".join(_figure(figure) for figure in mine)
         body.append(sections.result_card(results, i, drawn))
     body += ["</section>", sections.preparation(bundle), sections.environment(bundle), sections.plan(bundle)]
     title = html.escape(f"{bundle.plan.name} · {document.run.id} · Assay")

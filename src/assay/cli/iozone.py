@@ -1,0 +1,53 @@
+"""`assay iozone …`: IOzone's own command line."""
+
+import typer
+
+from assay.cli.classic import take_apart
+
+
+def iozone(context: typer.Context) -> None:
+    """Run an IOzone command line, and print what IOzone prints.
+
+    \b
+    What to measure
+      -i N          test 0 to 12, again for more; none: all
+                    0 write, rewrite     1 read, reread   2 random read, write
+                    3 backward read      4 record rewrite 5 stride read
+                    6 fwrite             7 fread          8 mix (with -t)
+                    9 pwrite, 10 pread, 11 pwritev, 12 preadv (with -E)
+      -a            automatic: every file size with every record size
+      -z            ... the small records of large files too
+      -n -g SIZE    ... smallest and largest file (64k, 512m)
+      -y -q SIZE    ... smallest and largest record (4k, 16m)
+      -s -r SIZE    file and record size; again for more. KiB, or k, m, g
+      -f FILE       where the file is; -w leaves it for the next run
+    Several children
+      -t N          throughput of N children; -l N -u M: of every number
+      -F FILE...    a file for each (after -t);  -T: threads
+      -x            nobody stops when the first is done;  -C: each child's line
+    How
+      -e -c         fsync and close are timed too
+      -I -o         O_DIRECT, O_SYNC;  -+D: O_DSYNC
+      -B            mmap;  -G: ... with msync after each record
+      -H N, -k N    N records in flight
+      -j N -J MS    stride in records; compute MS before each record
+      -K -V N -P N  jump now and then; verify; bind from CPU N on
+    What to print
+      -R -b FILE    reports; a worksheet, .xls or .xlsx
+      -O -N         operations per second, microseconds per operation
+      -Q            latency files wol.dat, rwol.dat, rol.dat, rrol.dat
+
+    Assay's own options: --runs DIR, --json, --no-report. The data lies in
+    Assay's folder beside FILE, and findings go to standard error.
+    """  # noqa: D301 - a backspace is how click is told to keep the lines
+    from pathlib import Path
+
+    from assay.cli.iozone_checks import check_surroundings
+    from assay.frontends.iozone import settings_of, to_plan
+    from assay.session import Session
+
+    arguments = take_apart(context.args)
+    plan = to_plan(arguments.tool, Path.cwd())
+    check_surroundings(settings_of(plan), plan)
+    session = Session(runs=arguments.runs, json=arguments.json, report=not arguments.no_report)
+    session.measure(plan)

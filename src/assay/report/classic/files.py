@@ -1,0 +1,38 @@
+"""Files that a classic tool leaves beside its output: spreadsheets, tables, traces."""
+
+import dataclasses
+from pathlib import Path
+
+from assay.errors import InputError, RunError
+
+
+@dataclasses.dataclass(frozen=True)
+class OutputFile:
+    """A file with its content."""
+
+    path: Path
+    content: bytes
+    appends: bool = False
+    """Whether it goes after what is there."""
+
+    def write(self) -> None:
+        """Write it; raises RunError with the cure where that is not possible."""
+        try:
+            with self.path.open("ab" if self.appends else "wb") as file:
+                file.write(self.content)
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be written: {error.strerror}. The run itself is kept") from error
+
+
+def check_writable(path: Path) -> None:
+    """Raise InputError where a file could not be written later: better before the run than after it."""
+    folder = path.parent
+    if path.is_dir():
+        raise InputError(f"{path} is a directory; name a file")
+    if not folder.is_dir():
+        raise InputError(f"{path}: the folder {folder} does not exist; make it, or name another file")
+    try:
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}; name a file that can") from None

@@ -1,0 +1,252 @@
+"""IOzone's command line against the sizes, walks and refusals that were seen of the original, and its Plans.
+
+`UPDATE_GOLDEN=1 pytest tests/unit/test_iozone.py` writes the expected Plans anew; read the difference.
+"""
+
+import os
+import shlex
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay import plan
+from assay.errors import InputError
+from assay.frontends.iozone import settings_of, to_plan
+from assay.frontends.iozone.columns import COLUMNS
+from assay.frontends.iozone.options import parse
+from assay.frontends.iozone.work import stride_rounds
+from assay.plan_walk import job_actions, job_ops
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "iozone"
+HERE = Path("/mnt/storage")
+
+PLANS = {
+    "write-and-read": "-s 1m -r 64 -i 0 -i 1 -f data/file",
+    "all-patterns": "-s 256k -r 4k -i 0 -i 2 -i 3 -i 4 -i 5 -I -e -c",
+    "left-from-before": "-s 1m -r 16 -i 1 -i 5 -w -K -J 2",
+    "extensions": "-E -s 64 -r 16 -i 0 -i 6 -i 7 -i 9 -i 10 -i 11 -i 12",
+    "mapped": "-B -G -s 128 -r 32 -i 0 -i 1 -D",
+    "in-flight": "-H 4 -I -s 1m -r 64 -i 0 -i 2",
+    "children": "-t 3 -T -s 128 -r 32 -i 0 -i 1 -i 8",
+    "own-files": "-t 2 -F a/one b/two -s 64 -r 4 -i 0 -x -w -o",
+}
+
+
+def made(arguments: str) -> plan.Plan:
+    return to_plan(shlex.split(arguments), HERE)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_an_argument_list_becomes_its_plan(name: str) -> None:
+    expected = GOLDEN / f"{name}.json"
+    actual = msgspec.json.format(made(PLANS[name]).to_json(), indent=1).decode() + "\n"
+
+    if os.environ.get("UPDATE_GOLDEN"):
+        expected.write_text(actual)
+    assert actual == expected.read_text()
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_settings_can_be_read_from_the_plan_again(name: str) -> None:
+    assert settings_of(made(PLANS[name])) == parse(shlex.split(PLANS[name]))
+
+
+# -- sizes ---------------------------------------------------------------------------------------------------------------
+
+
+def cells(arguments: str) -> list[tuple[int, int]]:
+    return [(cell.file_kib, cell.record_kib) for cell in parse(shlex.split(arguments)).matrix.cells()]
+
+
+def test_the_automatic_matrix_has_the_rows_of_the_original() -> None:
+    # Counted in the output of IOzone 3.489 for -a -g 64M: rows for each file size.
+    counted = {64: 5, 128: 6, 256: 7, 512: 8, 1024: 9, 2048: 10, 4096: 11, 8192: 12, 16384: 13, 32768: 9, 65536: 9}
+
+    rows = cells("-a -g 64M -i 0 -i 1 -i 2")
+
+    assert {size: sum(file_kib == size for file_kib, _ in rows) for size, _ in rows} == counted
+    assert len(rows) == 99
+    assert next(record for file_kib, record in rows if file_kib == 32768) == 64
+
+
+def test_a_gigabyte_of_the_automatic_matrix_has_135_cells_for_each_test() -> None:
+    # IOzone 3.489 prints 135 rows for -Rab FILE -g 1G.
+    request = "-Rab x.xls -g 1G -i 0 -i 1 -i 2 -i 3 -i 4 -i 5"
+
+    assert len(cells(request)) == 135
+    assert len(made(request).phases) == 135 * 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", [(512, 4)]),
+        ("-s 0 -r 0", [(512, 4)]),
+        ("-s 1g -r 1M", [(1 << 20, 1024)]),
+        ("-s 64 -s 256 -r 4 -r 128", [(64, 4), (256, 4), (256, 128)]),
+        ("-a -s 128 -y 32", [(128, 32), (128, 64), (128, 128)]),
+        ("-a -r 16 -g 128", [(64, 16), (128, 16)]),
+        ("-a -n 100 -g 300 -y 8 -q 16", [(100, 8), (100, 16), (200, 8), (200, 16)]),
+        ("-a -n 64 -g 300 -y 64 -+x 4", [(64, 64), (256, 64), (256, 256)]),
+    ],
+)
+def test_sizes_are_those_of_the_original(arguments: str, expected: list[tuple[int, int]]) -> None:
+    assert cells(arguments) == expected
+
+
+@pytest.mark.parametrize("switch", ["-z", "-y 4", "-q 16m"])
+def test_small_records_of_large_files_come_back_with(switch: str) -> None:
+    assert (32768, 4) not in cells("-a -n 32m -g 32m")
+    assert (32768, 4) in cells(f"-a -n 32m -g 32m {switch}")
+
+
+def test_a_file_has_whole_records_only() -> None:
+    phase = made("-s 1024 -r 3 -i 0").phases[0]
+    [write] = [op for op in job_ops(phase.jobs[0]) if op.op is plan.OpKind.WRITE]
+    [records] = [action for action in job_actions(phase.jobs[0]) if isinstance(action, plan.Repeat)]
+
+    assert write.size == plan.Fixed(value=3072)
+    assert records.times == 341
+
+
+# -- what a test does ------------------------------------------------------------------------------------------------------
+
+
+def strided(records: int, stride: int) -> list[int]:
+    return [start + i * stride for start, count in stride_rounds(records, stride) for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (19, list(range(19))),
+        (20, [0, 17, *range(1, 19)]),
+        (32, [0, 17, 1, 18, 2, 19, 3, 20, 4, 21, 5, 22, 6, 23, 7, 24, 8, 25, 9, 26, 10, 27, 11, 28, 12, 29,
+              13, 14, 15, 16, 17, 18]),
+    ],
+)  # fmt: skip
+def test_the_strided_walk_is_the_one_that_was_traced_of_the_original(records: int, expected: list[int]) -> None:
+    assert strided(records, 17) == expected
+
+
+@pytest.mark.parametrize("records", [1, 8, 17])
+def test_a_file_of_no_more_records_than_the_stride_is_read_at_its_first(records: int) -> None:
+    phase = made(f"-s {4 * records} -r 4 -i 0 -i 5").phases[-1]
+    reads = [op for op in job_ops(phase.jobs[0]) if op.name == "stride-read"]
+
+    assert stride_rounds(records, 17) == [(0, records)]
+    assert [op.access.region for op in reads if isinstance(op.access, plan.Stride)] == [
+        plan.Range(from_bytes=0, length_bytes=4096)
+    ]
+
+
+@pytest.mark.parametrize("stride", [1, 2, 5, 17, 100])
+@pytest.mark.parametrize("records", [64, 101, 4096])
+def test_a_strided_walk_reads_as_many_records_as_the_file_has_and_stays_in_it(records: int, stride: int) -> None:
+    walk = strided(records, stride)
+
+    assert len(walk) == records
+    if records > stride:
+        assert max(walk) < records
+
+
+def timed(arguments: str) -> list[tuple[str, ...]]:
+    return [phase.jobs[0].timed for phase in made(arguments).phases]
+
+
+def test_flush_and_close_are_timed_only_on_request() -> None:
+    assert timed("-i 0") == [("write",), ("rewrite",)]
+    assert timed("-i 0 -e") == [("write", "fsync"), ("rewrite", "fsync")]
+    assert timed("-i 0 -c") == [("write", "close"), ("rewrite", "close")]
+    assert timed("-i 0 -e -c") == [("write", "fsync", "close"), ("rewrite", "fsync", "close")]
+
+
+def test_every_column_has_a_test_number_and_titles() -> None:
+    assert {column.test for column in COLUMNS} == {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12}
+    assert all(column.report and column.sheet for column in COLUMNS)
+
+
+def test_all_tests_are_done_when_none_is_named() -> None:
+    keys = [column.key for column in parse(["-s", "64"]).measured()]
+
+    assert keys == [column.key for column in COLUMNS if column.test <= 8]
+
+
+def test_the_first_child_that_is_done_stops_the_others_but_for_x() -> None:
+    assert {phase.stop.of for phase in made("-t 2 -i 0").phases} == {plan.StopOf.FIRST}
+    assert {phase.stop.of for phase in made("-t 2 -i 0 -x").phases} == {plan.StopOf.EACH}
+
+
+def test_files_cut_short_by_the_stonewall_are_laid_out_whole_before_they_are_read() -> None:
+    write, rewrite, *_ = made("-t 2 -i 0 -i 1").phases
+
+    assert write.before == (plan.Prepare(set="children-2-first"),)
+    assert rewrite.before == (plan.Remove(set="children-2-first"), plan.Prepare(set="children-2"))
+
+
+def test_in_the_mix_even_children_read_and_odd_ones_write() -> None:
+    [mixed] = [phase for phase in made("-t 5 -i 0 -i 8").phases if phase.name == "mixed-5"]
+
+    done = {job.name: (job.workers, job.timed) for job in mixed.jobs}
+
+    assert done == {"mix-readers": (3, ("random-read",)), "mix-writers": (2, ("random-write",))}
+
+
+def test_the_files_of_children_may_be_on_several_storages() -> None:
+    made_plan = made("-t 3 -F /a/x /b/y /a/z -i 0 -x")
+
+    assert [target.uri for target in made_plan.targets] == ["file:///a", "file:///b"]
+    assert [job.workers for job in made_plan.phases[0].jobs] == [2, 1]
+
+
+def test_what_is_left_out_is_in_the_plan() -> None:
+    left_out = [item.what for item in made("-p -W -D -Q -s 64 -i 0").untranslated]
+
+    assert left_out == ["-p", "-W", "-D", "-Q"]
+
+
+# -- refusals --------------------------------------------------------------------------------------------------------------
+
+REFUSED = {
+    "-a -t 2": "exclude each other",
+    "-F a b -t 2": "write -t N before it",
+    "-t 2 -F a": "names 1 files for 2 children",
+    "-t 2 -f a": "with -F",
+    "-f a -F b": "exclude each other",
+    "-F b -f a": "write -t N before it",
+    "-H 2 -k 2": "choose one",
+    "-i 13": "tests are 0 to 12",
+    "-i 9": "add -E",
+    "-i 8": "with -t",
+    "-t 2 -i 4": "none of the tests",
+    "-t 2 -N": "use -O",
+    "-a -q 32m": "16384 KiB",
+    "-a -y 128": "lower -y",
+    "-a -n 256 -g 128": "nothing would be measured",
+    "-s 64 -r 128": "no record fits",
+    "-s": "needs a value",
+    "-s 5x": "64k or 1g",
+    "-t many": "whole number",
+    "-l 3 -u 2": "smaller number",
+    "-t 100000": "1024",
+    "-+p 0": "between 1 and 100",
+    "-1": "no option of IOzone",
+    "file": "no option",
+    "-X trace": "assay run",
+    "-+m hosts": "rsh",
+    "-B -I": "choose one",
+    "-B -H 2": "choose one",
+    "-B -o": "-G",
+    "-H 4 -e": "leave them out",
+    "-t 2 -Q": "one stream",
+    "-s 1g -r 4k -j 100000 -i 0 -i 5": "smaller -j",
+}
+
+
+@pytest.mark.parametrize("arguments", REFUSED)
+def test_what_does_not_go_together_is_refused_with_the_cure(arguments: str) -> None:
+    with pytest.raises(InputError) as caught:
+        made(arguments)
+
+    assert REFUSED[arguments] in str(caught.value)
