@@ -1,4 +1,4 @@
-//! pread(2) and pwrite(2) straight to the kernel.
+//! pread(2), pwrite(2), read(2) and write(2) straight to the kernel.
 //!
 //! The C library's wrappers are points where a thread may be cancelled, which costs some forty instructions a call in a
 //! program with threads. Workers are never cancelled.
@@ -25,6 +25,28 @@ pub unsafe fn pread(fd: RawFd, address: *mut u8, length: usize, offset: u64) -> 
 pub unsafe fn pwrite(fd: RawFd, address: *mut u8, length: usize, offset: u64) -> i64 {
     // SAFETY: as promised by the caller.
     unsafe { call(libc::SYS_pwrite64, fd, address, length, offset) }
+}
+
+/// Read at the file's position; bytes or a negative errno.
+///
+/// # Safety
+///
+/// `address` points to `length` writable bytes.
+#[inline]
+pub unsafe fn read(fd: RawFd, address: *mut u8, length: usize) -> i64 {
+    // SAFETY: as promised by the caller; the kernel looks at three arguments.
+    unsafe { call(libc::SYS_read, fd, address, length, 0) }
+}
+
+/// Write at the file's position; bytes or a negative errno.
+///
+/// # Safety
+///
+/// `address` points to `length` readable bytes.
+#[inline]
+pub unsafe fn write(fd: RawFd, address: *mut u8, length: usize) -> i64 {
+    // SAFETY: as promised by the caller; the kernel looks at three arguments.
+    unsafe { call(libc::SYS_write, fd, address, length, 0) }
 }
 
 /// # Safety

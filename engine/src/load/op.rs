@@ -111,6 +111,8 @@ pub struct OpNode {
     pub waits: bool,
     /// What `advise` says.
     pub advice: Option<Advice>,
+    /// Whether a write gives what the buffer holds.
+    pub keeps_buffer: bool,
     /// Whether an action of the job counts its completions.
     pub is_counted: bool,
     /// Index of its state in the worker.
@@ -314,6 +316,7 @@ impl Compiler<'_> {
             keep: kept_in(op),
             waits: op.op == OpKind::SyncFileRange && !op.flags.advice.is_empty(),
             advice: Advice::named(&op.flags.advice),
+            keeps_buffer: op.flags.keeps_buffer,
             is_counted: false,
             state: self.program.operations - 1,
         })
@@ -376,13 +379,16 @@ impl Compiler<'_> {
 
     fn opened(&mut self, op: &Op, set: usize, pick: &Pick) -> Result<FileSource> {
         self.check_pick(pick)?;
-        if matches!(pick, Pick::New {} | Pick::Existing {}) || op.op == OpKind::Close {
+        if matches!(pick, Pick::New {} | Pick::Existing {} | Pick::Listed {} | Pick::Shuffled {})
+            || op.op == OpKind::Close
+        {
             return Err(self.refuse(&format!(
                 "operation '{}' works on an open file: use pick 'own', 'next', 'random' or 'indexed', or open it into a slot first",
                 op.name
             )));
         }
-        let (write, own) = (file_rules::writes(op.op), *pick == (Pick::Own {}));
+        let kept_and_written = || kept_in(op).is_some_and(|slot| writes_to_slot(&self.job.body, slot));
+        let (write, own) = (file_rules::writes(op.op) || kept_and_written(), *pick == (Pick::Own {}));
         let opened = &mut self.program.opened;
         let position = opened.iter().position(|known| known.set == set).unwrap_or_else(|| {
             opened.push(OpenedSet { set, write, own });
@@ -394,6 +400,25 @@ impl Compiler<'_> {
         }
         known.write |= write;
         Ok(FileSource::Opened { opened: position, pick: pick.clone() })
+    }
+}
+
+/// Whether an operation of a job makes the file in a slot writable first.
+fn writes_to_slot(body: &Body, slot: usize) -> bool {
+    fn writes(op: &Op, slot: usize) -> bool {
+        matches!(op.file, FileRef::Slot { slot: named } if named as usize == slot) && file_rules::writes(op.op)
+    }
+    fn any(actions: &[Action], slot: usize) -> bool {
+        actions.iter().any(|action| match action {
+            Action::Op { op } => writes(op, slot),
+            Action::Group { actions, .. } | Action::Repeat { actions, .. } => any(actions, slot),
+            Action::Choice { branches } => branches.iter().any(|branch| any(&branch.actions, slot)),
+            _ => false,
+        })
+    }
+    match body {
+        Body::Loop { actions } => any(actions, slot),
+        Body::Script { ops, .. } => ops.iter().any(|op| writes(op, slot)),
     }
 }
 

@@ -10,7 +10,23 @@ from typing import Annotated
 import typer
 
 from assay import __version__
-from assay.cli import classic, clean, diff, doctor, export, ls, quick, report, rerun, run, shims, show, suites, vxbench
+from assay.cli import (
+    bonnie,
+    classic,
+    clean,
+    diff,
+    doctor,
+    export,
+    ls,
+    quick,
+    report,
+    rerun,
+    run,
+    shims,
+    show,
+    suites,
+    vxbench,
+)
 from assay.cli.pipes import outlive_readers
 from assay.errors import COULD_NOT_RUN, INTERRUPTED, AssayError
 from assay.stopping import Stopped, end_on_signals
@@ -38,7 +54,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     doctor.doctor,
     shims.shims,
 )
-CLASSIC: tuple[Callable[..., None], ...] = (vxbench.vxbench,)
+CLASSIC: tuple[Callable[..., None], ...] = (bonnie.bonnie, vxbench.vxbench)
 """Commands that take a classic tool's own command line."""
 for command in COMMANDS:
     app.command()(command)

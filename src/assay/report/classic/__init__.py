@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     # Text is printed where the libraries that draw are not installed.
     from assay.report.figures import Figure
 
-TOOLS: tuple[str, ...] = ("vxbench",)
+TOOLS: tuple[str, ...] = ("bonnie", "vxbench")
 """Front ends whose runs have an output of their own."""
 
 
