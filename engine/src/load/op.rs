@@ -107,16 +107,35 @@ pub struct OpNode {
     pub vectors: u32,
     /// Slot that keeps the file that it picked.
     pub keep: Option<usize>,
-    /// Whether a `sync_file_range` waits.
-    pub waits: bool,
+    /// How a call is made that has two ways.
+    pub manner: Manner,
     /// What `advise` says.
     pub advice: Option<Advice>,
-    /// Whether a write gives what the buffer holds.
-    pub keeps_buffer: bool,
     /// Whether an action of the job counts its completions.
     pub is_counted: bool,
     /// Index of its state in the worker.
     pub state: usize,
+}
+
+/// How a call is made that has two ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// As usual.
+    Plain,
+    /// A `sync_file_range` waits.
+    Waits,
+    /// A write gives what the buffer holds.
+    KeepsBuffer,
+}
+
+impl Manner {
+    fn of(op: &Op) -> Self {
+        match op.op {
+            OpKind::SyncFileRange if !op.flags.advice.is_empty() => Self::Waits,
+            OpKind::Write if op.flags.keeps_buffer => Self::KeepsBuffer,
+            _ => Self::Plain,
+        }
+    }
 }
 
 /// Where an operation's file comes from.
@@ -314,9 +333,8 @@ impl Compiler<'_> {
             rw_flags,
             vectors: op.flags.vectors,
             keep: kept_in(op),
-            waits: op.op == OpKind::SyncFileRange && !op.flags.advice.is_empty(),
+            manner: Manner::of(op),
             advice: Advice::named(&op.flags.advice),
-            keeps_buffer: op.flags.keeps_buffer,
             is_counted: false,
             state: self.program.operations - 1,
         })

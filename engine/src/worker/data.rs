@@ -8,7 +8,7 @@ use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
 use crate::load::content::mix;
 use crate::load::offsets::{Offsets, Walker};
-use crate::load::op::{FileSource, Node, OpNode};
+use crate::load::op::{FileSource, Manner, Node, OpNode};
 use crate::plan::{Access, OpKind, Pick};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -33,7 +33,7 @@ impl<B: Backend> Worker<B> {
 
     #[inline(never)]
     fn make_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
-        if op.keeps_buffer {
+        if op.manner == Manner::KeepsBuffer {
             let turn = self.generation as usize;
             self.generation += 1;
             let buffer = self.backend.buffer(slot, request.length);

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from assay.frontends.bonnie import FILE_TESTS, IO_TESTS
 from assay.report import theme
 from assay.report.axes import layered, linear_ticks, records
-from assay.report.classic.bonnie.measured import Measured, Test
+from assay.report.classic.bonnie.measured import Measured, Outcome
 from assay.report.figures import Figure, Table
 from assay.report.stack import alt
 from assay.units import KIB, format_ns, format_number, format_seconds
@@ -68,7 +68,7 @@ def figures_of(everything: Sequence[Measured]) -> list[Figure]:
     return figures
 
 
-def _figure(part: _Part, rows: Sequence[tuple[int, Test]], *, several: bool) -> Figure:
+def _figure(part: _Part, rows: Sequence[tuple[int, Outcome]], *, several: bool) -> Figure:
     named = [(_WORDS[test.name] + (f", run {number}" if several else ""), test) for number, test in rows]
     cells = tuple(
         (
@@ -94,7 +94,7 @@ def _figure(part: _Part, rows: Sequence[tuple[int, Test]], *, several: bool) -> 
     )
 
 
-def _chart(part: _Part, named: Sequence[tuple[str, Test]]) -> alt.LayerChart:
+def _chart(part: _Part, named: Sequence[tuple[str, Outcome]]) -> alt.LayerChart:
     top = max([1e-9, *(test.rate / part.scale for _, test in named)])
     data = records(_row(part, name, test, top) for name, test in named)
     order = [name for name, _ in named]
@@ -109,7 +109,7 @@ def _chart(part: _Part, named: Sequence[tuple[str, Test]]) -> alt.LayerChart:
     return layered([bars, numbers, latency], _BAR_PX * len(named))
 
 
-def _row(part: _Part, name: str, test: Test, top: float) -> dict[str, object]:
+def _row(part: _Part, name: str, test: Outcome, top: float) -> dict[str, object]:
     took = f"  in {format_seconds(test.seconds)}" if test.is_hidden else ""
     return {
         "test": name,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from assay.errors import InputError
 from assay.frontends.bonnie import FILE_TESTS, IO_TESTS, TESTS, Settings
 from assay.frontends.bonnie.settings import DEFAULT_CHUNK_BYTES, HARD_LINKS, SYMBOLIC_LINKS
-from assay.report.classic.bonnie.measured import Measured, Test
+from assay.report.classic.bonnie.measured import Measured, Outcome
 from assay.units import KIB
 
 HIDDEN = "+++++"
@@ -114,7 +114,7 @@ def _cells(one: Measured, tests: Sequence[str]) -> list[str]:
     return cells
 
 
-def _rate(test: Test, *, is_old: bool) -> str:
+def _rate(test: Outcome, *, is_old: bool) -> str:
     if test.name == "random_seeks":
         return f"{test.rate:.1f}" if is_old or test.rate < 1000 else f"{test.rate:.0f}"
     return str(int(test.rate))
@@ -153,7 +153,7 @@ def _sizes(settings: Settings) -> tuple[str, str]:
     return str(settings.max_bytes), str(settings.min_bytes) if settings.min_bytes else ""
 
 
-def latency_text(test: Test | None) -> str:
+def latency_text(test: Outcome | None) -> str:
     """Write the slowest operation: whole microseconds, milliseconds or seconds."""
     if test is None:
         return ""

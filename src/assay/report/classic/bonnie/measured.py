@@ -26,7 +26,7 @@ _COUNTED = ("chunk", "write", "read", "seek", "create", "stat", "delete")
 
 
 @dataclasses.dataclass(frozen=True)
-class Test:
+class Outcome:
     """One test that ran to its end."""
 
     name: str
@@ -60,7 +60,7 @@ class Measured:
     size_mib: int
     machine: str
     seed: int
-    tests: dict[str, Test]
+    tests: dict[str, Outcome]
 
 
 def measured(run: RecordedRun) -> tuple[Measured, ...]:
@@ -89,7 +89,7 @@ def _size_mib(record: RunRecord, settings: Settings) -> int:
     return int(size * sets[0].files) // MIB if sets else 0
 
 
-def _tests(record: RunRecord, repeat: int) -> dict[str, Test]:
+def _tests(record: RunRecord, repeat: int) -> dict[str, Outcome]:
     phases = {
         phase.phase.name: phase
         for phase in record.phases
@@ -105,7 +105,7 @@ def _tests(record: RunRecord, repeat: int) -> dict[str, Test]:
     return found
 
 
-def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> Test:
+def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> Outcome:
     counted = next(each for each in (totals(phase, key) for key in _COUNTED) if each.ops)
     seconds = _window_s(phase) - sum(totals(phase, key).seconds for key in _BEFORE_THE_CLOCK)
     seconds += sum(step.seconds for step in phase.steps if step.step == "sync")
@@ -115,7 +115,7 @@ def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> Test:
         cpu_seconds += _cpu_s(flush)
     is_in_bytes = name in IO_TESTS and name != "random_seeks"
     moved = counted.bytes / 2 if name == "rewrite" else counted.bytes
-    return Test(
+    return Outcome(
         name=name,
         amount=moved / KIB if is_in_bytes else counted.ops,
         seconds=seconds,

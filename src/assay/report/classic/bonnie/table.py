@@ -13,7 +13,7 @@ from assay.report.classic.bonnie.line import (
     old_size_text,
     size_text,
 )
-from assay.report.classic.bonnie.measured import Measured, Test
+from assay.report.classic.bonnie.measured import Measured, Outcome
 
 _NAME_WIDTH = 19
 _TITLES = {"1.03": "Version 1.03d", "1.96": "Version  1.96", "2.00": "Version 2.00a"}
@@ -83,7 +83,7 @@ def _described_size(one: Measured) -> str:
     return ":".join(parts).rstrip(":")
 
 
-def _cells(one: Measured, tests: Sequence[str], rate: Callable[[Test], str]) -> str:
+def _cells(one: Measured, tests: Sequence[str], rate: Callable[[Outcome], str]) -> str:
     cells = []
     for name in tests:
         test = one.tests.get(name)
@@ -96,8 +96,8 @@ def _cells(one: Measured, tests: Sequence[str], rate: Callable[[Test], str]) -> 
     return " ".join(cells)
 
 
-def _io_rate(version: str) -> Callable[[Test], str]:
-    def rate(test: Test) -> str:
+def _io_rate(version: str) -> Callable[[Outcome], str]:
+    def rate(test: Outcome) -> str:
         if test.name == "random_seeks":
             return f"{test.rate:5.1f}" if test.rate < 1000 else f"{test.rate:5.0f}"
         return _short_rate(test.rate) if version == "2.00" else f"{int(test.rate):5d}"
@@ -115,7 +115,7 @@ def _short_rate(kib_per_s: float) -> str:
     return f"{mib_per_s / 1024:4.1f}g"
 
 
-def _file_rate(test: Test) -> str:
+def _file_rate(test: Outcome) -> str:
     return f"{int(test.rate):5d}"
 
 
