@@ -26,7 +26,8 @@ REQUESTS = sorted(GOLDEN.glob("*.args"))
 
 # A line of bonnie++ 1.03d as published ("Decoding Bonnie++", 2008-12-15), and what its author read from it.
 PUBLISHED = (
-    "v2c01,8G,81160,92,109588,38,89987,67,69763,88,113613,36,2635.7,67,16,687,10,+++++,+++,1517,9,647,10,+++++,+++,1569,8"
+    "v2c01,8G,81160,92,109588,38,89987,67,69763,88,113613,36,2635.7,67,"
+    "16,687,10,+++++,+++,1517,9,647,10,+++++,+++,1569,8"
 )
 DECODED = """\
 field,unit,value,cpu_pct

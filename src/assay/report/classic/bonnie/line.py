@@ -60,7 +60,7 @@ def header(version: str) -> str:
     """Name the fields of a line of 1.96 or 2.00, as -x prints them."""
     fields = ["format_version", "bonnie_version", "name", "concurrency", "seed", "file_size", "io_chunk_size"]
     if version != "1.96":
-        fields += ["seeks", "seek_proc_count"]
+        fields += ["seek_count", "seek_proc_count"]
     fields += _with_cpu(_IO_NAMES)
     fields += ["num_files", "max_size", "min_size", "num_dirs", "file_chunk_size"]
     fields += _with_cpu(_FILE_NAMES)
