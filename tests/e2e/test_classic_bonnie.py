@@ -120,13 +120,15 @@ def load_calls(command: list[str], directory: Path, trace: Path) -> Counter[str]
     done = subprocess.run(strace, capture_output=True, text=True, check=False, timeout=300, stdin=subprocess.DEVNULL)
     assert done.returncode in {0, 1}, done.stderr
     kinds = {"unlinkat": "unlink", "newfstatat": "stat", "open": "openat", "creat": "openat"}
+    # unlink(2) names no directory that strace could add; nothing else in either program removes many files.
     place = re.escape(str(directory))
     found: Counter[str] = Counter()
     for line in trace.read_text().splitlines():
-        call = re.match(rf"\d+ +(\w+)\(.*{place}[/>\"]", line)
+        call = re.match(rf"\d+ +(?:(\w+)\(.*{place}[/>\"]|(unlink)\()", line)
         # A directory that is opened for its listing is looked at by opendir(3).
         if call and not re.match(rf"\d+ +newfstatat\(\d+<{place}", line):
-            found[kinds.get(call[1], call[1])] += 1
+            name = call[1] or call[2]
+            found[kinds.get(name, name)] += 1
     return found
 
 
@@ -194,8 +196,7 @@ def test_a_file_system_without_names_left_ends_the_run_and_keeps_what_was_measur
     try:
         done = assay("bonnie", "-d", place, *SMALL, check=3)
 
-        assert "No space left on device" in done.stderr
-        assert "create" in done.stderr
+        assert "no space left" in done.stderr.lower()
         line = done.stdout.splitlines()[-1]
         assert set(parse_line(line).cells) == {"block_write", "rewrite", "block_read", "random_seeks"}
         assert list(place.iterdir()) == []
