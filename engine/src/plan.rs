@@ -578,6 +578,11 @@ pub enum Pick {
     Existing {},
     /// File `worker modulo files`: each worker its own.
     Own {},
+    /// The existing files in the order in which their directories list them, each once; the listing is in no operation's
+    /// time.
+    Listed {},
+    /// Each once in a random order: of the existing files or, for `create`, of the free names.
+    Shuffled {},
 }
 
 /// Where in a file a data operation goes.
@@ -670,6 +675,9 @@ pub struct OpFlags {
     pub vectors: u32,
     /// POSIX_FADV_ or MADV_ name for `advise`, the short form in lower case too; `wait` for `sync_file_range`.
     pub advice: String,
+    /// A write gives what the worker's buffer holds (zeroes at first, then what was read last) with one more byte changed
+    /// each time, instead of new content.
+    pub keeps_buffer: bool,
 }
 
 /// When operations are due.
@@ -703,6 +711,8 @@ pub enum Spacing {
 pub enum Backend {
     /// pread and pwrite.
     Psync {},
+    /// read and write at the file's own position, and lseek where the next transfer is elsewhere.
+    ReadWrite {},
     /// io_uring.
     IoUring {
         /// Kernel thread that polls the submission queue.

@@ -68,13 +68,14 @@ def target_directories(plan: Plan) -> dict[str, Path]:
 class EngineProcess:
     """A running engine. As a context manager it is not left behind, unless the kernel does not let go of it."""
 
-    def __init__(self, plan: Plan, stream: Path, log: Path) -> None:
+    def __init__(self, plan: Plan, stream: Path, log: Path, *, user: tuple[int, int] | None = None) -> None:
         """Start the engine on a Plan; raises RunError when it cannot be started.
 
         Args:
             plan: What to do.
             stream: File that becomes the engine's standard output.
             log: File that becomes its standard error; anything in it is a fault of the engine.
+            user: Number of the user and of the group that it runs as; None for those of this process.
         """
         self._program = find_engine()
         self._stream = stream
@@ -89,7 +90,16 @@ class EngineProcess:
                     stdout=output,
                     stderr=errors,
                     start_new_session=True,
+                    user=user[0] if user else None,
+                    group=user[1] if user else None,
+                    extra_groups=[] if user else None,
                 )
+        except PermissionError as error:
+            whom = f"user {user[0]}, group {user[1]}" if user else "you"
+            raise RunError(
+                f"{self._program} could not be started as {whom}: {error.strerror}. Every folder above it must be open to "
+                "that user. Nothing was measured"
+            ) from error
         except OSError as error:
             raise RunError(f"{self._program} could not be started: {error.strerror}. Nothing was measured") from error
         self._write(plan.to_json())

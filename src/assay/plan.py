@@ -441,7 +441,15 @@ class Own(_Kind, kw_only=True):
     """File `worker modulo files`: each worker its own."""
 
 
-Pick = Next | RandomFile | Indexed | New | Existing | Own
+class Listed(_Kind, kw_only=True):
+    """The existing files as their directories list them, each once; the listing is in no operation's time."""
+
+
+class Shuffled(_Kind, kw_only=True):
+    """Each once in a random order: of the existing files or, for `create`, of the free names."""
+
+
+Pick = Next | RandomFile | Indexed | New | Existing | Own | Listed | Shuffled
 
 
 class FromSet(_Kind, kw_only=True, tag="set"):
@@ -546,13 +554,14 @@ Access = Sequential | Backward | Stride | RandomAccess | Append | Whole
 
 
 class OpFlags(Value, kw_only=True):
-    """Extras of an operation: RWF_ flags, pieces of a vectored call, name of an advice."""
+    """Extras of an operation: RWF_ flags, pieces of a vectored call, name of an advice, what a write gives."""
 
     dsync: bool = False
     nowait: bool = False
     high_priority: bool = False
     vectors: int = 0
     advice: str = ""
+    keeps_buffer: bool = False
 
 
 class Op(Value, kw_only=True):
@@ -729,6 +738,10 @@ class Psync(_Kind, kw_only=True):
     """`pread` and `pwrite`."""
 
 
+class ReadWrite(_Kind, kw_only=True):
+    """`read` and `write` at the file's own position, and `lseek` where the next transfer is elsewhere."""
+
+
 class IoUring(_Kind, kw_only=True):
     """io_uring."""
 
@@ -756,7 +769,7 @@ class Stdio(_Kind, kw_only=True):
     """One call a character (putc, getc); an operation is a block of them either way. Else fwrite and fread."""
 
 
-Backend = Psync | IoUring | Aio | Mmap | Stdio
+Backend = Psync | ReadWrite | IoUring | Aio | Mmap | Stdio
 
 
 class Direct(enum.Enum):

@@ -27,6 +27,10 @@ RUN_ERROR = "run.error"
 """Fact that says what ended a run early."""
 
 
+Gate = Callable[[events.Ready, Stops], None]
+"""Lets a phase start by coming back."""
+
+
 class Display(Protocol):
     """Shows a run while it goes on."""
 
@@ -78,12 +82,16 @@ def run_plan(  # noqa: D417 - the rest is what it says
     judge: Callable[[RunBundle], int],
     source_text: str | None = None,
     facts: Sequence[Fact] = (),
+    gate: Gate | None = None,
+    user: tuple[int, int] | None = None,
 ) -> tuple[RunBundle, AssayError | None]:
     """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
     Args:
         judge: The exit code of a run that ended by itself, by what it measured; the bundle keeps it.
         facts: Facts beyond those of the host, such as how the size was chosen.
+        gate: Called before the start of each phase, which it may put off; it comes back at once when a stop came in.
+        user: Number of the user and of the group that the engine runs as; None for those of this process.
 
     Raises:
         RunError: The engine, a target or the folder for runs cannot be used; nothing was done then.
@@ -94,7 +102,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     with Stops() as stops:
         try:
             bundle.record_facts((*facts, *collect(target_directories(plan))))
-            _carry_out(plan, bundle, display, stops)
+            _carry_out(plan, bundle, display, stops, gate, user)
         except AssayError as caught:
             error = caught
         error = _seal(bundle, error, judge)
@@ -103,14 +111,21 @@ def run_plan(  # noqa: D417 - the rest is what it says
     return bundle, error
 
 
-def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops) -> None:
+def _carry_out(  # noqa: PLR0917 - what run_plan got, taken apart
+    plan: Plan,
+    bundle: RunBundle,
+    display: Display,
+    stops: Stops,
+    gate: Gate | None,
+    user: tuple[int, int] | None,
+) -> None:
     log = bundle.path / "engine.log"
     if stops.count:
         raise Interrupted("stopped before anything was measured")
     display.begin(plan)
     try:
-        with EngineProcess(plan, bundle.events_path, log) as engine:
-            seen = _drive(engine, display, stops)
+        with EngineProcess(plan, bundle.events_path, log, user=user) as engine:
+            seen = _drive(engine, display, stops, gate)
         raise_engine_error(seen)
         raise_stop(seen, stops)
     finally:
@@ -120,12 +135,16 @@ def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops) ->
                 log.unlink()
 
 
-def _drive(engine: EngineProcess, display: Display, stops: Stops) -> list[events.Event]:
+def _drive(engine: EngineProcess, display: Display, stops: Stops, gate: Gate | None) -> list[events.Event]:
     """Order the starts, and collect the events that are no intervals."""
     seen: list[events.Event] = []
     for event in engine.follow(stops):
         display.show(event)
         if isinstance(event, events.Ready):
+            if gate is not None:
+                gate(event, stops)
+                if stops.count:
+                    continue
             at = time.time_ns() + int(START_LEAD_S * 1e9)
             engine.send(events.Start(phase_index=event.phase_index, at_realtime_ns=at))
         if event is not None and not isinstance(event, events.Interval | events.Progress):

@@ -16,7 +16,7 @@ from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
 from assay.results import Document
-from assay.run import run_plan
+from assay.run import Gate, run_plan
 from assay.stopping import Stopped
 from assay.units import parse_seconds
 
@@ -71,10 +71,22 @@ class Session:
         _, code = self.run(plan, source_text=source_text, facts=facts)
         raise typer.Exit(code)
 
-    def run(self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = ()) -> tuple[RunBundle, int]:
+    def run(  # noqa: D417 - the rest is what it says
+        self,
+        plan: Plan,
+        *,
+        source_text: str | None = None,
+        facts: Sequence[Fact] = (),
+        gate: Gate | None = None,
+        user: tuple[int, int] | None = None,
+    ) -> tuple[RunBundle, int]:
         """Run the Plan and print the answer: for a classic tool its own output, with what it could not say on stderr.
 
         Returns the bundle and the exit code; raises the error that ended the run early after printing what there is.
+
+        Args:
+            gate: As for `run_plan`.
+            user: As for `run_plan`.
         """
         bundle, error = run_plan(
             plan,
@@ -84,6 +96,8 @@ class Session:
             judge=_judge,
             source_text=source_text,
             facts=facts,
+            gate=gate,
+            user=user,
         )
         try:
             code = self._answer(bundle, error)

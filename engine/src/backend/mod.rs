@@ -6,6 +6,7 @@ pub mod mmap;
 pub mod pieces;
 pub mod psync;
 pub mod punts;
+pub mod read_write;
 pub mod sigbus;
 pub mod stdio;
 pub mod syscall;

@@ -43,6 +43,28 @@ pub fn close(fd: RawFd) -> i64 {
     unsafe { call(libc::SYS_close, [fd as usize, 0, 0, 0]) }
 }
 
+/// Read at the file's position; bytes or a negative errno.
+///
+/// # Safety
+///
+/// `address` points to `length` writable bytes.
+#[inline]
+pub unsafe fn read(fd: RawFd, address: *mut u8, length: usize) -> i64 {
+    // SAFETY: as promised by the caller; the kernel looks at three arguments.
+    unsafe { call(libc::SYS_read, [fd as usize, address as usize, length, 0]) }
+}
+
+/// Write at the file's position; bytes or a negative errno.
+///
+/// # Safety
+///
+/// `address` points to `length` readable bytes.
+#[inline]
+pub unsafe fn write(fd: RawFd, address: *mut u8, length: usize) -> i64 {
+    // SAFETY: as promised by the caller; the kernel looks at three arguments.
+    unsafe { call(libc::SYS_write, [fd as usize, address as usize, length, 0]) }
+}
+
 /// # Safety
 ///
 /// The call's own.

@@ -3,6 +3,7 @@
 use super::aio::Aio;
 use super::mmap::Mmap;
 use super::psync::Psync;
+use super::read_write::ReadWrite;
 use super::stdio::Stdio;
 use super::uring::{Uring, UringOptions};
 use super::{Backend, Completion, Request, RequestKind};
@@ -160,6 +161,7 @@ fn survives_a_refusal(mut backend: impl Backend) {
 #[test]
 fn every_backend_reads_and_writes_what_the_file_holds() {
     reads_and_writes_what_the_file_holds(Psync::new(BLOCK, 1).unwrap());
+    reads_and_writes_what_the_file_holds(ReadWrite::new(BLOCK).unwrap());
     reads_and_writes_what_the_file_holds(uring(1));
     reads_and_writes_what_the_file_holds(Aio::new(1, BLOCK, 1).unwrap());
     reads_and_writes_what_the_file_holds(Mmap::new(BLOCK, None).unwrap());
@@ -170,6 +172,7 @@ fn every_backend_reads_and_writes_what_the_file_holds() {
 #[test]
 fn every_backend_is_short_at_the_end_of_the_file() {
     is_short_at_the_end_of_the_file(Psync::new(BLOCK, 1).unwrap());
+    is_short_at_the_end_of_the_file(ReadWrite::new(BLOCK).unwrap());
     is_short_at_the_end_of_the_file(uring(1));
     is_short_at_the_end_of_the_file(Aio::new(1, BLOCK, 1).unwrap());
     is_short_at_the_end_of_the_file(Mmap::new(BLOCK, None).unwrap());
@@ -334,4 +337,27 @@ fn a_closed_stream_leaves_no_descriptor_behind() {
     assert_eq!(held(), 1);
     assert_eq!(backend.close(fd), 0);
     assert_eq!(held(), 0);
+}
+
+#[test]
+fn a_file_position_is_moved_only_where_the_next_transfer_is_elsewhere() {
+    let file = Scratch::new(4 * BLOCK);
+    let fd = file.open();
+    let mut backend = ReadWrite::new(BLOCK).unwrap();
+    backend.hold(&[fd]).unwrap();
+    // SAFETY: no memory is passed.
+    let position = || unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) };
+
+    let first = backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
+    // Moved behind the backend's back: a transfer that follows the one before goes on from here.
+    // SAFETY: no memory is passed.
+    unsafe { libc::lseek(fd, 3 * BLOCK as libc::off_t, libc::SEEK_SET) };
+    backend.execute(request(fd, RequestKind::Read, BLOCK, 100));
+    let after_following = position();
+    backend.execute(request(fd, RequestKind::Read, BLOCK, 100));
+    let after_jumping = position();
+
+    assert_eq!(first, BLOCK as i64);
+    assert_eq!((after_following, after_jumping), (3 * BLOCK as i64 + 100, BLOCK as i64 + 100));
+    backend.close(fd);
 }

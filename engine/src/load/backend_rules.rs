@@ -56,10 +56,11 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
         }
         _ => {}
     }
-    if matches!(job.backend, Backend::Mmap {} | Backend::Stdio { .. }) && !plain {
+    if matches!(job.backend, Backend::ReadWrite {} | Backend::Mmap {} | Backend::Stdio { .. }) && !plain {
         let name = name_of(&job.backend);
         return refuse(format!("{name} has no calls with dsync, nowait, high_priority or vectors; use psync"));
     }
+    check_kept_buffer(job, op, file_sets).map_err(error)?;
     if append {
         check_append(job, op, file_sets).map_err(error)?;
     }
@@ -70,12 +71,26 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
         | flag(append && !job.open.append, libc::RWF_APPEND))
 }
 
+/// Whether a write may give what is in the buffer.
+fn check_kept_buffer(job: &Job, op: &Op, file_sets: &[FileSet]) -> std::result::Result<(), String> {
+    if !op.flags.keeps_buffer {
+        return Ok(());
+    }
+    if op.op != OpKind::Write || job.queue_depth > 1 {
+        return Err("keeps_buffer is for writes of a worker with one I/O in flight; leave it out".to_owned());
+    }
+    if file_sets.iter().any(|set| set.content.stamped) {
+        return Err("keeps_buffer writes no stamps; leave it out, or use file sets without stamped content".to_owned());
+    }
+    Ok(())
+}
+
 fn check_append(job: &Job, op: &Op, file_sets: &[FileSet]) -> std::result::Result<(), String> {
     use crate::plan::FileRef;
     match job.backend {
         Backend::Mmap {} => return Err("a mapping ends where the file ends; append with psync".to_owned()),
-        Backend::Stdio { .. } if !job.open.append => {
-            return Err("with stdio access 'append' needs the job's append = true".to_owned());
+        Backend::ReadWrite {} | Backend::Stdio { .. } if !job.open.append => {
+            return Err(format!("with {} access 'append' needs the job's append = true", name_of(&job.backend)));
         }
         _ => {}
     }
@@ -116,6 +131,7 @@ pub fn has_queue(backend: &Backend) -> bool {
 pub fn name_of(backend: &Backend) -> &'static str {
     match backend {
         Backend::Psync {} => "psync",
+        Backend::ReadWrite {} => "read_write",
         Backend::IoUring { .. } => "io_uring",
         Backend::Aio {} => "aio",
         Backend::Mmap {} => "mmap",

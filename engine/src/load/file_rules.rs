@@ -84,7 +84,14 @@ pub fn takes_new(kind: OpKind) -> bool {
 pub fn check_set(op: &Op, set: &FileSet, pick: &Pick, keeps: bool) -> Result<(), String> {
     let kind = name_of(op.op);
     let is_new = *pick == Pick::New {};
+    let is_order = matches!(pick, Pick::Listed {} | Pick::Shuffled {});
     match op.op {
+        OpKind::Create if *pick == (Pick::Shuffled {}) => {}
+        OpKind::Unlink | OpKind::Stat | OpKind::Open if is_order => {}
+        _ if is_order => {
+            let cure = "listed goes with stat, open and unlink, shuffled with these and create; use another pick";
+            return Err(format!("{kind} does not take files in that order: {cure}"));
+        }
         OpKind::Create | OpKind::Mkdir if !is_new => return Err(format!("{kind} makes a new name; use pick 'new'")),
         OpKind::Unlink | OpKind::Rmdir | OpKind::Rename if *pick != (Pick::Existing {}) => {
             return Err(format!("{kind} takes the files of the set in turn; use pick 'existing'"));

@@ -56,6 +56,7 @@ pub struct OpenedSet {
 
 /// One step of the op loop.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all nodes are operations")]
 pub enum Node {
     /// An operation.
     Op(OpNode),
@@ -113,14 +114,35 @@ pub struct OpNode {
     pub vectors: u32,
     /// Slot that keeps the file that it picked.
     pub keep: Option<usize>,
-    /// Whether a `sync_file_range` waits.
-    pub waits: bool,
+    /// How a call is made that has two ways.
+    pub manner: Manner,
     /// What `advise` says.
     pub advice: Option<Advice>,
     /// Whether an action of the job counts its completions.
     pub is_counted: bool,
     /// Index of its state in the worker.
     pub state: usize,
+}
+
+/// How a call is made that has two ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// As usual.
+    Plain,
+    /// A `sync_file_range` waits.
+    Waits,
+    /// A write gives what the buffer holds.
+    KeepsBuffer,
+}
+
+impl Manner {
+    fn of(op: &Op) -> Self {
+        match op.op {
+            OpKind::SyncFileRange if !op.flags.advice.is_empty() => Self::Waits,
+            OpKind::Write if op.flags.keeps_buffer => Self::KeepsBuffer,
+            _ => Self::Plain,
+        }
+    }
 }
 
 /// Where an operation's file comes from.
@@ -317,7 +339,7 @@ impl Compiler<'_> {
             rw_flags,
             vectors: op.flags.vectors,
             keep: kept_in(op),
-            waits: op.op == OpKind::SyncFileRange && !op.flags.advice.is_empty(),
+            manner: Manner::of(op),
             advice: Advice::named(&op.flags.advice),
             is_counted: false,
             state: self.program.operations - 1,
@@ -381,13 +403,16 @@ impl Compiler<'_> {
 
     fn opened(&mut self, op: &Op, set: usize, pick: &Pick) -> Result<FileSource> {
         self.check_pick(pick)?;
-        if matches!(pick, Pick::New {} | Pick::Existing {}) || op.op == OpKind::Close {
+        if matches!(pick, Pick::New {} | Pick::Existing {} | Pick::Listed {} | Pick::Shuffled {})
+            || op.op == OpKind::Close
+        {
             return Err(self.refuse(&format!(
                 "operation '{}' works on an open file: use pick 'own', 'next', 'random' or 'indexed', or open it into a slot first",
                 op.name
             )));
         }
-        let (write, own) = (file_rules::writes(op.op), *pick == (Pick::Own {}));
+        let kept_and_written = || kept_in(op).is_some_and(|slot| writes_to_slot(&self.job.body, slot));
+        let (write, own) = (file_rules::writes(op.op) || kept_and_written(), *pick == (Pick::Own {}));
         let opened = &mut self.program.opened;
         let position = opened.iter().position(|known| known.set == set).unwrap_or_else(|| {
             opened.push(OpenedSet { set, write, own });
@@ -408,6 +433,25 @@ fn position_of(name: &str, names: &mut Vec<String>) -> usize {
         names.push(name.to_owned());
         names.len() - 1
     })
+}
+
+/// Whether an operation of a job makes the file in a slot writable first.
+fn writes_to_slot(body: &Body, slot: usize) -> bool {
+    fn writes(op: &Op, slot: usize) -> bool {
+        matches!(op.file, FileRef::Slot { slot: named } if named as usize == slot) && file_rules::writes(op.op)
+    }
+    fn any(actions: &[Action], slot: usize) -> bool {
+        actions.iter().any(|action| match action {
+            Action::Op { op } => writes(op, slot),
+            Action::Group { actions, .. } | Action::Repeat { actions, .. } => any(actions, slot),
+            Action::Choice { branches } => branches.iter().any(|branch| any(&branch.actions, slot)),
+            _ => false,
+        })
+    }
+    match body {
+        Body::Loop { actions } => any(actions, slot),
+        Body::Script { ops, .. } => ops.iter().any(|op| writes(op, slot)),
+    }
 }
 
 /// Slot that keeps the file that an operation picks from a set.

@@ -149,7 +149,7 @@ mod tests {
                 "body": {{"kind": "loop", "actions": [{{"kind": "op", "op": {{
                   "op": "write", "name": "w", "file": {{"kind": "set", "set": "data", "pick": {{"kind": "next"}},
                     "slot": null}},
-                  "flags": {{"dsync": false, "nowait": false, "high_priority": false, "vectors": 0, "advice": ""}},
+                  "flags": {{"dsync": false, "nowait": false, "high_priority": false, "vectors": 0, "advice": "", "keeps_buffer": false}},
                   {op}}}}}]}}}}]}}]}}"#
         );
         let plan: Plan = serde_json::from_str(&text).unwrap();

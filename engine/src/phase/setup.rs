@@ -6,6 +6,7 @@ use crate::backend;
 use crate::backend::aio::Aio;
 use crate::backend::mmap::Mmap;
 use crate::backend::psync::Psync;
+use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
 use crate::backend::uring::{Uring, UringOptions};
 use crate::clock::Clock;
@@ -61,6 +62,7 @@ impl Setup {
         let (depth, advice) = (self.queue_depth, self.flags.advice);
         match self.backend {
             Backend::Psync {} => self.serve(reporter, || Psync::new(buffer_bytes, most_pieces)),
+            Backend::ReadWrite {} => self.serve(reporter, || ReadWrite::new(buffer_bytes)),
             Backend::IoUring { sqpoll, iopoll, .. } => {
                 self.serve(reporter, || Uring::new(UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll }));
             }

@@ -8,7 +8,7 @@ use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
 use crate::load::content::mix;
 use crate::load::offsets::{Offsets, Walker};
-use crate::load::op::{FileSource, Node, OpNode};
+use crate::load::op::{FileSource, Manner, Node, OpNode};
 use crate::plan::{Access, OpKind, Pick};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -33,6 +33,14 @@ impl<B: Backend> Worker<B> {
 
     #[inline(never)]
     fn make_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
+        if op.manner == Manner::KeepsBuffer {
+            let turn = self.generation as usize;
+            self.generation += 1;
+            let buffer = self.backend.buffer(slot, request.length);
+            let byte = &mut buffer[turn % request.length];
+            *byte = byte.wrapping_add(1);
+            return;
+        }
         let file = FileId { set: self.set_of(op), index: file_index };
         if !self.stamp(slot, request, file) {
             self.fill(slot, request, file);
@@ -71,8 +79,10 @@ impl<B: Backend> Worker<B> {
         let (fd, file_index, offset, length) = match &op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = &mut self.slots[*slot] else { return Err(self.empty_slot(op)) };
-                let offset = file.at;
-                file.at += size;
+                // Backward: what lies before the position, which stays.
+                let is_back = matches!(op.access, Access::Backward { .. });
+                let offset = if is_back { file.at.saturating_sub(size) } else { file.at };
+                file.at = offset + size;
                 (file.fd, file.index, offset, size)
             }
             FileSource::Opened { opened, pick } => {
@@ -212,7 +222,8 @@ pub(super) fn prepare_walks(
         match node {
             Node::Op(op) => {
                 if let FileSource::Named { set, pick, .. } = &op.file {
-                    states[op.state].picker = Picker::new(pick, job.sets[*set].content_seed())?;
+                    let (state, takes_new) = (&job.sets[*set], op.kind == OpKind::Create);
+                    states[op.state].picker = Picker::of_names(pick, state, op.state as u64, takes_new)?;
                 }
                 if let FileSource::Opened { opened: position, pick } = &op.file {
                     let set_seed = job.sets[job.program.opened[*position].set].content_seed();

@@ -3,7 +3,7 @@
 use super::{Done, OpenFile, SlotFile, Worker, calls};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
-use crate::load::op::{FileSource, OpNode};
+use crate::load::op::{FileSource, Manner, OpNode};
 use crate::plan::OpKind;
 use std::os::fd::RawFd;
 
@@ -32,7 +32,9 @@ impl<B: Backend> Worker<B> {
                 // In a slot, what was written last; elsewhere, where the access pattern points.
                 let is_slot = matches!(op.file, FileSource::Slot(_)) && self.scripted.is_none();
                 let from = if is_slot { behind.saturating_sub(length) } else { behind };
-                self.timed(|_| calls::sync_file_range(fd, if length == 0 { 0 } else { from }, length, op.waits))
+                self.timed(|_| {
+                    calls::sync_file_range(fd, if length == 0 { 0 } else { from }, length, op.manner == Manner::Waits)
+                })
             }
             _ => {
                 let (fd, from) = self.handle(op, length)?;

@@ -42,12 +42,19 @@ fn read_all(directory: i32, buffer: &mut [u8], with_attributes: bool, go_on: imp
 }
 
 /// The names in a filled buffer, without `.` and `..`.
-fn names_in(entries: &[u8]) -> Names<'_> {
+pub(super) fn names_in(entries: &[u8]) -> Names<'_> {
     Names { entries }
 }
 
-struct Names<'a> {
+pub(super) struct Names<'a> {
     entries: &'a [u8],
+}
+
+impl Names<'_> {
+    /// Bytes of the buffer that are still to come.
+    pub(super) fn left_bytes(&self) -> usize {
+        self.entries.len()
+    }
 }
 
 impl<'a> Iterator for Names<'a> {

@@ -22,6 +22,22 @@ impl<B: Backend> Worker<B> {
                 let count = existing.end - existing.start;
                 match pick {
                     Pick::New {} => state.take_new(),
+                    Pick::Shuffled {} if op.kind == OpKind::Create => {
+                        state.take_new().map(|index| self.states[op.state].picker.shuffled_name(index))
+                    }
+                    Pick::Listed {} | Pick::Shuffled {} => {
+                        let turns = &self.job.next_file[op.state];
+                        let next = self.states[op.state].picker.next_in_order(state, turns, &mut self.path);
+                        let next = next.map_err(|errno| {
+                            self.fatal = Some((format!("{} (listing the directory)", op.name), -errno as i32));
+                            StoppedBy::Error
+                        })?;
+                        if op.kind == OpKind::Unlink && next.is_some() {
+                            // How many are gone is what the set counts; which, only an order that takes all can leave open.
+                            state.take_existing();
+                        }
+                        next
+                    }
                     Pick::Existing {} if matches!(op.kind, OpKind::Unlink | OpKind::Rmdir) => state.take_existing(),
                     _ if count == 0 => None,
                     Pick::Random { .. } | Pick::Indexed { .. } => {

@@ -1,9 +1,15 @@
 //! Which file of a set an operation takes next, where it is drawn.
 
+use super::lister::Lister;
 use crate::error::Result;
+use crate::load::content::mix;
+use crate::load::fileset::FileSetState;
+use crate::load::names::PathBuffer;
+use crate::load::permutation::Permutation;
 use crate::load::ranks::Ranks;
 use crate::load::sizes::Sampler;
 use crate::plan::Pick;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Draws a file's place among those that there are.
 #[derive(Debug)]
@@ -14,6 +20,15 @@ pub(super) enum Picker {
     Ranked(Box<Ranks>),
     /// By a number, modulo the files.
     Indexed(Sampler),
+    /// Each once in a random order: of the names from `first` on.
+    Shuffled {
+        /// Where.
+        order: Permutation,
+        /// The first of them.
+        first: u64,
+    },
+    /// Each once in the order of the listing.
+    Listed(Box<Lister>),
 }
 
 impl Picker {
@@ -29,6 +44,45 @@ impl Picker {
         })
     }
 
+    /// As `new`, for names of a set, some of which exist: before the start, while no worker changes that. `operation`
+    /// gives each operation an order of its own, the same for all workers.
+    pub(super) fn of_names(pick: &Pick, set: &FileSetState, operation: u64, takes_new: bool) -> Result<Self> {
+        let existing = set.existing();
+        let (first, count) = if takes_new { (0, set.files()) } else { (existing.start, existing.end - existing.start) };
+        let seed = mix(set.content_seed() ^ mix(operation));
+        Ok(match pick {
+            Pick::Shuffled {} => Self::Shuffled { order: Permutation::new(count, seed), first },
+            Pick::Listed {} => Self::Listed(Box::new(Lister::new())),
+            _ => Self::new(pick, set.content_seed())?,
+        })
+    }
+
+    /// The next file of an order in which each comes once; None when all had their turn. `turns` counts for all workers. An
+    /// error is a negative errno of the listing.
+    pub(super) fn next_in_order(
+        &mut self,
+        set: &FileSetState,
+        turns: &AtomicU64,
+        path: &mut PathBuffer,
+    ) -> std::result::Result<Option<u64>, i64> {
+        let turn = || turns.fetch_add(1, Relaxed);
+        match self {
+            Self::Listed(lister) => lister.next(set, path, turn),
+            Self::Shuffled { order, first } => {
+                Ok(Some(turn()).filter(|turn| *turn < order.count()).map(|turn| *first + order.at(turn)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The free name that stands where `index` does in the random order of all names.
+    pub(super) fn shuffled_name(&self, index: u64) -> u64 {
+        match self {
+            Self::Shuffled { order, .. } => index - index % order.count() + order.at(index % order.count()),
+            _ => index,
+        }
+    }
+
     /// A place below `files`, which is above 0.
     #[inline]
     pub(super) fn draw(&mut self, files: u64, rng: &mut fastrand::Rng) -> u64 {
@@ -36,6 +90,7 @@ impl Picker {
             Self::Even => rng.u64(..files),
             Self::Ranked(ranks) => ranks.draw(files, rng),
             Self::Indexed(sampler) => sampler.sample_u64(rng) % files,
+            Self::Shuffled { .. } | Self::Listed(_) => unreachable!("these have an order, not a draw"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Each operation against what stands in the directory afterwards.
 
-use crate::harness::{Place, act, on_set, on_slot, passes, set};
-use assay_engine::plan::{Action, OpKind, Stop};
+use crate::harness::{Place, act, job, on_set, on_slot, passes, set};
+use assay_engine::plan::{Access, Action, Backend, FileRef, OpKind, Pick, Region, Stop};
 use serde_json::json;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -179,4 +179,65 @@ fn an_operation_on_a_file_whose_open_failed_is_a_failure_and_not_the_end() {
         (outcome.sum("open", "errors"), outcome.sum("fstat", "errors"), outcome.sum("close", "errors")),
         (1, 1, 1)
     );
+}
+
+fn picked(kind: OpKind, name: &str, pick: Pick) -> Action {
+    let mut op = on_set(kind, name, 0.0, None);
+    op.file = FileRef::Set { set: "data".to_owned(), pick, slot: None };
+    act(op)
+}
+
+#[test]
+fn an_order_takes_each_file_once_and_then_ends() {
+    for pick in [Pick::Listed {}, Pick::Shuffled {}] {
+        let place = Place::new();
+
+        let looked = place.one(set(25, 1.0, 10.0), vec![picked(OpKind::Stat, "stat", pick.clone())], Stop::default());
+        let removed = place.one(set(25, 1.0, 10.0), vec![picked(OpKind::Unlink, "unlink", pick)], Stop::default());
+
+        assert_eq!((looked.check_clean().ops("stat"), looked.stopped_by()), (25, "exhausted"));
+        assert_eq!((removed.check_clean().ops("unlink"), removed.stopped_by()), (25, "exhausted"));
+        assert_eq!(place.names(), [0_u64; 0]);
+    }
+}
+
+#[test]
+fn files_are_created_in_a_shuffled_order_until_every_name_is_taken() {
+    let place = Place::new();
+    let create = || vec![picked(OpKind::Create, "create", Pick::Shuffled {})];
+
+    let some = place.one(set(50, 0.0, 0.0), create(), passes(20));
+    let first = place.names();
+    let all = place.one(set(50, 0.0, 0.0), create(), Stop::default());
+
+    assert_eq!(some.check_clean().ops("create"), 20);
+    assert_eq!(first.len(), 20);
+    assert_ne!(first, (0..20).collect::<Vec<_>>());
+    assert_eq!((all.check_clean().ops("create"), all.stopped_by()), (50, "exhausted"));
+    assert_eq!(place.names(), (0..50).collect::<Vec<_>>());
+}
+
+#[test]
+fn backward_in_a_slot_goes_over_what_was_passed_last() {
+    for backend in [Backend::Psync {}, Backend::ReadWrite {}] {
+        let place = Place::new();
+        let mut read = on_set(OpKind::Read, "read", 100.0, Some(0));
+        read.access = Access::Sequential { region: Region::Whole {}, wrap: false };
+        let mut write = on_slot(OpKind::Write, "write", 100.0);
+        write.access = Access::Backward { region: Region::Whole {}, wrap: true };
+        write.flags.keeps_buffer = true;
+        let plain = place.one(set(1, 1.0, 1000.0), vec![act(on_set(OpKind::Stat, "stat", 0.0, None))], passes(1));
+        let before = std::fs::read(place.path(0)).unwrap();
+        let mut rewriting = job("job", vec![act(read), act(write)], Stop::default());
+        rewriting.backend = backend;
+
+        let outcome = place.run(set(1, 1.0, 1000.0), vec![rewriting]);
+
+        plain.check_clean();
+        assert_eq!((outcome.check_clean().ops("read"), outcome.ops("write")), (10, 10));
+        let after = std::fs::read(place.path(0)).unwrap();
+        // What was read is written back where it was, with one byte of each hundred changed.
+        let changed: Vec<usize> = (0..1000).filter(|&at| before[at] != after[at]).collect();
+        assert_eq!(changed, (0..10).map(|turn| turn * 100 + turn).collect::<Vec<_>>());
+    }
 }

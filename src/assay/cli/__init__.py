@@ -12,6 +12,7 @@ import typer
 from assay import __version__
 from assay.cli import (
     bigdir,
+    bonnie,
     classic,
     clean,
     diff,
@@ -56,7 +57,13 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     doctor.doctor,
     shims.shims,
 )
-CLASSIC: tuple[Callable[..., None], ...] = (iozone.iozone, vxbench.vxbench, perfpl.perfpl, bigdir.bigdir)
+CLASSIC: tuple[Callable[..., None], ...] = (
+    iozone.iozone,
+    bonnie.bonnie,
+    vxbench.vxbench,
+    perfpl.perfpl,
+    bigdir.bigdir,
+)
 """Commands that take a classic tool's own command line."""
 for command in COMMANDS:
     app.command()(command)

@@ -150,6 +150,9 @@ class OpTable(Table, frozen=True, kw_only=True):
     """RWF_HIPRI."""
     vectors: int = 0
     """Pieces of a vectored call; 0 or 1: plain."""
+    keeps_buffer: bool = False
+    """A write gives what the worker's buffer holds (zeroes at first, then what was read last) with one more byte changed
+    each time, instead of new content."""
     advice: str = ""
     """POSIX_FADV_ or MADV_ name for `advise`, the short form in lower case too; `wait` for `sync_file_range`."""
 

@@ -197,7 +197,7 @@ class _Translation:
         table = self._reader.table(JobTable, value, path)
         if not table.name and self._jobs_of_phase > 1:
             raise self._reader.error(path, "key 'name' is missing; the jobs of a phase with several need names")
-        if isinstance(table.backend, plan.Psync | plan.Mmap | plan.Stdio) and table.queue_depth > 1:
+        if isinstance(table.backend, plan.Psync | plan.ReadWrite | plan.Mmap | plan.Stdio) and table.queue_depth > 1:
             raise self._reader.error(
                 (*path, "queue_depth"),
                 f"a worker of this backend keeps one I/O in flight, not {table.queue_depth}; "
