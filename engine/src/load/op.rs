@@ -14,7 +14,7 @@ use crate::load::pacing;
 use crate::load::ranks::Ranks;
 use crate::load::script::{self, Script};
 use crate::load::sizes::Sampler;
-use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop};
+use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, ScriptGroup, Stop};
 
 /// A job that can run.
 #[derive(Debug)]
@@ -111,6 +111,10 @@ pub struct OpNode {
     pub vectors: u32,
     /// Slot that keeps the file that it picked.
     pub keep: Option<usize>,
+    /// What `create` and `open` open it for: an access mode, perhaps with O_APPEND.
+    pub open_for: i32,
+    /// Longest piece of a scripted transfer; 0: it goes in one call.
+    pub chunk_bytes: usize,
     /// Whether a `sync_file_range` waits.
     pub waits: bool,
     /// What `advise` says.
@@ -218,8 +222,11 @@ impl Compiler<'_> {
         let job = self.job;
         self.program.nodes = match &job.body {
             Body::Loop { actions } => self.actions(actions, false)?,
-            Body::Script { ops, path } => {
-                let nodes = ops.iter().map(|op| self.op(op, false).map(Node::Op)).collect::<Result<Vec<_>>>()?;
+            Body::Script { ops, groups, path } => {
+                let mut nodes = ops.iter().map(|op| self.op(op, false).map(Node::Op)).collect::<Result<Vec<_>>>()?;
+                for group in groups {
+                    nodes.push(self.script_group(group)?);
+                }
                 let script = script::compile(job, path, &nodes, self.file_sets, &mut self.program.buffer_bytes)?;
                 self.program.script = Some(script);
                 nodes
@@ -233,6 +240,16 @@ impl Compiler<'_> {
         actions::resolve(&mut nodes).map_err(|text| self.refuse(&text))?;
         self.program.nodes = nodes;
         Ok(())
+    }
+
+    /// Operations that a line of a script does one after another.
+    fn script_group(&mut self, group: &ScriptGroup) -> Result<Node> {
+        let series = self.series(&group.name);
+        // Their place is the line's. O_APPEND does what a flag on each write would.
+        let anywhere = |op: &Op| Op { access: Access::Whole { chunk_bytes: 0 }, ..op.clone() };
+        let ops = group.ops.iter().map(|op| self.op(&anywhere(op), series.is_some())).collect::<Result<Vec<_>>>()?;
+        let nodes = script::group(self.job, group, ops).map_err(|text| self.refuse(&text))?;
+        Ok(Node::Group { series, counts: series.is_some(), nodes })
     }
 
     fn actions(&mut self, actions: &[Action], in_timed_group: bool) -> Result<Vec<Node>> {
@@ -314,6 +331,8 @@ impl Compiler<'_> {
             rw_flags,
             vectors: op.flags.vectors,
             keep: kept_in(op),
+            open_for: libc::O_RDWR,
+            chunk_bytes: 0,
             waits: op.op == OpKind::SyncFileRange && !op.flags.advice.is_empty(),
             advice: Advice::named(&op.flags.advice),
             is_counted: false,

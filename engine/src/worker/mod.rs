@@ -33,7 +33,7 @@ use crate::load::names::PathBuffer;
 use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{Node, OpNode, Program};
 use crate::load::pacing::{Pacer, UNSCHEDULED};
-use crate::load::script::Entry;
+use crate::load::lines::Entry;
 use crate::load::verify::BadBlocks;
 use crate::plan::OpKind;
 use crate::shared::{SharedBox, SharedSlice};

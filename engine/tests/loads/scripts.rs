@@ -7,7 +7,7 @@ fn script(place: &Place, lines: &str, ops: Vec<Op>, workers: u32) -> Job {
     let path = place.directory.path().join("script.ndjson");
     std::fs::write(&path, lines).unwrap();
     let mut job = job("job", Vec::new(), Stop::default());
-    job.body = Body::Script { ops, path: path.to_str().unwrap().to_owned() };
+    job.body = Body::Script { ops, groups: Vec::new(), path: path.to_str().unwrap().to_owned() };
     job.workers = workers;
     job
 }
@@ -82,7 +82,10 @@ fn scripts_that_cannot_be_followed_are_refused_with_the_line() {
     }
     let place = Place::new();
     let mut gone = script(&place, "[0,0,0,512,0]\n", vec![on_set(OpKind::Read, "read", 512.0, None)], 1);
-    gone.body =
-        Body::Script { ops: vec![on_set(OpKind::Read, "read", 512.0, None)], path: "/no/such/script".to_owned() };
+    gone.body = Body::Script {
+        ops: vec![on_set(OpKind::Read, "read", 512.0, None)],
+        groups: Vec::new(),
+        path: "/no/such/script".to_owned(),
+    };
     assert!(place.run(set(1, 1.0, 4096.0), vec![gone]).error().unwrap().contains("/no/such/script"));
 }
