@@ -19,6 +19,7 @@ from assay.cli import (
     export,
     ls,
     perfpl,
+    postmark,
     quick,
     report,
     rerun,
@@ -55,7 +56,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     doctor.doctor,
     shims.shims,
 )
-CLASSIC: tuple[Callable[..., None], ...] = (vxbench.vxbench, perfpl.perfpl, bigdir.bigdir)
+CLASSIC: tuple[Callable[..., None], ...] = (postmark.postmark, vxbench.vxbench, perfpl.perfpl, bigdir.bigdir)
 """Commands that take a classic tool's own command line."""
 for command in COMMANDS:
     app.command()(command)

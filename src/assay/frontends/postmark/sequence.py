@@ -65,6 +65,7 @@ class Run:
         self._location = [0] * places
         self._next = 0
         self._given_back: list[int] = []
+        self._is_given_back = bytearray(places)
         self.peak_bytes = [0] * len(weights)
         """Most that the files of each location take at a time, in whole blocks of 4 KiB."""
         self._held_bytes = [0] * len(weights)
@@ -146,7 +147,9 @@ class Run:
         location = self._location[place]
         self._hold(location, -_blocks(self._size[place]))
         self._size[place] = 0
-        heapq.heappush(self._given_back, place)
+        if not self._is_given_back[place]:
+            self._is_given_back[place] = True
+            heapq.heappush(self._given_back, place)
         self.counts.deleted += 1
         emit(DELETE, location, self._index[place], 0, 0)
 
@@ -155,7 +158,7 @@ class Run:
         if place == len(self._size) or self._size[place]:
             # The first free place. Each was taken before, so it is among those given back, perhaps taken again since.
             while self._given_back and self._size[self._given_back[0]]:
-                heapq.heappop(self._given_back)
+                self._is_given_back[heapq.heappop(self._given_back)] = False
             if not self._given_back:
                 return None
             place = self._given_back[0]
