@@ -262,3 +262,41 @@ impl Drop for Stdio {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_file_is_opened_with_the_flags_asked_for_whether_fopen_has_a_mode_for_them_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = libc::O_CREAT | libc::O_EXCL;
+        for (name, flags, by_fopen) in [
+            ("a", libc::O_WRONLY | new, true),
+            ("a", libc::O_RDONLY, true),
+            ("a", libc::O_RDWR, true),
+            ("a", libc::O_WRONLY | libc::O_APPEND, true),
+            ("b", libc::O_RDWR | new, true),
+            ("b", libc::O_WRONLY, false),
+            ("b", libc::O_RDWR | libc::O_SYNC, false),
+        ] {
+            let path = folder.path().join(name);
+            let path = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+            let flags = flags | libc::O_CLOEXEC;
+            let mut backend = Stdio::new(4096, false).unwrap();
+
+            let fd = backend.open(&path, flags) as RawFd;
+
+            assert!(fd >= 0, "{name}: {fd}");
+            // SAFETY: no memory is passed.
+            let (kept, at_exec) = unsafe { (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD)) };
+            let lasting = libc::O_ACCMODE | libc::O_APPEND | libc::O_SYNC;
+            assert_eq!((kept & lasting, at_exec), (flags & lasting, libc::FD_CLOEXEC));
+            assert_eq!((mode_of(flags).is_some(), backend.close(fd)), (by_fopen, 0));
+        }
+        let taken = std::ffi::CString::new(folder.path().join("a").as_os_str().as_bytes()).unwrap();
+        let mut backend = Stdio::new(4096, false).unwrap();
+        assert_eq!(backend.open(&taken, libc::O_WRONLY | new | libc::O_CLOEXEC), -i64::from(libc::EEXIST));
+    }
+}

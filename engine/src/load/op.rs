@@ -67,6 +67,8 @@ pub enum Node {
         counts: bool,
         /// Position in [`Program::laps`], if each completion is told by itself.
         laps: Option<usize>,
+        /// Longest piece of its transfers, in a script; 0: each goes in one call.
+        chunk_bytes: usize,
         /// Members.
         nodes: Vec<Node>,
     },
@@ -113,8 +115,6 @@ pub struct OpNode {
     pub keep: Option<usize>,
     /// What `create` and `open` open it for: an access mode, perhaps with O_APPEND.
     pub open_for: i32,
-    /// Longest piece of a scripted transfer; 0: it goes in one call.
-    pub chunk_bytes: usize,
     /// Whether a `sync_file_range` waits.
     pub waits: bool,
     /// What `advise` says.
@@ -249,7 +249,8 @@ impl Compiler<'_> {
         let anywhere = |op: &Op| Op { access: Access::Whole { chunk_bytes: 0 }, ..op.clone() };
         let ops = group.ops.iter().map(|op| self.op(&anywhere(op), series.is_some())).collect::<Result<Vec<_>>>()?;
         let nodes = script::group(self.job, group, ops).map_err(|text| self.refuse(&text))?;
-        Ok(Node::Group { series, counts: series.is_some(), nodes })
+        let chunk_bytes = usize::try_from(group.chunk_bytes).unwrap_or(usize::MAX);
+        Ok(Node::Group { series, counts: series.is_some(), laps: None, chunk_bytes, nodes })
     }
 
     fn actions(&mut self, actions: &[Action], in_timed_group: bool) -> Result<Vec<Node>> {
@@ -263,7 +264,8 @@ impl Compiler<'_> {
                 let series = self.series(name);
                 let counts = series.is_some() && !in_timed_group;
                 let laps = laps.then(|| position_of(name, &mut self.program.laps));
-                Node::Group { series, counts, laps, nodes: self.actions(actions, in_timed_group || series.is_some())? }
+                let nodes = self.actions(actions, in_timed_group || series.is_some())?;
+                Node::Group { series, counts, laps, chunk_bytes: 0, nodes }
             }
             Action::Choice { branches } => {
                 let weights: Vec<f64> = branches.iter().map(|branch| branch.weight).collect();
@@ -332,7 +334,6 @@ impl Compiler<'_> {
             vectors: op.flags.vectors,
             keep: kept_in(op),
             open_for: libc::O_RDWR,
-            chunk_bytes: 0,
             waits: op.op == OpKind::SyncFileRange && !op.flags.advice.is_empty(),
             advice: Advice::named(&op.flags.advice),
             is_counted: false,

@@ -100,7 +100,6 @@ pub fn group(job: &Job, group: &ScriptGroup, mut ops: Vec<OpNode>) -> std::resul
         let (before, rest) = ops.split_at_mut(position);
         let op = &mut rest[0];
         op.access = asked.access.clone();
-        op.chunk_bytes = usize::try_from(group.chunk_bytes).unwrap_or(usize::MAX);
         match op.file {
             FileSource::Slot(slot) if !before.iter().any(|op| op.keep == Some(slot)) => {
                 return refuse(&format!("operation '{}' works on slot {slot}, which none before it fills", op.name));

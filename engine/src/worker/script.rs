@@ -33,9 +33,10 @@ impl<B: Backend> Worker<B> {
         if let Node::Op(OpNode { counts: true, .. }) | Node::Group { counts: true, .. } = node {
             self.limits.admit(&self.job.limits)?;
         }
+        let chunk_bytes = if let Node::Group { chunk_bytes, .. } = node { *chunk_bytes } else { 0 };
         let mut sum = Sum::default();
         for op in members(node) {
-            sum.add(self.scripted_op(op, entry)?);
+            sum.add(self.scripted_op(op, entry, chunk_bytes)?);
             if sum.failed {
                 break;
             }
@@ -46,10 +47,12 @@ impl<B: Backend> Worker<B> {
         Ok(())
     }
 
-    fn scripted_op(&mut self, op: &OpNode, entry: Entry) -> Result<Sum, StoppedBy> {
+    fn scripted_op(&mut self, op: &OpNode, entry: Entry, chunk_bytes: usize) -> Result<Sum, StoppedBy> {
         self.stats.current.set(op.state as u64);
         let done = match op.kind {
-            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.scripted_data(op, entry)?,
+            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => {
+                self.scripted_data(op, entry, chunk_bytes)?
+            }
             _ => self.other_op(op)?,
         };
         self.account(op, done)
@@ -68,7 +71,7 @@ impl<B: Backend> Worker<B> {
         Ok(())
     }
 
-    fn scripted_data(&mut self, op: &OpNode, entry: Entry) -> Result<Done, StoppedBy> {
+    fn scripted_data(&mut self, op: &OpNode, entry: Entry, chunk_bytes: usize) -> Result<Done, StoppedBy> {
         let (kind, length) = match op.kind {
             OpKind::Read => (RequestKind::Read, entry.size),
             OpKind::Write => (RequestKind::Write, entry.size),
@@ -102,12 +105,12 @@ impl<B: Backend> Worker<B> {
             vectors: op.vectors,
         };
         self.prepare_content(0, op, request, file_index);
-        let is_cut = op.chunk_bytes > 0 && matches!(kind, RequestKind::Read | RequestKind::Write);
-        let calls = if is_cut { request.length.div_ceil(op.chunk_bytes) as u64 } else { 1 };
+        let is_cut = chunk_bytes > 0 && matches!(kind, RequestKind::Read | RequestKind::Write);
+        let calls = if is_cut { request.length.div_ceil(chunk_bytes) as u64 } else { 1 };
         self.stats.submissions.add(calls);
         self.stats.depth_sum.add(calls);
         let done = self.timed(|worker| match is_cut {
-            true => worker.backend.execute_in_pieces(request, op.chunk_bytes),
+            true => worker.backend.execute_in_pieces(request, chunk_bytes),
             false => worker.backend.execute(request),
         });
         self.settle(0, op, done.result);

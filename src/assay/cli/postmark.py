@@ -68,7 +68,9 @@ class Conversation:
             reason = getattr(error, "strerror", None) or "it is no text"
             raise InputError(f"Error: cannot read configuration file '{name}': {reason}") from error
         if self._depth == _DEEPEST_LOAD:
-            raise InputError(f"{name}: files that load files are followed {_DEEPEST_LOAD} deep; do they load themselves?")
+            raise InputError(
+                f"{name}: files that load files are followed {_DEEPEST_LOAD} deep; do they load themselves?"
+            )
         self.say(f"Reading configuration from file '{name}'\n")
         self._depth += 1
         ended = any(self._strictly(name, number, line) for number, line in enumerate(text.splitlines(), start=1))
@@ -212,6 +214,8 @@ def _facts(prepared: "Prepared") -> "Sequence[Fact]":
     counts, source = prepared.counts, "the settings and PostMark's random numbers"
     planned = {
         "transactions": counts.transactions,
+        "single_precision_bytes_read": counts.single_read,
+        "single_precision_bytes_written": counts.single_written,
         "appends_skipped": counts.appends_skipped,
         "creates_skipped": counts.creates_skipped,
         "out_of_files": counts.out_of_files,

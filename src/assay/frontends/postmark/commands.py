@@ -98,7 +98,7 @@ def _number(field: str, refusal: str) -> Callable[[str, Settings], Settings]:
 def _bias(field: str) -> Callable[[str, Settings], Settings]:
     def take(argument: str, settings: Settings) -> Settings:
         value = whole_number(argument)
-        if value is None or not NO_BIAS <= value <= 10:  # noqa: PLR2004 - of ten
+        if value is None or not NO_BIAS <= value <= 10:
             raise InputError(f"Error: no bias specified (0-10 for greater chance,-1 to disable); it was '{argument}'")
         return _with(settings, field, value)
 

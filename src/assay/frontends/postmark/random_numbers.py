@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 WORDS = 624
-_AT_ONCE = 1 << 16
+_AT_ONCE = 1 << 12
 
 
 class RandomNumbers:
@@ -20,8 +20,8 @@ class RandomNumbers:
     def __init__(self, seed: int) -> None:
         """Begin the sequence of a seed."""
         self._generator = np.random.MT19937()
-        state = {"key": np.array(_state(seed), dtype=np.uint32), "pos": WORDS}
-        self._generator.state = {"bit_generator": "MT19937", "state": state}
+        key = np.array(_state(seed), dtype=np.uint32)
+        self._generator.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": WORDS}}
         self.draw = self._draws().__next__
         """The next number of 32 bits."""
 

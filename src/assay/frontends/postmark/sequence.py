@@ -13,6 +13,7 @@ Every place that decides nothing for others (the name of a file, its directory) 
 
 import dataclasses
 import heapq
+import struct
 from collections.abc import Callable
 
 from assay.frontends.postmark.random_numbers import RandomNumbers
@@ -24,6 +25,7 @@ Emit = Callable[[str, int, int, int, int], None]
 """Takes kind, location, file index, offset and size of an operation."""
 
 _BLOCK_BYTES = 4096
+_SINGLE = struct.Struct("f")
 
 
 @dataclasses.dataclass
@@ -37,6 +39,9 @@ class Counts:
     deleted_alone: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
+    single_read: float = 0.0
+    """Bytes read as PostMark adds them up: rounded to single precision with every file."""
+    single_written: float = 0.0
     transactions: int = 0
     """Carried out before the files ran out."""
     creates_skipped: int = 0
@@ -120,7 +125,7 @@ class Run:
         self._size[place], self._index[place], self._location[place] = size, index, location
         self._hold(location, _blocks(size))
         self.counts.created += 1
-        self.counts.bytes_written += size
+        self._count_written(size)
         emit(CREATE, location, index, 0, size)
 
     def _read(self, emit: Emit) -> None:
@@ -128,6 +133,7 @@ class Run:
         size = self._size[place]
         self.counts.read += 1
         self.counts.bytes_read += size
+        self.counts.single_read = _single(self.counts.single_read + size)
         emit(READ, self._location[place], self._index[place], 0, size)
 
     def _append(self, emit: Emit) -> None:
@@ -140,7 +146,7 @@ class Run:
         self._size[place] = size + more
         self._hold(self._location[place], _blocks(size + more) - _blocks(size))
         self.counts.appended += 1
-        self.counts.bytes_written += more
+        self._count_written(more)
         emit(APPEND, self._location[place], self._index[place], size, more)
 
     def _delete(self, place: int, emit: Emit) -> None:
@@ -172,6 +178,10 @@ class Run:
             pass
         return place
 
+    def _count_written(self, size: int) -> None:
+        self.counts.bytes_written += size
+        self.counts.single_written = _single(self.counts.single_written + size)
+
     def _hold(self, location: int, more_bytes: int) -> None:
         held = self._held_bytes[location] = self._held_bytes[location] + more_bytes
         self.peak_bytes[location] = max(self.peak_bytes[location], held)
@@ -198,6 +208,12 @@ def directories(settings: Settings) -> int:
 def files_per_directory(settings: Settings) -> int:
     """Most files that a directory can come to hold over the whole run: names are never used again."""
     return settings.files + settings.transactions
+
+
+def _single(value: float) -> float:
+    """Round to single precision."""
+    rounded: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
+    return rounded
 
 
 def _blocks(size_bytes: int) -> int:

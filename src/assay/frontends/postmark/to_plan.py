@@ -65,7 +65,7 @@ def prepare(settings: Settings, locations: Sequence[Path], scripts: Path, *, req
     _check(settings)
     run = Run(settings)
     parts = {CREATING: run.create_files, TRANSACTIONS: run.perform_transactions, DELETING: run.delete_files}
-    phases = []
+    phases: list[plan.Phase] = []
     for name, part in parts.items():
         templates = _Templates(settings, len(locations), _kinds(name, settings))
         path = scripts / f"{name}.ndjson"

@@ -7,89 +7,31 @@ nanosecond clocks, are in the result document, in the figures and on standard er
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from assay import events
-from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord, read
-from assay.frontends.postmark.commands import Measure, follow, settings_from
+from assay.analysis.record import RecordedRun
+from assay.frontends.postmark.commands import Measure, follow
 from assay.frontends.postmark.sequence import APPEND, CREATE, DELETE, READ, counts_of
 from assay.frontends.postmark.settings import Settings
 from assay.frontends.postmark.to_plan import CREATING, DELETING, TRANSACTIONS
-from assay.report.classic import measured
+from assay.report.classic.postmark_totals import Totals, totals_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.report.figures import Figure
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _DOTS = 10
 _OUT_OF_FILES = (
-    "out of files!\n"
-    "For this workload, either increase the number of files or\n"
-    "decrease the number of transactions.\n"
+    "out of files!\nFor this workload, either increase the number of files or\ndecrease the number of transactions.\n"
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """One phase of a run: what was done in it, and how long it took."""
-
-    seconds: float
-    ops: dict[str, int]
-    bytes: dict[str, int]
-    is_complete: bool
-
-    def count(self, kind: str) -> int:
-        """Operations of a kind that succeeded."""
-        return self.ops.get(kind, 0)
-
-
-_NOTHING = Part(seconds=0.0, ops={}, bytes={}, is_complete=False)
-
-
-@dataclasses.dataclass(frozen=True)
-class Totals:
-    """A run as PostMark sees it."""
-
-    settings: Settings
-    begin_s: float
-    """Time of day, in seconds since 1970, when the first file was made."""
-    parts: dict[str, Part]
-    """By phase; none for what never began."""
-    planned: frozenset[str]
-    """Phases that have anything to do."""
-
-    def part(self, phase: str) -> Part:
-        """Return a phase, of zeros where it never began."""
-        return self.parts.get(phase, _NOTHING)
-
-    def count(self, kind: str) -> int:
-        """Operations of a kind over the whole run."""
-        return sum(part.count(kind) for part in self.parts.values())
-
-    def bytes(self, *kinds: str) -> int:
-        """Bytes moved by operations of some kinds."""
-        return sum(part.bytes.get(kind, 0) for part in self.parts.values() for kind in kinds)
-
-    def is_complete(self, phase: str) -> bool:
-        """Whether a phase did all that it had to do."""
-        return phase not in self.planned or self.part(phase).is_complete
-
-    @property
-    def seconds(self) -> float:
-        """Of all phases, without what is between them."""
-        return sum(part.seconds for part in self.parts.values())
-
-    @property
-    def transactions(self) -> int:
-        """Transactions that were asked for, or those that the operations done show."""
-        if self.is_complete(TRANSACTIONS):
-            return self.settings.transactions
-        done = self.part(TRANSACTIONS)
-        of_data, of_files = done.count(READ) + done.count(APPEND), done.count(CREATE) + done.count(DELETE)
-        return max(of_data, of_files)
 
 
 def text(run: RecordedRun) -> str:
     """Print what `run` prints: what went on and, where it does not go to a file, the report."""
     totals = totals_of(run)
-    return _progress(totals) + ("" if report_file(run) else report(run))
+    return progress_of(totals) + ("" if report_file(run) else report_of(totals))
 
 
 def report_file(run: RecordedRun) -> str:
@@ -100,46 +42,23 @@ def report_file(run: RecordedRun) -> str:
 
 
 def report(run: RecordedRun) -> str:
-    """Print PostMark's report: none, as there, where the files ran out."""
-    totals = totals_of(run)
-    if _ran_out(totals):
-        return ""
-    return _terse(totals) if totals.settings.is_terse else _verbose(totals)
+    """Print PostMark's report alone."""
+    return report_of(totals_of(run))
 
 
-def totals_of(run: RecordedRun) -> Totals:
-    """Sum a run up; one that was cut is what it had measured."""
-    record = read(run)
-    hello = record.first(events.Hello)
-    begin_ns = _begin_ns(record.phases[0]) if record.phases else 0
-    return Totals(
-        settings=settings_from(run.plan.origin.source),
-        begin_s=((hello.clock.realtime_at_zero_ns if hello else 0) + begin_ns) / NS_PER_S,
-        parts={phase.phase.name: _part(phase) for phase in record.phases},
-        planned=frozenset(phase.name for phase in run.plan.phases),
-    )
+def figures(run: RecordedRun) -> "Sequence[Figure]":
+    """Draw the rates that PostMark's readers look at, as they were, and the latency of its operations."""
+    # Altair takes longer to load than the text takes to print.
+    from assay.report.classic import postmark_figures  # noqa: PLC0415
 
-
-def _begin_ns(phase: PhaseRecord) -> int:
-    begins = [worker.first_op_ns for worker in measured.workers(phase) if worker.first_op_ns is not None]
-    return min(begins, default=phase.start_ns)
-
-
-def _part(phase: PhaseRecord) -> Part:
-    of_workers = [worker.seconds for worker in measured.workers(phase)]
-    sums = {kind: measured.totals(phase, kind) for kind in (CREATE, READ, APPEND, DELETE)}
-    return Part(
-        seconds=max(of_workers, default=phase.whole.seconds),
-        ops={kind: total.ops for kind, total in sums.items()},
-        bytes={kind: total.bytes for kind, total in sums.items()},
-        is_complete=phase.finished is not None and phase.finished.stopped_by is events.StoppedBy.EXHAUSTED,
-    )
+    return postmark_figures.figures(run)
 
 
 # -- what went on ------------------------------------------------------------------------------------------------------
 
 
-def _progress(totals: Totals) -> str:
+def progress_of(totals: Totals) -> str:
+    """Say what went on, up to where the run was cut."""
     settings = totals.settings
     has_directories = settings.subdirectories > 1
     said = "Creating subdirectories...Done\n" if has_directories else ""
@@ -150,8 +69,9 @@ def _progress(totals: Totals) -> str:
     if not totals.is_complete(TRANSACTIONS):
         return said + _dots(totals.transactions, settings) + "\n"
     if _ran_out(totals):
-        return said + _dots(counts_of(settings).transactions, settings) + _OUT_OF_FILES + "Deleting files...Done\n"
-    said += _dots(settings.transactions, settings) + "Done\nDeleting files..."
+        said += _dots(counts_of(settings).transactions, settings) + _OUT_OF_FILES + "Deleting files..."
+    else:
+        said += _dots(settings.transactions, settings) + "Done\nDeleting files..."
     if not totals.is_complete(DELETING):
         return said + "\n"
     return said + "Done\n" + ("Deleting subdirectories...Done\n" if has_directories else "")
@@ -170,6 +90,13 @@ def _ran_out(totals: Totals) -> bool:
 
 
 # -- the report --------------------------------------------------------------------------------------------------------
+
+
+def report_of(totals: Totals) -> str:
+    """Make the report: none, as in PostMark, where the files ran out."""
+    if _ran_out(totals):
+        return ""
+    return _terse(totals) if totals.settings.is_terse else _verbose(totals)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,12 +123,13 @@ def _seconds(totals: Totals) -> _Seconds:
 class _Line:
     """A count, and what it is divided by."""
 
-    count: int
+    count: float
+    """Of files, a whole number."""
     seconds: int
 
     @property
     def whole(self) -> int:
-        return self.count // self.seconds
+        return int(self.count) // self.seconds
 
     @property
     def rate(self) -> float:
@@ -212,6 +140,7 @@ def _lines(totals: Totals) -> dict[str, _Line]:
     took = _seconds(totals)
     alone, gone = totals.part(CREATING).count(CREATE), totals.part(DELETING).count(DELETE)
     mixed = totals.part(TRANSACTIONS)
+    read_bytes, written_bytes = _bytes(totals)
     return {
         "transactions": _Line(totals.transactions, took.transactions),
         "created": _Line(totals.count(CREATE), took.total),
@@ -222,9 +151,16 @@ def _lines(totals: Totals) -> dict[str, _Line]:
         "deleted": _Line(totals.count(DELETE), took.total),
         "deleted alone": _Line(gone, took.deletion),
         "deleted mixed": _Line(mixed.count(DELETE), took.transactions),
-        "bytes read": _Line(totals.bytes(READ), took.total),
-        "bytes written": _Line(totals.bytes(CREATE, APPEND), took.total),
+        "bytes read": _Line(read_bytes, took.total),
+        "bytes written": _Line(written_bytes, took.total),
     }
+
+
+def _bytes(totals: Totals) -> tuple[float, float]:
+    """Bytes read and written; of a run that did all it had to do, with the errors of PostMark's sums."""
+    if totals.single_bytes and all(totals.is_complete(phase) for phase in totals.planned):
+        return totals.single_bytes
+    return totals.bytes(READ), totals.bytes(CREATE, APPEND)
 
 
 def _verbose(totals: Totals) -> str:
