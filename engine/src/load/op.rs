@@ -56,6 +56,7 @@ pub struct OpenedSet {
 
 /// One step of the op loop.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a program has few nodes, and a box is one more step in the op loop")]
 pub enum Node {
     /// An operation.
     Op(OpNode),
@@ -113,8 +114,8 @@ pub struct OpNode {
     pub vectors: u32,
     /// Slot that keeps the file that it picked.
     pub keep: Option<usize>,
-    /// What `create` and `open` open it for: an access mode, perhaps with O_APPEND.
-    pub open_for: i32,
+    /// What `create` and `open` open it for.
+    pub open_for: OpenFor,
     /// Whether a `sync_file_range` waits.
     pub waits: bool,
     /// What `advise` says.
@@ -123,6 +124,35 @@ pub struct OpNode {
     pub is_counted: bool,
     /// Index of its state in the worker.
     pub state: usize,
+}
+
+/// What later operations do with a file that is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenFor {
+    /// Read it, write it, or what is not known.
+    Anything,
+    /// Read it.
+    Reading,
+    /// Write it.
+    Writing,
+    /// Write at its end.
+    Appending,
+    /// Read it, and write at its end.
+    ReadingAndAppending,
+}
+
+impl OpenFor {
+    /// Flags of open(2).
+    #[inline]
+    pub fn flags(self) -> i32 {
+        match self {
+            Self::Anything => libc::O_RDWR,
+            Self::Reading => libc::O_RDONLY,
+            Self::Writing => libc::O_WRONLY,
+            Self::Appending => libc::O_WRONLY | libc::O_APPEND,
+            Self::ReadingAndAppending => libc::O_RDWR | libc::O_APPEND,
+        }
+    }
 }
 
 /// Where an operation's file comes from.
@@ -333,7 +363,7 @@ impl Compiler<'_> {
             rw_flags,
             vectors: op.flags.vectors,
             keep: kept_in(op),
-            open_for: libc::O_RDWR,
+            open_for: OpenFor::Anything,
             waits: op.op == OpKind::SyncFileRange && !op.flags.advice.is_empty(),
             advice: Advice::named(&op.flags.advice),
             is_counted: false,

@@ -9,7 +9,7 @@
 use crate::error::{EngineError, Result};
 use crate::load::file_rules::{self, Works, takes_new, works};
 use crate::load::lines::{Entry, Lines};
-use crate::load::op::{FileSource, Node, OpNode};
+use crate::load::op::{FileSource, Node, OpNode, OpenFor};
 use crate::plan::{Access, Backend, FileSet, Job, OpKind, ScriptGroup};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -114,19 +114,20 @@ pub fn group(job: &Job, group: &ScriptGroup, mut ops: Vec<OpNode>) -> std::resul
 }
 
 /// What the first of some operations has to open its file for, from what the others do with it.
-fn opened_for(ops: &[OpNode]) -> i32 {
-    let Some(slot) = ops[0].keep else { return libc::O_RDWR };
+fn opened_for(ops: &[OpNode]) -> OpenFor {
+    let Some(slot) = ops[0].keep else { return OpenFor::Anything };
     let later = ops[1..].iter().take_while(|op| op.keep != Some(slot));
     let users: Vec<_> = later.filter(|op| matches!(op.file, FileSource::Slot(used) if used == slot)).collect();
     let reads = users.iter().any(|op| op.kind == OpKind::Read);
     let writes = users.iter().any(|op| file_rules::writes(op.kind) || op.kind == OpKind::Truncate);
     let appends = users.iter().any(|op| op.kind == OpKind::Write && op.access == Access::Append {});
-    let mode = match (reads, writes) {
-        (true, false) => libc::O_RDONLY,
-        (false, true) => libc::O_WRONLY,
-        _ => libc::O_RDWR,
-    };
-    mode | if appends { libc::O_APPEND } else { 0 }
+    match (reads, writes, appends) {
+        (true, _, true) => OpenFor::ReadingAndAppending,
+        (false, _, true) => OpenFor::Appending,
+        (true, false, _) => OpenFor::Reading,
+        (false, true, _) => OpenFor::Writing,
+        _ => OpenFor::Anything,
+    }
 }
 
 /// One line, checked.

@@ -41,7 +41,7 @@ impl<B: Backend> Worker<B> {
         let (set, index) = self.named(op)?;
         self.empty_slot_of(op);
         let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
-        let flags = (self.job.open_flags & !libc::O_ACCMODE) | op.open_for | create;
+        let flags = (self.job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | create;
         let is_kept = op.keep.is_some();
         let done = self.timed(|worker| {
             let path = worker.path.as_cstr();
