@@ -50,6 +50,11 @@ def find_scripts(plan: Plan, folder: Path) -> Plan:
     return _with_paths(plan, lambda path: str(folder.absolute() / path))
 
 
+def name_scripts(plan: Plan) -> Plan:
+    """Return the Plan with the scripts' bare names, which tell their content: to compare it with another run's."""
+    return _with_paths(plan, lambda path: Path(path).name)
+
+
 def _with_paths(plan: Plan, change: Callable[[str], str]) -> Plan:
     replace = msgspec.structs.replace
     phases = []
