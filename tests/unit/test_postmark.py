@@ -339,7 +339,7 @@ def totals_for(settings: Settings, *, begin_s: float = 0.0, seconds: tuple[float
         {CREATE: counts.created - made, READ: counts.read, APPEND: counts.appended, DELETE: counts.deleted - gone},
         {DELETE: gone},
     )
-    moved = (
+    moved: tuple[dict[str, int], ...] = (
         {CREATE: made_bytes},
         size | {READ: counts.bytes_read, APPEND: counts.bytes_written - made_bytes},
         {},
@@ -435,6 +435,7 @@ def test_reports_of_the_original_are_read_into_the_table() -> None:
 
     assert dataclasses.astuple(large) == ("large", 2.0, 10_000.0, 5000.0, 5009.0, 4977.0, 4856.0, 30.14, 45.87)
     assert small.read_mb_s == pytest.approx(156.43 / 1024)
-    assert (terse.iops, terse.deletes_s, terse.write_mb_s) == (500.0, 84.0, pytest.approx(22046748 / 2**20))
+    assert (terse.iops, terse.deletes_s) == (500.0, 84.0)
+    assert terse.write_mb_s == pytest.approx(22046748 / 2**20)
     with pytest.raises(ValueError, match="no report of PostMark"):
         row_of_report((GOLDEN / "out-of-files.txt").read_text(), "out")

@@ -35,16 +35,25 @@ impl<B: Backend> Worker<B> {
         }
         let chunk_bytes = if let Node::Group { chunk_bytes, .. } = node { *chunk_bytes } else { 0 };
         let mut sum = Sum::default();
+        let mut flow = Ok(());
         for op in members(node) {
-            sum.add(self.scripted_op(op, entry, chunk_bytes)?);
-            if sum.failed {
+            match self.scripted_op(op, entry, chunk_bytes) {
+                Ok(done) => sum.add(done),
+                // A failure that ends the run is one of the group too; a stop between its operations is none.
+                Err(why) => {
+                    sum.failed = self.fatal.is_some();
+                    flow = Err(why);
+                }
+            }
+            if sum.failed || flow.is_err() {
                 break;
             }
         }
-        if let Node::Group { series, counts, .. } = node {
-            self.record(*series, *counts, sum);
+        match node {
+            Node::Group { series, counts, .. } if flow.is_ok() || sum.failed => self.record(*series, *counts, sum),
+            _ => {}
         }
-        Ok(())
+        flow
     }
 
     fn scripted_op(&mut self, op: &OpNode, entry: Entry, chunk_bytes: usize) -> Result<Sum, StoppedBy> {
