@@ -276,30 +276,33 @@ CALLS = ("openat", "close", "read", "write", "lseek", "unlink", "newfstatat", "p
 def calls_of(directory: Path, argv: Sequence[str | Path], env: dict[str, str]) -> collections.Counter[str]:
     """System calls on the load's files: those on a name that is a number, and on the descriptor that it was opened as."""
     log = directory / "strace"
+    log.mkdir()
     names = ",".join(CALLS)
     subprocess.run(
-        ["strace", "-f", "-qq", "-s", "0", "-e", f"trace={names}", "-o", log, *argv],
+        ["strace", "-ff", "-qq", "-s", "0", "-e", f"trace={names}", "-o", log / "of", *argv],
         cwd=directory,
         env=env,
         check=True,
         capture_output=True,
     )
     found: collections.Counter[str] = collections.Counter()
-    opened: set[tuple[str, str]] = set()
-    for line in log.read_text().splitlines():
-        who, _, call = line.partition(" ")
-        match = re.match(r"(\w+)\((?:AT_FDCWD, )?(.*?)[,)](.*)", call.strip())
-        if match is None:
-            continue
-        name, first, rest = match.groups()
-        if first.startswith(f'"{directory}/') and re.search(r'/[0-9]+"$', first):
-            found[name] += 1
-            if name == "openat":
-                opened.add((who, rest.rpartition(" = ")[2]))
-        elif (who, first) in opened:
-            found[name] += 1
-            if name == "close":
-                opened.discard((who, first))
+    # A file for each thread: its lines are whole.
+    for lines in log.iterdir():
+        opened: set[str] = set()
+        for line in lines.read_text().splitlines():
+            match = re.match(r"(\w+)\((?:AT_FDCWD, )?(.*?)[,)](.*)", line)
+            if match is None:
+                continue
+            name, first, rest = match.groups()
+            if first.startswith(f'"{directory}/') and re.search(r'/[0-9]+"$', first):
+                found[name] += 1
+                if name == "openat":
+                    opened.add(rest.rpartition(" = ")[2])
+            elif first in opened:
+                found[name] += 1
+                if name == "close":
+                    opened.discard(first)
+    shutil.rmtree(log)
     return found
 
 
