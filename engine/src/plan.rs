@@ -345,11 +345,27 @@ pub enum Body {
     Script {
         /// Operations as templates, referred to by index.
         ops: Vec<Op>,
+        /// Several operations as one line, referred to by the indices after those of `ops`.
+        groups: Vec<ScriptGroup>,
         /// NDJSON file of `[op, file index, offset, size, due_ns]`, one operation a line, dealt out to the workers in
         /// turn. `due_ns` above 0: when it is to begin, from the start. For rename, link, symlink, clone and copy, `offset`
         /// is the file index that they go to. A script names its files itself: `pick` does not matter.
         path: String,
     },
+}
+
+/// Operations that one line of a script does in order, with its file, offset and size; also timed together. It is broken
+/// off where one fails. Slots that it uses are filled in it. Its files are opened for what it does with them: to read, to
+/// write, for both, and with O_APPEND where a write's access is `append`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptGroup {
+    /// Key of its histogram.
+    pub name: String,
+    /// At least one.
+    pub ops: Vec<Op>,
+    /// Longest piece in which its reads and writes move (backends psync and stdio); 0: each in one call.
+    pub chunk_bytes: u64,
 }
 
 /// One step of an op loop.

@@ -5,6 +5,7 @@
       run.json            what was known at the start (id, command, started, facts so far): opens a run that died
       plan.toml           the load file as asked, where there was one (asked.* of other front ends)
       resolved.json       the Plan after defaults
+      script-*.ndjson     the lists of operations that the Plan refers to
       events.ndjson       the engine's stream; after sealing `events.json` (all but the intervals) and the tables replace it
       intervals.parquet   phase_index i32, job, operation, t_s, dt_s, ops, bytes, errors,
                           latency_max_ns (running), latency_sum_ns, response_max_ns, response_sum_ns (null: closed loop)
@@ -35,6 +36,7 @@ import polars as pl
 from assay import __version__
 from assay import bundle_files as files
 from assay.bundle_files import Manifest, RunInfo, RunRecord
+from assay.bundle_scripts import find_scripts, keep_scripts
 from assay.bundle_tables import HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, read_stream
 from assay.errors import BundleError, PlanError, RunError
 from assay.events import Event
@@ -93,9 +95,10 @@ class RunBundle:
             assay_version=__version__,
             note=note,
         )
-        bundle = cls(path, plan, RunRecord(schema=files.RUN_SCHEMA, info=info, facts=()))
+        kept = keep_scripts(plan, path)
+        bundle = cls(path, find_scripts(kept, path), RunRecord(schema=files.RUN_SCHEMA, info=info, facts=()))
         bundle._began_s = time.monotonic()
-        files.write_durably(path / files.PLAN, plan.to_json())
+        files.write_durably(path / files.PLAN, kept.to_json())
         if source_text is not None:
             files.write_durably(path / files.SOURCE, source_text.encode())
         # Last: a folder with run.json always has its Plan.
@@ -110,7 +113,7 @@ class RunBundle:
             BundleError: it is not there, is no run, or was written by another version of Assay.
         """
         head = files.read_head(path)
-        return cls(path, _read_plan(path / files.PLAN), head)
+        return cls(path, find_scripts(_read_plan(path / files.PLAN), path), head)
 
     @property
     def run_id(self) -> str:

@@ -689,14 +689,31 @@ class Loop(_Kind, kw_only=True):
     actions: tuple[Action, ...]
 
 
+class ScriptGroup(Value, kw_only=True):
+    """Operations that one line of a script does in order, with its file, offset and size; also timed together.
+
+    It is broken off where one fails. Slots that it uses are filled in it. Its files are opened for what it does with
+    them: to read, to write, for both, and with O_APPEND where a write's access is `append`.
+    """
+
+    name: str
+    """Key of its histogram."""
+    ops: tuple[Op, ...]
+    """At least one."""
+    chunk_bytes: int = 0
+    """Longest piece in which its reads and writes move (backends psync and stdio); 0: each in one call."""
+
+
 class Script(_Kind, kw_only=True):
     """An explicit list of operations in a file beside the Plan: NDJSON of `[op, file index, offset, size, due_ns]`.
 
     Lines are dealt out to the workers in turn. `due_ns` above 0 says when to begin, from the start.
     """
 
-    ops: tuple[Op, ...]
+    ops: tuple[Op, ...] = ()
     """Operations as templates, referred to by index."""
+    groups: tuple[ScriptGroup, ...] = ()
+    """Several operations as one line, referred to by the indices after those of `ops`."""
     path: str
     """The NDJSON file."""
 

@@ -3,6 +3,7 @@
 The Plan's actions are a tree; everything that asks what a job does walks it here, in order of appearance.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 from assay.plan import Action, Choice, Do, FromSet, Group, Job, Op, Phase, Repeat, Script
@@ -31,7 +32,17 @@ def job_actions(job: Job) -> Iterator[Action]:
 
 def job_ops(job: Job) -> Iterator[Op]:
     """Every operation of a job, recorded or not."""
-    return iter(job.body.ops) if isinstance(job.body, Script) else ops_in(job.body.actions)
+    if isinstance(job.body, Script):
+        return itertools.chain(job.body.ops, *(group.ops for group in job.body.groups))
+    return ops_in(job.body.actions)
+
+
+def job_groups(job: Job) -> Iterator[tuple[str, tuple[Op, ...]]]:
+    """Name and operations of every group of a job, recorded or not."""
+    if isinstance(job.body, Script):
+        return ((group.name, group.ops) for group in job.body.groups)
+    groups = (action for action in all_actions(job.body.actions) if isinstance(action, Group))
+    return ((group.name, tuple(ops_in(group.actions))) for group in groups)
 
 
 def phase_sets(phase: Phase) -> tuple[str, ...]:

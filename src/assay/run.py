@@ -102,7 +102,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     with Stops() as stops:
         try:
             bundle.record_facts((*facts, *collect(target_directories(plan))))
-            _carry_out(plan, bundle, display, stops, gate, user)
+            _carry_out(bundle.plan, bundle, display, stops, gate, user)
         except AssayError as caught:
             error = caught
         error = _seal(bundle, error, judge)

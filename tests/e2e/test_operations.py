@@ -1,11 +1,12 @@
 """Do loads do what they say? What is counted is held against the names, lengths and times that are there afterwards."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.command import Measure
+from e2e.command import Assay, Measure
 
 KEPT_SET = """
 [[file_set]]
@@ -29,6 +30,28 @@ ops = [
     {{ op = "write", slot = 0, size = "1KiB" }},
     {{ op = "close", slot = 0 }},
 ]
+"""
+
+GROUPS = """
+name = "groups"
+{file_set}
+[[phase]]
+name = "replay"
+[[phase.job]]
+timed = ["make", "look"]
+[phase.job.script]
+path = "replay.ndjson"
+[[phase.job.script.groups]]
+name = "make"
+chunk = "1KiB"
+ops = [
+    {{ op = "create", set = "files", slot = 0 }},
+    {{ op = "write", slot = 0, size = "1KiB" }},
+    {{ op = "close", slot = 0 }},
+]
+[[phase.job.script.groups]]
+name = "look"
+ops = [{{ op = "open", set = "files", slot = 0 }}, {{ op = "read", slot = 0, size = "1KiB" }}]
 """
 
 MOVES = """
@@ -55,6 +78,27 @@ seconds = "2s"
 workers = 3
 loop = [{{ token = "looks", rate_per_s = 100.0, unit = "event" }}, {{ op = "stat", set = "files" }}]
 """
+
+
+def test_a_line_of_a_script_does_a_group_of_operations_and_a_rerun_needs_the_bundle_alone(
+    measure: Measure, assay: Assay, tmp_path: Path
+) -> None:
+    directory = tmp_path / "measured"
+    directory.mkdir()
+    listed = tmp_path / "replay.ndjson"
+    listed.write_text("[0,7,0,3000,0]\n[0,9,0,1024,0]\n[1,7,1000,2000,0]\n")
+
+    first = measure(GROUPS.format(file_set=KEPT_SET.format(share=0.0)), directory)
+    listed.unlink()
+    again = json.loads(assay("rerun", "last", "--json").stdout)
+
+    for document in (first, again):
+        counted = {result["operation"]: (result["ops"], result["bytes"]) for result in document["results"]}
+        assert counted == {"make": (2, 4024), "look": (1, 2000)}
+    assert first["run"]["id"] != again["run"]["id"]
+    lengths = {path.name: path.stat().st_size for path in (directory / "assay-data" / "files").glob("f*")}
+    assert lengths == {"f00000007": 3000, "f00000009": 1024}
+    assert "script" not in assay("diff", first["run"]["id"], again["run"]["id"]).stdout
 
 
 def test_a_script_makes_the_files_that_its_lines_name(measure: Measure, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ SOURCE = Path(assay.__file__).parent
 
 BASE = {"assay", "errors", "events", "plan", "plan_walk", "results", "tags", "units"}
 """The seams and what they are made of."""
-BUNDLE = {"bundle", "bundle_files", "bundle_tables", "catalog"}
+BUNDLE = {"bundle", "bundle_files", "bundle_scripts", "bundle_tables", "catalog"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),

@@ -15,9 +15,13 @@ pub mod words;
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
+
+/// Permissions of the files that operations make, less the umask.
+pub const FILE_MODE: libc::mode_t = 0o644;
 
 /// What a data operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +104,18 @@ pub trait Backend {
     /// One request from start to end, for a worker that keeps one I/O in flight. Bytes moved or a negative errno.
     fn execute(&mut self, request: Request) -> i64;
 
+    /// One transfer as successive calls of at most `piece_bytes`, up to the first that fails or moves less. What is written
+    /// comes from the buffer as a whole; each read lands at its start. Bytes moved or a negative errno; jobs are refused
+    /// where a backend has nothing of the kind.
+    fn execute_in_pieces(&mut self, _request: Request, _piece_bytes: usize) -> i64 {
+        -i64::from(libc::EOPNOTSUPP)
+    }
+
+    /// Open a file for operations. Its descriptor or a negative errno.
+    fn open(&mut self, path: &CStr, flags: i32) -> i64 {
+        open_and_attach(self, path, flags)
+    }
+
     /// Get ready for files that stay open until the worker ends.
     fn hold(&mut self, files: &[RawFd]) -> io::Result<()> {
         files.iter().try_for_each(|&fd| self.attach(fd))
@@ -118,6 +134,22 @@ pub trait Backend {
     /// What there is to know when the worker's last operation is done.
     fn report(&mut self) -> Report {
         Report { punted: Some(0), notes: Vec::new() }
+    }
+}
+
+fn open_and_attach<B: Backend + ?Sized>(backend: &mut B, path: &CStr, flags: i32) -> i64 {
+    // SAFETY: the path is NUL-terminated and lives through the call.
+    let fd = or_errno(unsafe { libc::open(path.as_ptr(), flags, FILE_MODE) } as isize);
+    if fd < 0 {
+        return fd;
+    }
+    match backend.attach(fd as RawFd) {
+        Ok(()) => fd,
+        Err(error) => {
+            // SAFETY: opened above and used nowhere else.
+            unsafe { libc::close(fd as RawFd) };
+            -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
+        }
     }
 }
 

@@ -65,6 +65,32 @@ impl Backend for Psync {
             _ => self.other(request),
         }
     }
+
+    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
+        debug_assert!(request.length == self.buffers.slot(0, request.length).len());
+        let start = self.buffers.address(0);
+        let mut moved = 0;
+        while moved < request.length {
+            let length = piece_bytes.min(request.length - moved);
+            let offset = request.offset + moved as u64;
+            // SAFETY: `moved + length` is at most the length of the request, which the buffer holds (checked where the
+            // job is compiled); it outlives the calls.
+            let result = unsafe {
+                match request.kind {
+                    RequestKind::Read => syscall::pread(request.fd, start, length, offset),
+                    _ => syscall::pwrite(request.fd, start.add(moved), length, offset),
+                }
+            };
+            if result < 0 {
+                return result;
+            }
+            moved += result as usize;
+            if (result as usize) < length {
+                break;
+            }
+        }
+        moved as i64
+    }
 }
 
 impl Psync {

@@ -6,8 +6,9 @@
 //! a seek, at a flush and at the close.
 
 use super::by_fd::ByFd;
-use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, or_errno};
+use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
 use crate::buffer::Buffers;
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::RawFd;
 
@@ -80,6 +81,43 @@ impl Backend for Stdio {
         }
     }
 
+    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
+        let Some(stream) = self.streams.get_mut(request.fd) else { return -i64::from(libc::EBADF) };
+        let buffer = self.buffers.slot(0, request.length);
+        let mut moved = 0;
+        while moved < buffer.len() {
+            let length = piece_bytes.min(buffer.len() - moved);
+            let offset = request.offset + moved as u64;
+            let result = match request.kind {
+                RequestKind::Read => stream.read(offset, &mut buffer[..length], self.per_character),
+                _ => stream.write(offset, &buffer[moved..moved + length], self.per_character),
+            };
+            if result < 0 {
+                return result;
+            }
+            moved += result as usize;
+            if (result as usize) < length {
+                break;
+            }
+        }
+        moved as i64
+    }
+
+    /// As fopen(3) where that has the mode asked for: fdopen(3) asks the kernel for the flags first. To append, fopen makes
+    /// a file that is missing.
+    fn open(&mut self, path: &CStr, flags: i32) -> i64 {
+        let Some(mode) = mode_of(flags) else { return open_and_attach(self, path, flags) };
+        // SAFETY: both strings are NUL-terminated and live through the call.
+        let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
+        if file.is_null() {
+            return -last_errno();
+        }
+        // SAFETY: an open stream.
+        let fd = unsafe { libc::fileno(file) };
+        self.streams.insert(fd, Stream { file, at: 0, last: None, appends: flags & libc::O_APPEND != 0 });
+        i64::from(fd)
+    }
+
     fn attach(&mut self, fd: RawFd) -> io::Result<()> {
         // SAFETY: no memory is passed.
         let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
@@ -125,6 +163,23 @@ impl Backend for Stdio {
             text: format!("what was left in the buffers of the C library could not be written: {error}"),
         });
         Report { punted: Some(0), notes: note.into_iter().collect() }
+    }
+}
+
+/// The mode of fopen(3) that means these flags and no others, if there is one.
+fn mode_of(flags: i32) -> Option<&'static CStr> {
+    const NEW: i32 = libc::O_CREAT | libc::O_EXCL;
+    if flags & libc::O_CLOEXEC == 0 {
+        return None;
+    }
+    match flags & !libc::O_CLOEXEC {
+        libc::O_RDONLY => Some(c"re"),
+        libc::O_RDWR => Some(c"r+e"),
+        // A file that is new has nothing to cut off, so "w" does what is asked for.
+        flags if flags == libc::O_WRONLY | NEW => Some(c"wxe"),
+        flags if flags == libc::O_RDWR | NEW => Some(c"w+xe"),
+        flags if flags == libc::O_WRONLY | libc::O_APPEND => Some(c"ae"),
+        _ => None,
     }
 }
 
@@ -205,5 +260,43 @@ impl Drop for Stdio {
             // SAFETY: a stream that nobody closed yet; the table goes away with this value.
             unsafe { libc::fclose(stream.file) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_file_is_opened_with_the_flags_asked_for_whether_fopen_has_a_mode_for_them_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let new = libc::O_CREAT | libc::O_EXCL;
+        for (name, flags, by_fopen) in [
+            ("a", libc::O_WRONLY | new, true),
+            ("a", libc::O_RDONLY, true),
+            ("a", libc::O_RDWR, true),
+            ("a", libc::O_WRONLY | libc::O_APPEND, true),
+            ("b", libc::O_RDWR | new, true),
+            ("b", libc::O_WRONLY, false),
+            ("b", libc::O_RDWR | libc::O_SYNC, false),
+        ] {
+            let path = folder.path().join(name);
+            let path = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+            let flags = flags | libc::O_CLOEXEC;
+            let mut backend = Stdio::new(4096, false).unwrap();
+
+            let fd = backend.open(&path, flags) as RawFd;
+
+            assert!(fd >= 0, "{name}: {fd}");
+            // SAFETY: no memory is passed.
+            let (kept, at_exec) = unsafe { (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD)) };
+            let lasting = libc::O_ACCMODE | libc::O_APPEND | libc::O_SYNC;
+            assert_eq!((kept & lasting, at_exec), (flags & lasting, libc::FD_CLOEXEC));
+            assert_eq!((mode_of(flags).is_some(), backend.close(fd)), (by_fopen, 0));
+        }
+        let taken = std::ffi::CString::new(folder.path().join("a").as_os_str().as_bytes()).unwrap();
+        let mut backend = Stdio::new(4096, false).unwrap();
+        assert_eq!(backend.open(&taken, libc::O_WRONLY | new | libc::O_CLOEXEC), -i64::from(libc::EEXIST));
     }
 }

@@ -23,6 +23,7 @@ pub mod indices;
 pub mod judge;
 pub mod lay_out;
 pub mod limits;
+pub mod lines;
 pub mod mark;
 pub mod names;
 pub mod offsets;

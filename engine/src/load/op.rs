@@ -14,7 +14,7 @@ use crate::load::pacing;
 use crate::load::ranks::Ranks;
 use crate::load::script::{self, Script};
 use crate::load::sizes::Sampler;
-use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, Stop};
+use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, ScriptGroup, Stop};
 
 /// A job that can run.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub struct OpenedSet {
 
 /// One step of the op loop.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly all nodes are operations")]
+#[expect(clippy::large_enum_variant, reason = "a program has few nodes, and a box is one more step in the op loop")]
 pub enum Node {
     /// An operation.
     Op(OpNode),
@@ -68,6 +68,8 @@ pub enum Node {
         counts: bool,
         /// Position in [`Program::laps`], if each completion is told by itself.
         laps: Option<usize>,
+        /// Longest piece of its transfers, in a script; 0: each goes in one call.
+        chunk_bytes: usize,
         /// Members.
         nodes: Vec<Node>,
     },
@@ -114,6 +116,8 @@ pub struct OpNode {
     pub vectors: u32,
     /// Slot that keeps the file that it picked.
     pub keep: Option<usize>,
+    /// What `create` and `open` open it for.
+    pub open_for: OpenFor,
     /// How a call is made that has two ways.
     pub manner: Manner,
     /// What `advise` says.
@@ -141,6 +145,35 @@ impl Manner {
             OpKind::SyncFileRange if !op.flags.advice.is_empty() => Self::Waits,
             OpKind::Write if op.flags.keeps_buffer => Self::KeepsBuffer,
             _ => Self::Plain,
+        }
+    }
+}
+
+/// What later operations do with a file that is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenFor {
+    /// Read it, write it, or what is not known.
+    Anything,
+    /// Read it.
+    Reading,
+    /// Write it.
+    Writing,
+    /// Write at its end.
+    Appending,
+    /// Read it, and write at its end.
+    ReadingAndAppending,
+}
+
+impl OpenFor {
+    /// Flags of open(2).
+    #[inline]
+    pub fn flags(self) -> i32 {
+        match self {
+            Self::Anything => libc::O_RDWR,
+            Self::Reading => libc::O_RDONLY,
+            Self::Writing => libc::O_WRONLY,
+            Self::Appending => libc::O_WRONLY | libc::O_APPEND,
+            Self::ReadingAndAppending => libc::O_RDWR | libc::O_APPEND,
         }
     }
 }
@@ -242,8 +275,11 @@ impl Compiler<'_> {
         let job = self.job;
         self.program.nodes = match &job.body {
             Body::Loop { actions } => self.actions(actions, false)?,
-            Body::Script { ops, path } => {
-                let nodes = ops.iter().map(|op| self.op(op, false).map(Node::Op)).collect::<Result<Vec<_>>>()?;
+            Body::Script { ops, groups, path } => {
+                let mut nodes = ops.iter().map(|op| self.op(op, false).map(Node::Op)).collect::<Result<Vec<_>>>()?;
+                for group in groups {
+                    nodes.push(self.script_group(group)?);
+                }
                 let script = script::compile(job, path, &nodes, self.file_sets, &mut self.program.buffer_bytes)?;
                 self.program.script = Some(script);
                 nodes
@@ -259,6 +295,17 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Operations that a line of a script does one after another.
+    fn script_group(&mut self, group: &ScriptGroup) -> Result<Node> {
+        let series = self.series(&group.name);
+        // Their place is the line's. O_APPEND does what a flag on each write would.
+        let anywhere = |op: &Op| Op { access: Access::Whole { chunk_bytes: 0 }, ..op.clone() };
+        let ops = group.ops.iter().map(|op| self.op(&anywhere(op), series.is_some())).collect::<Result<Vec<_>>>()?;
+        let nodes = script::group(self.job, group, ops).map_err(|text| self.refuse(&text))?;
+        let chunk_bytes = usize::try_from(group.chunk_bytes).unwrap_or(usize::MAX);
+        Ok(Node::Group { series, counts: series.is_some(), laps: None, chunk_bytes, nodes })
+    }
+
     fn actions(&mut self, actions: &[Action], in_timed_group: bool) -> Result<Vec<Node>> {
         actions.iter().map(|action| self.action(action, in_timed_group)).collect()
     }
@@ -270,7 +317,8 @@ impl Compiler<'_> {
                 let series = self.series(name);
                 let counts = series.is_some() && !in_timed_group;
                 let laps = laps.then(|| position_of(name, &mut self.program.laps));
-                Node::Group { series, counts, laps, nodes: self.actions(actions, in_timed_group || series.is_some())? }
+                let nodes = self.actions(actions, in_timed_group || series.is_some())?;
+                Node::Group { series, counts, laps, chunk_bytes: 0, nodes }
             }
             Action::Choice { branches } => {
                 let weights: Vec<f64> = branches.iter().map(|branch| branch.weight).collect();
@@ -339,6 +387,7 @@ impl Compiler<'_> {
             rw_flags,
             vectors: op.flags.vectors,
             keep: kept_in(op),
+            open_for: OpenFor::Anything,
             manner: Manner::of(op),
             advice: Advice::named(&op.flags.advice),
             is_counted: false,

@@ -7,38 +7,24 @@
 //! its files itself, so it leaves the set's count of existing files as it is.
 
 use crate::error::{EngineError, Result};
-use crate::load::file_rules::{Works, takes_new, works};
-use crate::load::op::{FileSource, Node, OpNode};
-use crate::plan::{FileSet, Job, OpKind};
+use crate::load::file_rules::{self, Works, takes_new, works};
+use crate::load::lines::{Entry, Lines};
+use crate::load::op::{FileSource, Node, OpNode, OpenFor};
+use crate::plan::{Access, Backend, FileSet, Job, OpKind, ScriptGroup};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-/// One operation of a script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    /// When it is due, from the start; 0: when the one before is done.
-    pub due_ns: u64,
-    /// Where in the file, or the file index that a two-name operation goes to.
-    pub offset: u64,
-    /// Bytes.
-    pub size: u64,
-    /// File index in its set.
-    pub file: u32,
-    /// Position of its operation.
-    pub op: u32,
-}
-
-/// The list of a job. Worker `w` of `n` does entries `w`, `w + n`, and so on.
+/// The list of a job. Worker `w` of `n` does lines `w`, `w + n`, and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
     /// All of it.
-    pub entries: Vec<Entry>,
+    pub lines: Lines,
 }
 
 impl Script {
     /// Whether any line says when it is due.
     pub fn has_schedule(&self) -> bool {
-        self.entries.iter().any(|entry| entry.due_ns > 0)
+        self.lines.has_schedule()
     }
 }
 
@@ -61,52 +47,117 @@ pub fn compile(job: &Job, path: &str, ops: &[Node], sets: &[FileSet], buffer_byt
         return Err(refuse(format!("queue_depth is {}; a worker does one line at a time: use 1", job.queue_depth)));
     }
     let file = File::open(path).map_err(|error| EngineError::io("open", path, error))?;
-    let mut entries = Vec::new();
+    let mut lines = Lines::default();
     for (number, line) in (1_u64..).zip(BufReader::new(file).lines()) {
         let line = line.map_err(|error| EngineError::io("read", path, error))?;
         if line.trim().is_empty() {
             continue;
         }
         let entry = entry(&line, ops, sets).map_err(|text| refuse(format!("line {number}: {text}")))?;
-        if let Some(Node::Op(OpNode { kind: OpKind::Read | OpKind::Write, .. })) = ops.get(entry.op as usize) {
+        if members(&ops[entry.op as usize]).any(|op| moves(op.kind)) {
             *buffer_bytes = (*buffer_bytes).max(entry.size as usize);
         }
-        entries.push(entry);
+        lines.push(entry);
     }
-    if entries.is_empty() {
+    if lines.is_empty() {
         return Err(refuse("it holds no operation; write lines of [op, file index, offset, size, due_ns]".to_owned()));
     }
-    Ok(Script { entries })
+    Ok(Script { lines })
 }
 
 fn uses_slots(op: &OpNode) -> bool {
     op.keep.is_some() || matches!(op.file, FileSource::Slot(_))
 }
 
+fn moves(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Read | OpKind::Write)
+}
+
+/// The operations of a line: one, or those of a group.
+pub fn members(node: &Node) -> impl Iterator<Item = &OpNode> {
+    let (one, several) = match node {
+        Node::Op(op) => (Some(op), &[][..]),
+        Node::Group { nodes, .. } => (None, &nodes[..]),
+        _ => unreachable!("the lines of a script are operations and groups of them"),
+    };
+    one.into_iter().chain(several.iter().filter_map(|node| if let Node::Op(op) = node { Some(op) } else { None }))
+}
+
+/// The operations of a group, ready: what its files are opened for follows from them. An error says what is wrong.
+pub fn group(job: &Job, group: &ScriptGroup, mut ops: Vec<OpNode>) -> std::result::Result<Vec<Node>, String> {
+    let refuse = |text: &str| Err(format!("script group '{}': {text}", group.name));
+    let cuts = group.chunk_bytes > 0;
+    if ops.is_empty() {
+        return refuse("it has no operation; give it one");
+    }
+    if cuts && !matches!(job.backend, Backend::Psync {} | Backend::Stdio { per_character: false }) {
+        return refuse("chunk_bytes is for the backends psync and stdio; use one of them, or leave it out");
+    }
+    if cuts && ops.iter().any(|op| moves(op.kind) && (op.rw_flags != 0 || op.vectors > 1)) {
+        return refuse("chunk_bytes goes with plain reads and writes; leave flags and vectors out");
+    }
+    for (position, asked) in group.ops.iter().enumerate() {
+        let (before, rest) = ops.split_at_mut(position);
+        let op = &mut rest[0];
+        op.access = asked.access.clone();
+        match op.file {
+            FileSource::Slot(slot) if !before.iter().any(|op| op.keep == Some(slot)) => {
+                return refuse(&format!("operation '{}' works on slot {slot}, which none before it fills", op.name));
+            }
+            _ => {}
+        }
+    }
+    for opener in 0..ops.len() {
+        ops[opener].open_for = opened_for(&ops[opener..]);
+    }
+    Ok(ops.into_iter().map(Node::Op).collect())
+}
+
+/// What the first of some operations has to open its file for, from what the others do with it.
+fn opened_for(ops: &[OpNode]) -> OpenFor {
+    let Some(slot) = ops[0].keep else { return OpenFor::Anything };
+    let later = ops[1..].iter().take_while(|op| op.keep != Some(slot));
+    let users: Vec<_> = later.filter(|op| matches!(op.file, FileSource::Slot(used) if used == slot)).collect();
+    let reads = users.iter().any(|op| op.kind == OpKind::Read);
+    let writes = users.iter().any(|op| file_rules::writes(op.kind) || op.kind == OpKind::Truncate);
+    let appends = users.iter().any(|op| op.kind == OpKind::Write && op.access == Access::Append {});
+    match (reads, writes, appends) {
+        (true, _, true) => OpenFor::ReadingAndAppending,
+        (false, _, true) => OpenFor::Appending,
+        (true, false, _) => OpenFor::Reading,
+        (false, true, _) => OpenFor::Writing,
+        _ => OpenFor::Anything,
+    }
+}
+
 /// One line, checked.
 fn entry(line: &str, ops: &[Node], sets: &[FileSet]) -> std::result::Result<Entry, String> {
     let (op, file, offset, size, due_ns) = serde_json::from_str::<(u32, u32, u64, u64, u64)>(line)
         .map_err(|error| format!("{error}; a line is [op, file index, offset, size, due_ns], whole numbers from 0"))?;
-    let Some(Node::Op(node)) = ops.get(op as usize) else {
+    let entry = Entry { due_ns, offset, size, file, op };
+    let Some(node) = ops.get(op as usize) else {
         return Err(format!("operation {op} does not exist; the job has {}", ops.len()));
     };
-    let moves = matches!(node.kind, OpKind::Read | OpKind::Write);
-    if moves && !(1..=LONGEST_TRANSFER_BYTES).contains(&size) {
+    members(node).try_for_each(|op| check_entry(entry, op, sets))?;
+    Ok(entry)
+}
+
+fn check_entry(entry: Entry, op: &OpNode, sets: &[FileSet]) -> std::result::Result<(), String> {
+    let Entry { file, offset, size, .. } = entry;
+    if moves(op.kind) && !(1..=LONGEST_TRANSFER_BYTES).contains(&size) {
         return Err(format!("size is {size}; a transfer has between 1 byte and 1 GiB"));
     }
     if i64::try_from(offset).is_err() || i64::try_from(size).is_err() {
         return Err(format!("offset {offset} or size {size} is beyond what a file can have (2^63 - 1)"));
     }
-    let set = match node.file {
-        FileSource::Named { set, .. } => &sets[set],
-        // What the worker opened before the start is looked up when it runs.
-        FileSource::Opened { .. } | FileSource::Slot(_) => return Ok(Entry { due_ns, offset, size, file, op }),
-    };
-    let two_names = takes_new(node.kind) && !matches!(node.kind, OpKind::Create | OpKind::Mkdir);
-    let beyond = |index: u64| works(node.kind) != Works::OnDirectory && index >= set.files;
+    // What the worker opened before the start is looked up when it runs.
+    let FileSource::Named { set, .. } = op.file else { return Ok(()) };
+    let set = &sets[set];
+    let two_names = takes_new(op.kind) && !matches!(op.kind, OpKind::Create | OpKind::Mkdir);
+    let beyond = |index: u64| works(op.kind) != Works::OnDirectory && index >= set.files;
     if beyond(u64::from(file)) || (two_names && beyond(offset)) {
         let (name, files) = (&set.name, set.files);
         return Err(format!("file index {file} or {offset} is beyond file set '{name}', which has {files} files"));
     }
-    Ok(Entry { due_ns, offset, size, file, op })
+    Ok(())
 }

@@ -117,7 +117,10 @@ fn ops_of(job: &Job) -> Vec<&Op> {
     let mut ops = Vec::new();
     match &job.body {
         Body::Loop { actions } => collect(actions, &mut ops),
-        Body::Script { ops: templates, .. } => ops.extend(templates),
+        Body::Script { ops: templates, groups, .. } => {
+            ops.extend(templates);
+            ops.extend(groups.iter().flat_map(|group| &group.ops));
+        }
     }
     ops
 }

@@ -30,11 +30,11 @@ use crate::load::coordination::Coordination;
 use crate::load::file_rules;
 use crate::load::fileset::FileSetState;
 use crate::load::limits::{JobLimits, LocalLimits};
+use crate::load::lines::Entry;
 use crate::load::names::PathBuffer;
 use crate::load::offsets::{Offsets, Walker};
 use crate::load::op::{Node, OpNode, Program};
 use crate::load::pacing::{Pacer, UNSCHEDULED};
-use crate::load::script::Entry;
 use crate::load::verify::BadBlocks;
 use crate::plan::OpKind;
 use crate::shared::{SharedBox, SharedSlice};
@@ -300,7 +300,7 @@ impl<B: Backend> Worker<B> {
     fn node(&mut self, node: &Node) -> Result<Sum, StoppedBy> {
         match node {
             Node::Op(op) => self.op_within(op),
-            Node::Group { series, counts, laps, nodes } => {
+            Node::Group { series, counts, laps, nodes, .. } => {
                 let sum = self.group(*series, *counts, nodes)?;
                 laps.iter().for_each(|&group| self.keep_lap(group, sum));
                 Ok(sum)

@@ -1,7 +1,7 @@
 //! Operations on names: which file of the set is meant, and the calls that take its path.
 
 use super::{Done, SlotFile, Worker, calls, listing};
-use crate::backend::Backend;
+use crate::backend::{Backend, FILE_MODE};
 use crate::events::StoppedBy;
 use crate::load::op::{FileSource, OpNode};
 use crate::plan::{OpKind, Pick};
@@ -57,18 +57,20 @@ impl<B: Backend> Worker<B> {
         let (set, index) = self.named(op)?;
         self.empty_slot_of(op);
         let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
-        let flags = self.job.open_flags | create;
+        let flags = (self.job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | create;
         let is_kept = op.keep.is_some();
         let done = self.timed(|worker| {
-            let fd = calls::open(worker.path.as_cstr(), flags, 0o644);
-            if fd < 0 {
-                return fd;
+            let path = worker.path.as_cstr();
+            if is_kept {
+                return worker.backend.open(path, flags);
             }
-            let attached = if is_kept { worker.backend.attach(fd as RawFd) } else { Ok(()) };
-            if !is_kept || attached.is_err() {
-                calls::close(fd as RawFd);
+            match calls::open(path, flags, FILE_MODE) {
+                fd if fd >= 0 => {
+                    calls::close(fd as RawFd);
+                    fd
+                }
+                failed => failed,
             }
-            attached.map_or_else(|error| -i64::from(error.raw_os_error().unwrap_or(libc::EIO)), |()| fd)
         });
         // A slot whose open failed holds a descriptor that no call takes: what comes next on it fails and is counted.
         let fd = done.result.max(-1) as RawFd;

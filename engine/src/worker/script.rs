@@ -1,11 +1,12 @@
 //! The op loop of a worker that follows a script.
 
-use super::{Done, Flow, Worker};
+use super::{Done, Flow, Sum, Worker};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
+use crate::load::lines::Entry;
 use crate::load::op::{FileSource, Node, OpNode};
 use crate::load::pacing::UNSCHEDULED;
-use crate::load::script::{Entry, Script};
+use crate::load::script::{Script, members};
 use crate::plan::OpKind;
 use crate::worker::stats::NEVER;
 
@@ -14,30 +15,56 @@ impl<B: Backend> Worker<B> {
     pub(super) fn run_script(&mut self, ops: &[Node], script: &Script, start_ns: u64) -> Flow {
         let (worker, workers) = (self.walker.worker as usize, self.walker.workers as usize);
         loop {
-            for entry in script.entries.iter().skip(worker).step_by(workers) {
+            for row in (worker..script.lines.len()).step_by(workers) {
                 self.check()?;
-                self.line(ops, *entry, start_ns)?;
+                self.line(ops, script.lines.get(row), start_ns)?;
             }
             self.limits.pass(&self.job.limits)?;
-            if !self.job.limits.has_passes() || script.entries.len() <= worker {
+            if !self.job.limits.has_passes() || script.lines.len() <= worker {
                 return Err(StoppedBy::Exhausted);
             }
         }
     }
 
     fn line(&mut self, ops: &[Node], entry: Entry, start_ns: u64) -> Flow {
-        let Node::Op(op) = &ops[entry.op as usize] else { unreachable!("scripts refer to operations") };
         self.arrive_at(entry, start_ns)?;
-        if op.counts {
+        self.scripted = Some(entry);
+        let node = &ops[entry.op as usize];
+        if let Node::Op(OpNode { counts: true, .. }) | Node::Group { counts: true, .. } = node {
             self.limits.admit(&self.job.limits)?;
         }
-        self.scripted = Some(entry);
+        let chunk_bytes = if let Node::Group { chunk_bytes, .. } = node { *chunk_bytes } else { 0 };
+        let mut sum = Sum::default();
+        let mut flow = Ok(());
+        for op in members(node) {
+            match self.scripted_op(op, entry, chunk_bytes) {
+                Ok(done) => sum.add(done),
+                // A failure that ends the run is one of the group too; a stop between its operations is none.
+                Err(why) => {
+                    sum.failed = self.fatal.is_some();
+                    flow = Err(why);
+                }
+            }
+            if sum.failed || flow.is_err() {
+                break;
+            }
+        }
+        match node {
+            Node::Group { series, counts, .. } if flow.is_ok() || sum.failed => self.record(*series, *counts, sum),
+            _ => {}
+        }
+        flow
+    }
+
+    fn scripted_op(&mut self, op: &OpNode, entry: Entry, chunk_bytes: usize) -> Result<Sum, StoppedBy> {
         self.stats.current.set(op.state as u64);
         let done = match op.kind {
-            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.scripted_data(op, entry)?,
+            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => {
+                self.scripted_data(op, entry, chunk_bytes)?
+            }
             _ => self.other_op(op)?,
         };
-        self.account(op, done).map(drop)
+        self.account(op, done)
     }
 
     /// Wait until a line is due.
@@ -53,7 +80,7 @@ impl<B: Backend> Worker<B> {
         Ok(())
     }
 
-    fn scripted_data(&mut self, op: &OpNode, entry: Entry) -> Result<Done, StoppedBy> {
+    fn scripted_data(&mut self, op: &OpNode, entry: Entry, chunk_bytes: usize) -> Result<Done, StoppedBy> {
         let (kind, length) = match op.kind {
             OpKind::Read => (RequestKind::Read, entry.size),
             OpKind::Write => (RequestKind::Write, entry.size),
@@ -87,9 +114,14 @@ impl<B: Backend> Worker<B> {
             vectors: op.vectors,
         };
         self.prepare_content(0, op, request, file_index);
-        self.stats.submissions.add(1);
-        self.stats.depth_sum.add(1);
-        let done = self.timed(|worker| worker.backend.execute(request));
+        let is_cut = chunk_bytes > 0 && matches!(kind, RequestKind::Read | RequestKind::Write);
+        let calls = if is_cut { request.length.div_ceil(chunk_bytes) as u64 } else { 1 };
+        self.stats.submissions.add(calls);
+        self.stats.depth_sum.add(calls);
+        let done = self.timed(|worker| match is_cut {
+            true => worker.backend.execute_in_pieces(request, chunk_bytes),
+            false => worker.backend.execute(request),
+        });
         self.settle(0, op, done.result);
         if done.result >= 0 && (done.result as u64) < length {
             self.stats.short_transfers.add(1);

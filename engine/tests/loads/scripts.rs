@@ -1,13 +1,13 @@
 //! Explicit lists of operations.
 
-use crate::harness::{Place, job, on_set, on_slot, seconds, set};
-use assay_engine::plan::{Body, Job, Op, OpKind, Stop};
+use crate::harness::{Place, fixed, job, on_set, on_slot, seconds, set};
+use assay_engine::plan::{Access, Backend, Body, Job, Op, OpKind, ScriptGroup, Stop};
 
 fn script(place: &Place, lines: &str, ops: Vec<Op>, workers: u32) -> Job {
     let path = place.directory.path().join("script.ndjson");
     std::fs::write(&path, lines).unwrap();
     let mut job = job("job", Vec::new(), Stop::default());
-    job.body = Body::Script { ops, path: path.to_str().unwrap().to_owned() };
+    job.body = Body::Script { ops, groups: Vec::new(), path: path.to_str().unwrap().to_owned() };
     job.workers = workers;
     job
 }
@@ -82,7 +82,132 @@ fn scripts_that_cannot_be_followed_are_refused_with_the_line() {
     }
     let place = Place::new();
     let mut gone = script(&place, "[0,0,0,512,0]\n", vec![on_set(OpKind::Read, "read", 512.0, None)], 1);
-    gone.body =
-        Body::Script { ops: vec![on_set(OpKind::Read, "read", 512.0, None)], path: "/no/such/script".to_owned() };
+    gone.body = Body::Script {
+        ops: vec![on_set(OpKind::Read, "read", 512.0, None)],
+        groups: Vec::new(),
+        path: "/no/such/script".to_owned(),
+    };
     assert!(place.run(set(1, 1.0, 4096.0), vec![gone]).error().unwrap().contains("/no/such/script"));
+}
+
+/// Make, read and append to whole files: open, move in pieces, close.
+fn file_groups(chunk_bytes: u64) -> Vec<ScriptGroup> {
+    let group = |name: &str, opens: OpKind, moves: OpKind, access: Access| ScriptGroup {
+        name: name.to_owned(),
+        ops: vec![
+            on_set(opens, &format!("{name}: open"), 0.0, Some(0)),
+            Op { access, ..on_slot(moves, &format!("{name}: move"), 512.0) },
+            on_slot(OpKind::Close, &format!("{name}: close"), 0.0),
+        ],
+        chunk_bytes,
+    };
+    vec![
+        group("create", OpKind::Create, OpKind::Write, Access::Whole { chunk_bytes: 0 }),
+        group("read", OpKind::Open, OpKind::Read, Access::Whole { chunk_bytes: 0 }),
+        group("append", OpKind::Open, OpKind::Write, Access::Append {}),
+    ]
+}
+
+fn script_of_groups(place: &Place, lines: &str, backend: Backend, chunk_bytes: u64) -> Job {
+    let mut job = script(place, lines, vec![on_set(OpKind::Unlink, "delete", 0.0, None)], 1);
+    let Body::Script { groups, .. } = &mut job.body else { unreachable!("made above") };
+    *groups = file_groups(chunk_bytes);
+    job.timed = ["create", "read", "append", "delete"].map(str::to_owned).to_vec();
+    job.backend = backend;
+    job
+}
+
+const STDIO: Backend = Backend::Stdio { per_character: false };
+
+#[test]
+fn the_operations_of_a_group_are_done_with_its_line_and_counted_as_one() {
+    for backend in [Backend::Psync {}, STDIO] {
+        let place = Place::new();
+        let lines = "[1,7,0,1390,0]\n[1,2,0,9999,0]\n[3,7,1390,3410,0]\n[2,7,0,4800,0]\n[2,2,0,9999,0]\n[0,2,0,0,0]\n";
+
+        let outcome = place.run(set(20, 0.0, 0.0), vec![script_of_groups(&place, lines, backend, 512)]);
+
+        outcome.check_clean();
+        let ops = ["create", "read", "append", "delete"].map(|name| outcome.ops(name));
+        let bytes = ["create", "read", "append"].map(|name| outcome.sum(name, "bytes"));
+        assert_eq!((ops, bytes), ([2, 2, 1, 1], [11_389, 14_799, 3410]));
+        assert_eq!(outcome.ops("create: move"), 0, "the members are not among the timed");
+        assert_eq!(place.names(), [7]);
+        assert_eq!(place.path(7).metadata().unwrap().len(), 4800);
+    }
+}
+
+#[test]
+fn pieces_put_the_same_bytes_into_a_file_as_one_call() {
+    let written = |backend: Backend, chunk_bytes| {
+        let place = Place::new();
+        let lines = "[1,0,0,9000,0]\n[3,0,9000,777,0]\n";
+        place.run(set(1, 0.0, 0.0), vec![script_of_groups(&place, lines, backend, chunk_bytes)]).check_clean();
+        std::fs::read(place.path(0)).unwrap()
+    };
+
+    let whole = written(Backend::Psync {}, 0);
+
+    assert_eq!(whole.len(), 9777);
+    assert!(whole.chunks(512).collect::<std::collections::HashSet<_>>().len() == 20, "no piece is like another");
+    for (backend, chunk_bytes) in [(Backend::Psync {}, 512), (STDIO, 512), (STDIO, 0), (STDIO, 100_000)] {
+        assert_eq!(written(backend, chunk_bytes), whole);
+    }
+}
+
+#[test]
+fn a_group_is_broken_off_where_an_operation_fails_and_the_next_line_is_done() {
+    for backend in [Backend::Psync {}, STDIO] {
+        let place = Place::new();
+        let lines = "[1,3,0,600,0]\n[2,4,0,600,0]\n[1,3,0,600,0]\n[2,3,0,600,0]\n";
+
+        let outcome = place.run(set(20, 0.0, 0.0), vec![script_of_groups(&place, lines, backend, 512)]);
+
+        let failed = ["create", "read"].map(|name| outcome.sum(name, "errors"));
+        assert_eq!((failed, outcome.ops("create"), outcome.ops("read")), ([1, 1], 1, 1));
+        let worker = &outcome.workers()[0];
+        let counted = ["started", "completed", "failed"].map(|key| worker[key].as_u64().unwrap());
+        assert_eq!(counted, [8, 6, 2], "six calls of two whole groups, and two opens that failed");
+        assert_eq!(outcome.stopped_by(), "exhausted");
+    }
+}
+
+#[test]
+fn groups_are_shared_by_workers_because_each_fills_its_own_slots() {
+    let place = Place::new();
+    let lines: String = (0..30).map(|file| format!("[1,{file},0,2000,0]\n")).collect();
+    let mut job = script_of_groups(&place, &lines, Backend::Psync {}, 512);
+    job.workers = 2;
+
+    let outcome = place.run(set(30, 0.0, 0.0), vec![job]);
+
+    outcome.check_clean();
+    assert_eq!((outcome.ops("create"), place.names().len()), (30, 30));
+}
+
+#[test]
+fn groups_that_cannot_be_done_are_refused_before_a_file_is_touched() {
+    let uring = Backend::IoUring { sqpoll: false, iopoll: false, fallback: assay_engine::plan::Fallback::Threads };
+    type Change = fn(&mut ScriptGroup);
+    let cases: [(Backend, Change, &str); 5] = [
+        (Backend::Psync {}, |group| group.ops.clear(), "script group 'create': it has no operation"),
+        (Backend::Psync {}, |group| drop(group.ops.remove(0)), "works on slot 0, which none before it fills"),
+        (uring, |_| (), "chunk_bytes is for the backends psync and stdio"),
+        (Backend::Psync {}, |group| group.ops[1].flags.vectors = 2, "chunk_bytes goes with plain reads and writes"),
+        (Backend::Psync {}, |group| group.ops[1].size = fixed(0.0), "must be between 1 byte and 1 GiB"),
+    ];
+    for (backend, change, part) in cases {
+        let place = Place::new();
+        let mut job = script_of_groups(&place, "[1,0,0,600,0]\n", backend, 512);
+        let Body::Script { groups, .. } = &mut job.body else { unreachable!("made above") };
+        change(&mut groups[0]);
+
+        place.run(set(20, 0.0, 0.0), vec![job]).check_refused(part);
+    }
+    for (line, part) in [("[4,0,0,600,0]", "the job has 4"), ("[1,0,0,0,0]", "size is 0"), ("[1,20,0,9,0]", "beyond")] {
+        let place = Place::new();
+        let job = script_of_groups(&place, line, STDIO, 512);
+
+        place.run(set(20, 0.0, 0.0), vec![job]).check_refused(part);
+    }
 }

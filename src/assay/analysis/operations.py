@@ -3,7 +3,7 @@
 import dataclasses
 
 from assay import plan
-from assay.plan_walk import job_actions, job_ops, ops_in, touched_sets
+from assay.plan_walk import job_groups, job_ops, touched_sets
 
 READS = frozenset({plan.OpKind.READ})
 WRITES = frozenset({plan.OpKind.WRITE})
@@ -46,9 +46,8 @@ def operations_of(job: plan.Job) -> dict[str, Operation]:
     members: dict[tuple[str, bool], list[plan.Op]] = {}
     for op in job_ops(job):
         members.setdefault((op.name, False), []).append(op)
-    for action in job_actions(job):
-        if isinstance(action, plan.Group):
-            members.setdefault((action.name, True), []).extend(ops_in(action.actions))
+    for name, ops in job_groups(job):
+        members.setdefault((name, True), []).extend(ops)
     # A group that carries the name of one of its members is the one that is meant: groups come last.
     return {
         name: Operation(name=name, ops=tuple(ops), sets=touched_sets(job, ops), is_group=is_group)

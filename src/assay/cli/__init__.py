@@ -21,6 +21,7 @@ from assay.cli import (
     iozone,
     ls,
     perfpl,
+    postmark,
     quick,
     report,
     rerun,
@@ -60,6 +61,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 CLASSIC: tuple[Callable[..., None], ...] = (
     iozone.iozone,
     bonnie.bonnie,
+    postmark.postmark,
     vxbench.vxbench,
     perfpl.perfpl,
     bigdir.bigdir,

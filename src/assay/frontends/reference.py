@@ -48,6 +48,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "stop": plan.Stop,
     "limit": plan.RateLimit,
     "script": plan.Script,
+    "groups": plan.ScriptGroup,
     "op": load_file.OpTable,
     "branch": plan.Branch,
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # Text is printed where the libraries that draw are not installed.
     from assay.report.figures import Figure
 
-TOOLS: tuple[str, ...] = ("bigdir", "bonnie", "iozone", "perfpl", "vxbench")
+TOOLS: tuple[str, ...] = ("bigdir", "bonnie", "iozone", "perfpl", "postmark", "vxbench")
 """Front ends whose runs have an output of their own."""
 
 

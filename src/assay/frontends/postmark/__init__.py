@@ -1,0 +1,1 @@
+"""PostMark: its command language, its random numbers, and the Plan of a run."""

@@ -1,0 +1,4 @@
+set number 3
+set transactions 50
+run
+quit
