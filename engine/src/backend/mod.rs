@@ -137,17 +137,16 @@ pub trait Backend {
     }
 }
 
+#[inline]
 fn open_and_attach<B: Backend + ?Sized>(backend: &mut B, path: &CStr, flags: i32) -> i64 {
-    // SAFETY: the path is NUL-terminated and lives through the call.
-    let fd = or_errno(unsafe { libc::open(path.as_ptr(), flags, FILE_MODE) } as isize);
+    let fd = syscall::open(path, flags, FILE_MODE);
     if fd < 0 {
         return fd;
     }
     match backend.attach(fd as RawFd) {
         Ok(()) => fd,
         Err(error) => {
-            // SAFETY: opened above and used nowhere else.
-            unsafe { libc::close(fd as RawFd) };
+            syscall::close(fd as RawFd);
             -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
         }
     }
