@@ -31,6 +31,7 @@ seconds = "1s"
 op = {{ op = "stat", set = "many" }}
 """
 
+PACED = 'limit = { bytes_per_s = "40MiB" }\n'
 FILLING = {
     "create": """
 [[file_set]]
@@ -287,6 +288,26 @@ def test_a_file_system_filled_by_the_load_ends_the_run_with_its_cause(kind: str,
     said = {finding["id"]: finding["text"] for result in document["results"] for finding in result["findings"]}
     assert "ENOSPC 1 times" in said["errors"]
     assert "stopped-by-error" in said
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("kind", FILLING)
+def test_a_load_that_grows_is_ended_at_the_reserve(kind: str, assay: Assay, tmp_path: Path) -> None:
+    load = tmp_path / "grow.toml"
+    job = "[[phase.job]]\n"
+    load.write_text(f'name = "grow"\nreserve = "64MiB"\n{FILLING[kind].replace(job, job + PACED)}')
+
+    with tmpfs(180 * MIB) as memory, small_ext4(160 * MIB, backing=memory) as mount_point:
+        space = os.statvfs(mount_point)
+        done = assay("run", load, mount_point, "--no-report", check=3)
+
+        assert "less than the reserve of 64 MiB" in done.stderr
+        assert not (mount_point / "assay-data").exists()
+
+    written = sum(result["bytes"] for result in shown(assay)["results"] if result["operation"] == "write")
+    room = space.f_bavail * space.f_frsize - 64 * MIB
+    # It is looked at four times a second, and what lies in memory may have no blocks yet.
+    assert 0.9 * room < written < room + 50 * MIB
 
 
 @pytest.mark.testbed

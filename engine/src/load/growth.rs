@@ -1,8 +1,8 @@
 //! Files that grow while they are measured, held short of the reserve.
 //!
-//! An append has no end of its own: a run of a given time writes as much as the storage takes. So the free space is looked
-//! at with every interval of a phase that appends, and the phase ends when less than the reserve is left. Between two
-//! looks the load can go past it by what it writes in one interval.
+//! Appends and writes to new files have no end of their own: a run of a given time writes as much as the storage takes. So
+//! the free space is looked at several times a second in a phase whose files grow, and the phase ends when less than the
+//! reserve is left. Between two looks the load can go past it by what it writes in that time.
 
 use crate::error::{EngineError, Result};
 use crate::load::free_space::bytes_text;
@@ -41,7 +41,7 @@ impl Growth {
             let free = numbers.f_bavail.saturating_mul(numbers.f_frsize);
             if free < self.reserve_bytes {
                 return Err(EngineError::Environment(format!(
-                    "appending was ended: {} are free on the file system of {}, less than the reserve of {}. Give the \
+                    "writing was ended: {} are free on the file system of {}, less than the reserve of {}. Give the \
                      job a stop in bytes, or choose a shorter time",
                     bytes_text(free),
                     folder.display(),

@@ -9,10 +9,10 @@ use crate::load::backend_rules;
 use crate::load::coordination::{Coordination, Names};
 use crate::load::growth::Growth;
 use crate::load::limits::{JobLimits, Rule};
-use crate::load::op::Program;
+use crate::load::op::{FileSource, OpNode, Program};
 use crate::load::open_files::{ResolvedFlags, resolve_flags};
 use crate::load::script::Script;
-use crate::plan::{Access, Arrival, Backend, Fallback, Job, Phase};
+use crate::plan::{Access, Allocate, Arrival, Backend, Fallback, Job, OpKind, Phase};
 use crate::sampler::ObservedJob;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::worker::{JobShared, operation_name};
@@ -119,14 +119,23 @@ impl ReadyJob<'_> {
         }
     }
 
-    fn appends(&self) -> bool {
-        let nodes = &self.shared.program.nodes;
-        self.job.open.append || backend_rules::ops(nodes).iter().any(|op| op.access == (Access::Append {}))
+    /// Whether its files can take more room while it runs than they took when they were laid out.
+    fn grows(&self) -> bool {
+        let fills_holes = |set: usize| self.shared.sets[set].set().allocate == Allocate::Sparse;
+        let grows = |op: &OpNode| match (op.kind, &op.file) {
+            (OpKind::Write, FileSource::Slot(_)) | (OpKind::Copy | OpKind::Fallocate, _) => true,
+            (OpKind::Write, FileSource::Opened { opened, .. }) => {
+                op.access == (Access::Append {}) || fills_holes(self.shared.program.opened[*opened].set)
+            }
+            _ => false,
+        };
+        let ops = backend_rules::ops(&self.shared.program.nodes);
+        self.job.open.append || ops.into_iter().any(grows)
     }
 }
 
-/// Looks after the sets that the jobs append to.
+/// Looks after the sets that grow while the jobs run.
 pub(super) fn growth(around: &Surroundings, jobs: &[ReadyJob]) -> Growth {
-    let sets = jobs.iter().filter(|job| job.appends()).flat_map(|job| &job.shared.program.sets);
+    let sets = jobs.iter().filter(|job| job.grows()).flat_map(|job| &job.shared.program.sets);
     Growth::new(sets.map(|&set| around.sets[set].folder().to_owned()).collect(), around.reserve_bytes)
 }

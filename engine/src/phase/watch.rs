@@ -144,10 +144,11 @@ impl Watch<'_> {
             let now = self.emitter.now_ns();
             if now >= look {
                 self.stalls.look(self.emitter, self.phase_index, &self.sampler.jobs, &self.sampler.workers);
+                self.look_at_growth();
                 look = now + LOOK_NS;
             }
             if now >= next {
-                self.tick();
+                self.sampler.tick(self.emitter);
                 next += (now - next) / self.interval_ns * self.interval_ns + self.interval_ns;
                 continue;
             }
@@ -168,8 +169,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn tick(&mut self) {
-        self.sampler.tick(self.emitter);
+    fn look_at_growth(&mut self) {
         if let (Err(error), None) = (self.growth.check(), &self.ending.overgrown) {
             self.ending.overgrown = Some(error);
             self.stop_all();
