@@ -7,7 +7,11 @@ from typing import TextIO
 
 
 class _Outliving(io.TextIOWrapper):
-    """Text into a descriptor; when nobody reads it any more, the rest goes nowhere."""
+    """Text into a descriptor; when nobody reads it any more, the rest goes nowhere.
+
+    So does the rest where it cannot be written, such as on a full disk: that is raised once, and not again when Python
+    flushes at its end, which would give an exit code of its own.
+    """
 
     def write(self, text: str) -> int:
         try:
@@ -15,12 +19,18 @@ class _Outliving(io.TextIOWrapper):
         except BrokenPipeError:
             self._turn_away()
             return len(text)
+        except OSError:
+            self._turn_away()
+            raise
 
     def flush(self) -> None:
         try:
             super().flush()
         except BrokenPipeError:
             self._turn_away()
+        except OSError:
+            self._turn_away()
+            raise
 
     def _turn_away(self) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
