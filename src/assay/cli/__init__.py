@@ -31,7 +31,7 @@ from assay.cli import (
     suites,
     vxbench,
 )
-from assay.cli.pipes import outlive_readers
+from assay.cli.pipes import let_go, outlive_readers
 from assay.errors import COULD_NOT_RUN, INTERRUPTED, AssayError
 from assay.stopping import Stopped, end_on_signals
 
@@ -107,4 +107,5 @@ def main() -> None:
             raise
         where = f"{error.filename}: " if error.filename else ""
         typer.echo(f"assay: {where}{error.strerror}", err=True)
+        let_go()
         sys.exit(COULD_NOT_RUN)

@@ -7,35 +7,32 @@ from typing import TextIO
 
 
 class _Outliving(io.TextIOWrapper):
-    """Text into a descriptor; when nobody reads it any more, the rest goes nowhere.
-
-    So does the rest where it cannot be written, such as on a full disk: that is raised once, and not again when Python
-    flushes at its end, which would give an exit code of its own.
-    """
+    """Text into a descriptor; when nobody reads it any more, the rest goes nowhere."""
 
     def write(self, text: str) -> int:
         try:
             return super().write(text)
         except BrokenPipeError:
-            self._turn_away()
+            self.turn_away()
             return len(text)
-        except OSError:
-            self._turn_away()
-            raise
 
     def flush(self) -> None:
         try:
             super().flush()
         except BrokenPipeError:
-            self._turn_away()
-        except OSError:
-            self._turn_away()
-            raise
+            self.turn_away()
 
-    def _turn_away(self) -> None:
+    def turn_away(self) -> None:
+        """Let the rest go nowhere."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)
+
+
+def let_go() -> None:
+    """Let what standard output could not take go nowhere: Python tries again at its end, and would end with 120."""
+    if isinstance(sys.stdout, _Outliving):
+        sys.stdout.turn_away()
 
 
 def outlive_readers() -> None:
