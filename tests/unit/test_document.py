@@ -222,6 +222,21 @@ def test_without_delay_accounting_block_delay_is_null_and_part_of_the_other_wait
     assert "kernel.task_delayacct=1" in finding.cure
 
 
+def test_block_delay_that_was_dropped_in_one_phase_is_not_blamed_on_privileges() -> None:
+    first, second = (msgspec.structs.replace(phase(), name=name, title=name) for name in ("first", "second"))
+    run = SyntheticRun(one_plan(first, second))
+    for index, block_delay in enumerate((0.1, None)):
+        counters = Counters(on_cpu=0.25, run_delay=0.0, block_delay=block_delay)
+        stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)
+        run.phase([stream], seconds=5, index=index, counters=counters)
+
+    doc = document(run.end())
+
+    (finding,) = (finding for finding in doc.findings if finding.id == "block-delay-unavailable")
+    assert finding.text.endswith("the other waits in second.")
+    assert "root" not in finding.cure
+
+
 def test_jobs_that_share_a_phase_are_charged_with_their_own_workers_cpu_time() -> None:
     jobs = (one_job(name="a"), one_job(name="b"))
     streams = [steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, job=name) for name in ("a", "b")]

@@ -309,8 +309,17 @@ def _missing_counters(run: RunRecord) -> list[Finding]:
     if not workers or any(table["on_cpu_ns"].null_count() for table in workers):
         text = "The kernel did not say how long threads ran and waited for a CPU (no schedstat): time budgets are null."
         return [findings.note("time-budget-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO.")]
-    if any(table["block_delay_ns"].null_count() for table in workers):
+    lacking = [record for record in run.phases if record.workers["block_delay_ns"].null_count()]
+    if not lacking:
+        return []
+    if all(table["block_delay_ns"].null_count() == table.height for table in workers):
         text = "Time spent waiting for block devices was not counted; it is part of the other waits."
         cure = "Run as root, or set sysctl kernel.task_delayacct=1 before the run."
-        return [findings.note("block-delay-unavailable", text, cure)]
-    return []
+    else:
+        titles = ", ".join(record.phase.title for record in lacking)
+        text = (
+            "The kernel gave a thread more waiting for block devices than there was time, so that time was dropped: "
+            f"it is part of the other waits in {titles}."
+        )
+        cure = "Run again; with no more workers than CPUs it is rarer."
+    return [findings.note("block-delay-unavailable", text, cure)]
