@@ -74,14 +74,14 @@ impl Recorder {
     pub fn record(&self, value_ns: u64) {
         let index = index_of(value_ns);
         let count = &self.counts[index];
-        count.store(count.load(Relaxed) + 1, Relaxed);
+        let before = count.load(Relaxed);
+        count.store(before + 1, Relaxed);
         self.sum_ns.add(value_ns);
         if value_ns > self.max_ns.get() {
             self.max_ns.set(value_ns);
         }
-        let bit = 1_u64 << (index / HALF);
-        if self.touched.get() & bit == 0 {
-            self.touched.set(self.touched.get() | bit);
+        if before == 0 {
+            self.touched.set(self.touched.get() | 1 << (index / HALF));
         }
     }
 }

@@ -91,6 +91,12 @@ pub trait Backend {
     /// Queue a request; the slot is taken until its completion comes back.
     fn submit(&mut self, slot: usize, request: Request);
 
+    /// As [`Backend::submit`], of a request that differs from the latest one of its slot in nothing but its offset.
+    #[inline]
+    fn submit_again(&mut self, slot: usize, request: Request) {
+        self.submit(slot, request);
+    }
+
     /// Hand what is queued to the kernel, wait for at least one completion, and append all that are there. An error
     /// means that nothing can be waited for any more.
     fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()>;

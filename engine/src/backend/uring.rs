@@ -41,13 +41,19 @@ pub struct Uring {
     /// Index of registered files.
     files: ByFd<u32>,
     has_registered_buffers: bool,
-    /// Requests that the kernel is to see with the next `complete` and no sooner: a polling thread of the kernel would
+    /// By slot: its latest request as the kernel reads it.
+    entries: Vec<squeue::Entry>,
+    /// Slots that the kernel is to see with the next `complete` and no sooner: a polling thread of the kernel would
     /// start on them before their clock does.
-    queued: Vec<squeue::Entry>,
+    queued: Vec<u32>,
     in_flight: usize,
     punts: Option<PuntCounter>,
     notes: Vec<Note>,
 }
+
+/// Where the file's offset lies in an `io_uring_sqe`, in bytes: part of the kernel's interface.
+const SQE_OFFSET: usize = 8;
+const _: () = assert!(size_of::<squeue::Entry>() == 64);
 
 impl Uring {
     /// A ring of the calling thread.
@@ -69,6 +75,7 @@ impl Uring {
             pieces: Pieces::new(depth, options.most_pieces),
             files: ByFd::default(),
             has_registered_buffers: registered.is_ok(),
+            entries: vec![opcode::Nop::new().build(); depth],
             queued: Vec::with_capacity(depth),
             in_flight: 0,
             punts,
@@ -82,7 +89,7 @@ impl Uring {
         self.has_registered_buffers = false;
     }
 
-    #[inline]
+    #[inline(never)]
     fn entry(&mut self, slot: usize, request: Request) -> squeue::Entry {
         let (file, flags) = match self.files.get(request.fd) {
             Some(&index) => (types::Fd(index as RawFd), squeue::Flags::FIXED_FILE),
@@ -122,10 +129,13 @@ impl Uring {
     /// Put the queue where the kernel will see it.
     #[inline]
     fn push(&mut self) {
-        // SAFETY: the entries point into `self.buffers` and `self.pieces`, which `Drop` frees only after every request in
-        // flight has come back; slots are taken one request at a time.
-        let pushed = unsafe { self.ring.submission().push_multiple(&self.queued) };
-        pushed.expect("the ring has room for a request of every slot");
+        let mut ring = self.ring.submission();
+        for &slot in &self.queued {
+            // SAFETY: the entries point into `self.buffers` and `self.pieces`, which `Drop` frees only after every request
+            // in flight has come back; slots are taken one request at a time.
+            let pushed = unsafe { ring.push(&self.entries[slot as usize]) };
+            pushed.expect("the ring has room for a request of every slot");
+        }
         self.in_flight += self.queued.len();
         self.queued.clear();
     }
@@ -133,16 +143,19 @@ impl Uring {
     /// Take the completions that are there.
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>) {
-        let before = done.len();
-        done.extend(
-            self.ring
-                .completion()
-                .map(|entry| Completion { slot: entry.user_data() as usize, result: i64::from(entry.result()) }),
-        );
-        self.in_flight -= done.len() - before;
+        let ring = self.ring.completion();
+        let count = ring.len();
+        done.reserve(count);
+        for (place, entry) in done.spare_capacity_mut().iter_mut().zip(ring) {
+            place.write(Completion { slot: entry.user_data() as usize, result: i64::from(entry.result()) });
+        }
+        // SAFETY: room for `count` was made, and as many were written: the ring ends where it did when it was asked.
+        unsafe { done.set_len(done.len() + count) };
+        self.in_flight -= count;
     }
 
     /// Show the queue to the kernel and wait for a completion.
+    #[inline]
     fn enter(&mut self) -> io::Result<()> {
         self.push();
         loop {
@@ -167,8 +180,16 @@ impl Backend for Uring {
 
     #[inline]
     fn submit(&mut self, slot: usize, request: Request) {
-        let entry = self.entry(slot, request);
-        self.queued.push(entry);
+        self.entries[slot] = self.entry(slot, request);
+        self.queued.push(slot as u32);
+    }
+
+    #[inline]
+    fn submit_again(&mut self, slot: usize, request: Request) {
+        let entry = (&raw mut self.entries[slot]).cast::<u8>();
+        // SAFETY: the offset lies inside the 64 bytes of an entry, which is aligned to 8, and is a plain integer.
+        unsafe { entry.add(SQE_OFFSET).cast::<u64>().write(request.offset) };
+        self.queued.push(slot as u32);
     }
 
     fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {

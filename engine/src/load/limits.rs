@@ -182,6 +182,18 @@ impl LocalLimits {
         Ok(())
     }
 
+    /// Take operations, each a pass of its own, that may then begin without another look; 0 where every one needs a look.
+    /// `counts`: whether they are what a limit of operations counts.
+    pub fn take_ahead(&mut self, counts: bool) -> u64 {
+        const MOST: u64 = 1024;
+        let has_bytes_left = !self.has_rules_together && self.bytes.own == u64::MAX;
+        let ops = if counts { self.ops.at_once } else { u64::MAX };
+        let ahead = if has_bytes_left { MOST.min(ops).min(self.passes.at_once.saturating_sub(1)) } else { 0 };
+        self.ops.at_once -= if counts { ahead } else { 0 };
+        self.passes.at_once -= ahead;
+        ahead
+    }
+
     #[inline(never)]
     fn pass_looking(&mut self, limits: &JobLimits) -> Result<(), StoppedBy> {
         // The pass that is through is counted here, so a limit of n ends after the nth.

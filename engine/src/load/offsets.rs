@@ -129,6 +129,13 @@ impl Offsets {
         }
     }
 
+    /// The walk of operations of `size` bytes, if each of their offsets is drawn alike.
+    pub fn uniform(&self, size: u64) -> Option<Uniform> {
+        let Walk::Uniform { align, .. } = self.walk else { return None };
+        let blocks = blocks_of(self.end - self.from, size, align);
+        (blocks > 0).then_some(Uniform { from: self.from, align, blocks })
+    }
+
     /// Offset and length of the next operation of `size` bytes; None when the walk is through. Only a sequential
     /// operation at the end of the region is shorter than asked for.
     #[inline(always)]
@@ -178,6 +185,23 @@ impl Offsets {
                 Some((offset, size))
             }
         }
+    }
+}
+
+/// Offsets that are each drawn alike from all that there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Uniform {
+    from: u64,
+    align: u64,
+    /// 1 or more.
+    blocks: u64,
+}
+
+impl Uniform {
+    /// The next offset.
+    #[inline(always)]
+    pub fn draw(&self, rng: &mut fastrand::Rng) -> u64 {
+        self.from + rng.u64(..self.blocks) * self.align
     }
 }
 

@@ -391,15 +391,7 @@ impl<B: Backend> Worker<B> {
     fn account(&mut self, op: &OpNode, done: Done) -> Result<Sum, StoppedBy> {
         let stats: &WorkerCounters = &self.stats;
         stats.started.add(1);
-        if op.is_timed {
-            if stats.first_op_ns.get() == NEVER {
-                stats.first_op_ns.set(done.issued_ns);
-            }
-            stats.last_op_ns.set(self.last_ns);
-        } else {
-            // Work that is not timed is in no window, but a sign of life.
-            stats.busy_since_ns.set(self.last_ns);
-        }
+        self.note_time(op, done.issued_ns);
         if done.result < 0 {
             return self.account_failure(op, -done.result as i32);
         }
@@ -412,6 +404,21 @@ impl<B: Backend> Worker<B> {
         let sum = Sum { latency_ns: self.last_ns - done.issued_ns, bytes: done.result as u64, failed: false };
         self.record(op.series, op.counts, sum);
         Ok(sum)
+    }
+
+    /// An operation that was issued at `issued_ns` has ended now.
+    #[inline(always)]
+    fn note_time(&self, op: &OpNode, issued_ns: u64) {
+        let stats: &WorkerCounters = &self.stats;
+        if !op.is_timed {
+            // Work that is not timed is in no window, but a sign of life.
+            stats.busy_since_ns.set(self.last_ns);
+            return;
+        }
+        if stats.first_op_ns.get() == NEVER {
+            stats.first_op_ns.set(issued_ns);
+        }
+        stats.last_op_ns.set(self.last_ns);
     }
 
     #[cold]

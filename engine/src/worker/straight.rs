@@ -1,11 +1,12 @@
 //! Data operations whose file and size never change: one file of the worker's own, one size, no slot. Most benchmarks are
 //! made of them, so what does not change is settled before the start, and only the offset is left for the op loop.
 
-use super::stats::NEVER;
+use super::stats::{NEVER, SlotStats, WorkerCounters};
 use super::{Done, Flow, OpenFile, Worker};
 use crate::backend::{Backend, Completion, Request, RequestKind};
 use crate::events::StoppedBy;
-use crate::load::offsets::Offsets;
+use crate::histogram::Recorder;
+use crate::load::offsets::{Offsets, Uniform};
 use crate::load::op::{FileSource, Node, OpNode};
 use crate::plan::{Access, OpKind, Pick};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(super) struct Straight {
     size: u64,
     file_index: u64,
     walk: Offsets,
+    /// The walk itself, if it is nothing but drawing.
+    uniform: Option<Uniform>,
 }
 
 impl Straight {
@@ -35,12 +38,15 @@ impl Straight {
         let (file, size) = (files.first()?, op.size.is_fixed()?);
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         let request = Request { fd: file.fd, kind, offset: 0, length: size as usize, rw_flags, vectors };
-        Some(Self { request, size, file_index: file.index, walk: walk.clone() })
+        Some(Self { request, size, file_index: file.index, walk: walk.clone(), uniform: walk.uniform(size) })
     }
 
     #[inline(always)]
     fn next(&mut self, rng: &mut fastrand::Rng) -> Option<(Request, u64)> {
-        let (offset, length) = self.walk.next(self.size, rng)?;
+        let (offset, length) = match &self.uniform {
+            Some(uniform) => (uniform.draw(rng), self.size),
+            None => self.walk.next(self.size, rng)?,
+        };
         Some((Request { offset, length: length as usize, ..self.request }, self.file_index))
     }
 }
@@ -101,74 +107,207 @@ impl<B: Backend> Worker<B> {
     /// The op loop of a worker that keeps `depth` requests of one straight operation in flight. A place in the queue gets the
     /// next request when its last one is done, so all that is kept of each is when it was issued, and that is where the
     /// observer looks for it, and how long it is.
+    #[inline(never)]
     pub(super) fn run_straight_queue(&mut self, op: &OpNode, depth: usize) -> Flow {
         let stats = Arc::clone(&self.stats);
-        let slots = &stats.slots[..depth];
-        let mut fresh: Vec<usize> = Vec::with_capacity(depth);
-        let mut done: Vec<Completion> = Vec::with_capacity(depth);
-        let mut lengths = vec![0; depth];
-        let mut ending = None;
-        for (slot, place) in slots.iter().enumerate() {
-            place.current.set(op.state as u64);
-            match self.queue_straight(op, slot, slot > 0, &mut lengths) {
-                Ok(()) => fresh.push(slot),
+        let mut queue = Queue {
+            straight: self.states[op.state].straight.take().expect("its only operation is straight"),
+            slots: &stats.slots[..depth],
+            lengths: vec![0; depth],
+            latency: op.series.map(|series| &stats.series[series].latency),
+            is_plain: op.kind == OpKind::Read && self.stamps.is_none(),
+            ahead: 0,
+            ending: None,
+        };
+        let mut batch: Vec<Completion> = Vec::with_capacity(depth);
+        for slot in 0..depth {
+            stats.slots[slot].current.set(op.state as u64);
+            match self.queue_straight(op, slot, slot > 0, &mut queue) {
+                Ok(()) => batch.push(Completion { slot, result: 0 }),
                 Err(reason) => {
-                    ending = Some(reason);
+                    queue.ending = Some(reason);
                     break;
                 }
             }
         }
-        let mut in_flight = fresh.len();
+        let mut in_flight = batch.len();
         while in_flight > 0 {
             self.last_ns = self.clock.now_ns();
-            stats.submissions.add(fresh.len() as u64);
-            stats.depth_sum.add((fresh.len() * in_flight) as u64);
-            for slot in fresh.drain(..) {
-                slots[slot].since_ns.set(self.last_ns);
+            stats.submissions.add(batch.len() as u64);
+            stats.depth_sum.add((batch.len() * in_flight) as u64);
+            for completion in &batch {
+                queue.slots[completion.slot].since_ns.set(self.last_ns);
             }
-            self.reap(&mut done, false)?;
-            in_flight -= done.len();
+            batch.clear();
+            self.reap(&mut batch, false)?;
+            in_flight -= batch.len();
             if let Err(reason) = self.check() {
-                ending.get_or_insert(reason);
+                queue.ending.get_or_insert(reason);
             }
-            for completion in done.drain(..) {
-                let (slot, result) = (completion.slot, completion.result);
-                let since = &slots[slot].since_ns;
-                let issued_ns = since.get();
-                since.set(NEVER);
-                if result >= 0 && (result as usize) < lengths[slot] {
-                    stats.short_transfers.add(1);
-                }
-                self.settle(slot, op, result);
-                if let Err(reason) = self.account(op, Done { issued_ns, result }) {
-                    ending.get_or_insert(reason);
-                }
-                if ending.is_none() {
-                    match self.queue_straight(op, slot, true, &mut lengths) {
-                        Ok(()) => fresh.push(slot),
-                        Err(reason) => ending = Some(reason),
-                    }
-                }
-            }
-            in_flight += fresh.len();
+            let again = self.take_straight(op, &batch, &mut queue);
+            batch.truncate(again);
+            in_flight += again;
         }
-        Err(ending.expect("requests stop for a reason"))
+        Err(queue.ending.expect("requests stop for a reason"))
+    }
+
+    /// Account for what has come back, and put the next requests into its places, as many of the first as it returns.
+    #[inline(always)]
+    fn take_straight(&mut self, op: &OpNode, done: &[Completion], queue: &mut Queue) -> usize {
+        let Some(&first) = done.first() else { return 0 };
+        let first_issued_ns = queue.slots[first.slot].since_ns.get();
+        let alike = self.take_alike(done, queue);
+        let mut sums = Sums { ops: alike as u64, bytes: alike as u64 * queue.straight.size };
+        let rest = &done[alike..];
+        let again = if rest.is_empty() { 0 } else { self.take_rest(op, rest, queue, &mut sums) };
+        self.account_successes(op, first_issued_ns, &sums);
+        alike + again
+    }
+
+    /// Take the first completions as long as they are what is to be expected: reads of the full size, each with a next one
+    /// at a drawn offset. How many these were.
+    #[inline(always)]
+    fn take_alike(&mut self, done: &[Completion], queue: &mut Queue) -> usize {
+        let Queue { straight: Straight { request, size, uniform: Some(uniform), .. }, slots, .. } = queue else {
+            return 0;
+        };
+        let (Some(latency), true, None) = (queue.latency, queue.is_plain, queue.ending) else { return 0 };
+        let most = queue.ahead.min(done.len() as u64) as usize;
+        let mut taken = 0;
+        for &Completion { slot, result } in &done[..most] {
+            if result != *size as i64 {
+                break;
+            }
+            latency.record(self.last_ns - slots[slot].since_ns.get());
+            self.backend.submit_again(slot, Request { offset: uniform.draw(&mut self.rng), ..*request });
+            taken += 1;
+        }
+        queue.ahead -= taken as u64;
+        taken
+    }
+
+    /// As [`Worker::take_straight`], for completions of any kind.
+    #[inline(never)]
+    fn take_rest(&mut self, op: &OpNode, done: &[Completion], queue: &mut Queue, sums: &mut Sums) -> usize {
+        let mut again = 0;
+        for &completion in done {
+            self.take_one(op, completion, queue, sums);
+            if queue.ending.is_none() {
+                match self.queue_straight(op, completion.slot, true, queue) {
+                    Ok(()) => {
+                        again += 1;
+                        continue;
+                    }
+                    Err(reason) => queue.ending = Some(reason),
+                }
+            }
+            queue.slots[completion.slot].since_ns.set(NEVER);
+        }
+        again
+    }
+
+    /// Account for one completion but for what its reap has in common.
+    #[inline]
+    fn take_one(&mut self, op: &OpNode, completion: Completion, queue: &mut Queue, sums: &mut Sums) {
+        let Completion { slot, result } = completion;
+        let issued_ns = queue.slots[slot].since_ns.get();
+        if !queue.is_plain {
+            self.settle(slot, op, result);
+        }
+        if result < 0 {
+            if let Err(reason) = self.account(op, Done { issued_ns, result }) {
+                queue.ending.get_or_insert(reason);
+            }
+            return;
+        }
+        sums.ops += 1;
+        sums.bytes += result as u64;
+        if (result as usize) < queue.lengths[slot] {
+            self.stats.short_transfers.add(1);
+        }
+        if let Some(latency) = queue.latency {
+            latency.record(self.last_ns - issued_ns);
+        }
     }
 
     /// Put one more request into a place of the queue. `is_next`: a pass went before it.
-    #[inline(always)]
-    fn queue_straight(&mut self, op: &OpNode, slot: usize, is_next: bool, lengths: &mut [usize]) -> Flow {
+    #[inline]
+    fn queue_straight(&mut self, op: &OpNode, slot: usize, is_next: bool, queue: &mut Queue) -> Flow {
+        let looks = queue.ahead == 0;
+        if looks {
+            self.admit_straight(op, is_next)?;
+        }
+        let (request, file_index) = queue.straight.next(&mut self.rng).ok_or(StoppedBy::Exhausted)?;
+        if looks {
+            self.limits.admit_bytes(&self.job.limits, request.length as u64)?;
+            queue.ahead = 1 + self.limits.take_ahead(op.counts);
+        }
+        queue.ahead -= 1;
+        if !queue.is_plain {
+            self.prepare_content(slot, op, request, file_index);
+        }
+        if queue.lengths[slot] == request.length {
+            self.backend.submit_again(slot, request);
+        } else {
+            self.backend.submit(slot, request);
+            queue.lengths[slot] = request.length;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn admit_straight(&mut self, op: &OpNode, is_next: bool) -> Flow {
         if is_next {
             self.limits.pass(&self.job.limits)?;
         }
         if op.counts {
             self.limits.admit(&self.job.limits)?;
         }
-        let (request, file_index) = self.straight_request(op).expect("its only operation is straight")?;
-        self.admit_transfer(request.length as u64)?;
-        self.prepare_content(slot, op, request, file_index);
-        self.backend.submit(slot, request);
-        lengths[slot] = request.length;
         Ok(())
     }
+
+    /// Count the successes of one reap, which end at one time, as [`Worker::account`] counts one.
+    #[inline(always)]
+    fn account_successes(&mut self, op: &OpNode, first_issued_ns: u64, sums: &Sums) {
+        let Sums { ops, bytes } = *sums;
+        if ops == 0 {
+            return;
+        }
+        let stats: &WorkerCounters = &self.stats;
+        stats.started.add(ops);
+        stats.completed.add(ops);
+        self.failures_in_a_row = 0;
+        self.note_time(op, first_issued_ns);
+        if op.is_counted {
+            self.states[op.state].ops += ops;
+            self.states[op.state].bytes += bytes;
+        }
+        let Some(series) = op.series else { return };
+        self.stats.series[series].bytes.add(bytes);
+        if op.counts {
+            stats.ops.add(ops);
+            stats.bytes.add(bytes);
+        }
+    }
+}
+
+/// The queue of a worker with one straight operation.
+struct Queue<'a> {
+    straight: Straight,
+    slots: &'a [SlotStats],
+    /// By slot: bytes asked for; 0 before its first request.
+    lengths: Vec<usize>,
+    latency: Option<&'a Recorder>,
+    /// Whether what is transferred is neither made nor judged.
+    is_plain: bool,
+    /// Operations that may begin without a look at the limits.
+    ahead: u64,
+    ending: Option<StoppedBy>,
+}
+
+/// What one reap has brought, failures apart.
+#[derive(Debug, Default)]
+struct Sums {
+    ops: u64,
+    bytes: u64,
 }

@@ -3,5 +3,6 @@
 mod actions;
 mod harness;
 mod operations;
+mod queues;
 mod refused;
 mod scripts;
