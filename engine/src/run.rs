@@ -226,7 +226,9 @@ impl<'a> Run<'a> {
             let existing = state.existing();
             let files = existing.end - existing.start;
             let sampled = files.min(RESIDENCY_FILES);
-            let mut paths = (0..sampled).map(|i| state.path_of(existing.start + i * files / sampled));
+            let mut paths = (0..sampled)
+                .filter_map(|i| state.index_at(existing.start + i * files / sampled))
+                .map(|index| state.path_of(index));
             match cache::residency(&mut paths) {
                 Ok(found) => self.emitter.emit(&Event::Residency {
                     t_ns: self.emitter.now_ns(),

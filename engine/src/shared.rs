@@ -9,7 +9,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// What may live in shared memory.
 ///
@@ -72,6 +72,18 @@ impl<T: Shareable> SharedSlice<T> {
     }
 }
 
+impl SharedSlice<AtomicU64> {
+    /// Zeroes again, as in the beginning. Only while nobody else uses them.
+    pub fn clear(&self) {
+        let bytes = self.length * size_of::<AtomicU64>();
+        // SAFETY: exactly the mapping made in `zeroed`; its pages become zero, which is valid, and go back to the kernel.
+        let failed = unsafe { libc::madvise(self.base.as_ptr().cast(), bytes, libc::MADV_REMOVE) } != 0;
+        if failed {
+            self.iter().for_each(|value| value.store(0, Relaxed));
+        }
+    }
+}
+
 impl<T: Shareable> Deref for SharedSlice<T> {
     type Target = [T];
 
@@ -127,7 +139,6 @@ impl<T: Shareable> Deref for SharedBox<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn what_a_forked_process_adds_is_seen_by_its_parent() {
@@ -150,6 +161,22 @@ mod tests {
 
     #[test]
     fn an_empty_row_has_no_values() {
-        assert!(SharedSlice::<AtomicU64>::zeroed(0).unwrap().is_empty());
+        let none = SharedSlice::<AtomicU64>::zeroed(0).unwrap();
+
+        none.clear();
+
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn a_row_that_was_cleared_is_zero_and_can_be_written_again() {
+        let row = SharedSlice::<AtomicU64>::zeroed(1000).unwrap();
+        row.iter().for_each(|value| value.store(7, Relaxed));
+
+        row.clear();
+
+        assert!(row.iter().all(|value| value.load(Relaxed) == 0));
+        row[999].store(5, Relaxed);
+        assert_eq!(row[999].load(Relaxed), 5);
     }
 }

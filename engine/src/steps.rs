@@ -189,7 +189,7 @@ fn sleep(run: &Run, seconds: f64) -> Result<Done> {
 /// Measure what this client could ever show, with the set's first file for the cached reads.
 fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
     let state = &run.sets[set];
-    let first = state.existing().start;
+    let first = state.existing_indices().next().unwrap_or(0);
     let mut fill = ContentFill::new(run.plan.seed, &run.plan.file_sets[set].content, 0)?;
     let mut generation = 0;
     let mut fill_block = |block: &mut [u8]| {

@@ -156,7 +156,8 @@ fn mean_extents(state: &FileSetState) -> Option<f64> {
     let sampled = files.min(SAMPLE);
     let mut extents = 0_u64;
     for turn in 0..sampled {
-        let index = existing.start + (u128::from(turn) * u128::from(files) / u128::from(sampled)) as u64;
+        let place = existing.start + (u128::from(turn) * u128::from(files) / u128::from(sampled)) as u64;
+        let index = state.index_at(place)?;
         let file = File::open(state.path_of(index)).ok()?;
         let mut map = Fiemap { length: u64::MAX, flags: FIEMAP_FLAG_SYNC, ..Fiemap::default() };
         // SAFETY: the argument is a fiemap head with room for no extent, which the kernel fills in.

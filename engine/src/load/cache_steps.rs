@@ -59,7 +59,7 @@ pub fn warm(state: &FileSetState, share: f64, stop: &AtomicBool, report: Report<
     let part = |size: u64| (size as f64 * share).ceil() as u64;
     let total = match state.fixed_size() {
         Some(size) => part(size).saturating_mul(state.existing().count() as u64),
-        None => state.existing().map(|index| part(state.size_of(index))).fold(0, u64::saturating_add),
+        None => state.existing_indices().map(|index| part(state.size_of(index))).fold(0, u64::saturating_add),
     };
     let (crew, progress) = (Crew::new(stop), Progress::new(report, total, "bytes"));
     let read = |file: &File, buffer: &mut [u8]| {
@@ -191,11 +191,12 @@ fn for_each_file(
     let walk = || {
         let (mut path, mut buffer, mut seen) = (PathBuffer::new(), vec![0; BUFFER_BYTES], Seen::default());
         loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= range.end {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            if place >= range.end {
                 return Ok(seen);
             }
             crew.check()?;
+            let Some(index) = state.index_at(place) else { continue };
             state.path_into(index, &mut path);
             let opened = posix::open(path.as_cstr(), libc::O_RDONLY, 0).map(File::from);
             match opened.and_then(|file| act(&file, &mut buffer)) {

@@ -3,7 +3,7 @@
 //! The Plan lists these rules with the kinds of operations (`OpKind`). They are checked before a file is touched.
 
 use crate::load::advice::Advice;
-use crate::plan::{Distribution, FileSet, Op, OpKind, Pick};
+use crate::plan::{Action, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick};
 
 /// What an operation needs of the file that it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,43 @@ pub fn writes(kind: OpKind) -> bool {
 pub fn takes_new(kind: OpKind) -> bool {
     use OpKind::{Clone, Copy, Create, Link, Mkdir, Rename, Symlink};
     matches!(kind, Create | Mkdir | Rename | Link | Symlink | Clone | Copy)
+}
+
+/// Whether an operation takes a name of the set away.
+pub fn takes_old(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Unlink | OpKind::Rmdir | OpKind::Rename)
+}
+
+/// Whether a worker of a phase may come to remove a file of a set while another works on it by its name.
+pub fn removes_beside(phase: &Phase, set: &str) -> bool {
+    let workers: u64 = phase.jobs.iter().map(|job| u64::from(job.workers)).sum();
+    let is_of_set = |file: &FileRef| matches!(file, FileRef::Set { set: named, .. } if named == set);
+    // A script changes the files, not which of them the set has for others.
+    let mut loops = phase.jobs.iter().filter(|job| matches!(job.body, Body::Loop { .. })).flat_map(ops_of);
+    workers > 1 && loops.any(|op| takes_old(op.op) && is_of_set(&op.file))
+}
+
+/// All operations of a job.
+pub fn ops_of(job: &Job) -> Vec<&Op> {
+    fn collect<'a>(actions: &'a [Action], ops: &mut Vec<&'a Op>) {
+        for action in actions {
+            match action {
+                Action::Op { op } => ops.push(op),
+                Action::Group { actions, .. } | Action::Repeat { actions, .. } => collect(actions, ops),
+                Action::Choice { branches } => branches.iter().for_each(|branch| collect(&branch.actions, ops)),
+                _ => {}
+            }
+        }
+    }
+    let mut ops = Vec::new();
+    match &job.body {
+        Body::Loop { actions } => collect(actions, &mut ops),
+        Body::Script { ops: templates, groups, .. } => {
+            ops.extend(templates);
+            ops.extend(groups.iter().flat_map(|group| &group.ops));
+        }
+    }
+    ops
 }
 
 /// Check an operation's `pick`, `slot` and size on a set. The text says what is wrong and what to write instead.

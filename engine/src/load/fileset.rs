@@ -104,25 +104,27 @@ impl FileSetState {
         ((self.set.files as f64 * self.set.existing_share).round() as u64).min(self.set.files)
     }
 
-    /// Indices that exist now.
+    /// Which indices exist, for workers that change that.
+    #[inline]
+    pub fn indices(&self) -> &Indices {
+        &self.indices
+    }
+
+    /// Places of the indices that exist now, the oldest first.
+    #[inline]
     pub fn existing(&self) -> Range<u64> {
         self.indices.existing()
     }
 
-    /// The next index that does not exist yet; `None` when the set is full.
-    pub fn take_new(&self) -> Option<u64> {
-        self.indices.take_new()
+    /// The index at one of these places. `None` is possible only while workers run, and where one was killed.
+    #[inline]
+    pub fn index_at(&self, place: u64) -> Option<u64> {
+        self.indices.at(place)
     }
 
-    /// The first existing index, each one once, for removal; `None` when there is none left.
-    pub fn take_existing(&self) -> Option<u64> {
-        self.indices.take_existing()
-    }
-
-    /// The first existing index and the next free one, for a file that moves from this to that; `None` when the set is
-    /// full or empty.
-    pub fn take_move(&self) -> Option<(u64, u64)> {
-        self.indices.take_move()
+    /// Indices that exist. Only while no worker runs.
+    pub fn existing_indices(&self) -> impl Iterator<Item = u64> {
+        self.existing().filter_map(|place| self.index_at(place))
     }
 
     /// The files of `prepare` exist. Only while no worker runs.
@@ -317,10 +319,11 @@ pub(crate) mod tests {
         let state = state(&plan);
         state.begin_with_initial();
 
-        let (from, to) = state.take_move().unwrap();
+        let (from, to) = state.indices().take_move().unwrap();
+        state.indices().gone(from);
 
         assert_eq!((from, to), (0, 3));
-        assert_eq!(state.take_new(), Some(4));
+        assert_eq!(state.indices().take_new(), Ok(4));
         assert_eq!(state.path_of(4), state.path_of(0));
         assert_ne!(state.path_of(from), state.path_of(to));
     }

@@ -1,32 +1,43 @@
 //! Which files of a set exist, while workers create and delete them.
 //!
-//! Two counters say it: indices `[deleted, created)`. Files are created upwards at one end and deleted upwards at the
-//! other, both without a lock. An index counts as existing from the moment it is taken by `take_new`, and as gone from
-//! the moment it is taken by `take_existing`; nothing is given back. So when a create fails, its index stays in the range
-//! without a file behind it: an operation that comes to it fails with ENOENT, and the worker counts that failure like any
-//! other. The counters never name an index twice.
+//! An index is among the existing ones, among the free ones, or in the hands of one worker: from the moment that it is
+//! taken until the call that makes or removes its file has returned. Then it goes where the call left it, so that no
+//! worker is given a name that another is just making or removing. Both sides are queues: the file that has been there the
+//! longest goes first, and the name that was freed first is used first. An index that is free again has grown by the
+//! number of names, so indices never come twice and names are a ring.
+//!
+//! An operation that works on an existing file by its name leaves it where it is, and says that it uses it; whoever comes to
+//! remove it meanwhile takes another (Filebench, too, keeps a file from other threads while an operation has its name). Uses
+//! are counted by a hash of the index: that another file counts as used as well costs a turn in the queue.
+//!
+//! Queues take memory, 8 bytes for each index given, only once several workers have given some out of turn.
 
-use crate::shared::{Shareable, SharedBox};
+use crate::load::index_queue::IndexQueue;
+use crate::shared::SharedSlice;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Counters of uses.
+const USES: usize = 1024;
 
 /// The indices of one set, shared by all workers.
 #[derive(Debug)]
 pub struct Indices {
-    counts: SharedBox<Counts>,
+    existing: IndexQueue,
+    free: IndexQueue,
+    uses: SharedSlice<AtomicU32>,
     most: u64,
 }
 
-/// Which indices exist: `[deleted, created)`.
-#[derive(Debug)]
-struct Counts {
-    created: AtomicU64,
-    deleted: AtomicU64,
+/// Why there is none to be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// Other workers have some in their hands or in use: look again.
+    InHand,
+    /// There is none.
+    Nothing,
 }
-
-// SAFETY: atomic numbers only; zero is nothing created.
-unsafe impl Shareable for Counts {}
 
 impl Indices {
     /// None exists, and no more than `most` will at a time.
@@ -35,119 +46,132 @@ impl Indices {
     ///
     /// No memory to share.
     pub fn none_of(most: u64) -> io::Result<Self> {
-        Ok(Self { counts: SharedBox::zeroed()?, most })
-    }
-
-    /// Those that exist now.
-    pub fn existing(&self) -> Range<u64> {
-        // `deleted` first: it never passes `created`, so a later `created` keeps the range the right way round.
-        let deleted = self.counts.deleted.load(Ordering::Acquire);
-        deleted..self.counts.created.load(Ordering::Acquire)
-    }
-
-    /// The next one that does not exist yet; `None` when as many exist as may.
-    pub fn take_new(&self) -> Option<u64> {
-        let Counts { created, deleted } = &*self.counts;
-        let next = |now: u64| {
-            let is_full = now.saturating_sub(deleted.load(Ordering::Acquire)) >= self.most;
-            (!is_full).then_some(now + 1)
-        };
-        created.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
-    }
-
-    /// The first that exists, each one once, for removal; `None` when there is none left.
-    pub fn take_existing(&self) -> Option<u64> {
-        let next = |deleted: u64| (deleted < self.counts.created.load(Ordering::Acquire)).then_some(deleted + 1);
-        self.counts.deleted.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).ok()
-    }
-
-    /// The first that exists and the next free one, for a file that moves from this to that; `None` when there is no
-    /// such file or no such place.
-    pub fn take_move(&self) -> Option<(u64, u64)> {
-        if self.existing().is_empty() {
-            return None;
-        }
-        // In this order: a file whose place was freed first could be given its own name.
-        let to = self.take_new()?;
-        let from = self.take_existing()?;
-        Some((from, to))
+        let queue = || IndexQueue::with_room_for(most);
+        let indices = Self { existing: queue()?, free: queue()?, uses: SharedSlice::zeroed(USES)?, most };
+        indices.begin_with(0);
+        Ok(indices)
     }
 
     /// From now on the first `files` exist. Only while no worker runs.
     pub fn begin_with(&self, files: u64) {
-        self.counts.deleted.store(0, Ordering::Release);
-        self.counts.created.store(files, Ordering::Release);
+        self.existing.begin_with(0..files);
+        self.free.begin_with(files..self.most);
+    }
+
+    /// The places of those that exist now.
+    #[inline]
+    pub fn existing(&self) -> Range<u64> {
+        self.existing.places()
+    }
+
+    /// The index at a place of the existing ones, also when it was taken since; `None` where it is just being written.
+    #[inline]
+    pub fn at(&self, place: u64) -> Option<u64> {
+        self.existing.at(place)
+    }
+
+    // -- taking --------------------------------------------------------------------------------------------------------
+
+    /// A free one, to make its file.
+    #[inline]
+    pub fn take_new(&self) -> Result<u64, Lack> {
+        self.free.take().ok_or_else(|| self.lack(&self.existing))
+    }
+
+    /// The first that exists and is not in use, to remove its file.
+    #[inline]
+    pub fn take_existing(&self) -> Result<u64, Lack> {
+        let index = self.existing.take().ok_or_else(|| self.lack_of_existing())?;
+        if self.use_of(index).load(Ordering::SeqCst) == 0 {
+            return Ok(index);
+        }
+        self.existing.give(index);
+        Err(Lack::InHand)
+    }
+
+    /// The first that exists, in use or not.
+    pub fn take_any(&self) -> Option<u64> {
+        self.existing.take()
+    }
+
+    /// The first that exists and a free one, for a file that moves from this to that.
+    pub fn take_move(&self) -> Result<(u64, u64), Lack> {
+        if self.existing.places().is_empty() {
+            return Err(self.lack_of_existing());
+        }
+        let to = self.take_new()?;
+        match self.take_existing() {
+            Ok(from) => Ok((from, to)),
+            // Nobody waits with something in hand: others may wait for that.
+            Err(lack) => {
+                self.not_made(to);
+                Err(lack)
+            }
+        }
+    }
+
+    /// Why no existing one is to be had.
+    #[cold]
+    pub fn lack_of_existing(&self) -> Lack {
+        self.lack(&self.free)
+    }
+
+    /// There is nothing here when all is on the other side.
+    #[cold]
+    fn lack(&self, other: &IndexQueue) -> Lack {
+        if other.holds() == self.most { Lack::Nothing } else { Lack::InHand }
+    }
+
+    // -- handing back --------------------------------------------------------------------------------------------------
+
+    /// A file was made with a free index.
+    #[inline]
+    pub fn made(&self, index: u64) {
+        self.existing.give(index);
+    }
+
+    /// It was not: the index is free as before.
+    pub fn not_made(&self, index: u64) {
+        self.free.give(index);
+    }
+
+    /// The file of an index is gone: its name is free under the next index that it has.
+    #[inline]
+    pub fn gone(&self, index: u64) {
+        self.free.give(index + self.most);
+    }
+
+    /// It is still there.
+    pub fn not_gone(&self, index: u64) {
+        self.existing.give(index);
+    }
+
+    // -- using ---------------------------------------------------------------------------------------------------------
+
+    /// Keep the index at a place from being taken until `end_use`; `None` when it was taken.
+    #[inline]
+    pub fn begin_use(&self, place: u64) -> Option<u64> {
+        let index = self.at(place)?;
+        self.use_of(index).fetch_add(1, Ordering::SeqCst);
+        // Who takes it looks for uses afterwards: one of the two sees the other.
+        if self.existing.has(place) {
+            return Some(index);
+        }
+        self.end_use(index);
+        None
+    }
+
+    /// It may be taken again.
+    #[inline]
+    pub fn end_use(&self, index: u64) {
+        self.use_of(index).fetch_sub(1, Ordering::SeqCst);
+    }
+
+    #[inline]
+    fn use_of(&self, index: u64) -> &AtomicU32 {
+        &self.uses[index as usize % USES]
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn indices(most: u64, files: u64) -> Indices {
-        let indices = Indices::none_of(most).unwrap();
-        indices.begin_with(files);
-        indices
-    }
-
-    #[test]
-    fn every_index_is_created_once_and_deleted_once_by_many_threads() {
-        let indices = indices(20_000, 0);
-        let taken = std::sync::Mutex::new((Vec::new(), Vec::new()));
-
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    let (mut new, mut old) = (Vec::new(), Vec::new());
-                    while let Some(index) = indices.take_new() {
-                        new.push(index);
-                        if index % 2 == 0 {
-                            old.extend(indices.take_existing());
-                        }
-                        let range = indices.existing();
-                        assert!(range.start <= range.end);
-                    }
-                    let mut all = taken.lock().unwrap();
-                    all.0.extend(new);
-                    all.1.extend(old);
-                });
-            }
-        });
-
-        let (mut new, mut old) = taken.into_inner().unwrap();
-        new.sort_unstable();
-        old.extend(std::iter::from_fn(|| indices.take_existing()));
-        old.sort_unstable();
-        // Half as many are deleted as created, so the set is full once twice its files were created.
-        let made = new.len() as u64;
-        assert!((39_990..=40_001).contains(&made), "{made}");
-        assert!(new.iter().copied().eq(0..made));
-        assert!(old.iter().copied().eq(0..made));
-        assert!(indices.existing().is_empty());
-    }
-
-    #[test]
-    fn a_place_is_free_again_once_its_file_was_deleted() {
-        let indices = indices(3, 3);
-
-        assert_eq!(indices.take_new(), None);
-        assert_eq!((indices.take_existing(), indices.take_new(), indices.take_new()), (Some(0), Some(3), None));
-        assert_eq!(indices.existing(), 1..4);
-    }
-
-    #[test]
-    fn moves_go_round_the_free_places_and_keep_the_count() {
-        let indices = indices(4, 3);
-
-        let moves: Vec<_> = std::iter::from_fn(|| indices.take_move()).take(5).collect();
-
-        assert_eq!(moves, [(0, 3), (1, 4), (2, 5), (3, 6), (4, 7)]);
-        assert_eq!(indices.existing().count(), 3);
-    }
-
-    #[test]
-    fn where_all_or_none_exist_there_is_nothing_to_move() {
-        assert_eq!(indices(4, 4).take_move(), None);
-        assert_eq!(indices(4, 0).take_move(), None);
-    }
-}
+mod tests;

@@ -19,6 +19,7 @@ pub mod fill;
 pub mod free_space;
 pub mod generations;
 pub mod growth;
+pub mod index_queue;
 pub mod indices;
 pub mod judge;
 pub mod lay_out;

@@ -122,6 +122,8 @@ pub struct OpNode {
     pub manner: Manner,
     /// What `advise` says.
     pub advice: Option<Advice>,
+    /// Whether another worker may come to remove the file whose name this works on.
+    pub is_removable: bool,
     /// Whether an action of the job counts its completions.
     pub is_counted: bool,
     /// Index of its state in the worker.
@@ -207,6 +209,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
     check_stop(&phase.name, &phase.stop)?;
     let mut compiler = Compiler {
         job,
+        phase,
         file_sets,
         names: Names::of(phase)?,
         slots: SlotUse::default(),
@@ -264,6 +267,7 @@ fn check_stop(owner: &str, stop: &Stop) -> Result<()> {
 
 struct Compiler<'a> {
     job: &'a Job,
+    phase: &'a Phase,
     file_sets: &'a [FileSet],
     names: Names,
     slots: SlotUse,
@@ -390,6 +394,7 @@ impl Compiler<'_> {
             open_for: OpenFor::Anything,
             manner: Manner::of(op),
             advice: Advice::named(&op.flags.advice),
+            is_removable: matches!(&op.file, FileRef::Set { set, .. } if file_rules::removes_beside(self.phase, set)),
             is_counted: false,
             state: self.program.operations - 1,
         })

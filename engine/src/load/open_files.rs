@@ -46,7 +46,7 @@ pub fn resolve_flags(
     let mut alignment_bytes = 1;
     for opened in &program.opened {
         let state = &sets[opened.set];
-        let path = state.path_of(state.existing().start);
+        let path = state.path_of(state.existing_indices().next().unwrap_or(0));
         if let Some(reason) = direct_refused(&path, job, program, state.fixed_size(), &mut alignment_bytes)? {
             if job.open.direct == Direct::On {
                 return Err(EngineError::Environment(format!(
@@ -163,7 +163,7 @@ pub fn open_set(opened: OpenedSet, state: &FileSetState, flags: ResolvedFlags, w
             state.folder().display()
         )));
     }
-    let indices = if opened.own {
+    let places = if opened.own {
         let own = existing.start + u64::from(worker) % count;
         own..own + 1
     } else if count > MOST_OPEN_FILES {
@@ -176,7 +176,10 @@ pub fn open_set(opened: OpenedSet, state: &FileSetState, flags: ResolvedFlags, w
         existing
     };
     let mode = if opened.write { libc::O_RDWR } else { libc::O_RDONLY };
+    let mut indices: Vec<u64> = places.filter_map(|place| state.index_at(place)).collect();
+    indices.sort_unstable();
     indices
+        .into_iter()
         .map(|index| {
             let path = state.path_of(index);
             let fd = open(&path, flags.flags | mode).map_err(|error| EngineError::io("open", &path, error))?;

@@ -1,10 +1,11 @@
 //! Which loads a stamped set bears: only those after which every sector can still be judged.
 
 use crate::error::{EngineError, Result};
+use crate::load::file_rules::ops_of;
 use crate::load::judge::BLOCK_BYTES;
 use crate::load::sizes::Sampler;
 use crate::load::stamp::SECTOR_BYTES;
-use crate::plan::{Access, Action, Backend, Body, FileRef, FileSet, Job, Op, OpKind, Plan, Region, WorkerKind};
+use crate::plan::{Access, Backend, Body, FileRef, FileSet, Op, OpKind, Plan, Region, WorkerKind};
 
 /// Bytes of a stamped set that have a generation of their own: a block where all transfers are of whole blocks, else a
 /// sector. None for sets without stamps.
@@ -101,28 +102,6 @@ fn numbers_of(op: &Op, set: &FileSet) -> Result<Vec<u64>> {
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-fn ops_of(job: &Job) -> Vec<&Op> {
-    fn collect<'a>(actions: &'a [Action], ops: &mut Vec<&'a Op>) {
-        for action in actions {
-            match action {
-                Action::Op { op } => ops.push(op),
-                Action::Group { actions, .. } | Action::Repeat { actions, .. } => collect(actions, ops),
-                Action::Choice { branches } => branches.iter().for_each(|branch| collect(&branch.actions, ops)),
-                _ => {}
-            }
-        }
-    }
-    let mut ops = Vec::new();
-    match &job.body {
-        Body::Loop { actions } => collect(actions, &mut ops),
-        Body::Script { ops: templates, groups, .. } => {
-            ops.extend(templates);
-            ops.extend(groups.iter().flat_map(|group| &group.ops));
-        }
-    }
-    ops
 }
 
 fn refuse(set: &FileSet, why: &str) -> EngineError {

@@ -81,7 +81,7 @@ pub fn verify(
     report: Report<'_>,
     stop: &AtomicBool,
 ) -> Result<Verified> {
-    let total = state.existing().map(|index| state.size_of(index)).sum();
+    let total = state.existing_indices().map(|index| state.size_of(index)).sum();
     let (crew, progress, next_piece) = (Crew::new(stop), Progress::new(report, total, "bytes"), AtomicU64::new(0));
     let look = || {
         let failed = |error| EngineError::io("take memory to verify", state.folder(), error);
@@ -113,7 +113,7 @@ impl Reader<'_> {
     fn pieces(mut self, next_piece: &AtomicU64) -> Result<Verified> {
         let mut piece = next_piece.fetch_add(1, Ordering::Relaxed);
         let mut first_piece = 0;
-        for index in self.judge.state.existing() {
+        for index in self.judge.state.existing_indices() {
             let size = self.judge.state.size_of(index);
             let behind = first_piece + size.div_ceil(PIECE_BYTES);
             while piece < behind {

@@ -1,5 +1,6 @@
 //! Operations on open files that move no data, operations that take a handle or a name, and the slots that keep files.
 
+use super::in_hand::{Hold, InHand};
 use super::{Done, OpenFile, SlotFile, Worker, calls};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
@@ -48,17 +49,19 @@ impl<B: Backend> Worker<B> {
     }
 
     pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        self.handle_or_path(op)?;
-        Ok(self.timed(|worker| calls::stat(worker.path.as_cstr())))
+        let (_, name) = self.handle_or_path(op)?;
+        let done = self.timed(|worker| calls::stat(worker.path.as_cstr()));
+        self.hand_back(name, done.result);
+        Ok(done)
     }
 
     /// truncate, chmod, setxattr, getxattr: by handle where a slot holds one, else by name.
     pub(super) fn on_either(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let fd = self.handle_or_path(op)?;
+        let (fd, name) = self.handle_or_path(op)?;
         let length = self.length(op);
         self.generation += 1;
         let turn = self.generation;
-        Ok(match op.kind {
+        let done = match op.kind {
             OpKind::Truncate => self.timed(|worker| match fd {
                 Some(fd) => calls::ftruncate(fd, length),
                 None => calls::truncate(worker.path.as_cstr(), length),
@@ -88,27 +91,29 @@ impl<B: Backend> Worker<B> {
                     None => calls::getxattr(worker.path.as_cstr(), value),
                 }
             }),
-        }
-        .without_bytes())
+        };
+        self.hand_back(name, done.result);
+        Ok(done.without_bytes())
     }
 
-    /// The handle of a slot; for names, and for every stat, `None` and the path in `self.path`.
-    fn handle_or_path(&mut self, op: &OpNode) -> Result<Option<RawFd>, StoppedBy> {
+    /// The file, and the handle of a slot; for names, and for every stat, no handle and the path in `self.path`.
+    fn handle_or_path(&mut self, op: &OpNode) -> Result<(Option<RawFd>, InHand), StoppedBy> {
         match op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = self.slots[slot] else { return Err(self.empty_slot(op)) };
-                if file.fd >= 0 && op.kind != OpKind::Stat {
-                    return Ok(Some(file.fd));
+                let fd = (file.fd >= 0 && op.kind != OpKind::Stat).then_some(file.fd);
+                if fd.is_none() {
+                    self.job.sets[file.set].path_into(file.index, &mut self.path);
                 }
-                self.job.sets[file.set].path_into(file.index, &mut self.path);
+                Ok((fd, InHand { set: file.set, index: file.index, hold: Hold::Nothing }))
             }
             FileSource::Named { .. } => {
-                let (set, index) = self.named(op)?;
-                self.keep(op, SlotFile { fd: -1, is_owned: false, set, index, at: 0 });
+                let name = self.named(op)?;
+                self.keep(op, SlotFile { fd: -1, is_owned: false, set: name.set, index: name.index, at: 0 });
+                Ok((None, name))
             }
             FileSource::Opened { .. } => unreachable!("operations by name or slot open nothing before the start"),
         }
-        Ok(None)
     }
 
     /// Handle of an open file, and where the next `length` bytes are; a slot's position stays as it is.
@@ -136,8 +141,8 @@ impl<B: Backend> Worker<B> {
     /// A file that the worker opened before the start, by its index in the set.
     pub(super) fn opened_at(&self, opened: usize, index: u64) -> Option<OpenFile> {
         let files = &self.opened[opened];
-        let first = files.first()?.index;
-        files.get(usize::try_from(index.checked_sub(first)?).ok()?).copied()
+        let position = files.binary_search_by_key(&index, |file| file.index).ok()?;
+        Some(files[position])
     }
 
     /// Length of an operation that transfers nothing.

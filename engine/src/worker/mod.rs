@@ -9,6 +9,7 @@ mod actions;
 mod calls;
 mod data;
 mod handles;
+mod in_hand;
 mod lister;
 mod listing;
 mod names;

@@ -1,60 +1,84 @@
 //! Operations on names: which file of the set is meant, and the calls that take its path.
 
+use super::in_hand::{Hold, InHand};
 use super::{Done, SlotFile, Worker, calls, listing};
 use crate::backend::{Backend, FILE_MODE};
 use crate::events::StoppedBy;
+use crate::load::file_rules::takes_old;
+use crate::load::indices::Lack;
 use crate::load::op::{FileSource, OpNode};
 use crate::plan::{OpKind, Pick};
+use std::ffi::CStr;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<B: Backend> Worker<B> {
-    /// Set and index of the file that a named operation works on, with its path in `self.path`.
-    pub(super) fn named(&mut self, op: &OpNode) -> Result<(usize, u64), StoppedBy> {
+    /// The file that a named operation works on, with its path in `self.path`.
+    pub(super) fn named(&mut self, op: &OpNode) -> Result<InHand, StoppedBy> {
         let FileSource::Named { set, pick } = &op.file else {
             unreachable!("operations by name have a set");
         };
-        let state = &self.job.sets[*set];
-        let index = match self.scripted {
-            Some(entry) => Some(u64::from(entry.file)),
-            None => {
-                let existing = state.existing();
-                let count = existing.end - existing.start;
-                match pick {
-                    Pick::New {} => state.take_new(),
-                    Pick::Shuffled {} if op.kind == OpKind::Create => {
-                        state.take_new().map(|index| self.states[op.state].picker.shuffled_name(index))
-                    }
-                    Pick::Listed {} | Pick::Shuffled {} => {
-                        let turns = &self.job.next_file[op.state];
-                        let next = self.states[op.state].picker.next_in_order(state, turns, &mut self.path);
-                        let next = next.map_err(|errno| {
-                            self.fatal = Some((format!("{} (listing the directory)", op.name), -errno as i32));
-                            StoppedBy::Error
-                        })?;
-                        if op.kind == OpKind::Unlink && next.is_some() {
-                            // How many are gone is what the set counts; which, only an order that takes all can leave open.
-                            state.take_existing();
-                        }
-                        next
-                    }
-                    Pick::Existing {} if matches!(op.kind, OpKind::Unlink | OpKind::Rmdir) => state.take_existing(),
-                    _ if count == 0 => None,
-                    Pick::Random { .. } | Pick::Indexed { .. } => {
-                        Some(existing.start + self.states[op.state].picker.draw(count, &mut self.rng))
-                    }
-                    Pick::Own {} => Some(existing.start + u64::from(self.walker.worker) % count),
-                    _ => Some(existing.start + self.job.next_file[op.state].fetch_add(1, Relaxed) % count),
-                }
+        let set = *set;
+        let (index, hold) = match pick {
+            _ if self.scripted.is_some() => (self.scripted.map_or(0, |entry| u64::from(entry.file)), Hold::Nothing),
+            Pick::New {} => {
+                let index = self.awaited(|worker| worker.job.sets[set].indices().take_new())?;
+                (index, Hold::New(index))
+            }
+            Pick::Shuffled {} if op.kind == OpKind::Create => {
+                let index = self.awaited(|worker| worker.job.sets[set].indices().take_new())?;
+                (self.states[op.state].picker.shuffled_name(index), Hold::New(index))
+            }
+            Pick::Listed {} | Pick::Shuffled {} => self.next_in_order(op, set)?,
+            Pick::Existing {} if takes_old(op.kind) => {
+                let index = self.awaited(|worker| worker.job.sets[set].indices().take_existing())?;
+                (index, Hold::Old(index))
+            }
+            _ => {
+                let index = self.awaited(|worker| worker.existing(op, set, pick))?;
+                (index, if op.is_removable { Hold::Use } else { Hold::Nothing })
             }
         };
-        let index = index.ok_or(StoppedBy::Exhausted)?;
-        state.path_into(index, &mut self.path);
-        Ok((*set, index))
+        self.job.sets[set].path_into(index, &mut self.path);
+        Ok(InHand { set, index, hold })
+    }
+
+    /// One of the files that exist.
+    #[inline]
+    fn existing(&mut self, op: &OpNode, set: usize, pick: &Pick) -> Result<u64, Lack> {
+        let state = &self.job.sets[set];
+        let existing = state.existing();
+        let count = existing.end - existing.start;
+        if count == 0 {
+            return Err(state.indices().lack_of_existing());
+        }
+        let place = existing.start
+            + match pick {
+                Pick::Random { .. } | Pick::Indexed { .. } => self.states[op.state].picker.draw(count, &mut self.rng),
+                Pick::Own {} => u64::from(self.walker.worker) % count,
+                _ => self.job.next_file[op.state].fetch_add(1, Relaxed) % count,
+            };
+        let index = if op.is_removable { state.indices().begin_use(place) } else { state.index_at(place) };
+        index.ok_or(Lack::InHand)
+    }
+
+    /// The next file of an order in which each comes once.
+    fn next_in_order(&mut self, op: &OpNode, set: usize) -> Result<(u64, Hold), StoppedBy> {
+        let state = &self.job.sets[set];
+        let turns = &self.job.next_file[op.state];
+        let next = self.states[op.state].picker.next_in_order(state, turns, &mut self.path);
+        let next = next.map_err(|errno| {
+            self.fatal = Some((format!("{} (listing the directory)", op.name), -errno as i32));
+            StoppedBy::Error
+        })?;
+        let index = next.ok_or(StoppedBy::Exhausted)?;
+        // How many are gone is what the set counts; which, only an order that takes all can leave open.
+        let taken = if op.kind == OpKind::Unlink { state.indices().take_any() } else { None };
+        Ok((index, taken.map_or(Hold::Nothing, Hold::Old)))
     }
 
     pub(super) fn open(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let (set, index) = self.named(op)?;
+        let name = self.named(op)?;
         self.empty_slot_of(op);
         let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
         let flags = (self.job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | create;
@@ -72,26 +96,31 @@ impl<B: Backend> Worker<B> {
                 failed => failed,
             }
         });
+        self.hand_back(name, done.result);
         // A slot whose open failed holds a descriptor that no call takes: what comes next on it fails and is counted.
         let fd = done.result.max(-1) as RawFd;
         if let (Some(advice), true) = (self.job.advice, is_kept && fd >= 0) {
             // A file system without advice leaves the file as it is, which is what advice is.
             let _ = advice.give(fd, 0, 0);
         }
-        self.keep(op, SlotFile { fd, is_owned: fd >= 0, set, index, at: 0 });
+        self.keep(op, SlotFile { fd, is_owned: fd >= 0, set: name.set, index: name.index, at: 0 });
         Ok(done.without_bytes())
     }
 
     pub(super) fn unlink(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        self.named(op)?;
-        Ok(self.timed(|worker| calls::unlink(worker.path.as_cstr())))
+        self.call_on_name(op, calls::unlink)
     }
 
     /// mkdir and rmdir: the names are those of the set's files.
     pub(super) fn directory(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        self.named(op)?;
-        let call = if op.kind == OpKind::Mkdir { calls::mkdir } else { calls::rmdir };
-        Ok(self.timed(|worker| call(worker.path.as_cstr())))
+        self.call_on_name(op, if op.kind == OpKind::Mkdir { calls::mkdir } else { calls::rmdir })
+    }
+
+    fn call_on_name(&mut self, op: &OpNode, call: fn(&CStr) -> i64) -> Result<Done, StoppedBy> {
+        let name = self.named(op)?;
+        let done = self.timed(|worker| call(worker.path.as_cstr()));
+        self.hand_back(name, done.result);
+        Ok(done)
     }
 
     pub(super) fn list(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
@@ -117,12 +146,16 @@ impl<B: Backend> Worker<B> {
 
     /// Operations from one name to another: rename, link, symlink, clone, copy.
     pub(super) fn two_names(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let (set, from, to) = self.both_names(op)?;
-        let state = &self.job.sets[set];
-        state.path_into(from, &mut self.path);
-        state.path_into(to, &mut self.other_path);
+        let (from, to) = self.both_names(op)?;
+        let state = &self.job.sets[from.set];
+        state.path_into(from.index, &mut self.path);
+        state.path_into(to.index, &mut self.other_path);
         if op.kind == OpKind::Copy {
-            self.limits.admit_bytes(&self.job.limits, state.size_of(from))?;
+            let admitted = self.limits.admit_bytes(&self.job.limits, state.size_of(from.index));
+            if let Err(why) = admitted {
+                [from, to].into_iter().for_each(|name| self.put_back(name));
+                return Err(why);
+            }
         }
         let done = self.timed(|worker| {
             let (from, to) = (worker.path.as_cstr(), worker.other_path.as_cstr());
@@ -138,25 +171,33 @@ impl<B: Backend> Worker<B> {
             // A new file that got no content must not pass for one that did.
             calls::unlink(self.other_path.as_cstr());
         }
-        self.keep(op, SlotFile { fd: -1, is_owned: false, set, index: to, at: 0 });
+        [from, to].into_iter().for_each(|name| self.hand_back(name, done.result));
+        self.keep(op, SlotFile { fd: -1, is_owned: false, set: to.set, index: to.index, at: 0 });
         Ok(done)
     }
 
-    /// Set, and the indices that a file goes from and to.
-    fn both_names(&mut self, op: &OpNode) -> Result<(usize, u64, u64), StoppedBy> {
+    /// The names that a file goes from and to.
+    fn both_names(&mut self, op: &OpNode) -> Result<(InHand, InHand), StoppedBy> {
         let FileSource::Named { set, .. } = op.file else {
             unreachable!("operations by name have a set");
         };
+        let in_hand = |index, hold| InHand { set, index, hold };
         if let Some(entry) = self.scripted {
-            return Ok((set, u64::from(entry.file), entry.offset));
+            return Ok((in_hand(u64::from(entry.file), Hold::Nothing), in_hand(entry.offset, Hold::Nothing)));
         }
         if op.kind == OpKind::Rename {
-            let (from, to) = self.job.sets[set].take_move().ok_or(StoppedBy::Exhausted)?;
-            return Ok((set, from, to));
+            let (from, to) = self.awaited(|worker| worker.job.sets[set].indices().take_move())?;
+            return Ok((in_hand(from, Hold::Old(from)), in_hand(to, Hold::New(to))));
         }
-        let (_, from) = self.named(op)?;
-        let to = self.job.sets[set].take_new().ok_or(StoppedBy::Exhausted)?;
-        Ok((set, from, to))
+        // In this order: a name in hand would be one that others wait for, while this worker waits for them.
+        let from = self.named(op)?;
+        match self.awaited(|worker| worker.job.sets[set].indices().take_new()) {
+            Ok(to) => Ok((from, in_hand(to, Hold::New(to)))),
+            Err(why) => {
+                self.put_back(from);
+                Err(why)
+            }
+        }
     }
 
     /// Close the files that were opened before the start.

@@ -20,7 +20,7 @@ pub(super) enum Picker {
     Ranked(Box<Ranks>),
     /// By a number, modulo the files.
     Indexed(Sampler),
-    /// Each once in a random order: of the names from `first` on.
+    /// Each once in a random order: of the names, or of the places of those that exist.
     Shuffled {
         /// Where.
         order: Permutation,
@@ -68,9 +68,16 @@ impl Picker {
         let turn = || turns.fetch_add(1, Relaxed);
         match self {
             Self::Listed(lister) => lister.next(set, path, turn),
-            Self::Shuffled { order, first } => {
-                Ok(Some(turn()).filter(|turn| *turn < order.count()).map(|turn| *first + order.at(turn)))
-            }
+            Self::Shuffled { order, first } => loop {
+                let turn = turn();
+                if turn >= order.count() {
+                    return Ok(None);
+                }
+                // Places whose files are gone and whose slots are written anew have had their turn elsewhere.
+                if let Some(index) = set.index_at(*first + order.at(turn)) {
+                    return Ok(Some(index));
+                }
+            },
             _ => Ok(None),
         }
     }

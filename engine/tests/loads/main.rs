@@ -6,3 +6,4 @@ mod operations;
 mod queues;
 mod refused;
 mod scripts;
+mod shared_names;
