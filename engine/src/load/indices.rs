@@ -10,7 +10,8 @@
 //! remove it meanwhile takes another (Filebench, too, keeps a file from other threads while an operation has its name). Uses
 //! are counted by a hash of the index: that another file counts as used as well costs a turn in the queue.
 //!
-//! Queues take memory, 8 bytes for each index given, only once several workers have given some out of turn.
+//! Queues take memory, 8 bytes for each name handed back, only once several workers have handed some back out of turn: at
+//! most 16 bytes a file, and none in sets that nobody or one worker changes.
 
 use crate::load::index_queue::IndexQueue;
 use crate::shared::SharedSlice;

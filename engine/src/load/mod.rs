@@ -1,7 +1,8 @@
 //! What each operation works on: file sets and their names, sizes, content, and how they come and go.
 //!
 //! A file set is rules, not a list: name, place, size and content of file `i` follow from the Plan, the seed and `i`
-//! alone. Nothing here keeps memory for each file.
+//! alone. Nothing here keeps memory for each file, but for 16 bytes where several workers make and remove them
+//! (`indices.rs`).
 
 pub mod actions;
 pub mod advice;

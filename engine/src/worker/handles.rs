@@ -97,6 +97,7 @@ impl<B: Backend> Worker<B> {
     }
 
     /// The file, and the handle of a slot; for names, and for every stat, no handle and the path in `self.path`.
+    #[inline(always)]
     fn handle_or_path(&mut self, op: &OpNode) -> Result<(Option<RawFd>, InHand), StoppedBy> {
         match op.file {
             FileSource::Slot(slot) => {

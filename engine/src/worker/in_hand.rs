@@ -64,8 +64,15 @@ impl<B: Backend> Worker<B> {
 
     /// The call on a name has returned `result`. A name that was to be made and is there counts as existing, one that was to
     /// be removed and is not there as free: the next worker that gets it shall not fail as well.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hand_back(&self, name: InHand, result: i64) {
+        if !matches!(name.hold, Hold::Nothing) {
+            self.tell_set(name, result);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_set(&self, name: InHand, result: i64) {
         let indices = self.job.sets[name.set].indices();
         match name.hold {
             Hold::Nothing => {}

@@ -10,7 +10,7 @@ fn by(workers: u32, kind: WorkerKind, job: Job) -> Job {
     Job { workers, kind, ..job }
 }
 
-/// Make a file and remove the oldest.
+/// Make a file and remove one.
 fn churn() -> Vec<Action> {
     vec![
         act(on_set(OpKind::Create, "create", 0.0, Some(0))),
@@ -95,4 +95,23 @@ fn a_file_that_one_worker_looks_up_is_not_removed_by_another_before_it_was_found
     outcome.check_clean();
     assert_eq!((outcome.ops("stat"), outcome.ops("open"), outcome.ops("unlink")), (12_000, 12_000, 12_000));
     assert_eq!(place.names().len(), 6);
+}
+
+/// The engine may have 64 files open, so some of 70 creates fail with EMFILE.
+#[test]
+fn a_name_whose_create_failed_is_free_as_before() {
+    let place = Place::new();
+    let mut actions: Vec<_> = (0..70).map(|slot| act(on_set(OpKind::Create, "create", 0.0, Some(slot)))).collect();
+    let looks = vec![act(on_set(OpKind::Stat, "stat", 0.0, None))];
+    actions.push(Action::Repeat { times: 100, actions: looks });
+    let removals = vec![act(on_set(OpKind::Unlink, "unlink", 0.0, None))];
+    actions.push(Action::Repeat { times: 100, actions: removals });
+
+    let outcome = place.one(set(80, 0.0, 0.0), actions, passes(1));
+
+    let (made, failed) = (outcome.ops("create"), outcome.sum("create", "errors"));
+    assert_eq!((made + failed, outcome.finished()["errors"].as_array().unwrap().len()), (70, 1));
+    assert_eq!(outcome.finished()["errors"][0]["errno"], libc::EMFILE);
+    assert_eq!((outcome.ops("stat"), outcome.ops("unlink"), outcome.stopped_by()), (100, made, "exhausted"));
+    assert_eq!(place.names(), [0_u64; 0]);
 }
