@@ -19,22 +19,22 @@ impl<B: Backend> Worker<B> {
             unreachable!("operations by name have a set");
         };
         let set = *set;
-        let (index, hold) = match pick {
-            _ if self.scripted.is_some() => (self.scripted.map_or(0, |entry| u64::from(entry.file)), Hold::Nothing),
-            Pick::New {} => {
+        let (index, hold) = match (self.scripted, pick) {
+            (Some(entry), _) => (u64::from(entry.file), Hold::Nothing),
+            (None, Pick::New {}) => {
                 let index = self.awaited(|worker| worker.job.sets[set].indices().take_new())?;
                 (index, Hold::New(index))
             }
-            Pick::Shuffled {} if op.kind == OpKind::Create => {
+            (None, Pick::Shuffled {}) if op.kind == OpKind::Create => {
                 let index = self.awaited(|worker| worker.job.sets[set].indices().take_new())?;
                 (self.states[op.state].picker.shuffled_name(index), Hold::New(index))
             }
-            Pick::Listed {} | Pick::Shuffled {} => self.next_in_order(op, set)?,
-            Pick::Existing {} if takes_old(op.kind) => {
+            (None, Pick::Listed {} | Pick::Shuffled {}) => self.next_in_order(op, set)?,
+            (None, Pick::Existing {}) if takes_old(op.kind) => {
                 let index = self.awaited(|worker| worker.job.sets[set].indices().take_existing())?;
                 (index, Hold::Old(index))
             }
-            _ => {
+            (None, _) => {
                 let index = self.awaited(|worker| worker.existing(op, set, pick))?;
                 (index, if op.is_removable { Hold::Use } else { Hold::Nothing })
             }
