@@ -55,14 +55,16 @@ impl Counter {
 }
 
 /// Latencies of one operation of one worker. It lives in shared memory, of whose zero pages only those that are written
-/// become resident.
+/// become resident. What every value changes stands in front, beside the counters that its owner has before it: after a
+/// system call little of either is in a cache, and one line less to wait for is what recording costs.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Recorder {
-    counts: [AtomicU64; BUCKETS],
     sum_ns: Counter,
     max_ns: Counter,
     /// Bit d: doubling d holds a value.
     touched: Counter,
+    counts: [AtomicU64; BUCKETS],
 }
 
 // SAFETY: atomic numbers only; zeroes are an empty histogram.
@@ -131,18 +133,26 @@ impl Reader {
 /// The new values of several recorders together.
 #[derive(Debug, Default)]
 pub struct Merged {
-    counts: std::collections::BTreeMap<u32, u64>,
+    /// Bucket and count, as they came: in rising order from each recorder.
+    counts: Vec<(u32, u64)>,
     sum_ns: u64,
     max_ns: u64,
 }
 
 impl Merged {
     fn add(&mut self, index: usize, count: u64) {
-        *self.counts.entry(index as u32).or_insert(0) += count;
+        self.counts.push((index as u32, count));
     }
 
     /// As it goes into an interval event.
-    pub fn into_buckets(self) -> Buckets {
+    pub fn into_buckets(mut self) -> Buckets {
+        // Rising runs, one a recorder: the stable sort merges them.
+        self.counts.sort_by_key(|&(index, _)| index);
+        self.counts.dedup_by(|(index, count), (kept, total)| {
+            let is_same = index == kept;
+            *total += if is_same { *count } else { 0 };
+            is_same
+        });
         let (index, count) = self.counts.into_iter().unzip();
         Buckets { index, count, max_ns: self.max_ns, sum_ns: self.sum_ns }
     }

@@ -166,19 +166,20 @@ impl Backend for Stdio {
     }
 }
 
-/// The mode of fopen(3) that means these flags and no others, if there is one.
+/// The mode of fopen(3) that means these flags and no others, if there is one. `c`: the calls to the kernel are no points
+/// where a thread may be cancelled, which costs in a program with threads; workers are never cancelled.
 fn mode_of(flags: i32) -> Option<&'static CStr> {
     const NEW: i32 = libc::O_CREAT | libc::O_EXCL;
     if flags & libc::O_CLOEXEC == 0 {
         return None;
     }
     match flags & !libc::O_CLOEXEC {
-        libc::O_RDONLY => Some(c"re"),
-        libc::O_RDWR => Some(c"r+e"),
+        libc::O_RDONLY => Some(c"rec"),
+        libc::O_RDWR => Some(c"r+ec"),
         // A file that is new has nothing to cut off, so "w" does what is asked for.
-        flags if flags == libc::O_WRONLY | NEW => Some(c"wxe"),
-        flags if flags == libc::O_RDWR | NEW => Some(c"w+xe"),
-        flags if flags == libc::O_WRONLY | libc::O_APPEND => Some(c"ae"),
+        flags if flags == libc::O_WRONLY | NEW => Some(c"wxec"),
+        flags if flags == libc::O_RDWR | NEW => Some(c"w+xec"),
+        flags if flags == libc::O_WRONLY | libc::O_APPEND => Some(c"aec"),
         _ => None,
     }
 }
@@ -189,6 +190,7 @@ impl Stream {
             return -errno;
         }
         let mut moved = 0;
+        let wanted = buffer.len();
         // SAFETY: an open stream that only this thread uses; the buffer has the room that is named.
         unsafe {
             if per_character {
@@ -201,10 +203,10 @@ impl Stream {
                     moved += 1;
                 }
             } else {
-                moved = fread_unlocked(buffer.as_mut_ptr().cast(), 1, buffer.len(), self.file);
+                moved = fread_unlocked(buffer.as_mut_ptr().cast(), 1, wanted, self.file);
             }
         }
-        self.moved(moved)
+        self.moved(moved, wanted)
     }
 
     fn write(&mut self, offset: u64, buffer: &[u8], per_character: bool) -> i64 {
@@ -226,7 +228,7 @@ impl Stream {
                 moved = fwrite_unlocked(buffer.as_ptr().cast(), 1, length, self.file);
             }
         }
-        self.moved(moved)
+        self.moved(moved, length)
     }
 
     /// Seek, if the stream is elsewhere or the direction changes. An error is a positive errno.
@@ -242,9 +244,16 @@ impl Stream {
         Ok(())
     }
 
-    /// Count what a call moved. A stream keeps its error and its end until they are cleared, so both are.
-    fn moved(&mut self, bytes: usize) -> i64 {
+    /// Count what a call moved. One that moves all has met neither an error nor the end.
+    #[inline]
+    fn moved(&mut self, bytes: usize, wanted: usize) -> i64 {
         self.at += bytes as u64;
+        if bytes == wanted { bytes as i64 } else { self.moved_less(bytes) }
+    }
+
+    /// A stream keeps its error and its end until they are cleared, so both are.
+    #[cold]
+    fn moved_less(&mut self, bytes: usize) -> i64 {
         // SAFETY: an open stream.
         let failed = unsafe { libc::ferror(self.file) } != 0;
         let errno = if failed { last_errno() } else { 0 };

@@ -21,6 +21,8 @@ pub const BLOCK_BYTES: usize = 4096;
 const LANES: usize = 8;
 /// Bytes of one step of all generators.
 const STEP_BYTES: usize = 2 * LANES * 8;
+/// What is made at a time.
+const TWO_STEPS_BYTES: usize = 2 * STEP_BYTES;
 /// In place of a generation, for blocks that are keyed by their number in a stream.
 const DUPLICATES: u64 = u64::MAX;
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -43,6 +45,8 @@ pub struct ContentFill {
     texture: Option<Texture>,
     duplicates: Option<(FileKey, Duplicates)>,
     stamper: Option<Stamper>,
+    /// Room for a block of which a part is wanted.
+    scratch: Vec<u8>,
 }
 
 impl ContentFill {
@@ -67,7 +71,15 @@ impl ContentFill {
             )));
         }
         let stamper = content.stamped.then(Stamper::new);
-        Ok(Self { seed, key: FileKey::of_seed(seed), has_avx2: has_avx2(), texture, duplicates, stamper })
+        Ok(Self {
+            seed,
+            key: FileKey::of_seed(seed),
+            has_avx2: has_avx2(),
+            texture,
+            duplicates,
+            stamper,
+            scratch: vec![0; BLOCK_BYTES],
+        })
     }
 
     /// Fill a buffer that goes to `offset_bytes` of a file. Any length and offset; multiples of 4 KiB are fastest. Stamped
@@ -88,29 +100,32 @@ impl ContentFill {
         let head = if skip == 0 { 0 } else { buffer.len().min(BLOCK_BYTES - skip) };
         let (head, rest) = buffer.split_at_mut(head);
         if !head.is_empty() {
-            head.copy_from_slice(&self.block(key, block)[skip..skip + head.len()]);
+            head.copy_from_slice(&self.block(key, block, skip + head.len())[skip..]);
             block += 1;
         }
         let (whole, tail) = rest.split_at_mut(rest.len() / BLOCK_BYTES * BLOCK_BYTES);
         self.fill_blocks(whole, key, block);
         if !tail.is_empty() {
             block += (whole.len() / BLOCK_BYTES) as u64;
-            tail.copy_from_slice(&self.block(key, block)[..tail.len()]);
+            tail.copy_from_slice(self.block(key, block, tail.len()));
         }
     }
 
-    fn block(&mut self, key: FileKey, block: u64) -> [u8; BLOCK_BYTES] {
-        let mut bytes = [0; BLOCK_BYTES];
-        self.fill_blocks(&mut bytes, key, block);
-        bytes
+    /// The first bytes of a block, without the work for those after them.
+    fn block(&mut self, key: FileKey, block: u64, length: usize) -> &[u8] {
+        let made = if self.texture.is_some() { BLOCK_BYTES } else { length.next_multiple_of(TWO_STEPS_BYTES) };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.fill_blocks(&mut scratch[..made], key, block);
+        self.scratch = scratch;
+        &self.scratch[..length]
     }
 
-    /// Fill whole blocks; `blocks` holds a multiple of [`BLOCK_BYTES`].
+    /// Fill blocks, or the beginning of one: without a texture, any multiple of [`TWO_STEPS_BYTES`].
     fn fill_blocks(&mut self, blocks: &mut [u8], key: FileKey, first: u64) {
         match &mut self.duplicates {
             None => fill_unique(blocks, key, first, self.has_avx2),
             Some((stream, duplicates)) => {
-                for block in blocks.chunks_exact_mut(BLOCK_BYTES) {
+                for block in blocks.chunks_mut(BLOCK_BYTES) {
                     fill_unique(block, *stream, duplicates.draw(), self.has_avx2);
                 }
             }
@@ -186,14 +201,14 @@ fn fill_blocks_avx2(blocks: &mut [u8], key: FileKey, first: u64) {
         _mm256_storeu_si256, _mm256_xor_si256,
     };
     const VECTORS: usize = LANES / 4;
-    for (number, block) in (first..).zip(blocks.chunks_exact_mut(BLOCK_BYTES)) {
+    for (number, block) in (first..).zip(blocks.chunks_mut(BLOCK_BYTES)) {
         let (s0, s1) = key.lanes(number);
         // SAFETY: four of eight words from word 4 i on.
         let load = |from: &[u64; LANES], i: usize| unsafe { _mm256_loadu_si256(from[4 * i..].as_ptr().cast()) };
         let mut x: [__m256i; VECTORS] = std::array::from_fn(|i| load(&s0, i));
         let mut y: [__m256i; VECTORS] = std::array::from_fn(|i| load(&s1, i));
         // Two steps at a time: the states change places each step, and so they need not be moved.
-        for steps in block.chunks_exact_mut(2 * STEP_BYTES) {
+        for steps in block.chunks_exact_mut(TWO_STEPS_BYTES) {
             let to: *mut __m256i = steps.as_mut_ptr().cast();
             // SAFETY: two steps have room for four stores a vector.
             unsafe {
@@ -222,7 +237,7 @@ fn fill_blocks_avx2(blocks: &mut [u8], key: FileKey, first: u64) {
 }
 
 fn fill_blocks_portable(blocks: &mut [u8], key: FileKey, first: u64) {
-    for (number, block) in (first..).zip(blocks.chunks_exact_mut(BLOCK_BYTES)) {
+    for (number, block) in (first..).zip(blocks.chunks_mut(BLOCK_BYTES)) {
         let (mut s0, mut s1) = key.lanes(number);
         for step in block.chunks_exact_mut(STEP_BYTES) {
             let (own, swapped) = step.split_at_mut(STEP_BYTES / 2);

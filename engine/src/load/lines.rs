@@ -87,7 +87,14 @@ impl Column {
         if needed > self.width {
             self.widen(rows, needed);
         }
-        self.bytes.extend_from_slice(&value.to_le_bytes()[..self.width]);
+        let bytes = value.to_le_bytes();
+        match self.width {
+            0 => {}
+            1 => self.bytes.push(bytes[0]),
+            2 => self.bytes.extend_from_slice(&bytes[..2]),
+            4 => self.bytes.extend_from_slice(&bytes[..4]),
+            _ => self.bytes.extend_from_slice(&bytes),
+        }
     }
 
     #[cold]

@@ -10,6 +10,7 @@ use crate::error::{EngineError, Result};
 use crate::load::file_rules::{self, Works, takes_new, works};
 use crate::load::lines::{Entry, Lines};
 use crate::load::op::{FileSource, Node, OpNode, OpenFor};
+use crate::load::script_line;
 use crate::plan::{Access, Backend, FileSet, Job, OpKind, ScriptGroup};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -29,6 +30,7 @@ impl Script {
 }
 
 const LONGEST_TRANSFER_BYTES: u64 = 1 << 30;
+const READ_BYTES: usize = 1 << 16;
 
 /// Read a script and check every line against the operations that it refers to. `buffer_bytes` grows to its longest
 /// transfer.
@@ -47,10 +49,14 @@ pub fn compile(job: &Job, path: &str, ops: &[Node], sets: &[FileSet], buffer_byt
         return Err(refuse(format!("queue_depth is {}; a worker does one line at a time: use 1", job.queue_depth)));
     }
     let file = File::open(path).map_err(|error| EngineError::io("open", path, error))?;
-    let mut lines = Lines::default();
-    for (number, line) in (1_u64..).zip(BufReader::new(file).lines()) {
-        let line = line.map_err(|error| EngineError::io("read", path, error))?;
-        if line.trim().is_empty() {
+    let mut file = BufReader::with_capacity(READ_BYTES, file);
+    let (mut lines, mut line) = (Lines::default(), Vec::new());
+    for number in 1_u64.. {
+        line.clear();
+        if file.read_until(b'\n', &mut line).map_err(|error| EngineError::io("read", path, error))? == 0 {
+            break;
+        }
+        if line.trim_ascii().is_empty() {
             continue;
         }
         let entry = entry(&line, ops, sets).map_err(|text| refuse(format!("line {number}: {text}")))?;
@@ -131,12 +137,10 @@ fn opened_for(ops: &[OpNode]) -> OpenFor {
 }
 
 /// One line, checked.
-fn entry(line: &str, ops: &[Node], sets: &[FileSet]) -> std::result::Result<Entry, String> {
-    let (op, file, offset, size, due_ns) = serde_json::from_str::<(u32, u32, u64, u64, u64)>(line)
-        .map_err(|error| format!("{error}; a line is [op, file index, offset, size, due_ns], whole numbers from 0"))?;
-    let entry = Entry { due_ns, offset, size, file, op };
-    let Some(node) = ops.get(op as usize) else {
-        return Err(format!("operation {op} does not exist; the job has {}", ops.len()));
+fn entry(line: &[u8], ops: &[Node], sets: &[FileSet]) -> std::result::Result<Entry, String> {
+    let entry = script_line::read(line)?;
+    let Some(node) = ops.get(entry.op as usize) else {
+        return Err(format!("operation {} does not exist; the job has {}", entry.op, ops.len()));
     };
     members(node).try_for_each(|op| check_entry(entry, op, sets))?;
     Ok(entry)

@@ -460,6 +460,19 @@ impl<B: Backend> Worker<B> {
         }
     }
 
+    /// Time one call of a script that may have nothing between it and the one before: then that one's end is its start.
+    #[inline]
+    fn timed_next(&mut self, call: impl FnOnce(&mut Self) -> i64) -> Done {
+        // Blocks are judged, and advice is given, between two operations.
+        if self.scripted.is_none() || self.stamps.is_some() || self.job.advice.is_some() {
+            return self.timed(call);
+        }
+        let issued_ns = self.last_ns;
+        let result = call(self);
+        self.last_ns = self.clock.now_ns();
+        Done { issued_ns, result }
+    }
+
     /// Time one call that returns bytes or a negative errno.
     #[inline]
     fn timed(&mut self, call: impl FnOnce(&mut Self) -> i64) -> Done {

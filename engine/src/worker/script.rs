@@ -118,10 +118,12 @@ impl<B: Backend> Worker<B> {
         let calls = if is_cut { request.length.div_ceil(chunk_bytes) as u64 } else { 1 };
         self.stats.submissions.add(calls);
         self.stats.depth_sum.add(calls);
-        let done = self.timed(|worker| match is_cut {
+        let call = |worker: &mut Self| match is_cut {
             true => worker.backend.execute_in_pieces(request, chunk_bytes),
             false => worker.backend.execute(request),
-        });
+        };
+        // What a write writes was made after the end of the operation before.
+        let done = if kind == RequestKind::Write { self.timed(call) } else { self.timed_next(call) };
         self.settle(0, op, done.result);
         if done.result >= 0 && (done.result as u64) < length {
             self.stats.short_transfers.add(1);

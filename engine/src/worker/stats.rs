@@ -62,8 +62,9 @@ pub struct WorkerCounters {
 // SAFETY: counters only; zeroes are valid.
 unsafe impl Shareable for WorkerCounters {}
 
-/// What a worker counts of one operation or group.
+/// What a worker counts of one operation or group. What every operation changes is one line of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct SeriesStats {
     /// Bytes moved.
     pub bytes: Counter,
