@@ -38,7 +38,7 @@ pub mod progress;
 pub mod ranks;
 pub mod remove;
 pub mod script;
-pub mod script_line;
+pub mod script_text;
 pub mod sizes;
 pub mod spread;
 pub mod stamp;

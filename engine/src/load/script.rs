@@ -10,10 +10,9 @@ use crate::error::{EngineError, Result};
 use crate::load::file_rules::{self, Works, takes_new, works};
 use crate::load::lines::{Entry, Lines};
 use crate::load::op::{FileSource, Node, OpNode, OpenFor};
-use crate::load::script_line;
+use crate::load::script_text::ScriptText;
 use crate::plan::{Access, Backend, FileSet, Job, OpKind, ScriptGroup};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 
 /// The list of a job. Worker `w` of `n` does lines `w`, `w + n`, and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +29,6 @@ impl Script {
 }
 
 const LONGEST_TRANSFER_BYTES: u64 = 1 << 30;
-const READ_BYTES: usize = 1 << 16;
 
 /// Read a script and check every line against the operations that it refers to. `buffer_bytes` grows to its longest
 /// transfer.
@@ -48,19 +46,18 @@ pub fn compile(job: &Job, path: &str, ops: &[Node], sets: &[FileSet], buffer_byt
     if job.queue_depth > 1 {
         return Err(refuse(format!("queue_depth is {}; a worker does one line at a time: use 1", job.queue_depth)));
     }
+    let unread = |error| EngineError::io("read", path, error);
     let file = File::open(path).map_err(|error| EngineError::io("open", path, error))?;
-    let mut file = BufReader::with_capacity(READ_BYTES, file);
-    let (mut lines, mut line) = (Lines::default(), Vec::new());
-    for number in 1_u64.. {
-        line.clear();
-        if file.read_until(b'\n', &mut line).map_err(|error| EngineError::io("read", path, error))? == 0 {
-            break;
-        }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let entry = entry(&line, ops, sets).map_err(|text| refuse(format!("line {number}: {text}")))?;
-        if members(&ops[entry.op as usize]).any(|op| moves(op.kind)) {
+    let mut text = ScriptText::new(file);
+    let usual: Vec<Usual> = ops.iter().map(|node| Usual::of(node, sets)).collect();
+    let mut lines = Lines::default();
+    while let Some(read) = text.next_line().map_err(unread)? {
+        let checked = read.and_then(|entry| match usual.get(entry.op as usize) {
+            Some(usual) if usual.holds(entry) => Ok(entry),
+            _ => check(entry, ops, sets).map(|()| entry),
+        });
+        let entry = checked.map_err(|why| refuse(format!("line {}: {why}", text.number())))?;
+        if usual[entry.op as usize].moves {
             *buffer_bytes = (*buffer_bytes).max(entry.size as usize);
         }
         lines.push(entry);
@@ -136,14 +133,46 @@ fn opened_for(ops: &[OpNode]) -> OpenFor {
     }
 }
 
-/// One line, checked.
-fn entry(line: &[u8], ops: &[Node], sets: &[FileSet]) -> std::result::Result<Entry, String> {
-    let entry = script_line::read(line)?;
+/// Bounds within which every line of an operation or group is right: a closer look is for those beyond.
+struct Usual {
+    moves: bool,
+    /// Above every file index.
+    files: u64,
+    /// Above every offset.
+    offsets: u64,
+}
+
+impl Usual {
+    fn of(node: &Node, sets: &[FileSet]) -> Self {
+        let mut usual = Self { moves: false, files: u64::MAX, offsets: i64::MAX as u64 };
+        for op in members(node) {
+            usual.moves |= moves(op.kind);
+            if let FileSource::Named { set, .. } = op.file {
+                usual.files = usual.files.min(sets[set].files);
+                usual.offsets = if has_two_names(op.kind) { usual.offsets.min(sets[set].files) } else { usual.offsets };
+            }
+        }
+        usual
+    }
+
+    #[inline]
+    fn holds(&self, entry: Entry) -> bool {
+        let is_in_files = u64::from(entry.file) < self.files && entry.offset < self.offsets;
+        is_in_files && (u64::from(self.moves)..=LONGEST_TRANSFER_BYTES).contains(&entry.size)
+    }
+}
+
+/// Whether the offset of a line is the file index that its operation goes to.
+fn has_two_names(kind: OpKind) -> bool {
+    takes_new(kind) && !matches!(kind, OpKind::Create | OpKind::Mkdir)
+}
+
+/// Check a line against its operations.
+fn check(entry: Entry, ops: &[Node], sets: &[FileSet]) -> std::result::Result<(), String> {
     let Some(node) = ops.get(entry.op as usize) else {
         return Err(format!("operation {} does not exist; the job has {}", entry.op, ops.len()));
     };
-    members(node).try_for_each(|op| check_entry(entry, op, sets))?;
-    Ok(entry)
+    members(node).try_for_each(|op| check_entry(entry, op, sets))
 }
 
 fn check_entry(entry: Entry, op: &OpNode, sets: &[FileSet]) -> std::result::Result<(), String> {
@@ -157,9 +186,8 @@ fn check_entry(entry: Entry, op: &OpNode, sets: &[FileSet]) -> std::result::Resu
     // What the worker opened before the start is looked up when it runs.
     let FileSource::Named { set, .. } = op.file else { return Ok(()) };
     let set = &sets[set];
-    let two_names = takes_new(op.kind) && !matches!(op.kind, OpKind::Create | OpKind::Mkdir);
     let beyond = |index: u64| works(op.kind) != Works::OnDirectory && index >= set.files;
-    if beyond(u64::from(file)) || (two_names && beyond(offset)) {
+    if beyond(u64::from(file)) || (has_two_names(op.kind) && beyond(offset)) {
         let (name, files) = (&set.name, set.files);
         return Err(format!("file index {file} or {offset} is beyond file set '{name}', which has {files} files"));
     }
