@@ -366,6 +366,9 @@ pub struct ScriptGroup {
     pub ops: Vec<Op>,
     /// Longest piece in which its reads and writes move (backends psync and stdio); 0: each in one call.
     pub chunk_bytes: u64,
+    /// Its writes give bytes that were made before the start, from the first one on, with eight new ones in every 4 KiB of a
+    /// file, instead of new bytes throughout: no block is like another all the same, and making them takes no time.
+    pub pooled: bool,
 }
 
 /// One step of an op loop.

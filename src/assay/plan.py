@@ -702,6 +702,9 @@ class ScriptGroup(Value, kw_only=True):
     """At least one."""
     chunk_bytes: int = 0
     """Longest piece in which its reads and writes move (backends psync and stdio); 0: each in one call."""
+    pooled: bool = False
+    """Its writes give bytes that were made before the start, from the first one on, with eight new ones in every 4 KiB of a
+    file, instead of new bytes throughout: no block is like another all the same, and making them takes no time."""
 
 
 class Script(_Kind, kw_only=True):

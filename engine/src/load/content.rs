@@ -25,6 +25,8 @@ const STEP_BYTES: usize = 2 * LANES * 8;
 const TWO_STEPS_BYTES: usize = 2 * STEP_BYTES;
 /// In place of a generation, for blocks that are keyed by their number in a stream.
 const DUPLICATES: u64 = u64::MAX;
+/// In place of a generation, for what is made before the start.
+const POOL: u64 = u64::MAX - 1;
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Finaliser of SplitMix64 over a Weyl step: a bijection of 64-bit numbers that scatters neighbours.
@@ -90,6 +92,26 @@ impl ContentFill {
         self.fill_plain(buffer, file_index, offset_bytes, generation);
         if let Some(stamper) = self.stamper {
             stamper.stamp(buffer, Stamp { set: self.seed, file: file_index, offset: offset_bytes, generation });
+        }
+    }
+
+    /// The bytes that a writer has ready before it begins: the same at each call.
+    pub fn fill_pool(&mut self, buffer: &mut [u8]) {
+        self.fill_plain(buffer, 0, 0, POOL);
+    }
+
+    /// Put eight new bytes into a buffer that goes to `offset_bytes` of a file, at its start and where a block of the file
+    /// begins.
+    pub fn renew(&self, buffer: &mut [u8], file_index: u64, offset_bytes: u64, generation: u64) {
+        let key = self.key.of_file(file_index, generation);
+        let mut block = offset_bytes / BLOCK_BYTES as u64;
+        let mut at = 0;
+        while at < buffer.len() {
+            let mark = mix(key.0 ^ block).to_le_bytes();
+            let room = mark.len().min(buffer.len() - at);
+            buffer[at..at + room].copy_from_slice(&mark[..room]);
+            block += 1;
+            at = (block * BLOCK_BYTES as u64 - offset_bytes) as usize;
         }
     }
 

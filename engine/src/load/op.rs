@@ -139,6 +139,8 @@ pub enum Manner {
     Waits,
     /// A write gives what the buffer holds.
     KeepsBuffer,
+    /// A write gives what was made before the start.
+    Pooled,
 }
 
 impl Manner {
@@ -305,7 +307,7 @@ impl Compiler<'_> {
         // Their place is the line's. O_APPEND does what a flag on each write would.
         let anywhere = |op: &Op| Op { access: Access::Whole { chunk_bytes: 0 }, ..op.clone() };
         let ops = group.ops.iter().map(|op| self.op(&anywhere(op), series.is_some())).collect::<Result<Vec<_>>>()?;
-        let nodes = script::group(self.job, group, ops).map_err(|text| self.refuse(&text))?;
+        let nodes = script::group(self.job, group, ops, self.file_sets).map_err(|text| self.refuse(&text))?;
         let chunk_bytes = usize::try_from(group.chunk_bytes).unwrap_or(usize::MAX);
         Ok(Node::Group { series, counts: series.is_some(), laps: None, chunk_bytes, nodes })
     }

@@ -9,9 +9,9 @@
 use crate::error::{EngineError, Result};
 use crate::load::file_rules::{self, Works, takes_new, works};
 use crate::load::lines::{Entry, Lines};
-use crate::load::op::{FileSource, Node, OpNode, OpenFor};
+use crate::load::op::{FileSource, Manner, Node, OpNode, OpenFor};
 use crate::load::script_text::ScriptText;
-use crate::plan::{Access, Backend, FileSet, Job, OpKind, ScriptGroup};
+use crate::plan::{Access, Backend, Content, FileSet, Job, OpKind, ScriptGroup};
 use std::fs::File;
 
 /// The list of a job. Worker `w` of `n` does lines `w`, `w + n`, and so on.
@@ -87,14 +87,26 @@ pub fn members(node: &Node) -> impl Iterator<Item = &OpNode> {
 }
 
 /// The operations of a group, ready: what its files are opened for follows from them. An error says what is wrong.
-pub fn group(job: &Job, group: &ScriptGroup, mut ops: Vec<OpNode>) -> std::result::Result<Vec<Node>, String> {
+pub fn group(
+    job: &Job,
+    group: &ScriptGroup,
+    mut ops: Vec<OpNode>,
+    sets: &[FileSet],
+) -> std::result::Result<Vec<Node>, String> {
     let refuse = |text: &str| Err(format!("script group '{}': {text}", group.name));
     let cuts = group.chunk_bytes > 0;
     if ops.is_empty() {
         return refuse("it has no operation; give it one");
     }
-    if cuts && !matches!(job.backend, Backend::Psync {} | Backend::Stdio { per_character: false }) {
-        return refuse("chunk_bytes is for the backends psync and stdio; use one of them, or leave it out");
+    if (cuts || group.pooled) && !matches!(job.backend, Backend::Psync {} | Backend::Stdio { per_character: false }) {
+        return refuse(
+            "chunk_bytes and pooled are for the backends psync and stdio; use one of them, or leave them out",
+        );
+    }
+    if group.pooled && !sets.iter().all(|set| is_unique(&set.content)) {
+        return refuse(
+            "pooled gives bytes that neither compress nor repeat nor carry stamps; use file sets without these",
+        );
     }
     if cuts && ops.iter().any(|op| moves(op.kind) && (op.rw_flags != 0 || op.vectors > 1)) {
         return refuse("chunk_bytes goes with plain reads and writes; leave flags and vectors out");
@@ -103,6 +115,9 @@ pub fn group(job: &Job, group: &ScriptGroup, mut ops: Vec<OpNode>) -> std::resul
         let (before, rest) = ops.split_at_mut(position);
         let op = &mut rest[0];
         op.access = asked.access.clone();
+        if group.pooled && op.kind == OpKind::Write {
+            op.manner = Manner::Pooled;
+        }
         match op.file {
             FileSource::Slot(slot) if !before.iter().any(|op| op.keep == Some(slot)) => {
                 return refuse(&format!("operation '{}' works on slot {slot}, which none before it fills", op.name));
@@ -114,6 +129,11 @@ pub fn group(job: &Job, group: &ScriptGroup, mut ops: Vec<OpNode>) -> std::resul
         ops[opener].open_for = opened_for(&ops[opener..]);
     }
     Ok(ops.into_iter().map(Node::Op).collect())
+}
+
+/// Whether content is like none that was before it.
+fn is_unique(content: &Content) -> bool {
+    content.compress_ratio == 1.0 && content.dedupe_ratio == 1.0 && !content.stamped
 }
 
 /// What the first of some operations has to open its file for, from what the others do with it.

@@ -41,6 +41,9 @@ impl<B: Backend> Worker<B> {
             *byte = byte.wrapping_add(1);
             return;
         }
+        if op.manner == Manner::Pooled {
+            return self.give_pooled(op, request, file_index);
+        }
         let file = FileId { set: self.set_of(op), index: file_index };
         if !self.stamp(slot, request, file) {
             self.fill(slot, request, file);
@@ -48,7 +51,7 @@ impl<B: Backend> Worker<B> {
     }
 
     /// Set of the file that a data operation works on.
-    fn set_of(&self, op: &OpNode) -> usize {
+    pub(super) fn set_of(&self, op: &OpNode) -> usize {
         match op.file {
             FileSource::Opened { opened, .. } => self.job.program.opened[opened].set,
             FileSource::Slot(slot) => self.slots[slot].map_or(0, |file| file.set),
@@ -60,6 +63,7 @@ impl<B: Backend> Worker<B> {
     fn fill(&mut self, slot: usize, request: Request, file: FileId) {
         if request.kind == RequestKind::Write {
             self.generation += 1;
+            self.unpooled_bytes = self.unpooled_bytes.max(request.length);
             let buffer = self.backend.buffer(slot, request.length);
             let fill = self.fills[file.set].as_mut().expect("a job has content for every set it touches");
             fill.fill(buffer, file.index, request.offset, self.generation);

@@ -112,6 +112,8 @@ pub struct Worker<B: Backend> {
     scratch: Vec<u8>,
     /// The line of a script that is being carried out.
     scripted: Option<Entry>,
+    /// At the start of the buffer: how many bytes may not be those of the pool.
+    unpooled_bytes: usize,
     /// By token bucket: what of this worker's work is paid for.
     paid: Vec<f64>,
     /// By group with laps: completions.
@@ -217,6 +219,7 @@ impl<B: Backend> Worker<B> {
             other_path: PathBuffer::new(),
             scratch,
             scripted: None,
+            unpooled_bytes: job.program.buffer_bytes,
             paid: vec![0.0; job.coordination.buckets()],
             laps: vec![0; job.program.laps.len()],
             limits: LocalLimits::default(),

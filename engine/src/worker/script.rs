@@ -124,10 +124,26 @@ impl<B: Backend> Worker<B> {
         };
         // What a write writes was made after the end of the operation before.
         let done = if kind == RequestKind::Write { self.timed(call) } else { self.timed_next(call) };
+        if kind == RequestKind::Read {
+            let overwritten = if is_cut { request.length.min(chunk_bytes) } else { request.length };
+            self.unpooled_bytes = self.unpooled_bytes.max(overwritten);
+        }
         self.settle(0, op, done.result);
         if done.result >= 0 && (done.result as u64) < length {
             self.stats.short_transfers.add(1);
         }
         Ok(done)
+    }
+
+    /// Have the bytes of the pool in the buffer, and new ones in each block.
+    pub(super) fn give_pooled(&mut self, op: &OpNode, request: Request, file_index: u64) {
+        let set = self.set_of(op);
+        let fill = self.fills[set].as_mut().expect("a job has content for every set it touches");
+        if self.unpooled_bytes > 0 {
+            fill.fill_pool(self.backend.buffer(0, self.unpooled_bytes));
+            self.unpooled_bytes = 0;
+        }
+        self.generation += 1;
+        fill.renew(self.backend.buffer(0, request.length), file_index, request.offset, self.generation);
     }
 }

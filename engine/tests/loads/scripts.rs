@@ -100,6 +100,7 @@ fn file_groups(chunk_bytes: u64) -> Vec<ScriptGroup> {
             on_slot(OpKind::Close, &format!("{name}: close"), 0.0),
         ],
         chunk_bytes,
+        pooled: false,
     };
     vec![
         group("create", OpKind::Create, OpKind::Write, Access::Whole { chunk_bytes: 0 }),
@@ -153,6 +154,50 @@ fn pieces_put_the_same_bytes_into_a_file_as_one_call() {
     for (backend, chunk_bytes) in [(Backend::Psync {}, 512), (STDIO, 512), (STDIO, 0), (STDIO, 100_000)] {
         assert_eq!(written(backend, chunk_bytes), whole);
     }
+}
+
+#[test]
+fn what_comes_from_a_pool_is_the_same_but_for_eight_bytes_of_every_block() {
+    const BLOCK_BYTES: usize = 4096;
+    for (backend, chunk_bytes) in [(Backend::Psync {}, 512), (Backend::Psync {}, 0), (STDIO, 512), (STDIO, 0)] {
+        let place = Place::new();
+        // A read between two writes leaves its bytes in the buffer; an append goes on in the middle of a block.
+        let lines = "[1,0,0,9000,0]\n[2,0,0,9000,0]\n[1,1,0,20000,0]\n[1,2,0,9000,0]\n[3,2,9000,9000,0]\n";
+        let mut job = script_of_groups(&place, lines, backend, chunk_bytes);
+        let Body::Script { groups, .. } = &mut job.body else { unreachable!("made above") };
+        groups.iter_mut().for_each(|group| group.pooled = true);
+
+        place.run(set(3, 0.0, 0.0), vec![job]).check_clean();
+
+        let [first, longest, appended] = [0, 1, 2].map(|file| std::fs::read(place.path(file)).unwrap());
+        assert_eq!((first.len(), longest.len(), appended.len()), (9000, 20_000, 18_000));
+        let all = [&first, &longest, &appended];
+        let blocks: Vec<&[u8]> = all.iter().flat_map(|file| file.chunks(BLOCK_BYTES)).collect();
+        assert_eq!(
+            blocks.iter().map(|block| &block[..8]).collect::<std::collections::HashSet<_>>().len(),
+            blocks.len()
+        );
+        let mut words: Vec<&[u8]> = longest.chunks_exact(8).collect();
+        words.sort_unstable();
+        assert!(words.windows(2).all(|pair| pair[0] != pair[1]), "nothing in it comes twice");
+        for (one, other) in [(&first[..], &longest[..]), (&appended[9000..], &longest[..])] {
+            let unlike = one.iter().zip(other).filter(|(one, other)| one != other).count();
+            // Three blocks each way, and the marks of the writes before.
+            assert!((8..=80).contains(&unlike), "{unlike} bytes differ");
+        }
+    }
+}
+
+#[test]
+fn a_pool_does_not_go_with_stamps() {
+    let place = Place::new();
+    let mut job = script_of_groups(&place, "[1,0,0,4096,0]\n", Backend::Psync {}, 0);
+    let Body::Script { groups, .. } = &mut job.body else { unreachable!("made above") };
+    groups[0].pooled = true;
+    let mut stamped = set(1, 0.0, 0.0);
+    stamped.content.stamped = true;
+
+    assert!(place.run(stamped, vec![job]).error().unwrap().contains("pooled"));
 }
 
 #[test]
