@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from assay import events
+from assay.engine import find_engine
+from assay.errors import RunError
+from bench.running import speak
 from e2e.command import COMMAND, NOBODY, Assay, Measure, need_command
 
 
@@ -42,3 +46,15 @@ def unprivileged() -> Iterator[Assay]:
         yield nobody
     finally:
         shutil.rmtree(home)
+
+
+@pytest.fixture(scope="module")
+def hello() -> events.Hello:
+    """What the engine says of itself."""
+    try:
+        said, _ = speak([str(find_engine())], b"{}")
+    except RunError as error:
+        pytest.skip(str(error))
+    first = events.decode(said.splitlines()[0].encode())
+    assert isinstance(first, events.Hello)
+    return first

@@ -9,7 +9,6 @@ import pytest
 
 from assay import events
 from assay.engine import find_engine
-from assay.errors import RunError
 from bench import counting, loads, tools
 from bench.running import speak
 
@@ -24,18 +23,6 @@ LOADS = {
     "stat": lambda _: loads.stat(FILES),
     "create": loads.create,
 }
-
-
-@pytest.fixture(scope="module")
-def hello() -> events.Hello:
-    """What the engine says of itself."""
-    try:
-        said, _ = speak([str(find_engine())], b"{}")
-    except RunError as error:
-        pytest.skip(str(error))
-    first = events.decode(said.splitlines()[0].encode())
-    assert isinstance(first, events.Hello)
-    return first
 
 
 @pytest.fixture

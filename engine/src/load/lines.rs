@@ -82,18 +82,18 @@ struct Column {
 }
 
 impl Column {
+    #[inline]
     fn push(&mut self, rows: usize, value: u64) {
         let needed = width_of(value);
         if needed > self.width {
             self.widen(rows, needed);
         }
-        let bytes = value.to_le_bytes();
         match self.width {
             0 => {}
-            1 => self.bytes.push(bytes[0]),
-            2 => self.bytes.extend_from_slice(&bytes[..2]),
-            4 => self.bytes.extend_from_slice(&bytes[..4]),
-            _ => self.bytes.extend_from_slice(&bytes),
+            1 => self.bytes.push(value as u8),
+            2 => self.bytes.extend((value as u16).to_le_bytes()),
+            4 => self.bytes.extend((value as u32).to_le_bytes()),
+            _ => self.bytes.extend(value.to_le_bytes()),
         }
     }
 

@@ -105,7 +105,7 @@ pub fn group(
     }
     if group.pooled && !sets.iter().all(|set| is_unique(&set.content)) {
         return refuse(
-            "pooled gives bytes that neither compress nor repeat nor carry stamps; use file sets without these",
+            "pooled gives bytes that neither compress nor repeat; use file sets with compress_ratio and dedupe_ratio 1",
         );
     }
     if cuts && ops.iter().any(|op| moves(op.kind) && (op.rw_flags != 0 || op.vectors > 1)) {
@@ -131,9 +131,9 @@ pub fn group(
     Ok(ops.into_iter().map(Node::Op).collect())
 }
 
-/// Whether content is like none that was before it.
+/// Whether content neither compresses nor repeats.
 fn is_unique(content: &Content) -> bool {
-    content.compress_ratio == 1.0 && content.dedupe_ratio == 1.0 && !content.stamped
+    content.compress_ratio == 1.0 && content.dedupe_ratio == 1.0
 }
 
 /// What the first of some operations has to open its file for, from what the others do with it.

@@ -189,15 +189,17 @@ fn what_comes_from_a_pool_is_the_same_but_for_eight_bytes_of_every_block() {
 }
 
 #[test]
-fn a_pool_does_not_go_with_stamps() {
+fn a_pool_does_not_go_with_content_that_compresses() {
     let place = Place::new();
     let mut job = script_of_groups(&place, "[1,0,0,4096,0]\n", Backend::Psync {}, 0);
     let Body::Script { groups, .. } = &mut job.body else { unreachable!("made above") };
+    groups.truncate(1);
     groups[0].pooled = true;
-    let mut stamped = set(1, 0.0, 0.0);
-    stamped.content.stamped = true;
+    job.timed.clear();
+    let mut reducible = set(1, 0.0, 0.0);
+    reducible.content.compress_ratio = 2.0;
 
-    assert!(place.run(stamped, vec![job]).error().unwrap().contains("pooled"));
+    place.run(reducible, vec![job]).check_refused("pooled gives bytes that neither compress nor repeat");
 }
 
 #[test]
@@ -237,7 +239,7 @@ fn groups_that_cannot_be_done_are_refused_before_a_file_is_touched() {
     let cases: [(Backend, Change, &str); 5] = [
         (Backend::Psync {}, |group| group.ops.clear(), "script group 'create': it has no operation"),
         (Backend::Psync {}, |group| drop(group.ops.remove(0)), "works on slot 0, which none before it fills"),
-        (uring, |_| (), "chunk_bytes is for the backends psync and stdio"),
+        (uring, |_| (), "chunk_bytes and pooled are for the backends psync and stdio"),
         (Backend::Psync {}, |group| group.ops[1].flags.vectors = 2, "chunk_bytes goes with plain reads and writes"),
         (Backend::Psync {}, |group| group.ops[1].size = fixed(0.0), "must be between 1 byte and 1 GiB"),
     ];
