@@ -15,6 +15,7 @@ from assay.frontends.parameters import format_phase_seconds
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
+from assay.plan_walk import commands
 from assay.results import Document
 from assay.run import Gate, run_plan
 from assay.stopping import Stopped
@@ -26,6 +27,16 @@ def open_run(reference: str, runs: Path | None) -> RunBundle:
     bundle = RunBundle.open(resolve(reference, runs_directory(runs)))
     bundle.verify()
     return bundle
+
+
+def check_commands(plan: Plan, *, are_allowed: bool) -> None:
+    """Raise InputError where a Plan from a file runs programs and nobody said that it may."""
+    programs = tuple(dict.fromkeys(" ".join(argv) for argv in commands(plan)))
+    if programs and not are_allowed:
+        raise InputError(
+            f"this load runs programs: {'; '.join(programs)}\n"
+            "A file is not allowed to by itself. If you trust it, add --allow-commands"
+        )
 
 
 def print_json(judged: Document) -> None:
