@@ -196,7 +196,7 @@ class RunBundle:
             RunError: a file cannot be written.
         """
         self._refuse_if_sealed()
-        stream = read_stream(self.events_path)
+        stream = self._stream()
         for name, table in stream.tables.items():
             files.write_durably(self._table_path(name), _parquet(table))
         files.write_durably(self.path / files.EVENTS, msgspec.json.format(msgspec.json.encode(stream.events), indent=2))

@@ -62,10 +62,23 @@ def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, 
     return values
 
 
-def _judge(bundle: RunBundle) -> int:
-    from assay.analysis.document import document, exit_code
+class _Judgement:
+    """The result document of a run, worked out once: for the exit code that is sealed with it, and for the answer."""
 
-    return exit_code(document(bundle))
+    def __init__(self) -> None:
+        self._judged: Document | None = None
+
+    def exit_code(self, bundle: RunBundle) -> int:
+        from assay.analysis.document import document, exit_code
+
+        self._judged = document(bundle)
+        return exit_code(self._judged)
+
+    def document(self, bundle: RunBundle) -> Document:
+        """Give it for the run as it is now; a run that was ended early is judged here."""
+        from assay.analysis.document import concluded, document
+
+        return document(bundle) if self._judged is None else concluded(self._judged, bundle)
 
 
 class Session:
@@ -99,19 +112,20 @@ class Session:
             gate: As for `run_plan`.
             user: As for `run_plan`.
         """
+        judgement = _Judgement()
         bundle, error = run_plan(
             plan,
             runs=self._runs,
             argv=("assay", *sys.argv[1:]),
             display=TerminalDisplay(),
-            judge=_judge,
+            judge=judgement.exit_code,
             source_text=source_text,
             facts=facts,
             gate=gate,
             user=user,
         )
         try:
-            code = self._answer(bundle, error)
+            code = self._answer(bundle, error, judgement)
         except BundleError:
             if error is None:
                 raise
@@ -127,14 +141,14 @@ class Session:
             raise error
         return bundle, code
 
-    def _answer(self, bundle: RunBundle, error: AssayError | None) -> int:
+    def _answer(self, bundle: RunBundle, error: AssayError | None, judgement: _Judgement) -> int:
         from rich.console import Console
 
-        from assay.analysis.document import document, exit_code
+        from assay.analysis.document import exit_code
         from assay.report import classic
         from assay.report.text import render, render_beside
 
-        judged = document(bundle)
+        judged = judgement.document(bundle)
         report = self._write_report(bundle, judged) if self._report and error is None else None
         if self._json:
             print_json(judged)

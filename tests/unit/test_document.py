@@ -1,14 +1,16 @@
 """Numbers of the result document against runs whose truth is known."""
 
 import dataclasses
+from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
 from assay import events, plan
-from assay.analysis.document import document, exit_code
+from assay.analysis.document import concluded, document, exit_code
 from assay.results import Document, Result
+from unit.bundle_streams import begun
 from unit.memory_run import hello
 from unit.synthetic import (
     DATA,
@@ -452,3 +454,14 @@ def test_the_document_survives_its_own_json_with_the_published_names() -> None:
 
     assert msgspec.json.decode(text, type=Document) == doc
     assert set(msgspec.json.decode(text)["results"][0]["latency_ns"]) == {"mean", "p50", "p90", "p99", "p99.9", "max"}
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_was_judged_before_a_run_is_sealed_is_what_is_judged_after_it(tmp_path: Path, code: int) -> None:
+    bundle = begun(tmp_path, ticks=20)
+    before = document(bundle)
+
+    bundle.seal(code)
+
+    assert document(bundle) != before
+    assert concluded(before, bundle) == document(bundle)
