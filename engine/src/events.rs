@@ -320,7 +320,7 @@ pub struct Interval {
     pub operations: Vec<OperationInterval>,
     /// Each worker's totals since the phase began.
     pub workers: Vec<WorkerSample>,
-    /// CPU time of the whole process so far, all threads (io-wq workers too).
+    /// CPU time of the whole process so far, all threads (io-wq workers too), worker processes and ended programs.
     pub process_cpu_ns: u64,
     /// CPU time of the engine's own main and observer threads so far.
     pub observer_cpu_ns: u64,
@@ -390,6 +390,8 @@ pub struct WorkerSample {
     pub system_cpu_ns: Option<u64>,
     /// System calls that read or wrote, by /proc/self/task/T/io (blind to io_uring).
     pub io_calls: Option<u64>,
+    /// CPU time of the programs that it ran (`spawn`) and that have ended; in none of the times above.
+    pub children_cpu_ns: u64,
 }
 
 /// Counters of one instance of one source.
@@ -514,7 +516,7 @@ pub struct ErrorCount {
     pub job: String,
     /// Operation.
     pub operation: String,
-    /// Error number.
+    /// Error number; from 65536 on a program's exit status as a shell gives it (128 + n for signal n) plus 65536.
     pub errno: i32,
     /// How often.
     pub count: u64,

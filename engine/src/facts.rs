@@ -8,6 +8,7 @@ use crate::error::EngineError;
 use crate::events::{Arrivals, JobFacts};
 use crate::load::backend_rules;
 use crate::plan::{Arrival, Backend, Job, WorkerKind};
+use crate::spawn::PROGRAM_FAILED;
 use crate::worker::Ended;
 use crate::worker::stats::WorkerStats;
 use std::collections::BTreeMap;
@@ -118,7 +119,8 @@ impl JobEnd<'_> {
 /// Say what a reader of the job's numbers should know.
 pub fn warn(end: &JobEnd, emitter: &Emitter, phase_index: u32) {
     for (id, text) in end.warnings() {
-        let id = if id.starts_with("errno-") { "operation-refused" } else { &id };
+        let kinds = [("errno-", "operation-refused"), (PROGRAM_FAILED, PROGRAM_FAILED)];
+        let id = kinds.iter().find_map(|(start, kind)| id.starts_with(start).then_some(*kind)).unwrap_or(&id);
         emitter.warn(Some(phase_index), id, format!("{}: {text}", end.job.name));
     }
 }

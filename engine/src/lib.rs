@@ -28,6 +28,7 @@ pub mod process;
 pub mod run;
 pub mod sampler;
 pub mod shared;
+pub mod spawn;
 pub mod stalls;
 pub mod steps;
 pub mod worker;

@@ -374,6 +374,7 @@ pub struct ScriptGroup {
 /// One step of an op loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "a Plan has few actions, and most of them are operations")]
 pub enum Action {
     /// Issue an operation.
     Op {
@@ -553,6 +554,9 @@ pub enum OpKind {
     /// Advise the kernel about `size` bytes where `access` points, 0: about the whole file (open file); see
     /// `flags.advice`.
     Advise,
+    /// Run the program `flags.argv` and wait for its end (name or slot; pick `new` gives it the next free name, which it is to
+    /// make). What it moves is not seen: `size` says it, 0 if it is not known.
+    Spawn,
 }
 
 /// Which file an operation works on.
@@ -697,6 +701,9 @@ pub struct OpFlags {
     /// A write gives what the worker's buffer holds (zeroes at first, then what was read last) with one more byte changed
     /// each time, instead of new content.
     pub keeps_buffer: bool,
+    /// Program and arguments of `spawn`; no shell. `{path}` in an argument stands for the file's absolute path. A name
+    /// without a slash is looked for in PATH before the run.
+    pub argv: Vec<String>,
 }
 
 /// When operations are due.

@@ -34,6 +34,8 @@ pub struct ObservedJob {
     pub operations: Vec<String>,
     /// Whether a schedule of arrivals drives it.
     pub is_open_loop: bool,
+    /// Whether its workers are processes.
+    pub in_processes: bool,
     /// Bytes and errors of each histogram at the last tick.
     pub last: Vec<(u64, u64)>,
 }
@@ -106,12 +108,19 @@ impl Sampler<'_> {
             phase_index: self.phase_index,
             operations,
             workers: self.worker_samples(),
-            process_cpu_ns: task::process_cpu_ns(&self.children),
+            process_cpu_ns: task::process_cpu_ns(&self.children) + self.reaped_elsewhere_ns(),
             observer_cpu_ns: task::thread_cpu_ns(),
             process_read_bytes,
             process_write_bytes,
             host: self.host.sample(),
         }
+    }
+
+    /// CPU time of programs that ended as children of worker processes: the kernel adds it to the engine's when it reaps
+    /// those, which is after the last sample.
+    fn reaped_elsewhere_ns(&self) -> u64 {
+        let workers = self.workers.iter().filter(|worker| self.jobs[worker.job].in_processes);
+        workers.map(|worker| worker.stats.children_cpu_ns.get()).sum()
     }
 
     fn operations(&mut self, job: usize) -> Vec<OperationInterval> {
@@ -162,6 +171,7 @@ impl Sampler<'_> {
                     user_cpu_ns: task.user_cpu_ns,
                     system_cpu_ns: task.system_cpu_ns,
                     io_calls: task.io_calls,
+                    children_cpu_ns: worker.stats.children_cpu_ns.get(),
                 }
             })
             .collect()

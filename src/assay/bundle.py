@@ -10,7 +10,7 @@
       intervals.parquet   phase_index i32, job, operation, t_s, dt_s, ops, bytes, errors,
                           latency_max_ns (running), latency_sum_ns, response_max_ns, response_sum_ns (null: closed loop)
       hist.parquet        phase_index i32, job, operation, series (latency | response), t_s, bucket u32, n
-      workers.parquet     phase_index i32, t_s, job, worker i32, ops, bytes, and the nullable *_ns and io_calls of the stream
+      workers.parquet     phase_index i32, t_s, job, worker i32, ops, bytes, and the *_ns and io_calls of the stream
       host.parquet        phase_index i32, t_s, source, instance, name, value f64; source `process` holds the engine's own
                           process_cpu_ns, observer_cpu_ns, process_read_bytes, process_write_bytes
 
@@ -196,7 +196,7 @@ class RunBundle:
             RunError: a file cannot be written.
         """
         self._refuse_if_sealed()
-        stream = read_stream(self.events_path)
+        stream = self._stream()
         for name, table in stream.tables.items():
             files.write_durably(self._table_path(name), _parquet(table))
         files.write_durably(self.path / files.EVENTS, msgspec.json.format(msgspec.json.encode(stream.events), indent=2))

@@ -61,6 +61,7 @@ COLUMNS: Mapping[str, dict[str, pl.DataType]] = {
         "user_cpu_ns": pl.Int64(),
         "system_cpu_ns": pl.Int64(),
         "io_calls": pl.Int64(),
+        "children_cpu_ns": pl.Int64(),
     },
     HOST: {
         "phase_index": pl.Int32(),
@@ -158,7 +159,7 @@ class _Tables:
         self._add_operations(interval, t_s, f"{path}:{number}")
         self._rows[WORKERS] += [
             (interval.phase_index, t_s, w.job, w.worker, w.ops, w.bytes, w.on_cpu_ns, w.run_delay_ns, w.block_delay_ns,
-             w.user_cpu_ns, w.system_cpu_ns, w.io_calls)
+             w.user_cpu_ns, w.system_cpu_ns, w.io_calls, w.children_cpu_ns)
             for w in interval.workers
         ]  # fmt: skip
         self._rows[HOST] += [

@@ -12,6 +12,8 @@ import msgspec
 from assay.tags import snake_case
 
 SCHEMA = "assay.events/1"
+PROGRAM_STATUS = 1 << 16
+"""Where an error number is that of a program that failed, its exit status as a shell gives it comes on top of this."""
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -114,6 +116,8 @@ class WorkerSample(Fact, kw_only=True):
     user_cpu_ns: int | None
     system_cpu_ns: int | None
     io_calls: int | None
+    children_cpu_ns: int
+    """CPU time of the programs that it ran and that have ended; in none of the others."""
 
 
 class HostSample(Fact, kw_only=True):
@@ -182,6 +186,7 @@ class ErrorCount(Fact, kw_only=True):
     job: str
     operation: str
     errno: int
+    """From `PROGRAM_STATUS` on: a program's exit status on top of it."""
     count: int
 
 

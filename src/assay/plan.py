@@ -409,6 +409,7 @@ class OpKind(enum.Enum):
     SETXATTR = "setxattr"
     GETXATTR = "getxattr"
     ADVISE = "advise"
+    SPAWN = "spawn"
 
 
 class Next(_Kind, kw_only=True):
@@ -554,7 +555,7 @@ Access = Sequential | Backward | Stride | RandomAccess | Append | Whole
 
 
 class OpFlags(Value, kw_only=True):
-    """Extras of an operation: RWF_ flags, pieces of a vectored call, name of an advice, what a write gives."""
+    """Extras of an operation: RWF_ flags, pieces of a vectored call, an advice, what a write gives, what spawn runs."""
 
     dsync: bool = False
     nowait: bool = False
@@ -562,6 +563,7 @@ class OpFlags(Value, kw_only=True):
     vectors: int = 0
     advice: str = ""
     keeps_buffer: bool = False
+    argv: tuple[str, ...] = ()
 
 
 class Op(Value, kw_only=True):

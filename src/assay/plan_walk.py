@@ -6,7 +6,7 @@ The Plan's actions are a tree; everything that asks what a job does walks it her
 import itertools
 from collections.abc import Iterable, Iterator
 
-from assay.plan import Action, Choice, Do, FromSet, Group, Job, Op, Phase, Repeat, Script
+from assay.plan import Action, Choice, Do, FromSet, Group, Job, Op, Phase, Plan, Repeat, Script
 
 
 def all_actions(actions: Iterable[Action]) -> Iterator[Action]:
@@ -35,6 +35,11 @@ def job_ops(job: Job) -> Iterator[Op]:
     if isinstance(job.body, Script):
         return itertools.chain(job.body.ops, *(group.ops for group in job.body.groups))
     return ops_in(job.body.actions)
+
+
+def commands(plan: Plan) -> Iterator[tuple[str, ...]]:
+    """Program and arguments of every operation of a Plan that runs one."""
+    return (op.flags.argv for phase in plan.phases for job in phase.jobs for op in job_ops(job) if op.flags.argv)
 
 
 def job_groups(job: Job) -> Iterator[tuple[str, tuple[Op, ...]]]:

@@ -37,7 +37,8 @@ class LatencyNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):
 class TimeBudget(Part, kw_only=True):
     """Where the workers' wall time went, as shares that sum to 1.
 
-    Where the kernel does not count block delay, `block_delay` is null and its time is part of `other_wait`.
+    Where the kernel does not count block delay, `block_delay` is null and its time is part of `other_wait`. `on_cpu` holds
+    the CPU time of programs that the workers ran.
     """
 
     on_cpu: float | None

@@ -15,6 +15,7 @@ from assay.frontends.parameters import format_phase_seconds
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
+from assay.plan_walk import commands
 from assay.results import Document
 from assay.run import Gate, run_plan
 from assay.stopping import Stopped
@@ -26,6 +27,16 @@ def open_run(reference: str, runs: Path | None) -> RunBundle:
     bundle = RunBundle.open(resolve(reference, runs_directory(runs)))
     bundle.verify()
     return bundle
+
+
+def check_commands(plan: Plan, *, are_allowed: bool) -> None:
+    """Raise InputError where a Plan from a file runs programs and nobody said that it may."""
+    programs = tuple(dict.fromkeys(" ".join(argv) for argv in commands(plan)))
+    if programs and not are_allowed:
+        raise InputError(
+            f"this load runs programs: {'; '.join(programs)}\n"
+            "A file is not allowed to by itself. If you trust it, add --allow-commands"
+        )
 
 
 def print_json(judged: Document) -> None:
@@ -51,10 +62,23 @@ def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, 
     return values
 
 
-def _judge(bundle: RunBundle) -> int:
-    from assay.analysis.document import document, exit_code
+class _Judgement:
+    """The result document of a run, worked out once: for the exit code that is sealed with it, and for the answer."""
 
-    return exit_code(document(bundle))
+    def __init__(self) -> None:
+        self._judged: Document | None = None
+
+    def exit_code(self, bundle: RunBundle) -> int:
+        from assay.analysis.document import document, exit_code
+
+        self._judged = document(bundle)
+        return exit_code(self._judged)
+
+    def document(self, bundle: RunBundle) -> Document:
+        """Give it for the run as it is now; a run that was ended early is judged here."""
+        from assay.analysis.document import concluded, document
+
+        return document(bundle) if self._judged is None else concluded(self._judged, bundle)
 
 
 class Session:
@@ -88,19 +112,20 @@ class Session:
             gate: As for `run_plan`.
             user: As for `run_plan`.
         """
+        judgement = _Judgement()
         bundle, error = run_plan(
             plan,
             runs=self._runs,
             argv=("assay", *sys.argv[1:]),
             display=TerminalDisplay(),
-            judge=_judge,
+            judge=judgement.exit_code,
             source_text=source_text,
             facts=facts,
             gate=gate,
             user=user,
         )
         try:
-            code = self._answer(bundle, error)
+            code = self._answer(bundle, error, judgement)
         except BundleError:
             if error is None:
                 raise
@@ -116,14 +141,14 @@ class Session:
             raise error
         return bundle, code
 
-    def _answer(self, bundle: RunBundle, error: AssayError | None) -> int:
+    def _answer(self, bundle: RunBundle, error: AssayError | None, judgement: _Judgement) -> int:
         from rich.console import Console
 
-        from assay.analysis.document import document, exit_code
+        from assay.analysis.document import exit_code
         from assay.report import classic
         from assay.report.text import render, render_beside
 
-        judged = document(bundle)
+        judged = judgement.document(bundle)
         report = self._write_report(bundle, judged) if self._report and error is None else None
         if self._json:
             print_json(judged)

@@ -101,14 +101,16 @@ def test_the_worksheet_holds_what_the_report_prints(assay: Assay, tmp_path: Path
     assert cells[7, 0] == "Re-writer Report"
 
 
-def test_latency_files_are_appended_to(assay: Assay, tmp_path: Path) -> None:
+def test_latency_files_have_a_line_for_each_record_and_are_appended_to(assay: Assay, tmp_path: Path) -> None:
     for _ in range(2):
         assay("iozone", "-Q", "-s", "64", "-r", "16", "-i", "0", "--no-report", cwd=tmp_path, check=0)
 
     lines = (tmp_path / "wol.dat").read_text().splitlines()
     assert lines.count("Offset in kBytes   Latency in microseconds  Transfer size in bytes") == 2
     assert sorted(path.name for path in tmp_path.glob("*.dat")) == ["rwol.dat", "wol.dat"]
-    assert int(lines[1][22:].split()[0]) == 16384
+    told = [line.split() for line in lines if line.endswith(" 16384")]
+    assert [int(offset_kib) for offset_kib, _, _ in told] == 2 * [0, 16, 32, 48]
+    assert all(float(latency_us) >= 0 for _, latency_us, _ in told)
 
 
 def test_a_file_that_was_left_serves_the_next_run_and_is_then_removed(assay: Assay, tmp_path: Path) -> None:

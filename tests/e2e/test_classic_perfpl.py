@@ -1,6 +1,8 @@
 """`assay perfpl` on a real directory: counts against the kernel's own, and whatever ends it early."""
 
+import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -9,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from e2e.command import Assay
-from e2e.processes import running
-from testbed.host import command, need_root, need_tools
+from e2e.processes import WAIT_S, is_alive, running
+from testbed.host import command, need_root, need_tools, wait_until
 from testbed.leaks import unmount
 
 
@@ -76,6 +78,90 @@ def test_the_kernel_sees_the_files_where_they_belong(assay: Assay, directory: Pa
     assert len(re.findall(r"^pwrite64\(.*, 4096, (?:0|4096|8192)\) += 4096$", calls, re.MULTILINE)) == 2 * 75
 
 
+def test_a_forked_iteration_is_a_dd_for_each_file(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    need_tools("strace", "dd")
+    if subprocess.run(["strace", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("strace may not trace here")
+    strace = ("strace", "-f", "-qq", "-s", "400", "-o", str(tmp_path / "trace"), "-e", "trace=execve,fsync,write")
+    asked = ("perfpl", "4096", "3", "20", "10", "2", "--mode", "fork", "--fsync", "--dir", directory, "--json")
+
+    document = json.loads(assay(*asked, check=0, prefix=strace).stdout)
+
+    calls = (tmp_path / "trace").read_text(errors="replace")
+    asked_of_dd = r'"if=/dev/zero", "of=.*/perfpl/(d\d+/file\d+)", "bs=4096", "count=3", "conv=fsync"\]'
+    made = re.findall(rf'execve\("[^"]*/dd", \["dd", {asked_of_dd}', calls)
+    assert sorted(made) == sorted(2 * [f"d{at // 10:08}/file{at:08}" for at in range(20)])
+    assert len(re.findall(r'write\(1, "(?:\\0)+"\.*, 4096\) += 4096$', calls, re.MULTILINE)) == 2 * 60
+    assert len(re.findall(r"fsync\(1\) += 0", calls)) == 2 * 20
+    found = {
+        tuple(result[key] for key in ("operation", "repeat", "ops", "bytes", "errors"))
+        for result in document["results"]
+    }
+    assert found == {(name, repeat, 20, 20 * 3 * 4096, 0) for name in ("file", "dd") for repeat in (0, 1)}
+    assert list(directory.iterdir()) == []
+
+
+def test_without_a_dd_that_works_a_forked_run_is_refused_or_counts_what_failed(
+    assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    asked = ("perfpl", "4096", "1", "3", "3", "1", "--mode", "fork", "--dir", directory)
+
+    missing = assay(*asked, check=3, env={"PATH": str(tools)})
+    (tools / "dd").write_text("#!/bin/sh\necho 'dd: no luck' >&2\nexit 4\n")
+    (tools / "dd").chmod(0o755)
+    failing = assay(*asked, check=1, env={"PATH": str(tools)})
+
+    assert "there is no program 'dd' that can be run in PATH" in missing.stderr
+    assert "3 of 3 operations ended with an error (exit status 4 3 times)" in " ".join(failing.stderr.split())
+    assert "said: dd: no luck" in " ".join(failing.stderr.split())
+    assert rows_of(failing.stdout) == []
+    assert list(directory.iterdir()) == []
+
+
+MINUTES_OF_DD = ("perfpl", "1", "200000000", "1", "1", "1", "--mode", "fork")
+"""A byte at a time."""
+
+
+@pytest.mark.usefixtures("assay")
+def test_a_stop_ends_a_dd_that_is_at_work(directory: Path, tmp_path: Path) -> None:
+    with running(*MINUTES_OF_DD, "--dir", directory, folder=tmp_path) as run:
+        run.wait_for_file(lambda: bool(dds_in(directory)), "a dd at work")
+        (dd,) = dds_in(directory)
+        run.stop(signal.SIGINT)
+
+        assert run.exit_code() == 130
+
+    assert not is_alive(dd)
+    assert list(directory.iterdir()) == []
+
+
+@pytest.mark.usefixtures("assay")
+def test_a_dd_does_not_outlive_an_engine_that_is_killed(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    with running(*MINUTES_OF_DD, "--dir", directory, folder=tmp_path) as run:
+        run.wait_for_file(lambda: bool(dds_in(directory)), "a dd at work")
+        (dd,) = dds_in(directory)
+        os.kill(run.engine(), signal.SIGKILL)
+
+        assert run.exit_code() == 3
+        wait_until(lambda: not is_alive(dd), "the dd ends", WAIT_S)
+
+    assay("clean", directory, check=0)
+    assert list(directory.iterdir()) == []
+
+
+def dds_in(directory: Path) -> list[int]:
+    """Processes of dd that write below a directory."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (folder / "cmdline").read_bytes().decode().split("\0")
+            if words[0] == "dd" and any(word.startswith(f"of={directory}/") for word in words):
+                found.append(int(folder.name))
+    return found
+
+
 @pytest.mark.usefixtures("assay")
 def test_a_stop_prints_the_whole_iterations_and_removes_the_files(directory: Path, tmp_path: Path) -> None:
     with running("perfpl", "4096", "1", "3000", "1000", "1000", "--dir", directory, folder=tmp_path) as run:
@@ -119,7 +205,7 @@ def test_more_than_fits_is_refused_before_a_byte_is_written(
     [
         (("4096", "1", "10", "10"), "required: ITERATIONS"),
         (("4k", "1", "10", "10", "1"), "without a unit"),
-        (("4096", "1", "10", "10", "1", "--mode", "fork"), "Use --mode native"),
+        (("4096", "1", "10", "10", "1", "--mode", "forks"), "invalid choice"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_is_touched(

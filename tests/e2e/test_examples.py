@@ -40,6 +40,8 @@ def _run_briefly(load: str, measure: Measure, directory: Path) -> dict[str, Any]
 def _options(load: str) -> list[str]:
     """A second for each phase that has a length, little data, few files: as far as the load has such parameters."""
     options = ["--no-report"]
+    if '"spawn"' in load:
+        options += ["--allow-commands"]
     if "${phase_seconds}" in load:
         options += ["--time", f"{native.phase_count(load, 'load.toml')}s"]
     if "${size}" in load:

@@ -74,6 +74,8 @@ class Counters:
     run_delay: float | None = 0.0
     block_delay: float | None = 0.8
     """Shares of each worker's time."""
+    children_cpu_ns: int = 0
+    """CPU time of the programs that each worker ran."""
 
 
 def read_op(name: str = "read", *, kind: plan.OpKind = plan.OpKind.READ, size_bytes: int = 4096) -> plan.Op:
@@ -247,7 +249,21 @@ class SyntheticRun(MemoryRun):
                 None if s is None else round(s * at)
                 for s in (counters.on_cpu, counters.run_delay, counters.block_delay)
             ]
-            self._rows[WORKERS].append((index, t_s, job, worker, sum(done), moved, *times, None, None, None))
+            self._rows[WORKERS].append(
+                (
+                    index,
+                    t_s,
+                    job,
+                    worker,
+                    sum(done),
+                    moved,
+                    *times,
+                    None,
+                    None,
+                    None,
+                    counters.children_cpu_ns * at // end,
+                )
+            )
         for source, instance, name, total in _totals(counters):
             self._rows[HOST].append((index, t_s, source, instance, name, 1e6 + total * share))
 

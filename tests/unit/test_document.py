@@ -1,14 +1,16 @@
 """Numbers of the result document against runs whose truth is known."""
 
 import dataclasses
+from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
 from assay import events, plan
-from assay.analysis.document import document, exit_code
+from assay.analysis.document import concluded, document, exit_code
 from assay.results import Document, Result
+from unit.bundle_streams import begun
 from unit.memory_run import hello
 from unit.synthetic import (
     DATA,
@@ -249,6 +251,20 @@ def test_jobs_that_share_a_phase_are_charged_with_their_own_workers_cpu_time() -
     assert [result.cpu_ns_per_op for result in doc.results] == [2_000_000.0, 2_000_000.0]
 
 
+def test_programs_that_a_worker_runs_are_charged_to_it_and_are_in_its_time() -> None:
+    jobs = (one_job(name="a"), one_job(name="b"))
+    streams = [steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, job=name) for name in ("a", "b")]
+    run = SyntheticRun(one_plan(phase(*jobs)))
+    run.phase(streams, seconds=5, counters=Counters(on_cpu=0.2, run_delay=0.0, block_delay=0.0, children_cpu_ns=2 * NS))
+
+    first = document(run.end()).results[0]
+
+    # 20 % of 5 s and 2 s of its programs, for 500 operations.
+    assert first.cpu_ns_per_op == 6_000_000.0
+    assert first.time_budget.on_cpu == pytest.approx(0.6, abs=1e-5)
+    assert first.time_budget.other_wait == pytest.approx(0.4, abs=1e-5)
+
+
 def test_a_group_is_not_counted_on_top_of_its_members() -> None:
     write = read_op("write", kind=plan.OpKind.WRITE)
     job = one_job(plan.Group(name="create", actions=(plan.Do(op=write),)))
@@ -438,3 +454,14 @@ def test_the_document_survives_its_own_json_with_the_published_names() -> None:
 
     assert msgspec.json.decode(text, type=Document) == doc
     assert set(msgspec.json.decode(text)["results"][0]["latency_ns"]) == {"mean", "p50", "p90", "p99", "p99.9", "max"}
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_was_judged_before_a_run_is_sealed_is_what_is_judged_after_it(tmp_path: Path, code: int) -> None:
+    bundle = begun(tmp_path, ticks=20)
+    before = document(bundle)
+
+    bundle.seal(code)
+
+    assert document(bundle) != before
+    assert concluded(before, bundle) == document(bundle)

@@ -203,7 +203,8 @@ def test_the_files_of_children_may_be_on_several_storages() -> None:
 def test_what_is_left_out_is_in_the_plan() -> None:
     left_out = [item.what for item in made("-p -W -D -Q -s 64 -i 0").untranslated]
 
-    assert left_out == ["-p", "-W", "-D", "-Q"]
+    assert left_out == ["-p", "-W", "-D"]
+    assert [item.what for item in made("-Q -H 4 -s 64 -i 0").untranslated] == ["-Q"]
 
 
 # -- refusals --------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from unit.classic_runs import DIRECTORY, perfpl_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "perfpl"
 EXAMPLE = ("35840", "1", "10000", "5000", "1")
+FORKED = ("35840", "2", "100", "50", "2", "--mode", "fork", "--fsync")
 
 
 def check(name: str, actual: str) -> None:
@@ -79,8 +80,13 @@ def test_published_rows_are_printed_as_they_stand() -> None:
 
 @pytest.mark.parametrize(
     "argv",
-    [EXAMPLE, ("4096", "3", "10", "4", "2", "--fsync", "--sync"), ("1", "1", "3", "100", "1", "--mode", "native")],
-    ids=["example", "flushed", "one-directory"],
+    [
+        EXAMPLE,
+        ("4096", "3", "10", "4", "2", "--fsync", "--sync"),
+        ("1", "1", "3", "100", "1", "--mode", "native"),
+        FORKED,
+    ],
+    ids=["example", "flushed", "one-directory", "forked"],
 )
 def test_a_command_line_becomes_the_plan_beside_it(argv: tuple[str, ...], request: pytest.FixtureRequest) -> None:
     made = front_end.to_plan(argv, DIRECTORY)
@@ -111,7 +117,7 @@ def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
         (("4096", "1", "1", "1", "²"), "ITERATIONS is '²'"),
         (("2147483648", "1", "1", "1", "1"), "more blocks per file"),
         (("4096", "1", "1", "1", "1001"), "at most 1000"),
-        ((*EXAMPLE, "--mode", "fork"), "the engine makes no processes"),
+        ((*EXAMPLE, "--mode", "vfork"), "invalid choice: 'vfork'"),
         ((*EXAMPLE, "--fs"), "unrecognized arguments: --fs"),
     ],
 )
@@ -203,6 +209,22 @@ def test_an_iteration_that_was_cut_is_in_no_number() -> None:
 
     assert [line.split(" | ")[3] for line in lines if line.startswith("35840")] == ["1"]
     assert "Iteration 2 did not write all its files and is in no number." in classic.beside(run)
+
+
+def test_the_mode_and_its_dd_are_printed_with_the_numbers() -> None:
+    run = perfpl_run(FORKED, [2.0, 2.0], part_ns={"dd": 20_000_000})
+
+    lines, said = classic.text(run).splitlines(), classic.beside(run)
+
+    assert lines[7:9] == [
+        "mode = fork, fsync in the time",
+        "dd command: dd if=/dev/zero of=FILE bs=35840 count=2 conv=fsync",
+    ]
+    # 2 blocks of 35840 bytes a file, 100 files: 6.8359375 MiB in 2 s.
+    assert lines[-3] == "35840 | 200 | 6.8359375 | 1 | 2 | 3.41796875 | 27.34375"
+    assert "20.0 ms" in said
+    assert "Each file is a process of dd" in said
+    assert "Each file is a process of dd" not in classic.beside(perfpl_run(EXAMPLE, [2.0]))
 
 
 def test_a_run_without_a_whole_iteration_has_a_table_without_rows() -> None:

@@ -1,6 +1,7 @@
 //! What error numbers mean that the backends bring: the ones whose own text misleads.
 
 use crate::plan::Backend;
+use crate::spawn::exit_status;
 
 /// What the job did, as far as it decides what an error means.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +16,9 @@ pub struct Circumstances<'a> {
 
 /// An error in words with what to do about it; None where its own text says all.
 pub fn explain(errno: i32, at: Circumstances) -> Option<String> {
+    if let Some(status) = exit_status(errno) {
+        return Some(format!("its program ended with {status}"));
+    }
     let text = match (errno, at.backend) {
         (libc::EINVAL, _) if at.direct => {
             let alignment = at.alignment_bytes;

@@ -41,7 +41,9 @@ pub fn works(kind: OpKind) -> Works {
         | OpKind::Fstat
         | OpKind::Fallocate
         | OpKind::Advise => Works::OnHandle,
-        OpKind::Stat | OpKind::Truncate | OpKind::Chmod | OpKind::Setxattr | OpKind::Getxattr => Works::OnEither,
+        OpKind::Stat | OpKind::Truncate | OpKind::Chmod | OpKind::Setxattr | OpKind::Getxattr | OpKind::Spawn => {
+            Works::OnEither
+        }
         OpKind::Create
         | OpKind::Open
         | OpKind::Unlink
@@ -133,8 +135,10 @@ pub fn check_set(op: &Op, set: &FileSet, pick: &Pick, keeps: bool) -> Result<(),
         OpKind::Unlink | OpKind::Rmdir | OpKind::Rename if *pick != (Pick::Existing {}) => {
             return Err(format!("{kind} takes the files of the set in turn; use pick 'existing'"));
         }
-        OpKind::Create | OpKind::Mkdir => {}
-        _ if is_new => return Err(format!("{kind} works on what exists; pick 'new' goes with create and mkdir")),
+        OpKind::Create | OpKind::Mkdir | OpKind::Spawn => {}
+        _ if is_new => {
+            return Err(format!("{kind} works on what exists; pick 'new' goes with create, mkdir and spawn"));
+        }
         _ => {}
     }
     if works(op.op) == Works::OnDirectory && !matches!(pick, Pick::Next {} | Pick::Own {} | Pick::Random { .. }) {
@@ -155,6 +159,12 @@ pub fn check_set(op: &Op, set: &FileSet, pick: &Pick, keeps: bool) -> Result<(),
         return Err(format!(
             "{kind} puts the stamps of one file under the name of another, which reads would report as damage; use a \
              file set without stamped content"
+        ));
+    }
+    if set.content.stamped && op.op == OpKind::Spawn {
+        return Err(format!(
+            "{kind} runs a program that writes no stamps, which reads would report as damage; use a file set without \
+             stamped content"
         ));
     }
     if matches!(op.op, OpKind::Mkdir | OpKind::Rmdir) && set.existing_share > 0.0 {

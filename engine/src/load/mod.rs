@@ -10,6 +10,7 @@ pub mod age;
 pub mod backend_rules;
 pub mod cache_steps;
 pub mod choice;
+pub mod command;
 pub mod content;
 pub mod coordination;
 pub mod data_folder;

@@ -8,6 +8,7 @@ use crate::load::actions::{self, ActionNode};
 use crate::load::advice::Advice;
 use crate::load::backend_rules;
 use crate::load::choice::Weights;
+use crate::load::command::Command;
 use crate::load::coordination::Names;
 use crate::load::file_rules::{self, SlotUse, Works, works};
 use crate::load::pacing;
@@ -124,6 +125,8 @@ pub struct OpNode {
     pub advice: Option<Advice>,
     /// Whether another worker may come to remove the file whose name this works on.
     pub is_removable: bool,
+    /// What `spawn` runs.
+    pub command: Option<Command>,
     /// Whether an action of the job counts its completions.
     pub is_counted: bool,
     /// Index of its state in the worker.
@@ -397,6 +400,7 @@ impl Compiler<'_> {
             manner: Manner::of(op),
             advice: Advice::named(&op.flags.advice),
             is_removable: matches!(&op.file, FileRef::Set { set, .. } if file_rules::removes_beside(self.phase, set)),
+            command: Command::of(&self.job.name, op)?,
             is_counted: false,
             state: self.program.operations - 1,
         })

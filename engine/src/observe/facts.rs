@@ -1,6 +1,7 @@
 //! Who measures, on what, by which clock?
 
 use super::cache::page_bytes;
+use super::task::timeval_ns;
 use crate::clock::{Clock, read_ns};
 use crate::events::{ClockFacts, EngineFacts, Event, MachineFacts, Outcome};
 use std::ffi::CStr;
@@ -52,7 +53,7 @@ pub fn finished(t_ns: u64, outcome: Outcome) -> Event {
         }
     };
     let (own, children) = (usage(libc::RUSAGE_SELF), usage(libc::RUSAGE_CHILDREN));
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    let ns = timeval_ns;
     Event::Finished {
         t_ns,
         outcome,

@@ -173,8 +173,7 @@ fn io_of(process: &str) -> (Option<u64>, Option<u64>) {
 /// CPU time so far of all threads of this process, of the living `children`, and of those that were reaped; ended threads
 /// and the kernel's io-wq workers too. Those that run on other CPUs at the moment count up to their last scheduler tick.
 pub fn process_cpu_ns(children: &[i32]) -> u64 {
-    // Linux: MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED), what clock_getcpuclockid(3) gives.
-    let living = children.iter().filter_map(|pid| cpu_clock_ns((!pid << 3) | 2));
+    let living = children.iter().filter_map(|&pid| cpu_ns_of(pid));
     read_ns(libc::CLOCK_PROCESS_CPUTIME_ID) + reaped_cpu_ns() + living.sum::<u64>()
 }
 
@@ -186,8 +185,18 @@ fn reaped_cpu_ns() -> u64 {
         libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
         usage.assume_init()
     };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
-    ns(usage.ru_utime) + ns(usage.ru_stime)
+    timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime)
+}
+
+/// A time of rusage in nanoseconds.
+pub fn timeval_ns(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+}
+
+/// CPU time so far of a process with all its threads; None once it is gone.
+pub fn cpu_ns_of(pid: i32) -> Option<u64> {
+    // Linux: MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED), what clock_getcpuclockid(3) gives.
+    cpu_clock_ns((!pid << 3) | 2)
 }
 
 /// CPU time of the calling thread so far.

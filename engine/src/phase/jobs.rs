@@ -12,7 +12,7 @@ use crate::load::limits::{JobLimits, Rule};
 use crate::load::op::{FileSource, OpNode, Program};
 use crate::load::open_files::{ResolvedFlags, resolve_flags};
 use crate::load::script::Script;
-use crate::plan::{Access, Allocate, Arrival, Backend, Fallback, Job, OpKind, Phase};
+use crate::plan::{Access, Allocate, Arrival, Backend, Fallback, Job, OpKind, Phase, WorkerKind};
 use crate::sampler::ObservedJob;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::worker::{JobShared, operation_name};
@@ -116,6 +116,7 @@ impl ReadyJob<'_> {
             laps: program.laps.clone(),
             operations: operations.collect(),
             is_open_loop: has_schedule || matches!(self.job.arrival, Arrival::Open { .. }),
+            in_processes: self.job.kind == WorkerKind::Process,
         }
     }
 
@@ -123,7 +124,7 @@ impl ReadyJob<'_> {
     fn grows(&self) -> bool {
         let fills_holes = |set: usize| self.shared.sets[set].set().allocate == Allocate::Sparse;
         let grows = |op: &OpNode| match (op.kind, &op.file) {
-            (OpKind::Write, FileSource::Slot(_)) | (OpKind::Copy | OpKind::Fallocate, _) => true,
+            (OpKind::Write, FileSource::Slot(_)) | (OpKind::Copy | OpKind::Fallocate | OpKind::Spawn, _) => true,
             (OpKind::Write, FileSource::Opened { opened, .. }) => {
                 op.access == (Access::Append {}) || fills_holes(self.shared.program.opened[*opened].set)
             }

@@ -96,13 +96,13 @@ impl<B: Backend> Worker<B> {
         Ok(done.without_bytes())
     }
 
-    /// The file, and the handle of a slot; for names, and for every stat, no handle and the path in `self.path`.
+    /// The file, and the handle of a slot; for names, every stat and every program, no handle and the path in `self.path`.
     #[inline(always)]
-    fn handle_or_path(&mut self, op: &OpNode) -> Result<(Option<RawFd>, InHand), StoppedBy> {
+    pub(super) fn handle_or_path(&mut self, op: &OpNode) -> Result<(Option<RawFd>, InHand), StoppedBy> {
         match op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = self.slots[slot] else { return Err(self.empty_slot(op)) };
-                let fd = (file.fd >= 0 && op.kind != OpKind::Stat).then_some(file.fd);
+                let fd = (file.fd >= 0 && !matches!(op.kind, OpKind::Stat | OpKind::Spawn)).then_some(file.fd);
                 if fd.is_none() {
                     self.job.sets[file.set].path_into(file.index, &mut self.path);
                 }
@@ -147,7 +147,7 @@ impl<B: Backend> Worker<B> {
     }
 
     /// Length of an operation that transfers nothing.
-    fn length(&mut self, op: &OpNode) -> u64 {
+    pub(super) fn length(&mut self, op: &OpNode) -> u64 {
         match self.scripted {
             Some(entry) => entry.size,
             None => op.size.sample_u64(&mut self.rng),

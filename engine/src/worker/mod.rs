@@ -17,6 +17,7 @@ mod pace;
 mod pick;
 mod queue;
 mod script;
+mod spawn;
 mod stamped;
 pub mod stats;
 mod straight;
@@ -39,6 +40,7 @@ use crate::load::pacing::{Pacer, UNSCHEDULED};
 use crate::load::verify::BadBlocks;
 use crate::plan::OpKind;
 use crate::shared::{SharedBox, SharedSlice};
+use crate::spawn::Spawner;
 use data::prepare_walks;
 use pick::Picker;
 use serde::{Deserialize, Serialize};
@@ -110,6 +112,8 @@ pub struct Worker<B: Backend> {
     other_path: PathBuffer,
     /// Directory entries and extended attributes.
     scratch: Vec<u8>,
+    /// Runs programs, if any operation does.
+    spawner: Option<Box<Spawner>>,
     /// The line of a script that is being carried out.
     scripted: Option<Entry>,
     /// At the start of the buffer: how many bytes may not be those of the pool.
@@ -218,6 +222,7 @@ impl<B: Backend> Worker<B> {
             path: PathBuffer::new(),
             other_path: PathBuffer::new(),
             scratch,
+            spawner: spawn::spawner_for(&job.program)?,
             scripted: None,
             unpooled_bytes: job.program.buffer_bytes,
             paid: vec![0.0; job.coordination.buckets()],
@@ -267,7 +272,7 @@ impl<B: Backend> Worker<B> {
             bad_blocks: self.take_bad_blocks(),
             fatal: self.fatal.take(),
             abandoned: self.stats.started.get() - self.stats.completed.get() - self.stats.failed.get(),
-            report: self.backend.report(),
+            report: self.report(),
         }
     }
 
@@ -385,6 +390,7 @@ impl<B: Backend> Worker<B> {
             OpKind::Unlink => self.unlink(op),
             OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Clone | OpKind::Copy => self.two_names(op),
             OpKind::Mkdir | OpKind::Rmdir => self.directory(op),
+            OpKind::Spawn => self.spawn(op),
             OpKind::Readdir | OpKind::ReaddirStat => self.list(op),
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op),
         }
@@ -436,7 +442,8 @@ impl<B: Backend> Worker<B> {
         let lost = matches!(errno, libc::ENOSPC | libc::EDQUOT | libc::EROFS | libc::ENODEV);
         let unsupported = file_rules::unsupported(op.kind, errno);
         if lost || unsupported.is_some() || self.failures_in_a_row >= HOPELESS {
-            self.fatal = Some((unsupported.map_or(op.name.clone(), |why| format!("{} ({why})", op.name)), errno));
+            let why = unsupported.or_else(|| self.spawner.as_ref()?.words_of(&op.name));
+            self.fatal = Some((why.map_or(op.name.clone(), |why| format!("{} ({why})", op.name)), errno));
             return Err(StoppedBy::Error);
         }
         Ok(sum)

@@ -46,6 +46,8 @@ pub struct WorkerCounters {
     pub reaps: Counter,
     /// Transfers of fewer bytes than asked for.
     pub short_transfers: Counter,
+    /// CPU time of the programs that it ran and that have ended.
+    pub children_cpu_ns: Counter,
     /// Scheduled arrivals that were issued.
     pub arrivals: Counter,
     /// Of these, issued after the worker's next one was due.

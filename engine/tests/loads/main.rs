@@ -3,6 +3,7 @@
 mod actions;
 mod harness;
 mod operations;
+mod programs;
 mod queues;
 mod refused;
 mod scripts;

@@ -2,12 +2,14 @@
 
 Time budget (report 003's elapsed-versus-waiting, made general): for each worker over the window, on-CPU time and run
 delay from its schedstat, block delay from delay accounting; the rest is other waits (network, locks, sleep, think).
-Averaged over the workers of a job.
+Averaged over the workers of a job. A worker that runs programs waits for them: their CPU time counts as its own, as of
+their end, at most for as long as it waited.
 
 CPU of an operation: where a phase has one job, all CPU time of the engine's process less its own observer, because
 kernel threads that io_uring works with are counted there and nowhere else; where jobs share a phase, or workers are
-processes of their own, the on-CPU time of the job's workers. Divided by the operations that the job's workers
-completed, so operations of one job share the figure, and a group is not counted on top of its members.
+processes of their own, the on-CPU time of the job's workers and of the programs that they ran. Divided by the
+operations that the job's workers completed, so operations of one job share the figure, and a group is not counted on
+top of its members.
 
 Limits: block delay comes in ticks of 10 ms; it can exceed what on-CPU time and run delay leave, and is cut to that.
 """
@@ -22,7 +24,7 @@ from assay.analysis.window import Window
 from assay.plan import Job, WorkerKind
 from assay.results import Finding, TimeBudget
 
-_COUNTERS = ("ops", "bytes", "on_cpu_ns", "run_delay_ns", "block_delay_ns")
+_COUNTERS = ("ops", "bytes", "on_cpu_ns", "run_delay_ns", "block_delay_ns", "children_cpu_ns")
 _UNITS = 1 << 20
 """Shares are whole multiples of 2**-20, which binary floating point adds without rounding: they sum to 1 exactly."""
 
@@ -37,6 +39,7 @@ class WorkerUse:
     wall_ns: int
     ops: int
     on_cpu_ns: int | None
+    """Its own, and that of the programs that it ran."""
     run_delay_ns: int | None
     block_delay_ns: int | None
 
@@ -69,11 +72,12 @@ def worker_use(record: PhaseRecord, job: str, window: Window) -> tuple[WorkerUse
 
 
 def _use(worker: int, wall_ns: int, grown: dict[str, int | None]) -> WorkerUse:
+    own_ns = grown["on_cpu_ns"]
     return WorkerUse(
         worker=worker,
         wall_ns=wall_ns,
         ops=grown["ops"] or 0,
-        on_cpu_ns=grown["on_cpu_ns"],
+        on_cpu_ns=None if own_ns is None else own_ns + (grown["children_cpu_ns"] or 0),
         run_delay_ns=grown["run_delay_ns"],
         block_delay_ns=grown["block_delay_ns"],
     )

@@ -9,6 +9,7 @@ The largest latency is exact where it fell into the window and else known to its
 
 import dataclasses
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -50,6 +51,16 @@ def document(bundle: RecordedRun) -> Document:
         results=measured,
         findings=of_run,
     )
+
+
+def concluded(judged: Document, bundle: RecordedRun) -> Document:
+    """Return the document of a run that was sealed after it was judged: the numbers stand, the end is known now."""
+    info = bundle.info
+    seconds = info.seconds if info.seconds is not None else judged.run.seconds
+    run = msgspec.structs.replace(
+        judged.run, sealed=bundle.is_sealed, seconds=seconds, exit_code=info.exit_code or exit_code(judged)
+    )
+    return msgspec.structs.replace(judged, run=run)
 
 
 def exit_code(doc: Document) -> int:

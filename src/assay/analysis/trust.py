@@ -153,13 +153,19 @@ def _errors(record: PhaseRecord, job: str, operation: str) -> list[Finding]:
         return []
     counts = record.finished.errors if record.finished else ()
     kinds = [
-        f"{errno.errorcode.get(count.errno, f'errno {count.errno}')} {count.count} times"
+        f"{_error_word(count.errno)} {count.count} times"
         for count in counts
         if (count.job, count.operation) == (job, operation)
     ]
     text = f"{total} of {total + int(rows['ops'].sum())} operations ended with an error"
     text += f" ({', '.join(kinds)})." if kinds else "."
     return [findings.warning("errors", text + " They are in no rate and no latency.", "Remove their cause, run again.")]
+
+
+def _error_word(number: int) -> str:
+    if number >= events.PROGRAM_STATUS:
+        return f"exit status {number - events.PROGRAM_STATUS}"
+    return errno.errorcode.get(number, f"errno {number}")
 
 
 def _end(record: PhaseRecord, job: plan.Job) -> list[Finding]:

@@ -23,6 +23,9 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the load file; may be given again."),
 ]
+AllowCommands = Annotated[
+    bool, typer.Option("--allow-commands", help="Let the load run programs (op 'spawn'): only one that you trust.")
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]

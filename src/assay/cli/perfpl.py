@@ -13,14 +13,15 @@ def perfpl(context: typer.Context) -> None:
     TOTALFILES       files of each iteration
     FILESPERDIR      files of each directory
     ITERATIONS       how often, each time in a fresh tree
-    --mode native    create, write and close; fork (a dd for each file) is refused
+    --mode MODE      native: create, write and close [default]; fork: a process of dd
+                     for each file, as the script does
     --fsync          flush each file before its close, in the time
     --sync           flush the file system after each iteration, in the time
     --dir DIR        where [default: the working directory]
     --json  --no-report  --runs DIR   as with every command that measures
 
     Standard output is the script's: its clock counts whole seconds, and its last row is a mean of rates. Standard error
-    says the same exactly, the warm-up apart. See docs/tools/perfpl.md.
+    says the same exactly, the warm-up apart. Numbers of the two modes do not compare. See docs/tools/perfpl.md.
     """  # noqa: D301 - click keeps the lines after this sign as they are
     from pathlib import Path
 

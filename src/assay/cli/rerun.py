@@ -1,13 +1,20 @@
 """`assay rerun RUN`: the same resolved Plan with the same seed."""
 
-from assay.cli.options import Json, NoReport, RunReference, Runs
+from assay.cli.options import AllowCommands, Json, NoReport, RunReference, Runs
 
 
-def rerun(run: RunReference = "last", json: Json = False, runs: Runs = None, no_report: NoReport = False) -> None:
+def rerun(
+    run: RunReference = "last",
+    json: Json = False,
+    runs: Runs = None,
+    no_report: NoReport = False,
+    allow_commands: AllowCommands = False,
+) -> None:
     """Run the same resolved Plan again, with the same seed."""
-    from assay.session import Session, open_run
+    from assay.session import Session, check_commands, open_run
 
     bundle = open_run(run, runs)
+    check_commands(bundle.plan, are_allowed=allow_commands)
     text = bundle.path / "plan.toml"
     source = text.read_text() if text.exists() else None
     Session(runs=runs, json=json, report=not no_report).measure(bundle.plan, source_text=source)

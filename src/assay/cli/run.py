@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Directory, Json, NoReport, Repeat, Runs, Set, Size, Time
+from assay.cli.options import AllowCommands, Directory, Json, NoReport, Repeat, Runs, Set, Size, Time
 
 
 def run(
@@ -17,14 +17,16 @@ def run(
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
+    allow_commands: AllowCommands = False,
 ) -> None:
     """Run a defined load in a directory."""
     from assay import suites
     from assay.frontends import native
     from assay.run import check_directory
-    from assay.session import Session, settings
+    from assay.session import Session, check_commands, settings
 
     text, source = suites.read(load)
     values = settings(text, source, set_ or [], time=time, size=size)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
+    check_commands(plan, are_allowed=allow_commands)
     Session(runs=runs, json=json, report=not no_report).measure(plan, source_text=text)

@@ -141,7 +141,7 @@ class OpTable(Table, frozen=True, kw_only=True):
     """Where in the file (data operations)."""
     size: plan.Distribution | None = None
     """Bytes of one operation; required for read and write. Laws without a bound are cut where at most one draw in a million
-    lies above; below 1 byte becomes 1 byte."""
+    lies above; below 1 byte becomes 1 byte. For spawn: what the program moves, if you know it."""
     dsync: bool = False
     """RWF_DSYNC on this operation alone."""
     nowait: bool = False
@@ -155,6 +155,9 @@ class OpTable(Table, frozen=True, kw_only=True):
     each time, instead of new content."""
     advice: str = ""
     """POSIX_FADV_ or MADV_ name for `advise`, the short form in lower case too; `wait` for `sync_file_range`."""
+    argv: tuple[str, ...] = ()
+    """Program and arguments of `spawn`; no shell. `{path}` in an argument stands for the file's absolute path. A name
+    without a slash is looked for in PATH before the run."""
 
 
 SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {

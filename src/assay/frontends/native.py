@@ -243,6 +243,9 @@ class _Translation:
             raise self._reader.error((*path, "pick"), "a slot holds one file; pick goes with set")
         else:
             file = plan.Slot(slot=table.slot)
+        if bool(table.argv) != (table.op is OpKind.SPAWN):
+            cure = "write argv = [program, arguments]" if table.op is OpKind.SPAWN else "take argv away"
+            raise self._reader.error((*path, "argv"), f"spawn runs a program, and nothing else does: {cure}")
         if table.size is None and table.op in _DATA:
             raise self._reader.error(path, f'{table.op.value} needs a size; write size = "4KiB"')
         if table.op in _DATA and table.size == plan.Fixed(value=0.0):

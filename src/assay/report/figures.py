@@ -51,6 +51,8 @@ class Figure:
     table: Table
     is_dense: bool = False
     """Thousands of shapes: better drawn as pixels than as elements."""
+    in_space: str = ""
+    """The same as a surface, in SVG; empty: there is none."""
 
     def spec(self) -> dict[str, Any]:
         """Give the Vega-Lite specification, unchecked: checking takes longer than all else, so tests do it."""

@@ -78,10 +78,20 @@ def _figure(figure: Figure) -> str:
         f'<figure aria-labelledby="{ident}-title"><figcaption><h4 id="{ident}-title">{html.escape(figure.title)}</h4>'
         f'<p>{html.escape(figure.caption)}</p></figcaption><div class="chart" role="img" aria-label="{words}"'
         f' data-spec="{ident}" data-renderer="{renderer}"></div>'
-        f'<script type="application/json" id="{ident}">{_script_json(spec)}</script>'
+        f'<script type="application/json" id="{ident}">{_script_json(spec)}</script>{_in_space(figure)}'
         f"<details><summary>Numbers of this figure</summary>{sections.table(figure.table, figure.title)}</details>"
         "</figure>"
     )
+
+
+def _in_space(figure: Figure) -> str:
+    if not figure.in_space:
+        return ""
+    words = (
+        "Height: the numbers of the map, from 0; its colours too. What lies behind a hill is hidden; the map shows all."
+    )
+    drawn = f'<div class="chart surface">{figure.in_space}</div><p class="muted">{words}</p>'
+    return f"<details><summary>As a surface in space</summary>{drawn}</details>"
 
 
 def _script_json(value: object) -> str:

@@ -63,8 +63,10 @@ def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
     found = [plan.Untranslated(what=what, why=why) for what, why in settings.left_out]
     if settings.mmap_flushes and not settings.mmap:
         found.append(plan.Untranslated(what="-G", why="without -B nothing is mapped, and nothing to flush"))
-    if settings.latency_files:
-        why = "the engine keeps no list of operations: the files have one line for each interval, with its mean"
+    if settings.latency_files and settings.depth > 1:
+        why = (
+            "records in flight together are not told one by one: the files have a line for each interval, with its mean"
+        )
         found.append(plan.Untranslated(what="-Q", why=why))
     if settings.verify:
         why = "blocks are stamped and compared outside the timed part; the pattern byte is not used"

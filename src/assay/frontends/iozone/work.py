@@ -22,6 +22,8 @@ FLUSH = "fsync"
 CLOSE = "close"
 JITTER = "jitter"
 MSYNC = "msync"
+EACH = "each record"
+"""Group of one record that tells each of them by itself, for -Q; in no result."""
 
 _HANDLE = 0
 """Slot of the file that a test makes."""
@@ -103,9 +105,10 @@ class Work:
     def _timed_part(self) -> Iterator[Action]:
         for access, times in self._walks():
             record = Do(op=self._record(access))
-            yield from self._repeated(times, self._one(record))
+            told = plan.Group(name=EACH, actions=(record,), laps=True) if self.settings.latency_files else record
+            yield from self._repeated(times, self._one(told))
 
-    def _one(self, record: Do) -> tuple[Action, ...]:
+    def _one(self, record: Action) -> tuple[Action, ...]:
         compute = plan.Think(seconds=Fixed(value=self.settings.compute_ms / 1000), burn=True)
         flush = Do(op=Op(op=OpKind.FDATASYNC, name=MSYNC, file=self._file()))
         return (

@@ -8,6 +8,7 @@ file was closed less that in which the first was begun. The last row is the arit
 less than a second has no rate on that clock. `beside` says the same by the engine's clock.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -92,13 +93,12 @@ def _iteration(phase: PhaseRecord, settings: Settings, epoch_ns: int) -> Iterati
     begin_ns = epoch_ns + worked[0].first_op_ns
     seconds = worked[0].seconds + sync_s
     end_ns = begin_ns + int(seconds * NS_PER_S)
-    parts = (perfpl.CREATE, perfpl.WRITE, *((perfpl.FSYNC,) if settings.fsync else ()), perfpl.CLOSE)
     return Iteration(
         number=phase.index + 1,
         seconds=seconds,
         clock_seconds=end_ns // NS_PER_S - begin_ns // NS_PER_S,
         files=files,
-        parts={name: totals(phase, name) for name in parts},
+        parts={name: totals(phase, name) for name in settings.parts},
     )
 
 
@@ -116,6 +116,7 @@ def text(run: RecordedRun) -> str:
 
 def _parameters(settings: Settings, base: str) -> list[str]:
     flush = [name for name, wanted in (("fsync", settings.fsync), ("sync", settings.sync)) if wanted]
+    command = [f"dd command: {shlex.join(settings.dd('FILE'))}"] if settings.mode == perfpl.FORK else []
     return [
         "Running Parameters:",
         f"basedir = {base}",
@@ -124,7 +125,8 @@ def _parameters(settings: Settings, base: str) -> list[str]:
         f"total files = {settings.files}",
         f"files per directory = {settings.files_per_directory}",
         f"loop iterations = {settings.iterations}",
-        f"mode = {perfpl.NATIVE}{''.join(f', {name} in the time' for name in flush)}",
+        f"mode = {settings.mode}{''.join(f', {name} in the time' for name in flush)}",
+        *command,
     ]
 
 
@@ -208,6 +210,11 @@ def _sentences(found: Iterations, capacity: float) -> list[str]:
             else ". Nothing waits for the data to reach storage" + _flush(found)
         )
     )
+    if found.settings.mode == perfpl.FORK:
+        said.append(
+            "Each file is a process of dd: most of the time of a small one is that of starting it. Its zeros are what"
+            " storage that compresses or leaves out zeros does not store. --mode native has neither."
+        )
     return said
 
 

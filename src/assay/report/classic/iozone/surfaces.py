@@ -1,7 +1,8 @@
 """IOzone's surfaces, drawn: file size by record size, the rate as colour with its number in the cell; children as bars.
 
 One map a test, all on one colour scale, so that tests can be compared. A cell that was left out is white (METHOD 6.2,
-lesson 6). The three-dimensional surface that people know from spreadsheets hides what is behind it and is not drawn.
+lesson 6). The three-dimensional surface that people know from spreadsheets hides what is behind it, so it is folded up
+below its map.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from assay.frontends.iozone.columns import Column
 from assay.frontends.iozone.matrix import Cell
 from assay.report import theme
 from assay.report.axes import layered, linear_ticks, records
+from assay.report.classic.iozone.isometric import Surface, svg
 from assay.report.classic.iozone.values import Measured
 from assay.report.figures import Figure, Table
 from assay.report.stack import alt
@@ -80,6 +82,7 @@ def _surface(measured: Measured, column: Column, values: dict[Cell, float], doma
         alt_text=words,
         chart=_map(values, files, sizes, domain, unit),
         table=Table(("File", *(f"{_size(record_kib)} records" for record_kib in sizes)), tuple(rows)),
+        in_space=svg(Surface(values, files, sizes, domain), name_of=_size, unit=unit, words=words),
     )
 
 

@@ -1,0 +1,254 @@
+//! Programs: started, waited for, and gone with the engine.
+//!
+//! A child is made as posix_spawn(3) makes it: `clone` with CLONE_VM and CLONE_VFORK, so nothing of the engine is copied and
+//! its size does not count. What posix_spawn cannot do is done between clone and exec: the kernel is told to kill the child
+//! when the worker that waits for it dies (PR_SET_PDEATHSIG), and the child leads a process group of its own, so that what
+//! it starts itself can be stopped with it. Its input and output are /dev/null; its standard error is a file in memory, for
+//! the words of one that fails. It runs with every signal as usual and with the worker's CPUs and environment.
+
+use crate::load::command::Command;
+use crate::observe::task::timeval_ns;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::unix::fs::FileExt;
+
+/// Identifier of the warning that says what a program that failed had to say; with the operation's name after it.
+pub const PROGRAM_FAILED: &str = "program-failed";
+
+/// What is added to an exit status, so that it is no error number.
+const STATUS: i32 = 1 << 16;
+/// What a shell adds to the number of the signal that ended a program.
+const SIGNAL: i32 = 128;
+/// Time between two looks at a program that runs.
+const LOOK_MS: c_int = 100;
+/// Room for the child between clone and exec: a few calls deep.
+const STACK_BYTES: usize = 64 << 10;
+/// Most that standard error may take up in memory; then it begins anew.
+const MOST_SAID_BYTES: u64 = 1 << 20;
+/// Longest first line that is told.
+const LINE_BYTES: usize = 300;
+
+/// The exit status that a number of an operation stands for, in words; None: it is an error number.
+pub fn exit_status(number: i32) -> Option<String> {
+    match number - STATUS {
+        status @ 0..=SIGNAL => Some(format!("exit status {status}")),
+        status if status > SIGNAL => {
+            Some(format!("exit status {status} (as a shell says it for signal {})", status - SIGNAL))
+        }
+        _ => None,
+    }
+}
+
+/// A program that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ran {
+    /// 0, or negative: an error number where it could not be run, else its status (see [`exit_status`]).
+    pub result: i64,
+    /// User and system time of it and of what it waited for.
+    pub cpu_ns: u64,
+    /// Whether it was ended because nobody wanted to wait any longer.
+    pub was_stopped: bool,
+}
+
+/// Runs one program at a time, for one worker.
+pub struct Spawner {
+    stack: Vec<u8>,
+    null: File,
+    said: File,
+    text: Vec<u8>,
+    begins: Vec<usize>,
+    arguments: Vec<*const c_char>,
+    /// By operation: what the first program that failed had to say.
+    first_words: BTreeMap<String, String>,
+}
+
+/// What the child needs, in the memory that it shares with its parent until exec.
+struct Order {
+    program: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+    null: RawFd,
+    said: RawFd,
+    parent: i32,
+    error: i32,
+}
+
+impl Spawner {
+    /// Nothing has run yet.
+    ///
+    /// # Errors
+    ///
+    /// /dev/null or memory cannot be had.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the name is NUL-terminated.
+        let said = unsafe { libc::memfd_create(c"assay-stderr".as_ptr(), libc::MFD_CLOEXEC) };
+        if said < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: new, and nobody else's.
+        let said = unsafe { File::from_raw_fd(said) };
+        // SAFETY: no memory is passed. Programs append, wherever the file was cut.
+        if unsafe { libc::fcntl(said.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self {
+            stack: vec![0; STACK_BYTES],
+            null: OpenOptions::new().read(true).write(true).open("/dev/null")?,
+            said,
+            text: Vec::with_capacity(1024),
+            begins: Vec::new(),
+            arguments: Vec::new(),
+            first_words: BTreeMap::new(),
+        })
+    }
+
+    /// Get ready to run a command on a file: its arguments in place, nothing said.
+    pub fn prepare(&mut self, command: &Command, path: &CStr) {
+        command.arguments_for(path, &mut self.text, &mut self.begins);
+        self.arguments.clear();
+        self.arguments.extend(self.begins.iter().map(|&begin| self.text[begin..].as_ptr().cast::<c_char>()));
+        self.arguments.push(std::ptr::null());
+        // A file in memory can be cut; what it holds from before would only be taken for the next one's words.
+        let _ = self.said.set_len(0);
+    }
+
+    /// Run what was prepared and wait for its end. `go_on` is asked now and then, with the number of the process, whether
+    /// to go on waiting; otherwise the program is killed with all that it started.
+    pub fn run(&mut self, program: &CStr, go_on: impl FnMut(i32) -> bool) -> Ran {
+        let mut order = Order {
+            program: program.as_ptr(),
+            arguments: self.arguments.as_ptr(),
+            // SAFETY: nothing in the engine changes the environment.
+            environment: unsafe { libc::environ }.cast::<*const c_char>().cast_const(),
+            null: self.null.as_raw_fd(),
+            said: self.said.as_raw_fd(),
+            parent: std::process::id() as i32,
+            error: 0,
+        };
+        let (pid, pidfd) = match self.clone_into(&mut order) {
+            Ok(child) => child,
+            Err(errno) => return Ran { result: -i64::from(errno), cpu_ns: 0, was_stopped: false },
+        };
+        let was_stopped = pidfd.as_ref().is_some_and(|pidfd| !self.wait(pidfd, pid, go_on));
+        if was_stopped {
+            // SAFETY: a child that has not been reaped, so the number is still its own, and its group's.
+            unsafe { libc::kill(-pid, libc::SIGKILL) };
+        }
+        let (status, cpu_ns) = reap(pid);
+        let result = if order.error == 0 { result_of(status) } else { -i64::from(order.error) };
+        Ran { result, cpu_ns, was_stopped }
+    }
+
+    /// Make the child; back when it has become the program, or has failed to. A process, and what tells its end.
+    fn clone_into(&mut self, order: &mut Order) -> Result<(i32, Option<File>), i32> {
+        let mut pidfd: RawFd = -1;
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
+        let end = self.stack.as_mut_ptr_range().end;
+        let top = end.wrapping_sub(end.addr() % 16);
+        // SAFETY: the child runs `become_program` on a stack of its own inside `self.stack`, which nobody else uses; this
+        // thread sleeps until it has called exec or has ended (CLONE_VFORK), so `order` and the stack outlive its use of
+        // them. All signals are blocked meanwhile, so no handler of the engine's runs in it.
+        unsafe {
+            let (mut all, mut before) = (std::mem::zeroed::<libc::sigset_t>(), std::mem::zeroed::<libc::sigset_t>());
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+            let argument = std::ptr::from_mut(order).cast::<c_void>();
+            let pid = libc::clone(become_program, top.cast::<c_void>(), flags, argument, &raw mut pidfd);
+            let errno = *libc::__errno_location();
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+            if pid < 0 {
+                return Err(errno);
+            }
+            Ok((pid, (pidfd >= 0).then(|| File::from_raw_fd(pidfd))))
+        }
+    }
+
+    /// Wait for the end of a process; false: `go_on` would not.
+    fn wait(&self, pidfd: &File, pid: i32, mut go_on: impl FnMut(i32) -> bool) -> bool {
+        loop {
+            let mut end = libc::pollfd { fd: pidfd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: one entry.
+            match unsafe { libc::poll(&raw mut end, 1, LOOK_MS) } {
+                0 if !go_on(pid) => return false,
+                0 if self.said.metadata().is_ok_and(|facts| facts.len() > MOST_SAID_BYTES) => {
+                    let _ = self.said.set_len(LINE_BYTES as u64);
+                }
+                1 => return true,
+                _ => {} // it runs on, or a signal came
+            }
+        }
+    }
+
+    /// Remember what a program that failed had to say, if it is the operation's first.
+    pub fn keep_words(&mut self, operation: &str) {
+        if !self.first_words.contains_key(operation) {
+            let mut line = [0; LINE_BYTES];
+            let length = self.said.read_at(&mut line, 0).unwrap_or(0);
+            let text = String::from_utf8_lossy(&line[..length]);
+            let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+            self.first_words.insert(operation.to_owned(), first.to_owned());
+        }
+    }
+
+    /// What the operation's first program that failed had to say; None: nothing.
+    pub fn words_of(&self, operation: &str) -> Option<&str> {
+        self.first_words.get(operation).map(String::as_str).filter(|words| !words.is_empty())
+    }
+
+    /// The operations whose programs failed and said something, with their first words.
+    pub fn words(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.first_words.keys().filter_map(|operation| Some((operation.as_str(), self.words_of(operation)?)))
+    }
+}
+
+/// The child's life until it is the program. It shares its parent's memory: it makes system calls and nothing else.
+extern "C" fn become_program(order: *mut c_void) -> c_int {
+    // SAFETY: the parent gives an `Order` and sleeps while it is used; every pointer in it is live. The actions are those
+    // of the kernel's own type, which is no longer than this on any architecture, and zeroes mean SIG_DFL.
+    unsafe {
+        let order = &mut *order.cast::<Order>();
+        let as_usual = [0_u64; 8];
+        for signal in (1..32).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal)) {
+            libc::syscall(libc::SYS_rt_sigaction, signal, as_usual.as_ptr(), 0, 8);
+        }
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
+        // The engine may have died before the kernel knew that its child cares.
+        if libc::getppid() != order.parent {
+            libc::_exit(1);
+        }
+        libc::setpgid(0, 0);
+        libc::dup2(order.null, 0);
+        libc::dup2(order.null, 1);
+        libc::dup2(order.said, 2);
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, as_usual.as_ptr(), 0, 8);
+        libc::execve(order.program, order.arguments, order.environment);
+        order.error = *libc::__errno_location();
+        libc::_exit(127);
+    }
+}
+
+/// Wait for a child; its status, and its CPU time.
+fn reap(pid: i32) -> (c_int, u64) {
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: room for both answers, and zeroed memory is a valid rusage should the call fail; a child of this process that
+    // nobody else waits for.
+    let usage = unsafe {
+        while libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+        usage.assume_init()
+    };
+    (status, timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime))
+}
+
+fn result_of(status: c_int) -> i64 {
+    let code = if libc::WIFSIGNALED(status) { SIGNAL + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) };
+    if code == 0 { 0 } else { -i64::from(STATUS + code) }
+}
+
+#[cfg(test)]
+mod tests;
