@@ -101,17 +101,8 @@ def delete(files: int) -> Load:
 
 def budgets() -> dict[str, int]:
     """The user instructions that an operation is to cost at most, by name of the load; not every load has a budget."""
-    return _budgets()["instructions_per_op"]
-
-
-def gates() -> dict[str, int]:
-    """The user instructions at which the test of the cost fails: the budgets, or what has been reached instead."""
-    return budgets() | _budgets()["not_secured"]
-
-
-def _budgets() -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = tomllib.loads(Path(__file__).with_name("budgets.toml").read_text())
-    return found
+    return found["instructions_per_op"]
 
 
 def _random_reads() -> plan.Loop:

@@ -16,7 +16,7 @@ FEW, MANY = 2_000, 22_000
 FILES = 2_000
 """Files of the tree that is looked at."""
 DATA_BYTES = 4 << 20
-GATES = loads.gates()
+BUDGETS = loads.budgets()
 LOADS = {
     "read": lambda _: loads.random_read(DATA_BYTES),
     "uring": lambda _: loads.direct_random_read(DATA_BYTES),
@@ -48,7 +48,7 @@ def test_an_operation_takes_no_more_instructions_than_its_budget(
     cost = counting.per_op(counter, engine, FEW, MANY)
 
     # The call itself and its clock readings take dozens: less is a count that went wrong.
-    assert 30 < cost.user <= GATES[name], f"one {name} takes {cost.user:.0f} instructions"
+    assert 30 < cost.user <= BUDGETS[name], f"one {name} takes {cost.user:.0f} instructions"
 
 
 def fresh(load: loads.Load, directory: Path) -> None:

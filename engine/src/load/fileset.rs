@@ -27,6 +27,8 @@ const LONGEST_PATH_BYTES: usize = 4095;
 #[derive(Debug)]
 pub struct FileSetState {
     set: FileSet,
+    /// Of all sets of this process.
+    number: u64,
     plan_seed: u64,
     own_seed: u64,
     folder: PathBuf,
@@ -46,6 +48,7 @@ impl FileSetState {
     ///
     /// A Plan error for rules that cannot be followed.
     pub fn new(set: &FileSet, data_folder: &Path, seed: u64) -> Result<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let spread = Spread::new(&set.name, &set.layout, set.files)?;
         check_counts(set)?;
         let state = Self {
@@ -59,6 +62,7 @@ impl FileSetState {
             indices: Indices::none_of(set.files).map_err(EngineError::no_shared_memory)?,
             writers: AtomicU64::new(0),
             generations: Mutex::new(None),
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
             set: set.clone(),
         };
         let longest = state.path_of(set.files - 1).as_os_str().len();
@@ -179,8 +183,12 @@ impl FileSetState {
     #[inline]
     pub fn path_into(&self, index: u64, buffer: &mut PathBuffer) {
         let index = self.name_of(index);
-        self.push_directory(self.spread.depth(), self.spread.leaf_of(index), buffer);
-        buffer.push(b"/");
+        let leaf = self.spread.leaf_of(index);
+        if !buffer.begin_again(self.number, leaf) {
+            self.push_directory(self.spread.depth(), leaf, buffer);
+            buffer.push(b"/");
+            buffer.note_directory(self.number, leaf);
+        }
         self.files.push_into(index, buffer);
         buffer.finish();
     }
@@ -270,6 +278,25 @@ pub(crate) mod tests {
 
     fn state(set: &FileSet) -> FileSetState {
         FileSetState::new(set, Path::new("/mnt/x/assay-data"), 1).unwrap()
+    }
+
+    #[test]
+    fn a_path_that_is_built_after_another_is_as_if_it_was_the_first() {
+        let of = |path: &str| FileSet { path: path.to_owned(), ..set(20, 0.0, Layout::PerDirectory { files: 3 }) };
+        let states = ["one", "two"].map(|path| state(&of(path)));
+        let folder = Path::new("/mnt/x/assay-data");
+        let mut buffer = PathBuffer::new();
+        for turn in [0_u64, 1, 2, 3, 3, 4, 19, 5, 0] {
+            for (name, state) in ["one", "two"].into_iter().zip(&states) {
+                for index in [turn, turn, (turn + 1) % 20] {
+                    state.path_into(index, &mut buffer);
+                    let expected = format!("{name}/d{:08}/f{index:08}", index / 3);
+                    assert_eq!(buffer.to_path(), folder.join(expected));
+                }
+            }
+            states[0].directory_path_into(1, turn / 3, &mut buffer);
+            assert_eq!(buffer.to_path(), folder.join(format!("one/d{:08}", turn / 3)));
+        }
     }
 
     #[test]

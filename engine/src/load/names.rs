@@ -25,19 +25,50 @@ fn eight_digits(number: u64) -> [u8; 8] {
 #[derive(Debug, Default, Clone)]
 pub struct PathBuffer {
     bytes: Vec<u8>,
+    /// What its first bytes are.
+    directory: Option<Directory>,
+}
+
+/// The directory at the beginning of a path. Files are mostly worked on one directory after the other, so it is built once
+/// for many.
+#[derive(Debug, Clone, Copy)]
+struct Directory {
+    /// Number of the file set, and of the directory among those of the set that hold files.
+    set: u64,
+    leaf: u64,
+    bytes: usize,
 }
 
 impl PathBuffer {
     /// Room for most paths; a longer one makes it grow once.
     pub fn new() -> Self {
-        Self { bytes: Vec::with_capacity(512) }
+        Self { bytes: Vec::with_capacity(512), directory: None }
     }
 
     /// Start with `path`.
     #[inline]
     pub(crate) fn begin(&mut self, path: &[u8]) {
+        self.directory = None;
         self.bytes.clear();
         self.bytes.extend_from_slice(path);
+    }
+
+    /// Go back to the directory `leaf` of a set, if it is the one that the path begins with.
+    #[inline]
+    pub(crate) fn begin_again(&mut self, set: u64, leaf: u64) -> bool {
+        match self.directory {
+            Some(directory) if directory.set == set && directory.leaf == leaf => {
+                self.bytes.truncate(directory.bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What is in the buffer now is the directory `leaf` of a set.
+    #[inline]
+    pub(crate) fn note_directory(&mut self, set: u64, leaf: u64) {
+        self.directory = Some(Directory { set, leaf, bytes: self.bytes.len() });
     }
 
     /// Append bytes, none of them NUL. What is short goes byte by byte: a call to copy it costs more.
