@@ -42,6 +42,7 @@ impl Buffers {
     }
 
     /// One buffer.
+    #[inline]
     pub fn slot(&mut self, slot: usize, length: usize) -> &mut [u8] {
         assert!(slot < self.slots && length <= self.slot_bytes);
         // SAFETY: in bounds by the assertion; `&mut self` keeps any other reference away. A slot whose operation is in

@@ -22,6 +22,7 @@ pub mod histogram;
 pub mod laps;
 pub mod load;
 pub mod observe;
+pub mod own_files;
 pub mod phase;
 pub mod plan;
 pub mod process;

@@ -701,6 +701,9 @@ pub struct OpFlags {
     /// A write gives what the worker's buffer holds (zeroes at first, then what was read last) with one more byte changed
     /// each time, instead of new content.
     pub keeps_buffer: bool,
+    /// Longest piece in which a read or write moves, one call after the other (backends psync, read_write and stdio); 0: in
+    /// one call. It stays one operation with one latency.
+    pub chunk_bytes: u64,
     /// Program and arguments of `spawn`; no shell. `{path}` in an argument stands for the file's absolute path. A name
     /// without a slash is looked for in PATH before the run.
     pub argv: Vec<String>,

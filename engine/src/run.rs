@@ -15,6 +15,7 @@ use crate::observe::{HostObserver, cache};
 use crate::phase::{self, PhaseEnd, Surroundings};
 use crate::plan::{self, Phase, Plan};
 use crate::steps;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -48,6 +49,9 @@ pub struct Run<'a> {
     /// By file set: what this run has left of it.
     left: Vec<Left>,
 }
+
+/// By file set: what a look at the page cache has just found.
+type Seen = HashMap<usize, cache::Residency>;
 
 /// What a run has left of a file set on storage, and so has to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,16 +179,24 @@ impl<'a> Run<'a> {
     /// Walk through the phases; whatever ends this, the data is still to be cleaned up.
     fn phases(&mut self, programs: Vec<Vec<Program>>) -> Result<Outcome> {
         let mut host = HostObserver::new();
+        let mut seen = Seen::new();
         for ((index, phase), programs) in self.plan.phases.iter().enumerate().zip(programs) {
             let index = index as u32;
+            if !phase.before.is_empty() {
+                seen.clear();
+            }
             steps::carry_out(self, index, &phase.before)?;
             if phase.jobs.is_empty() {
                 continue;
             }
             let watched: Vec<usize> = watched_sets(&programs);
-            self.residency(index, Moment::Before, &watched);
+            self.residency(index, Moment::Before, &watched, &mut seen);
             let end = self.measure(index, phase, programs, &mut host)?;
-            self.residency(index, Moment::After, &watched);
+            seen.clear();
+            self.residency(index, Moment::After, &watched, &mut seen);
+            if !phase.after.is_empty() {
+                seen.clear();
+            }
             match end {
                 PhaseEnd::Done => steps::carry_out(self, index, &phase.after)?,
                 PhaseEnd::Stopped => return Ok(Outcome::Stopped),
@@ -219,8 +231,9 @@ impl<'a> Run<'a> {
         phase::run(&mut around, index, phase, programs)
     }
 
-    /// Say how much of some sets is in the page cache, by a sample of their files.
-    fn residency(&self, phase_index: u32, moment: Moment, sets: &[usize]) {
+    /// Say how much of some sets is in the page cache, by a sample of their files. What was `seen` at the end of the phase
+    /// before is said again: a look goes over every page, and nothing was done since.
+    fn residency(&self, phase_index: u32, moment: Moment, sets: &[usize], seen: &mut Seen) {
         for &set in sets {
             let state = &self.sets[set];
             let existing = state.existing();
@@ -229,19 +242,26 @@ impl<'a> Run<'a> {
             let mut paths = (0..sampled)
                 .filter_map(|i| state.index_at(existing.start + i * files / sampled))
                 .map(|index| state.path_of(index));
-            match cache::residency(&mut paths) {
-                Ok(found) => self.emitter.emit(&Event::Residency {
-                    t_ns: self.emitter.now_ns(),
-                    phase_index,
-                    moment,
-                    set: self.plan.file_sets[set].name.clone(),
-                    files_sampled: found.files_sampled,
-                    files,
-                    pages: found.pages,
-                    resident_pages: found.resident_pages,
-                    dirty_pages: found.dirty_pages,
-                    method: found.method.to_string(),
-                }),
+            let looked = match seen.remove(&set) {
+                Some(found) => Ok(found),
+                None => cache::residency(&mut paths),
+            };
+            match looked {
+                Ok(found) => {
+                    self.emitter.emit(&Event::Residency {
+                        t_ns: self.emitter.now_ns(),
+                        phase_index,
+                        moment,
+                        set: self.plan.file_sets[set].name.clone(),
+                        files_sampled: found.files_sampled,
+                        files,
+                        pages: found.pages,
+                        resident_pages: found.resident_pages,
+                        dirty_pages: found.dirty_pages,
+                        method: found.method.to_string(),
+                    });
+                    seen.insert(set, found);
+                }
                 Err(error) => self.emitter.warn(
                     Some(phase_index),
                     "residency-unknown",

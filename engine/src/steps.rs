@@ -11,6 +11,9 @@ use crate::run::Run;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+/// Longest sleep without a look at the stop flag: each wake-up costs some 50 us of CPU.
+const LONGEST_NAP: Duration = Duration::from_millis(200);
+
 /// Outcome of a step: whether it did what was asked, and how or why not.
 type Done = (bool, String);
 
@@ -181,7 +184,7 @@ fn sleep(run: &Run, seconds: f64) -> Result<Done> {
         if run.stop.load(Relaxed) {
             return Err(EngineError::Stopped);
         }
-        std::thread::sleep((until - Instant::now()).min(Duration::from_millis(50)));
+        std::thread::sleep((until - Instant::now()).min(LONGEST_NAP));
     }
     Ok((true, String::new()))
 }

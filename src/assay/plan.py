@@ -555,7 +555,8 @@ Access = Sequential | Backward | Stride | RandomAccess | Append | Whole
 
 
 class OpFlags(Value, kw_only=True):
-    """Extras of an operation: RWF_ flags, pieces of a vectored call, an advice, what a write gives, what spawn runs."""
+    """Extras of an operation: RWF_ flags, pieces of a vectored call, an advice, what a write gives, its longest call, what
+    spawn runs."""
 
     dsync: bool = False
     nowait: bool = False
@@ -563,6 +564,7 @@ class OpFlags(Value, kw_only=True):
     vectors: int = 0
     advice: str = ""
     keeps_buffer: bool = False
+    chunk_bytes: int = 0
     argv: tuple[str, ...] = ()
 
 

@@ -207,8 +207,11 @@ def calls(job: plan.Job, actions: tuple[plan.Action, ...] | None = None) -> dict
 def test_the_sequential_tests_transfer_what_the_original_transfers() -> None:
     phases = {phase.name: phase.jobs[0] for phase in made("-r 0 -s 16 -n 0").phases}
 
-    # 16 MiB in chunks of 8 KiB are 2048; 3 MiB byte by byte are 3145728 calls.
-    assert calls(phases["putc_write"]) == {"open": 1, "byte": 3 * MIB, "fsync": 1, "close": 1}
+    # 16 MiB in chunks of 8 KiB are 2048; 3 MiB are 384, each of 8192 calls of a byte.
+    assert calls(phases["putc_write"]) == {"open": 1, "chunk": 384, "fsync": 1, "close": 1}
+    for name in ("putc_write", "getc_read"):
+        (chunk,) = {op.name: op for op in job_ops(phases[name]) if op.name == "chunk"}.values()
+        assert (chunk.size, chunk.flags.chunk_bytes) == (plan.Fixed(value=8192.0), 1)
     assert calls(phases["block_write"]) == {"unlink": 1, "open": 1, "write": 2048, "fsync": 1, "close": 1}
     assert calls(phases["rewrite"]) == {"open": 1, "read": 2048, "write": 2048, "fsync": 1, "close": 1}
     assert calls(phases["block_read"]) == {"open": 1, "read": 2048, "fsync": 1, "close": 1}

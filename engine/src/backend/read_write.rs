@@ -2,7 +2,7 @@
 //! that keep no offsets themselves, as most classic benchmarks do.
 
 use super::by_fd::ByFd;
-use super::{Backend, Completion, Request, RequestKind, last_errno, or_errno, syscall};
+use super::{Backend, Completion, Request, RequestKind, or_errno, syscall};
 use crate::buffer::Buffers;
 use std::io;
 use std::os::fd::RawFd;
@@ -28,36 +28,73 @@ impl ReadWrite {
         Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, files: ByFd::default(), done: None })
     }
 
-    #[inline]
+    #[inline(always)]
     fn transfer(&mut self, request: Request) -> i64 {
         let Some(file) = self.files.get_mut(request.fd) else { return -i64::from(libc::EBADF) };
-        let is_read = request.kind == RequestKind::Read;
-        // O_APPEND finds the end by itself.
-        if file.at != Some(request.offset) && (is_read || !file.appends) {
-            let offset = request.offset as libc::off_t;
-            // SAFETY: no memory is passed.
-            if unsafe { libc::lseek(request.fd, offset, libc::SEEK_SET) } < 0 {
-                return -last_errno();
-            }
+        if let Err(errno) = file.go_to(request) {
+            return -errno;
         }
-        let address = self.buffers.address(0);
         debug_assert!(request.length == self.buffers.slot(0, request.length).len());
         // SAFETY: the buffer holds `length` bytes (checked where the job is compiled) and outlives the call.
-        let result = unsafe {
-            match is_read {
-                true => syscall::read(request.fd, address, request.length),
-                false => syscall::write(request.fd, address, request.length),
-            }
-        };
-        let is_known = result >= 0 && (is_read || !file.appends);
-        file.at = is_known.then(|| request.offset + result as u64);
+        let result = unsafe { move_once(request, self.buffers.address(0), request.length) };
+        file.arrive(request, result);
         result
+    }
+}
+
+impl Position {
+    /// Seek, if the file is elsewhere. An error is a positive errno.
+    #[inline]
+    fn go_to(&self, request: Request) -> Result<(), i64> {
+        // O_APPEND finds the end by itself.
+        if self.at != Some(request.offset) && (request.kind == RequestKind::Read || !self.appends) {
+            return match syscall::seek(request.fd, request.offset) {
+                result if result < 0 => Err(-result),
+                _ => Ok(()),
+            };
+        }
+        Ok(())
+    }
+
+    /// Take note of where a request has left the file: `result` bytes on, or anywhere after a failure.
+    #[inline]
+    fn arrive(&mut self, request: Request, result: i64) {
+        let is_known = result >= 0 && (request.kind == RequestKind::Read || !self.appends);
+        self.at = is_known.then(|| request.offset + result as u64);
+    }
+}
+
+#[inline(never)]
+fn flush(request: Request) -> i64 {
+    // SAFETY: no memory is passed.
+    or_errno(unsafe {
+        match request.kind {
+            RequestKind::Fsync => libc::fsync(request.fd),
+            _ => libc::fdatasync(request.fd),
+        }
+    } as isize)
+}
+
+/// One call where the file stands: bytes or a negative errno.
+///
+/// # Safety
+///
+/// `address` points to `length` bytes, writable ones for a read.
+#[inline]
+unsafe fn move_once(request: Request, address: *mut u8, length: usize) -> i64 {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        match request.kind {
+            RequestKind::Read => syscall::read(request.fd, address, length),
+            _ => syscall::write(request.fd, address, length),
+        }
     }
 }
 
 impl Backend for ReadWrite {
     const NAME: &'static str = "read_write";
 
+    #[inline(always)]
     fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8] {
         self.buffers.slot(slot, length)
     }
@@ -71,15 +108,39 @@ impl Backend for ReadWrite {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn execute(&mut self, request: Request) -> i64 {
         match request.kind {
             RequestKind::Read | RequestKind::Write => self.transfer(request),
-            // SAFETY: no memory is passed.
-            RequestKind::Fsync => or_errno(unsafe { libc::fsync(request.fd) } as isize),
-            // SAFETY: no memory is passed.
-            RequestKind::Fdatasync => or_errno(unsafe { libc::fdatasync(request.fd) } as isize),
+            RequestKind::Fsync | RequestKind::Fdatasync => flush(request),
         }
+    }
+
+    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
+        let Some(file) = self.files.get_mut(request.fd) else { return -i64::from(libc::EBADF) };
+        if let Err(errno) = file.go_to(request) {
+            return -errno;
+        }
+        debug_assert!(request.length == self.buffers.slot(0, request.length).len());
+        let start = self.buffers.address(0);
+        let is_read = request.kind == RequestKind::Read;
+        let mut moved = 0;
+        while moved < request.length {
+            let length = piece_bytes.min(request.length - moved);
+            // SAFETY: `moved + length` is at most the length of the request, which the buffer holds (checked where the
+            // job is compiled); it outlives the calls.
+            let result = unsafe { move_once(request, if is_read { start } else { start.add(moved) }, length) };
+            if result < 0 {
+                file.arrive(request, result);
+                return result;
+            }
+            moved += result as usize;
+            if (result as usize) < length {
+                break;
+            }
+        }
+        file.arrive(request, moved as i64);
+        moved as i64
     }
 
     fn attach(&mut self, fd: RawFd) -> io::Result<()> {

@@ -65,6 +65,13 @@ pub unsafe fn write(fd: RawFd, address: *mut u8, length: usize) -> i64 {
     unsafe { call(libc::SYS_write, [fd as usize, address as usize, length, 0]) }
 }
 
+/// Set the file's position: it, or a negative errno.
+#[inline]
+pub fn seek(fd: RawFd, offset: u64) -> i64 {
+    // SAFETY: no memory is passed.
+    unsafe { call(libc::SYS_lseek, [fd as usize, offset as usize, libc::SEEK_SET as usize, 0]) }
+}
+
 /// # Safety
 ///
 /// The call's own.

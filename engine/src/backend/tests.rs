@@ -142,6 +142,25 @@ fn carries_out_pieces_and_flags(mut backend: impl Backend) {
     backend.close(fd);
 }
 
+/// Successive calls put the same bytes into the file as one, and stop where the file ends.
+fn moves_in_pieces(mut backend: impl Backend) {
+    let file = Scratch::new(BLOCK);
+    let fd = file.open();
+    backend.hold(&[fd]).unwrap();
+
+    let new: Vec<u8> = (0..100).collect();
+    backend.buffer(0, 100).copy_from_slice(&new);
+    let written = backend.execute_in_pieces(request(fd, RequestKind::Write, 50, 100), 7);
+    let after = backend.execute(request(fd, RequestKind::Read, 150, 10));
+    let content = backend.buffer(0, 10).to_vec();
+    let read = backend.execute_in_pieces(request(fd, RequestKind::Read, BLOCK - 20, 100), 8);
+    let closed = backend.close(fd);
+
+    assert_eq!((written, after, read, closed), (100, 10, 20, 0));
+    assert_eq!(content, file.content[150..160]);
+    assert_eq!(fs::read(&file.path).unwrap(), [&file.content[..50], &new, &file.content[150..]].concat());
+}
+
 /// Refusals come back as the kernel's own number, and what comes after is carried out.
 fn survives_a_refusal(mut backend: impl Backend) {
     let file = Scratch::new(BLOCK);
@@ -193,6 +212,14 @@ fn pieces_and_flags_are_carried_out_by_those_that_have_them() {
     carries_out_pieces_and_flags(Psync::new(BLOCK, 8).unwrap());
     carries_out_pieces_and_flags(uring(1));
     carries_out_pieces_and_flags(Aio::new(1, BLOCK, 8).unwrap());
+}
+
+#[test]
+fn successive_calls_move_what_one_call_would() {
+    moves_in_pieces(Psync::new(BLOCK, 1).unwrap());
+    moves_in_pieces(ReadWrite::new(BLOCK).unwrap());
+    moves_in_pieces(Stdio::new(BLOCK, false).unwrap());
+    moves_in_pieces(Stdio::new(BLOCK, true).unwrap());
 }
 
 #[test]

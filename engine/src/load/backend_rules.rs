@@ -4,7 +4,7 @@ use crate::backend::pieces::MOST_PIECES;
 use crate::error::{EngineError, Result};
 use crate::load::advice::Advice;
 use crate::load::op::{FileSource, Node, OpNode, Program};
-use crate::plan::{Access, Backend, Direct, Distribution, FileSet, Job, Op, OpKind};
+use crate::plan::{Access, Backend, Body, Direct, Distribution, FileSet, Job, Op, OpKind};
 
 /// Check the job by itself.
 pub fn check_job(job: &Job) -> Result<()> {
@@ -41,8 +41,8 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
     let (flags, append) = (&op.flags, op.access == (Access::Append {}));
     let plain = !(flags.dsync || flags.nowait || flags.high_priority || flags.vectors > 1);
     if !matches!(op.op, OpKind::Read | OpKind::Write) {
-        let text = "dsync, nowait, high_priority and vectors are for reads and writes; leave them out";
-        return if plain { Ok(0) } else { refuse(text.to_owned()) };
+        let text = "dsync, nowait, high_priority, vectors and chunk_bytes are for reads and writes; leave them out";
+        return if plain && flags.chunk_bytes == 0 { Ok(0) } else { refuse(text.to_owned()) };
     }
     if op.op == OpKind::Read && (flags.dsync || append) {
         return refuse("dsync and access 'append' are for writes".to_owned());
@@ -60,6 +60,7 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
         let name = name_of(&job.backend);
         return refuse(format!("{name} has no calls with dsync, nowait, high_priority or vectors; use psync"));
     }
+    check_chunks(job, op).map_err(error)?;
     check_kept_buffer(job, op, file_sets).map_err(error)?;
     if append {
         check_append(job, op, file_sets).map_err(error)?;
@@ -69,6 +70,30 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
         | flag(flags.nowait, libc::RWF_NOWAIT)
         | flag(flags.high_priority, libc::RWF_HIPRI)
         | flag(append && !job.open.append, libc::RWF_APPEND))
+}
+
+/// Whether a transfer may move in pieces.
+fn check_chunks(job: &Job, op: &Op) -> std::result::Result<(), String> {
+    let Op { flags, access, .. } = op;
+    if flags.chunk_bytes == 0 {
+        return Ok(());
+    }
+    if !matches!(job.backend, Backend::Psync {} | Backend::ReadWrite {} | Backend::Stdio { .. }) {
+        return Err("chunk_bytes is for the backends psync, read_write and stdio; use one of them".to_owned());
+    }
+    if flags.dsync || flags.nowait || flags.high_priority || flags.vectors > 1 {
+        return Err("chunk_bytes goes with plain reads and writes; leave other flags and vectors out".to_owned());
+    }
+    match access {
+        _ if matches!(job.body, Body::Script { .. }) => {
+            Err("the lines of a script have the chunk_bytes of their group; leave that of the flags out".to_owned())
+        }
+        Access::Append {} => Err("an append moves in one call; leave chunk_bytes out".to_owned()),
+        Access::Whole { .. } => {
+            Err("access 'whole' has a chunk_bytes of its own; leave that of the flags out".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a write may give what is in the buffer.

@@ -115,6 +115,8 @@ pub struct OpNode {
     pub rw_flags: i32,
     /// Pieces of a vectored call; 0 or 1: plain.
     pub vectors: u32,
+    /// Longest piece in which a transfer moves; 0: in one call.
+    pub chunk_bytes: usize,
     /// Slot that keeps the file that it picked.
     pub keep: Option<usize>,
     /// What `create` and `open` open it for.
@@ -144,6 +146,14 @@ pub enum Manner {
     KeepsBuffer,
     /// A write gives what was made before the start.
     Pooled,
+}
+
+impl OpNode {
+    /// Whether each of its transfers is one call.
+    #[inline]
+    pub fn goes_at_once(&self) -> bool {
+        self.chunk_bytes == 0 && !matches!(self.access, Access::Whole { .. })
+    }
 }
 
 impl Manner {
@@ -395,6 +405,7 @@ impl Compiler<'_> {
             size,
             rw_flags,
             vectors: op.flags.vectors,
+            chunk_bytes: usize::try_from(op.flags.chunk_bytes).unwrap_or(usize::MAX),
             keep: kept_in(op),
             open_for: OpenFor::Anything,
             manner: Manner::of(op),

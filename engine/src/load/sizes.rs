@@ -102,11 +102,16 @@ impl Sampler {
     }
 
     /// A whole number; never below zero.
-    #[inline]
+    #[inline(always)]
     pub fn sample_u64(&self, rng: &mut fastrand::Rng) -> u64 {
-        if let Some(value) = self.fixed {
-            return value;
+        match self.fixed {
+            Some(value) => value,
+            None => self.draw_u64(rng),
         }
+    }
+
+    #[inline(never)]
+    fn draw_u64(&self, rng: &mut fastrand::Rng) -> u64 {
         let value = match &self.law {
             Law::Uniform(span) => span.whole(rng),
             Law::Tabular { spans } => pick(spans, rng).whole(rng),

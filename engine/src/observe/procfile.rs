@@ -34,12 +34,17 @@ impl ProcFile {
                 Err(_) => return None,
             }
         }
-        Some(String::from_utf8_lossy(&buffer[..filled]))
+        Some(text(&buffer[..filled]))
     }
 
     /// The first piece of the text, at most `buffer.len()` bytes: for short files, and for the first line of long ones.
     pub fn read_head<'a>(&self, buffer: &'a mut [u8]) -> Option<Cow<'a, str>> {
         let count = self.0.read_at(buffer, 0).ok()?;
-        Some(String::from_utf8_lossy(&buffer[..count]))
+        Some(text(&buffer[..count]))
     }
+}
+
+/// Bytes as text, where the whole of it is looked at at once: that is several times as fast as looking for what to replace.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

@@ -7,6 +7,7 @@ use crate::control::{Gate, Message};
 use crate::error::{EngineError, Result};
 use crate::histogram::Reader;
 use crate::load::pacing::Pacer;
+use crate::own_files;
 use crate::plan::{Job, Phase, WorkerKind};
 use crate::process::{Processes, Reporter};
 use crate::sampler::Observed;
@@ -115,7 +116,10 @@ impl Crew {
 
     fn add_thread(&mut self, setup: Setup, sender: &Sender<Message>) -> io::Result<()> {
         let reporter = Reporter::Thread(sender.clone());
-        self.threads.push(std::thread::Builder::new().spawn(move || setup.live(reporter))?);
+        self.threads.push(std::thread::Builder::new().spawn(move || {
+            own_files::begin();
+            setup.live(reporter);
+        })?);
         Ok(())
     }
 

@@ -20,27 +20,47 @@ impl<B: Backend> Worker<B> {
             return self.whole(op, *chunk_bytes);
         }
         let (request, file_index) = self.request(op)?;
-        Ok(self.carry_out(op, request, file_index))
+        Ok(match op.chunk_bytes {
+            0 => self.carry_out(op, request, file_index),
+            chunk_bytes => self.carry_out_in_pieces(op, request, file_index, chunk_bytes),
+        })
+    }
+
+    /// Carry a request out as successive calls of at most `chunk_bytes`: one operation, whose latency is that of them all.
+    fn carry_out_in_pieces(&mut self, op: &OpNode, request: Request, file_index: u64, chunk_bytes: usize) -> Done {
+        let calls = request.length.div_ceil(chunk_bytes) as u64;
+        self.stats.submissions.add(calls);
+        self.stats.depth_sum.add(calls);
+        self.prepare_content(0, op, request, file_index);
+        let done = self.timed(|worker| worker.backend.execute_in_pieces(request, chunk_bytes));
+        self.settle(0, op, done.result);
+        if done.result >= 0 && (done.result as usize) < request.length {
+            self.stats.short_transfers.add(1);
+        }
+        done
     }
 
     /// Fill the buffer of a write, and remember what a read of a stamped file may find.
     #[inline(always)]
     pub(super) fn prepare_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
-        if self.stamps.is_some() || request.kind == RequestKind::Write {
+        if op.manner == Manner::KeepsBuffer {
+            self.change_a_byte(slot, request);
+        } else if self.stamps.is_some() || request.kind == RequestKind::Write {
             self.make_content(slot, op, request, file_index);
         }
     }
 
+    /// The content of a write that keeps what its buffer holds: one byte after the other takes its turn to change.
+    #[inline(always)]
+    fn change_a_byte(&mut self, slot: usize, request: Request) {
+        let turn = if self.kept_turn < request.length { self.kept_turn } else { 0 };
+        self.kept_turn = turn + 1;
+        let buffer = self.backend.buffer(slot, request.length);
+        buffer[turn] = buffer[turn].wrapping_add(1);
+    }
+
     #[inline(never)]
     fn make_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
-        if op.manner == Manner::KeepsBuffer {
-            let turn = self.generation as usize;
-            self.generation += 1;
-            let buffer = self.backend.buffer(slot, request.length);
-            let byte = &mut buffer[turn % request.length];
-            *byte = byte.wrapping_add(1);
-            return;
-        }
         if op.manner == Manner::Pooled {
             return self.give_pooled(op, request, file_index);
         }
@@ -72,33 +92,40 @@ impl<B: Backend> Worker<B> {
 
     /// The next request of any operation, and the index of its file.
     pub(super) fn request(&mut self, op: &OpNode) -> Result<(Request, u64), StoppedBy> {
-        let kind = match op.kind {
-            OpKind::Read => RequestKind::Read,
-            OpKind::Write => RequestKind::Write,
-            OpKind::Fsync => RequestKind::Fsync,
-            _ => RequestKind::Fdatasync,
-        };
-        let flush = matches!(kind, RequestKind::Fsync | RequestKind::Fdatasync);
-        let size = if flush { 0 } else { op.size.sample_u64(&mut self.rng) };
-        let (fd, file_index, offset, length) = match &op.file {
-            FileSource::Slot(slot) => {
-                let Some(file) = &mut self.slots[*slot] else { return Err(self.empty_slot(op)) };
-                // Backward: what lies before the position, which stays.
-                let is_back = matches!(op.access, Access::Backward { .. });
-                let offset = if is_back { file.at.saturating_sub(size) } else { file.at };
-                file.at = offset + size;
-                (file.fd, file.index, offset, size)
-            }
+        match &op.file {
+            FileSource::Slot(slot) => self.request_in_slot(op, *slot),
             FileSource::Opened { opened, pick } => {
+                let kind = kind_of(op.kind);
+                let flush = matches!(kind, RequestKind::Fsync | RequestKind::Fdatasync);
+                let size = if flush { 0 } else { op.size.sample_u64(&mut self.rng) };
                 let (file, offset, length) = self.place(op, *opened, pick, size, flush)?;
                 self.keep_opened(op, *opened, file, offset + length);
-                (file.fd, file.index, offset, length)
+                self.admit_transfer(length)?;
+                let (rw_flags, vectors) = (op.rw_flags, op.vectors);
+                let request = Request { fd: file.fd, kind, offset, length: length as usize, rw_flags, vectors };
+                Ok((request, file.index))
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
+        }
+    }
+
+    /// The next request on the file of a slot, and the index of that file.
+    #[inline(always)]
+    pub(super) fn request_in_slot(&mut self, op: &OpNode, slot: usize) -> Result<(Request, u64), StoppedBy> {
+        let kind = kind_of(op.kind);
+        let size = match kind {
+            RequestKind::Read | RequestKind::Write => op.size.sample_u64(&mut self.rng),
+            RequestKind::Fsync | RequestKind::Fdatasync => 0,
         };
-        self.admit_transfer(length)?;
+        let Some(file) = &mut self.slots[slot] else { return Err(self.empty_slot(op)) };
+        // Backward: what lies before the position, which stays.
+        let is_back = matches!(op.access, Access::Backward { .. });
+        let offset = if is_back { file.at.saturating_sub(size) } else { file.at };
+        file.at = offset + size;
+        let (fd, file_index) = (file.fd, file.index);
+        self.admit_transfer(size)?;
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-        Ok((Request { fd, kind, offset, length: length as usize, rw_flags, vectors }, file_index))
+        Ok((Request { fd, kind, offset, length: size as usize, rw_flags, vectors }, file_index))
     }
 
     /// Count a transfer against the limits and the rate, if it may begin.
@@ -204,6 +231,16 @@ impl<B: Backend> Worker<B> {
         }
         // Latency without the time that making the content took.
         Ok(Done { issued_ns: self.last_ns.max(latency_ns) - latency_ns, result: at as i64 })
+    }
+}
+
+#[inline(always)]
+fn kind_of(op: OpKind) -> RequestKind {
+    match op {
+        OpKind::Read => RequestKind::Read,
+        OpKind::Write => RequestKind::Write,
+        OpKind::Fsync => RequestKind::Fsync,
+        _ => RequestKind::Fdatasync,
     }
 }
 

@@ -104,6 +104,8 @@ pub struct Worker<B: Backend> {
     fills: Vec<Option<ContentFill>>,
     stamps: Option<Stamps>,
     generation: u64,
+    /// Which byte the next write that keeps its buffer changes.
+    kept_turn: usize,
     opened: Vec<Vec<OpenFile>>,
     slots: Vec<Option<SlotFile>>,
     states: Vec<OpState>,
@@ -216,6 +218,7 @@ impl<B: Backend> Worker<B> {
             fills: transfers.fills,
             stamps: Stamps::new(&job, transfers.slots as usize),
             generation: u64::from(walker.worker) << 40,
+            kept_turn: 0,
             opened,
             slots,
             states,
@@ -318,16 +321,35 @@ impl<B: Backend> Worker<B> {
                 let branch = weights.draw(&mut self.rng);
                 self.all(&branches[branch], true)
             }
-            Node::Repeat { times, nodes } => {
-                let mut sum = Sum::default();
-                for _ in 0..*times {
+            Node::Repeat { times, nodes } => self.repeat(*times, nodes),
+            Node::Action(action) => self.action(action).map(|()| Sum::default()),
+        }
+    }
+
+    fn repeat(&mut self, times: u64, nodes: &[Node]) -> Result<Sum, StoppedBy> {
+        let mut sum = Sum::default();
+        match nodes {
+            // One operation, or one group of them, again and again: most classic benchmarks.
+            [Node::Op(op)] => {
+                for _ in 0..times {
+                    self.check()?;
+                    sum.add(self.op(op)?);
+                }
+            }
+            [Node::Group { series, counts, laps: None, nodes, .. }] => {
+                for _ in 0..times {
+                    self.check()?;
+                    sum.add(self.group(*series, *counts, nodes)?);
+                }
+            }
+            _ => {
+                for _ in 0..times {
                     self.check()?;
                     sum.add(self.all(nodes, true)?);
                 }
-                Ok(sum)
             }
-            Node::Action(action) => self.action(action).map(|()| Sum::default()),
         }
+        Ok(sum)
     }
 
     fn all(&mut self, nodes: &[Node], go_on_after_failure: bool) -> Result<Sum, StoppedBy> {
@@ -341,6 +363,7 @@ impl<B: Backend> Worker<B> {
         Ok(sum)
     }
 
+    #[inline(always)]
     fn group(&mut self, series: Option<usize>, counts: bool, nodes: &[Node]) -> Result<Sum, StoppedBy> {
         if counts {
             self.limits.admit(&self.job.limits)?;
@@ -484,7 +507,7 @@ impl<B: Backend> Worker<B> {
     }
 
     /// Time one call that returns bytes or a negative errno.
-    #[inline]
+    #[inline(always)]
     fn timed(&mut self, call: impl FnOnce(&mut Self) -> i64) -> Done {
         let issued_ns = self.clock.now_ns();
         let result = call(self);

@@ -32,7 +32,7 @@ impl Straight {
             OpKind::Write => RequestKind::Write,
             _ => return None,
         };
-        if op.keep.is_some() || matches!(op.access, Access::Append {} | Access::Whole { .. }) {
+        if op.keep.is_some() || op.chunk_bytes > 0 || matches!(op.access, Access::Append {} | Access::Whole { .. }) {
             return None;
         }
         let (file, size) = (files.first()?, op.size.is_fixed()?);
@@ -63,14 +63,22 @@ impl<B: Backend> Worker<B> {
     /// in registers.
     #[inline(always)]
     pub(super) fn data(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        match self.straight_request(op) {
-            Some(next) => {
-                let (request, file_index) = next?;
-                self.admit_transfer(request.length as u64)?;
-                Ok(self.carry_out(op, request, file_index))
-            }
-            None => self.roundabout_data(op),
+        if let Some(next) = self.straight_request(op) {
+            let (request, file_index) = next?;
+            self.admit_transfer(request.length as u64)?;
+            return Ok(self.carry_out(op, request, file_index));
         }
+        match op.file {
+            FileSource::Slot(slot) if op.goes_at_once() => self.data_in_slot(op, slot),
+            _ => self.roundabout_data(op),
+        }
+    }
+
+    /// One call on the file of a slot.
+    #[inline(always)]
+    fn data_in_slot(&mut self, op: &OpNode, slot: usize) -> Result<Done, StoppedBy> {
+        let (request, file_index) = self.request_in_slot(op, slot)?;
+        Ok(self.carry_out(op, request, file_index))
     }
 
     /// Carry a request out and wait for it.

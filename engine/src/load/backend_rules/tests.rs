@@ -141,3 +141,31 @@ fn polling_needs_direct_and_takes_no_flushes() {
     job.body = Body::Loop { actions: vec![Action::Op { op: flush }] };
     assert!(refusal(&job).contains("takes no flushes"));
 }
+
+#[test]
+fn successive_calls_are_for_plain_transfers_of_backends_that_make_them() {
+    let in_pieces = |backend| {
+        let mut op = write(4096.0);
+        op.flags.chunk_bytes = 512;
+        job(backend, op)
+    };
+    for backend in [Backend::Psync {}, Backend::ReadWrite {}, Backend::Stdio { per_character: true }] {
+        assert!(compiled(&in_pieces(backend)).is_ok());
+    }
+    for backend in [Backend::Mmap {}, Backend::Aio {}] {
+        assert!(refusal(&in_pieces(backend)).contains("psync, read_write and stdio"));
+    }
+    for (access, said) in [
+        (Access::Append {}, "an append moves in one call"),
+        (Access::Whole { chunk_bytes: 0 }, "has a chunk_bytes of its own"),
+    ] {
+        let mut job = in_pieces(Backend::Psync {});
+        let Body::Loop { actions } = &mut job.body else { unreachable!("a loop") };
+        let Action::Op { op } = &mut actions[0] else { unreachable!("an operation") };
+        op.access = access;
+        assert!(refusal(&job).contains(said));
+    }
+    let mut flush = write(4096.0);
+    (flush.op, flush.flags.chunk_bytes) = (OpKind::Fsync, 1);
+    assert!(refusal(&job(Backend::Psync {}, flush)).contains("are for reads and writes"));
+}

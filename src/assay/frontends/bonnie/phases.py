@@ -239,8 +239,9 @@ def _characters(settings: Settings, data: _Data, kind: OpKind) -> plan.Job:
     size_mib = settings.character_mib or DEFAULT_CHARACTER_MIB
     if kind is OpKind.READ:
         size_mib = min(size_mib, settings.size_mib or 0)
-    byte = Repeat(times=settings.chunk_bytes, actions=(Do(op=move(1, name="byte")),))
-    chunks = Repeat(times=size_mib * MIB // settings.chunk_bytes, actions=(Group(name="chunk", actions=(byte,)),))
+    # The original looks at the clock once a chunk too: with a look for each byte, the looks would be measured.
+    chunk = Do(op=move(settings.chunk_bytes, name="chunk", piece_bytes=1))
+    chunks = Repeat(times=size_mib * MIB // settings.chunk_bytes, actions=(chunk,))
     return _pass(settings, [Do(op=opening[0]), chunks], "chunk")
 
 
@@ -360,17 +361,17 @@ def _in_slot(kind: OpKind, name: str) -> Op:
     return Op(op=kind, name=name, file=Slot(slot=_SLOT))
 
 
-def _read(size: int, *, name: str = "read", access: plan.Access | None = None) -> Op:
-    access = access or plan.Sequential()
-    return Op(op=OpKind.READ, name=name, file=Slot(slot=_SLOT), access=access, size=Fixed(value=float(size)))
+def _read(size: int, *, name: str = "read", access: plan.Access | None = None, piece_bytes: int = 0) -> Op:
+    return _transfer(OpKind.READ, size, name, access, plan.OpFlags(chunk_bytes=piece_bytes))
 
 
-def _write(size: int, *, name: str = "write", access: plan.Access | None = None) -> Op:
-    flags = plan.OpFlags(keeps_buffer=True)
+def _write(size: int, *, name: str = "write", access: plan.Access | None = None, piece_bytes: int = 0) -> Op:
+    return _transfer(OpKind.WRITE, size, name, access, plan.OpFlags(keeps_buffer=True, chunk_bytes=piece_bytes))
+
+
+def _transfer(kind: OpKind, size: int, name: str, access: plan.Access | None, flags: plan.OpFlags) -> Op:
     access = access or plan.Sequential()
-    return Op(
-        op=OpKind.WRITE, name=name, file=Slot(slot=_SLOT), access=access, size=Fixed(value=float(size)), flags=flags
-    )
+    return Op(op=kind, name=name, file=Slot(slot=_SLOT), access=access, size=Fixed(value=float(size)), flags=flags)
 
 
 def _job(actions: Sequence[Action], timed: str) -> plan.Job:
