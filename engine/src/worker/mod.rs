@@ -5,6 +5,7 @@
 //! read each; operations that are prepared first (content to write, a name to build) read it twice, so that the
 //! preparation is in no latency. The latency of a group is the sum of its members'.
 
+mod account;
 mod actions;
 mod calls;
 mod data;
@@ -25,11 +26,9 @@ mod straight;
 use crate::backend::{Backend, Report};
 use crate::clock::Clock;
 use crate::events::StoppedBy;
-use crate::laps::Lap;
 use crate::load::advice::Advice;
 use crate::load::content::ContentFill;
 use crate::load::coordination::Coordination;
-use crate::load::file_rules;
 use crate::load::fileset::FileSetState;
 use crate::load::limits::{JobLimits, LocalLimits};
 use crate::load::lines::Entry;
@@ -45,15 +44,12 @@ use data::prepare_walks;
 use pick::Picker;
 use serde::{Deserialize, Serialize};
 use stamped::Stamps;
-use stats::{NEVER, WorkerCounters, WorkerStats};
+use stats::{NEVER, WorkerStats};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use straight::Straight;
-
-/// Failures in a row, with no success between them, after which a worker gives up.
-const HOPELESS: u32 = 1000;
 
 /// An open file of a set.
 #[derive(Debug, Clone, Copy)]
@@ -374,12 +370,6 @@ impl<B: Backend> Worker<B> {
         Ok(sum)
     }
 
-    fn keep_lap(&mut self, group: usize, sum: Sum) {
-        let latency_ns = (!sum.failed).then_some(sum.latency_ns);
-        self.stats.laps.keep(Lap { group, number: self.laps[group], end_ns: self.last_ns, latency_ns });
-        self.laps[group] += 1;
-    }
-
     /// An operation inside something else.
     #[inline(never)]
     fn op_within(&mut self, op: &OpNode) -> Result<Sum, StoppedBy> {
@@ -417,102 +407,6 @@ impl<B: Backend> Worker<B> {
             OpKind::Readdir | OpKind::ReaddirStat => self.list(op),
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op),
         }
-    }
-
-    /// Count one finished operation. `result`: bytes moved or a negative errno.
-    #[inline(always)]
-    fn account(&mut self, op: &OpNode, done: Done) -> Result<Sum, StoppedBy> {
-        let stats: &WorkerCounters = &self.stats;
-        stats.started.add(1);
-        self.note_time(op, done.issued_ns);
-        if done.result < 0 {
-            return self.account_failure(op, -done.result as i32);
-        }
-        stats.completed.add(1);
-        self.failures_in_a_row = 0;
-        if op.is_counted {
-            self.states[op.state].ops += 1;
-            self.states[op.state].bytes += done.result as u64;
-        }
-        let sum = Sum { latency_ns: self.last_ns - done.issued_ns, bytes: done.result as u64, failed: false };
-        self.record(op.series, op.counts, sum);
-        Ok(sum)
-    }
-
-    /// An operation that was issued at `issued_ns` has ended now.
-    #[inline(always)]
-    fn note_time(&self, op: &OpNode, issued_ns: u64) {
-        let stats: &WorkerCounters = &self.stats;
-        if !op.is_timed {
-            // Work that is not timed is in no window, but a sign of life.
-            stats.busy_since_ns.set(self.last_ns);
-            return;
-        }
-        if stats.first_op_ns.get() == NEVER {
-            stats.first_op_ns.set(issued_ns);
-        }
-        stats.last_op_ns.set(self.last_ns);
-    }
-
-    #[cold]
-    fn account_failure(&mut self, op: &OpNode, errno: i32) -> Result<Sum, StoppedBy> {
-        self.stats.failed.add(1);
-        *self.errors.entry((op.state, errno)).or_insert(0) += 1;
-        // What nowait asks for is no sign that nothing works any more.
-        self.failures_in_a_row += u32::from(errno != libc::EAGAIN || op.rw_flags & libc::RWF_NOWAIT == 0);
-        let sum = Sum { failed: true, ..Sum::default() };
-        self.record(op.series, op.counts, sum);
-        let lost = matches!(errno, libc::ENOSPC | libc::EDQUOT | libc::EROFS | libc::ENODEV);
-        let unsupported = file_rules::unsupported(op.kind, errno);
-        if lost || unsupported.is_some() || self.failures_in_a_row >= HOPELESS {
-            let why = unsupported.or_else(|| self.spawner.as_ref()?.words_of(&op.name));
-            self.fatal = Some((why.map_or(op.name.clone(), |why| format!("{} ({why})", op.name)), errno));
-            return Err(StoppedBy::Error);
-        }
-        Ok(sum)
-    }
-
-    #[inline(always)]
-    fn record(&self, series: Option<usize>, counts: bool, sum: Sum) {
-        let Some(series) = series else { return };
-        let stats = &*self.stats;
-        let into = &stats.series[series];
-        if sum.failed {
-            into.errors.add(1);
-            return;
-        }
-        into.latency.record(sum.latency_ns);
-        into.bytes.add(sum.bytes);
-        if counts {
-            if self.intended_ns != UNSCHEDULED {
-                into.response.record(self.last_ns - self.intended_ns);
-            }
-            let counters: &WorkerCounters = stats;
-            counters.ops.add(1);
-            counters.bytes.add(sum.bytes);
-        }
-    }
-
-    /// Time one call of a script that may have nothing between it and the one before: then that one's end is its start.
-    #[inline]
-    fn timed_next(&mut self, call: impl FnOnce(&mut Self) -> i64) -> Done {
-        // Blocks are judged, and advice is given, between two operations.
-        if self.scripted.is_none() || self.stamps.is_some() || self.job.advice.is_some() {
-            return self.timed(call);
-        }
-        let issued_ns = self.last_ns;
-        let result = call(self);
-        self.last_ns = self.clock.now_ns();
-        Done { issued_ns, result }
-    }
-
-    /// Time one call that returns bytes or a negative errno.
-    #[inline(always)]
-    fn timed(&mut self, call: impl FnOnce(&mut Self) -> i64) -> Done {
-        let issued_ns = self.clock.now_ns();
-        let result = call(self);
-        self.last_ns = self.clock.now_ns();
-        Done { issued_ns, result }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Data operations whose file and size never change: one file of the worker's own, one size, no slot. Most benchmarks are
 //! made of them, so what does not change is settled before the start, and only the offset is left for the op loop.
 
-use super::stats::{NEVER, SlotStats, WorkerCounters};
+use super::account::Sums;
+use super::stats::{NEVER, SlotStats};
 use super::{Done, Flow, OpenFile, Worker};
 use crate::backend::{Backend, Completion, Request, RequestKind};
 use crate::events::StoppedBy;
@@ -273,30 +274,6 @@ impl<B: Backend> Worker<B> {
         }
         Ok(())
     }
-
-    /// Count the successes of one reap, which end at one time, as [`Worker::account`] counts one.
-    #[inline(always)]
-    fn account_successes(&mut self, op: &OpNode, first_issued_ns: u64, sums: &Sums) {
-        let Sums { ops, bytes } = *sums;
-        if ops == 0 {
-            return;
-        }
-        let stats: &WorkerCounters = &self.stats;
-        stats.started.add(ops);
-        stats.completed.add(ops);
-        self.failures_in_a_row = 0;
-        self.note_time(op, first_issued_ns);
-        if op.is_counted {
-            self.states[op.state].ops += ops;
-            self.states[op.state].bytes += bytes;
-        }
-        let Some(series) = op.series else { return };
-        self.stats.series[series].bytes.add(bytes);
-        if op.counts {
-            stats.ops.add(ops);
-            stats.bytes.add(bytes);
-        }
-    }
 }
 
 /// The queue of a worker with one straight operation.
@@ -311,11 +288,4 @@ struct Queue<'a> {
     /// Operations that may begin without a look at the limits.
     ahead: u64,
     ending: Option<StoppedBy>,
-}
-
-/// What one reap has brought, failures apart.
-#[derive(Debug, Default)]
-struct Sums {
-    ops: u64,
-    bytes: u64,
 }
