@@ -555,8 +555,7 @@ Access = Sequential | Backward | Stride | RandomAccess | Append | Whole
 
 
 class OpFlags(Value, kw_only=True):
-    """Extras of an operation: RWF_ flags, pieces of a vectored call, an advice, what a write gives, its longest call, what
-    spawn runs."""
+    """Extras of an operation: flags and pieces of its calls, an advice, what a write gives, what spawn runs."""
 
     dsync: bool = False
     nowait: bool = False
