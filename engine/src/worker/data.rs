@@ -52,7 +52,7 @@ impl<B: Backend> Worker<B> {
 
     /// The content of a write that keeps what its buffer holds: one byte after the other takes its turn to change.
     #[inline(always)]
-    fn change_a_byte(&mut self, slot: usize, request: Request) {
+    pub(super) fn change_a_byte(&mut self, slot: usize, request: Request) {
         let turn = if self.kept_turn < request.length { self.kept_turn } else { 0 };
         self.kept_turn = turn + 1;
         let buffer = self.backend.buffer(slot, request.length);

@@ -1,8 +1,8 @@
 //! The op loop: what one worker does between the common start and its stop.
 //!
-//! Nothing in it allocates, locks or calls the kernel beyond what the workload asks for and the clock. A read that follows
-//! the operation before without other work takes that one's end as its own start, so back-to-back reads cost one clock
-//! read each; operations that are prepared first (content to write, a name to build) read it twice, so that the
+//! Nothing in it allocates, locks or calls the kernel beyond what the workload asks for and the clock. A read, or a
+//! write that keeps its buffer, takes the end of the operation before as its own start when nothing else lies between, so
+//! back-to-back ones cost one clock read each; operations that are prepared first (content to write, a name to build) read it twice, so that the
 //! preparation is in no latency. The latency of a group is the sum of its members'.
 
 mod account;

@@ -8,7 +8,7 @@ use crate::backend::{Backend, Completion, Request, RequestKind};
 use crate::events::StoppedBy;
 use crate::histogram::Recorder;
 use crate::load::offsets::{Offsets, Uniform};
-use crate::load::op::{FileSource, Node, OpNode};
+use crate::load::op::{FileSource, Manner, Node, OpNode};
 use crate::plan::{Access, OpKind, Pick};
 use std::sync::Arc;
 
@@ -88,7 +88,11 @@ impl<B: Backend> Worker<B> {
         self.stats.submissions.add(1);
         self.stats.depth_sum.add(1);
         // Blocks are judged between operations: the end of one is not the start of the next then.
-        let done = if request.kind == RequestKind::Read && self.stamps.is_none() {
+        let has_no_content = request.kind == RequestKind::Read || op.manner == Manner::KeepsBuffer;
+        let done = if has_no_content && self.stamps.is_none() {
+            if op.manner == Manner::KeepsBuffer {
+                self.change_a_byte(0, request);
+            }
             let issued_ns = self.last_ns;
             let result = self.backend.execute(request);
             self.last_ns = self.clock.now_ns();
