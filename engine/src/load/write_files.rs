@@ -62,6 +62,9 @@ pub fn make_directories(state: &FileSetState, crew: &Crew<'_>, threads: usize) -
 ///
 /// `Stopped`, or the system call that failed.
 pub fn make_files(state: &FileSetState, crew: &Crew<'_>, progress: &Progress<'_>, threads: usize) -> Result<()> {
+    if state.initial_files() == 0 {
+        return Ok(());
+    }
     let (next_file, next_piece) = (AtomicU64::new(0), AtomicU64::new(0));
     let make = || {
         let fill = ContentFill::new(state.content_seed(), &state.set().content, state.next_writer())?;
