@@ -87,9 +87,11 @@ impl<B: Backend> Worker<B> {
     pub(super) fn carry_out(&mut self, op: &OpNode, request: Request, file_index: u64) -> Done {
         self.stats.submissions.add(1);
         self.stats.depth_sum.add(1);
-        // Blocks are judged between operations: the end of one is not the start of the next then.
+        // Blocks are judged, and files that operations open are advised on, between operations: the end of one is not the
+        // start of the next then.
+        let follows = self.stamps.is_none() && (self.job.advice.is_none() || !matches!(op.file, FileSource::Slot(_)));
         let has_no_content = request.kind == RequestKind::Read || op.manner == Manner::KeepsBuffer;
-        let done = if has_no_content && self.stamps.is_none() {
+        let done = if has_no_content && follows {
             if op.manner == Manner::KeepsBuffer {
                 self.change_a_byte(0, request);
             }
