@@ -77,10 +77,8 @@ impl Sampler<'_> {
     fn tell_laps(&self, emitter: &Emitter) {
         for worker in &self.workers {
             let ObservedJob { name, laps, .. } = &self.jobs[worker.job];
-            if laps.is_empty() {
-                continue;
-            }
-            let new = worker.stats.laps.take();
+            let Some(kept) = &worker.stats.laps else { continue };
+            let new = kept.take();
             for (group, group_name) in laps.iter().enumerate() {
                 let of_group: Vec<_> = new.iter().filter(|lap| lap.group == group).collect();
                 if of_group.is_empty() {

@@ -59,10 +59,11 @@ impl Crew {
         let gates = Gates::closed()?;
         let (mut observed, mut setups) = (Vec::new(), Vec::new());
         for (job_position, job) in jobs.iter().enumerate() {
-            let series = job.shared.program.series.len();
+            let program = &job.shared.program;
+            let (series, has_laps) = (program.series.len(), !program.laps.is_empty());
             for worker in 0..job.workers {
-                let stats = WorkerStats::new(series, job.queue_depth).map_err(EngineError::no_shared_memory)?;
-                let stats = Arc::new(stats);
+                let stats = WorkerStats::new(series, has_laps, job.queue_depth);
+                let stats = Arc::new(stats.map_err(EngineError::no_shared_memory)?);
                 let seed = seed_of(around.seed, phase, job.job, worker);
                 let setup = Setup {
                     position: observed.len(),

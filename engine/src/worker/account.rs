@@ -142,7 +142,8 @@ impl<B: Backend> Worker<B> {
 
     pub(super) fn keep_lap(&mut self, group: usize, sum: Sum) {
         let latency_ns = (!sum.failed).then_some(sum.latency_ns);
-        self.stats.laps.keep(Lap { group, number: self.laps[group], end_ns: self.last_ns, latency_ns });
+        let lap = Lap { group, number: self.laps[group], end_ns: self.last_ns, latency_ns };
+        self.stats.laps.iter().for_each(|laps| laps.keep(lap));
         self.laps[group] += 1;
     }
 }

@@ -16,8 +16,8 @@ pub struct WorkerStats {
     pub series: SharedSlice<SeriesStats>,
     /// By place in the queue; empty for a worker that has none.
     pub slots: SharedSlice<SlotStats>,
-    /// Single completions of groups that have laps.
-    pub laps: Laps,
+    /// Single completions of groups that have laps; None for a program without such groups.
+    pub laps: Option<Laps>,
     counters: SharedBox<WorkerCounters>,
 }
 
@@ -94,17 +94,17 @@ pub struct SlotStats {
 unsafe impl Shareable for SlotStats {}
 
 impl WorkerStats {
-    /// Nothing yet, for a program with that many histograms and a queue of that depth.
+    /// Nothing yet, for a program with that many histograms, with laps or without, and a queue of that depth.
     ///
     /// # Errors
     ///
     /// No memory to share.
-    pub fn new(series: usize, queue_depth: u32) -> io::Result<Self> {
+    pub fn new(series: usize, has_laps: bool, queue_depth: u32) -> io::Result<Self> {
         let slots = if queue_depth > 1 { queue_depth as usize } else { 0 };
         let stats = Self {
             series: SharedSlice::zeroed(series)?,
             slots: SharedSlice::zeroed(slots)?,
-            laps: Laps::new()?,
+            laps: has_laps.then(Laps::new).transpose()?,
             counters: SharedBox::zeroed()?,
         };
         stats.first_op_ns.set(NEVER);
