@@ -14,6 +14,7 @@ pub mod check;
 pub mod clock;
 pub mod control;
 pub mod corruption;
+pub mod cpu_cache;
 pub mod emit;
 pub mod error;
 pub mod events;

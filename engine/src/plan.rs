@@ -554,6 +554,13 @@ pub enum OpKind {
     /// Advise the kernel about `size` bytes where `access` points, 0: about the whole file (open file); see
     /// `flags.advice`.
     Advise,
+    /// Lock the whole of an open file with fcntl(2) (F_SETLKW, F_WRLCK), waiting for the locks of others; the file is open
+    /// for writing. The locks of threads are apart, as those of processes are, where workers have their own open files.
+    Lock,
+    /// The same for readers (F_RDLCK), on a file that is open for reading.
+    LockShared,
+    /// Give the lock back (F_UNLCK).
+    Unlock,
     /// Run the program `flags.argv` and wait for its end (name or slot; pick `new` gives it the next free name, which it is to
     /// make). What it moves is not seen: `size` says it, 0 if it is not known.
     Spawn,
@@ -701,6 +708,9 @@ pub struct OpFlags {
     /// A write gives what the worker's buffer holds (zeroes at first, then what was read last) with one more byte changed
     /// each time, instead of new content.
     pub keeps_buffer: bool,
+    /// The memory of a read or write is out of the processor's caches when the call is made; what that takes is in no
+    /// latency (x86-64).
+    pub cold_buffer: bool,
     /// Longest piece in which a read or write moves, one call after the other (backends psync, read_write and stdio); 0: in
     /// one call. It stays one operation with one latency.
     pub chunk_bytes: u64,

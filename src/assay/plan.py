@@ -409,6 +409,9 @@ class OpKind(enum.Enum):
     SETXATTR = "setxattr"
     GETXATTR = "getxattr"
     ADVISE = "advise"
+    LOCK = "lock"
+    LOCK_SHARED = "lock_shared"
+    UNLOCK = "unlock"
     SPAWN = "spawn"
 
 
@@ -563,6 +566,7 @@ class OpFlags(Value, kw_only=True):
     vectors: int = 0
     advice: str = ""
     keeps_buffer: bool = False
+    cold_buffer: bool = False
     chunk_bytes: int = 0
     argv: tuple[str, ...] = ()
 

@@ -235,3 +235,22 @@ def test_the_calls_on_the_file_are_those_of_the_original(tmp_path: Path) -> None
     counts = {call: sum(f" {call}(" in line for line in lines) for call in ("pwrite64", "pread64")}
     # IOzone: three passes of 16 writes; three of 16 reads, each after one read of the first record.
     assert counts == {"pwrite64": 3 * 16, "pread64": 3 * 17}
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+def test_a_file_is_locked_while_it_is_written_and_read(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    done = command(
+        "strace", "-f", "-e", "trace=pwrite64,pread64,fcntl", "-y", "-o", str(trace),
+        str(COMMAND), "iozone", "-W", "-p", "-s", "256", "-r", "64", "-i", "0", "-i", "1", "-+n", "--no-report",
+        "--runs", str(tmp_path / "runs"), "-f", str(tmp_path / "file"),
+    )  # fmt: skip
+
+    lines = [line for line in trace.read_text().splitlines() if "assay-data/file-" in line and "/f0" in line]
+    calls = [re.search(r"F_SETLKW, {l_type=(\w+)| (pwrite64|pread64)\(", line) for line in lines]
+    locked = [found[1] or found[2] for found in calls if found]
+    # As IOzone: locked from before the first record until after the last.
+    assert locked == ["F_WRLCK", *4 * ["pwrite64"], "F_UNLCK", "F_RDLCK", *5 * ["pread64"], "F_UNLCK"]
+    assert "\tLock file when reading/writing.\n" in done
+    assert "\tPurge Mode On\n" in done
+    assert "not carried out" not in done

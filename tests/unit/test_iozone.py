@@ -201,10 +201,36 @@ def test_the_files_of_children_may_be_on_several_storages() -> None:
 
 
 def test_what_is_left_out_is_in_the_plan() -> None:
-    left_out = [item.what for item in made("-p -W -D -Q -s 64 -i 0").untranslated]
+    left_out = [item.what for item in made("-Z -D -Q -s 64 -i 0").untranslated]
 
-    assert left_out == ["-p", "-W", "-D"]
+    assert left_out == ["-Z", "-D"]
     assert [item.what for item in made("-Q -H 4 -s 64 -i 0").untranslated] == ["-Q"]
+
+
+def names_of(phase: plan.Phase) -> list[str]:
+    return [op.name for job in phase.jobs for op in job_ops(job)]
+
+
+def test_files_are_locked_for_the_tests_that_iozone_locks_them_for() -> None:
+    phases = made("-W -e -s 64 -i 0 -i 1 -i 2 -i 6").phases
+
+    locked = {phase.name: phase.jobs[0].timed for phase in phases if "lock" in names_of(phase)}
+
+    assert set(locked) == {f"{test}-64-4" for test in ("write", "rewrite", "read", "reread")}
+    assert locked["write-64-4"] == ("write", "fsync", "unlock")
+    assert names_of(phases[0]) == ["create", "lock", "fsync before", "write", "fsync", "unlock", "close after"]
+    kinds = {op.op for phase in phases for op in job_ops(phase.jobs[0]) if op.name == "lock"}
+    assert kinds == {plan.OpKind.LOCK, plan.OpKind.LOCK_SHARED}
+    children = made("-W -t 2 -i 0 -i 2 -i 6").phases
+    assert {phase.name for phase in children if "lock" not in names_of(phase)} == {"fwrite-2"}
+
+
+def test_records_leave_the_caches_of_the_cpu_before_each_call_with_p() -> None:
+    [write, *_] = made("-p -s 64 -i 0 -i 1").phases
+
+    cold = {op.name: op.flags.cold_buffer for op in job_ops(write.jobs[0])}
+
+    assert cold == {"create": False, "fsync before": False, "write": True, "fsync after": False, "close after": False}
 
 
 # -- refusals --------------------------------------------------------------------------------------------------------------
@@ -217,6 +243,7 @@ REFUSED = {
     "-f a -F b": "exclude each other",
     "-F b -f a": "write -t N before it",
     "-H 2 -k 2": "choose one",
+    "-H 2 -W": "leave it out",
     "-i 13": "tests are 0 to 12",
     "-i 9": "add -E",
     "-i 8": "with -t",

@@ -1,6 +1,7 @@
 //! What a backend cannot do, refused before a file is touched.
 
 use crate::backend::pieces::MOST_PIECES;
+use crate::cpu_cache;
 use crate::error::{EngineError, Result};
 use crate::load::advice::Advice;
 use crate::load::op::{FileSource, Node, OpNode, Program};
@@ -41,8 +42,10 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
     let (flags, append) = (&op.flags, op.access == (Access::Append {}));
     let plain = !(flags.dsync || flags.nowait || flags.high_priority || flags.vectors > 1);
     if !matches!(op.op, OpKind::Read | OpKind::Write) {
-        let text = "dsync, nowait, high_priority, vectors and chunk_bytes are for reads and writes; leave them out";
-        return if plain && flags.chunk_bytes == 0 { Ok(0) } else { refuse(text.to_owned()) };
+        let text = "dsync, nowait, high_priority, vectors, cold_buffer and chunk_bytes are for reads and writes; leave them \
+                    out";
+        let is_bare = plain && !flags.cold_buffer && flags.chunk_bytes == 0;
+        return if is_bare { Ok(0) } else { refuse(text.to_owned()) };
     }
     if op.op == OpKind::Read && (flags.dsync || append) {
         return refuse("dsync and access 'append' are for writes".to_owned());
@@ -62,6 +65,9 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
     }
     check_chunks(job, op).map_err(error)?;
     check_kept_buffer(job, op, file_sets).map_err(error)?;
+    if flags.cold_buffer && !cpu_cache::IS_EVICTED {
+        return refuse("cold_buffer is done on x86-64 processors only; leave it out".to_owned());
+    }
     if append {
         check_append(job, op, file_sets).map_err(error)?;
     }

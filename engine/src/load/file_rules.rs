@@ -40,7 +40,10 @@ pub fn works(kind: OpKind) -> Works {
         | OpKind::Close
         | OpKind::Fstat
         | OpKind::Fallocate
-        | OpKind::Advise => Works::OnHandle,
+        | OpKind::Advise
+        | OpKind::Lock
+        | OpKind::LockShared
+        | OpKind::Unlock => Works::OnHandle,
         OpKind::Stat | OpKind::Truncate | OpKind::Chmod | OpKind::Setxattr | OpKind::Getxattr | OpKind::Spawn => {
             Works::OnEither
         }
@@ -73,7 +76,7 @@ pub fn kept(kind: OpKind) -> Option<Kept> {
 
 /// Whether an operation makes its file writable first: the files opened before the start are opened for it.
 pub fn writes(kind: OpKind) -> bool {
-    matches!(kind, OpKind::Write | OpKind::Fallocate)
+    matches!(kind, OpKind::Write | OpKind::Fallocate | OpKind::Lock)
 }
 
 /// Whether an operation takes a free name of the set.

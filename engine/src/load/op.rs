@@ -123,6 +123,8 @@ pub struct OpNode {
     pub open_for: OpenFor,
     /// How a call is made that has two ways.
     pub manner: Manner,
+    /// Whether its buffer is out of the processor's caches when it begins.
+    pub cold_buffer: bool,
     /// What `advise` says.
     pub advice: Option<Advice>,
     /// Whether another worker may come to remove the file whose name this works on.
@@ -409,6 +411,7 @@ impl Compiler<'_> {
             keep: kept_in(op),
             open_for: OpenFor::Anything,
             manner: Manner::of(op),
+            cold_buffer: op.flags.cold_buffer,
             advice: Advice::named(&op.flags.advice),
             is_removable: matches!(&op.file, FileRef::Set { set, .. } if file_rules::removes_beside(self.phase, set)),
             command: Command::of(&self.job.name, op)?,

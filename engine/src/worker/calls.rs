@@ -126,6 +126,14 @@ pub fn sync_file_range(fd: RawFd, offset: u64, length: u64, wait: bool) -> i64 {
     checked(i64::from(unsafe { libc::sync_file_range(fd, offset as libc::off64_t, length as libc::off64_t, flags) }))
 }
 
+/// Lock or unlock a whole file, waiting for the locks of others; `kind` is F_WRLCK, F_RDLCK or F_UNLCK.
+pub fn lock(fd: RawFd, kind: libc::c_int) -> i64 {
+    let (l_type, l_whence) = (kind as libc::c_short, libc::SEEK_SET as libc::c_short);
+    let whole = libc::flock { l_type, l_whence, l_start: 0, l_len: 0, l_pid: 0 };
+    // SAFETY: `whole` lives through the call.
+    checked(i64::from(unsafe { libc::fcntl(fd, libc::F_SETLKW, &raw const whole) }))
+}
+
 /// Open a file and make a new one, have something done from the one to the other, and close both.
 pub fn to_new_file(from: &CStr, to: &CStr, transfer: fn(RawFd, RawFd) -> i64) -> i64 {
     let source = open(from, libc::O_RDONLY | libc::O_CLOEXEC, 0);

@@ -5,6 +5,7 @@ use super::stamped::FileId;
 use super::straight::Straight;
 use super::{Done, Flow, JobShared, OpState, OpenFile, Worker};
 use crate::backend::{Backend, Request, RequestKind};
+use crate::cpu_cache;
 use crate::events::StoppedBy;
 use crate::load::content::mix;
 use crate::load::offsets::{Offsets, Walker};
@@ -40,13 +41,16 @@ impl<B: Backend> Worker<B> {
         done
     }
 
-    /// Fill the buffer of a write, and remember what a read of a stamped file may find.
+    /// Fill the buffer of a write, remember what a read of a stamped file may find, and cool the buffer.
     #[inline(always)]
     pub(super) fn prepare_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
         if op.manner == Manner::KeepsBuffer {
             self.change_a_byte(slot, request);
         } else if self.stamps.is_some() || request.kind == RequestKind::Write {
             self.make_content(slot, op, request, file_index);
+        }
+        if op.cold_buffer {
+            cpu_cache::evict(self.backend.buffer(slot, request.length));
         }
     }
 

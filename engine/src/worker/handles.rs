@@ -48,6 +48,16 @@ impl<B: Backend> Worker<B> {
         })
     }
 
+    pub(super) fn lock(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (fd, _) = self.handle(op, 0)?;
+        let kind = match op.kind {
+            OpKind::Lock => libc::F_WRLCK,
+            OpKind::LockShared => libc::F_RDLCK,
+            _ => libc::F_UNLCK,
+        };
+        Ok(self.timed(|_| calls::lock(fd, kind)))
+    }
+
     pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (_, name) = self.handle_or_path(op)?;
         let done = self.timed(|worker| calls::stat(worker.path.as_cstr()));

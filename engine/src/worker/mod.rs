@@ -400,6 +400,7 @@ impl<B: Backend> Worker<B> {
             OpKind::Stat => self.stat(op),
             OpKind::Truncate | OpKind::Chmod | OpKind::Setxattr | OpKind::Getxattr => self.on_either(op),
             OpKind::SyncFileRange | OpKind::Fallocate | OpKind::Advise => self.on_handle(op),
+            OpKind::Lock | OpKind::LockShared | OpKind::Unlock => self.lock(op),
             OpKind::Unlink => self.unlink(op),
             OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Clone | OpKind::Copy => self.two_names(op),
             OpKind::Mkdir | OpKind::Rmdir => self.directory(op),

@@ -122,8 +122,8 @@ impl<B: Backend> Worker<B> {
             true => worker.backend.execute_in_pieces(request, chunk_bytes),
             false => worker.backend.execute(request),
         };
-        // What a write writes was made after the end of the operation before.
-        let done = if kind == RequestKind::Write { self.timed(call) } else { self.timed_next(call) };
+        // What a write writes was made, and a buffer cooled, after the end of the operation before.
+        let done = if kind == RequestKind::Write || op.cold_buffer { self.timed(call) } else { self.timed_next(call) };
         if kind == RequestKind::Read {
             let overwritten = if is_cut { request.length.min(chunk_bytes) } else { request.length };
             self.unpooled_bytes = self.unpooled_bytes.max(overwritten);

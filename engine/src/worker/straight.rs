@@ -91,7 +91,7 @@ impl<B: Backend> Worker<B> {
         // start of the next then.
         let follows = self.stamps.is_none() && (self.job.advice.is_none() || !matches!(op.file, FileSource::Slot(_)));
         let has_no_content = request.kind == RequestKind::Read || op.manner == Manner::KeepsBuffer;
-        let done = if has_no_content && follows {
+        let done = if has_no_content && follows && !op.cold_buffer {
             if op.manner == Manner::KeepsBuffer {
                 self.change_a_byte(0, request);
             }
@@ -130,7 +130,7 @@ impl<B: Backend> Worker<B> {
             slots: &stats.slots[..depth],
             lengths: vec![0; depth],
             latency: op.series.map(|series| &stats.series[series].latency),
-            is_plain: op.kind == OpKind::Read && self.stamps.is_none(),
+            is_plain: op.kind == OpKind::Read && self.stamps.is_none() && !op.cold_buffer,
             ahead: 0,
             ending: None,
         };

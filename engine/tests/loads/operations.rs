@@ -1,7 +1,7 @@
 //! Each operation against what stands in the directory afterwards.
 
-use crate::harness::{Place, act, job, on_set, on_slot, passes, set};
-use assay_engine::plan::{Access, Action, Backend, FileRef, OpKind, Pick, Region, Stop};
+use crate::harness::{Outcome, Place, act, fixed, job, on_set, on_slot, passes, set};
+use assay_engine::plan::{Access, Action, Backend, FileRef, OpKind, Pick, Region, Stop, WorkerKind};
 use serde_json::json;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -239,5 +239,50 @@ fn backward_in_a_slot_goes_over_what_was_passed_last() {
         // What was read is written back where it was, with one byte of each hundred changed.
         let changed: Vec<usize> = (0..1000).filter(|&at| before[at] != after[at]).collect();
         assert_eq!(changed, (0..10).map(|turn| turn * 100 + turn).collect::<Vec<_>>());
+    }
+}
+
+/// Two workers that hold the only file for 10 ms each of 5 times.
+fn hold_by_turns(lock: OpKind, kind: WorkerKind) -> Outcome {
+    let hold = Action::Think { seconds: fixed(0.01), burn: false };
+    let actions = vec![act(on_set(lock, "lock", 0.0, None)), hold, act(on_set(OpKind::Unlock, "unlock", 0.0, None))];
+    let mut holders = job("job", actions, passes(5));
+    (holders.workers, holders.kind) = (2, kind);
+    let outcome = Place::new().run(set(1, 1.0, 100.0), vec![holders]);
+    assert_eq!((outcome.check_clean().ops("lock"), outcome.ops("unlock")), (10, 10));
+    outcome
+}
+
+#[test]
+fn a_lock_lets_one_writer_through_or_all_readers() {
+    for kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let (apart, together) = (hold_by_turns(OpKind::Lock, kind), hold_by_turns(OpKind::LockShared, kind));
+
+        // Ten holds of 10 ms, no two of them at once.
+        let times = |key: &str| apart.workers().iter().map(|worker| worker[key].as_u64().unwrap()).collect::<Vec<_>>();
+        let (first, last) = (times("first_op_ns").into_iter().min(), times("last_op_ns").into_iter().max());
+        assert!(last.unwrap() - first.unwrap() >= 100_000_000, "{kind:?}: {first:?} {last:?}");
+        let (waited, free) = (apart.latency_ns("lock"), together.latency_ns("lock"));
+        assert!(waited > 2 * free, "{kind:?}: locks took {waited} ns apart and {free} ns together");
+    }
+}
+
+#[test]
+fn what_is_read_and_written_is_the_same_with_cold_memory() {
+    for backend in [Backend::Psync {}, Backend::ReadWrite {}, Backend::Mmap {}] {
+        let place = Place::new();
+        let mut write = on_set(OpKind::Write, "write", 1000.0, None);
+        let mut read = on_set(OpKind::Read, "read", 1000.0, None);
+        for op in [&mut write, &mut read] {
+            op.access = Access::Sequential { region: Region::Whole {}, wrap: true };
+            op.flags.cold_buffer = true;
+        }
+        let mut cold = job("job", vec![act(write), act(read)], passes(20));
+        cold.backend = backend;
+
+        let outcome = place.run(set(1, 1.0, 10_000.0), vec![cold]);
+
+        assert_eq!((outcome.check_clean().ops("write"), outcome.ops("read")), (20, 20));
+        assert_eq!((outcome.sum("write", "bytes"), outcome.sum("read", "bytes")), (20_000, 20_000));
     }
 }

@@ -153,6 +153,9 @@ class OpTable(Table, frozen=True, kw_only=True):
     keeps_buffer: bool = False
     """A write gives what the worker's buffer holds (zeroes at first, then what was read last) with one more byte changed
     each time, instead of new content."""
+    cold_buffer: bool = False
+    """The memory of a read or write is out of the processor's caches when the call is made; what that takes is in no
+    latency (x86-64)."""
     chunk_bytes: int = 0
     """Longest piece in which a read or write moves, one call after the other (backends psync, read_write and stdio); 0: in
     one call. It stays one operation with one latency."""

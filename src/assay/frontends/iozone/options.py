@@ -245,6 +245,8 @@ _FLAGS: dict[str, tuple[str, Any, str]] = {
     "G": ("mmap_flushes", True, "Using msync(MS_SYNC) on mmap files"),
     "K": ("jitter", True, "Disrupted read patterns selected."),
     "w": ("keep", True, "Setting no_unlink"),
+    "W": ("lock", True, "Lock file when reading/writing."),
+    "p": ("purge", True, "Purge Mode On"),
     "O": ("ops_per_s", True, "OPS Mode. Output is in operations per second."),
     "N": ("microseconds", True, "Microseconds/op Mode. Output is in microseconds per operation."),
     "Q": ("latency_files", True, "Offset/latency files enabled."),
@@ -323,6 +325,8 @@ def _check_ways(settings: Settings, seen: set[str]) -> None:
         raise InputError("iozone: -J and -K act between records, and -H or -k keeps several in flight; choose one")
     if settings.depth > 1 and (settings.flush_in_time or settings.close_in_time):
         raise InputError("iozone: -e and -c end a test, which -H and -k cannot time in one; leave them out")
+    if settings.depth > 1 and settings.lock:
+        raise InputError("iozone: -W locks a file for one test, which -H and -k have no place for; leave it out")
 
 
 def _check_throughput(settings: Settings, seen: set[str]) -> None:

@@ -48,16 +48,6 @@ WITHOUT: dict[str, tuple[str, bool, str]] = {
         "msync(MS_ASYNC) does nothing on Linux since 2.6.19; the call itself is left out",
     ),
     "Z": ("Enable mmap & file I/O mixing.", False, "it maps one page and then reads and writes the file all the same"),
-    "W": (
-        "Lock file when reading/writing.",
-        False,
-        "files are not locked; a lock on a network file system empties the client's cache: reads can be faster here",
-    ),
-    "p": (
-        "Purge Mode On",
-        False,
-        "CPU caches are not purged before each operation; rates from memory are higher here than with it",
-    ),
     "M": ("", False, "the bundle holds what the machine is; 'assay show' prints it"),
     "+u": ("", False, "the CPU's part of each result: " + _IN_BUNDLE),
     "+z": ("", False, "the latency histogram of each result: " + _IN_BUNDLE),

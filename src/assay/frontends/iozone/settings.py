@@ -50,6 +50,10 @@ class Settings:
     compute_counts: bool = False
     """-+J: compute time is part of the elapsed time."""
     jitter: bool = False
+    lock: bool = False
+    """-W: the file is locked for the length of a test."""
+    purge: bool = False
+    """-p: the memory of a record is out of the CPU's caches when its call is made."""
     verify: bool = False
     keep: bool = False
     retest: bool = True

@@ -1,11 +1,12 @@
 """What one test does to its file: the loop of one worker, in the words of the Plan.
 
-    make the file, or have it open; fsync             not timed
+    make the file, or have it open; lock it; fsync    not timed
     read the first record (readers)                   not timed, as IOzone has it
     the records, one after the other                  timed
-    fsync; close                                      timed with -e and -c, else not
+    fsync; unlock; close                              with -e; with -W; with -c timed, else not
 
-Times are those of the calls: what making the content of a write takes, and what `-J` computes, is in none.
+Times are those of the calls: what making the content of a write takes, what `-J` computes, and what throwing a record out
+of the CPU's caches takes (`-p`), is in none.
 """
 
 import dataclasses
@@ -19,6 +20,7 @@ from assay.frontends.iozone.settings import Settings
 from assay.plan import Action, Do, Fixed, FromSet, Op, OpKind, Repeat, Slot
 
 FLUSH = "fsync"
+UNLOCK = "unlock"
 CLOSE = "close"
 JITTER = "jitter"
 MSYNC = "msync"
@@ -33,6 +35,8 @@ _MOST_ROUNDS = 20_000
 """Rounds of a strided walk that a Plan spells out."""
 _JITTER_EVERY = 100
 _PAGE_BYTES = 4096
+_LOCKED_TESTS = frozenset({0, 1})
+"""Tests of one stream that -W locks the file for; of several, all but those of streams of the C library."""
 _PIECES = 16
 """Pieces of a vectored call."""
 
@@ -71,6 +75,7 @@ class Work:
         names += [MSYNC] if self._flushes_each() else []
         names += [JITTER] if self._has_jitter() else []
         names += [FLUSH] if self.settings.flush_in_time else []
+        names += [UNLOCK] if self._locks() else []
         names += [CLOSE] if self.settings.close_in_time else []
         return tuple(names)
 
@@ -96,6 +101,9 @@ class Work:
         elif self.settings.close_in_time:
             extra = FromSet(set=self.file_set, pick=plan.Own(), slot=_CLOSED)
             yield Do(op=Op(op=OpKind.OPEN, name="open", file=extra))
+        if self._locks():
+            kind = OpKind.LOCK if self.column.is_write else OpKind.LOCK_SHARED
+            yield Do(op=Op(op=kind, name="lock", file=self._file()))
         yield Do(op=Op(op=OpKind.FSYNC, name="fsync before", file=self._file()))
         if not self.column.is_write:
             first = plan.Range(from_bytes=0, length_bytes=self.cell.record_bytes)
@@ -116,6 +124,11 @@ class Work:
             record,
             *((flush,) if self._flushes_each() else ()),
         )
+
+    def _locks(self) -> bool:
+        """Whether the file is locked meanwhile: unlocking is in the time, as in IOzone."""
+        has_lock = self.settings.is_throughput or self.column.test in _LOCKED_TESTS
+        return self.settings.lock and has_lock and not self.column.is_stdio
 
     def _flushes_each(self) -> bool:
         return self.settings.mmap and self.settings.mmap_flushes and self.column.is_write
@@ -148,6 +161,8 @@ class Work:
         if in_time or not self.settings.close_in_time:
             name = FLUSH if in_time else "fsync after"
             yield Do(op=Op(op=OpKind.FSYNC, name=name, file=self._file()))
+        if self._locks():
+            yield Do(op=Op(op=OpKind.UNLOCK, name=UNLOCK, file=self._file()))
         if self.creates or self.settings.close_in_time:
             name = CLOSE if self.settings.close_in_time else "close after"
             slot = _HANDLE if self.creates else _CLOSED
@@ -170,7 +185,7 @@ class Work:
             file=self._file(),
             access=access,
             size=Fixed(value=float(size_bytes)),
-            flags=plan.OpFlags(vectors=vectors),
+            flags=plan.OpFlags(vectors=vectors, cold_buffer=self.settings.purge),
         )
 
     def _walks(self) -> Iterator[tuple[plan.Access, int]]:
