@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of a mapping that small rows lie in.
-const CHUNK_BYTES: usize = 4 << 20;
+const CHUNK_BYTES: usize = 16 << 20;
 /// Rows of more bytes have a mapping of their own.
 const SMALL_BYTES: usize = CHUNK_BYTES / 8;
 /// Where a row may begin: no two share what the processor fetches at once, which is two lines of 64 bytes.

@@ -125,6 +125,8 @@ pub struct OpNode {
     pub manner: Manner,
     /// Whether its buffer is out of the processor's caches when it begins.
     pub cold_buffer: bool,
+    /// Whether it moves data, and nothing is done to its buffer before the call but what takes no time to speak of.
+    pub is_ready: bool,
     /// What `advise` says.
     pub advice: Option<Advice>,
     /// Whether another worker may come to remove the file whose name this works on.
@@ -412,6 +414,7 @@ impl Compiler<'_> {
             open_for: OpenFor::Anything,
             manner: Manner::of(op),
             cold_buffer: op.flags.cold_buffer,
+            is_ready: !op.flags.cold_buffer && (op.op == OpKind::Read || Manner::of(op) == Manner::KeepsBuffer),
             advice: Advice::named(&op.flags.advice),
             is_removable: matches!(&op.file, FileRef::Set { set, .. } if file_rules::removes_beside(self.phase, set)),
             command: Command::of(&self.job.name, op)?,

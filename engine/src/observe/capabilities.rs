@@ -2,7 +2,7 @@
 
 use super::cache::cachestat_answers;
 use super::delay_accounting;
-use super::task::schedstat_counts;
+use super::task::SCHEDSTAT_COUNTS;
 use crate::events::Capabilities;
 use io_uring::IoUring;
 use std::fs::{self, File};
@@ -72,7 +72,7 @@ fn block_delay() -> Result<(), String> {
 }
 
 fn schedstat() -> Result<(), String> {
-    if schedstat_counts() {
+    if *SCHEDSTAT_COUNTS {
         return Ok(());
     }
     Err("schedstat: /proc/self/task/T/schedstat is missing or all zero, so waits for a CPU cannot be told from other \

@@ -17,6 +17,7 @@ use super::cpu::ns_per_tick;
 use super::procfile::ProcFile;
 use crate::clock::read_ns;
 use std::fs;
+use std::sync::LazyLock;
 
 /// Totals of one thread since it was opened. None: the kernel does not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl TaskObserver {
         let file = |name| ProcFile::open(format!("{folder}/{name}"));
         let mut observer = Self {
             cpu_clock,
-            schedstat: file("schedstat").filter(|_| schedstat_counts()),
+            schedstat: file("schedstat").filter(|_| *SCHEDSTAT_COUNTS),
             stat: file("stat"),
             io: file("io"),
             delay_accounting,
@@ -147,10 +148,10 @@ impl TaskSample {
 }
 
 /// Whether schedstat holds counts: a kernel without CONFIG_SCHED_INFO prints zeros even for a thread that runs.
-pub(super) fn schedstat_counts() -> bool {
+pub(super) static SCHEDSTAT_COUNTS: LazyLock<bool> = LazyLock::new(|| {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_ascii_whitespace().any(|word| word != "0")
-}
+});
 
 /// read_bytes and write_bytes of this process and of the living `children`: what storage was asked for because of them,
 /// and what they dirtied or wrote directly. None where the kernel does not count or does not let us look. The kernel adds

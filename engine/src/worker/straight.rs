@@ -90,8 +90,7 @@ impl<B: Backend> Worker<B> {
         // Blocks are judged, and files that operations open are advised on, between operations: the end of one is not the
         // start of the next then.
         let follows = self.stamps.is_none() && (self.job.advice.is_none() || !matches!(op.file, FileSource::Slot(_)));
-        let has_no_content = request.kind == RequestKind::Read || op.manner == Manner::KeepsBuffer;
-        let done = if has_no_content && follows && !op.cold_buffer {
+        let done = if op.is_ready && follows {
             if op.manner == Manner::KeepsBuffer {
                 self.change_a_byte(0, request);
             }
