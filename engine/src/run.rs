@@ -11,7 +11,7 @@ use crate::load::generations::Generations;
 use crate::load::op::{self, Program};
 use crate::load::stamp_rules::unit_of;
 use crate::load::{fill, lay_out, open_files, remove};
-use crate::observe::{HostObserver, cache};
+use crate::observe::{HostObserver, cache, is_in_memory};
 use crate::phase::{self, PhaseEnd, Surroundings};
 use crate::plan::{self, Phase, Plan};
 use crate::steps;
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
             if phase.jobs.is_empty() {
                 continue;
             }
-            let watched: Vec<usize> = watched_sets(&programs);
+            let watched = self.watched_sets(&programs);
             self.residency(index, Moment::Before, &watched, &mut seen);
             let end = self.measure(index, phase, programs, &mut host)?;
             seen.clear();
@@ -204,6 +204,17 @@ impl<'a> Run<'a> {
             }
         }
         Ok(Outcome::Complete)
+    }
+
+    /// Sets whose data the programs read or write through open files, and which a page cache may hold or not: one that
+    /// lies in memory is looked at for nothing, page by page.
+    fn watched_sets(&self, programs: &[Program]) -> Vec<usize> {
+        let mut sets: Vec<usize> =
+            programs.iter().flat_map(|program| program.opened.iter().map(|opened| opened.set)).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        sets.retain(|&set| !is_in_memory(self.folders[self.target_of(set)].as_fd()));
+        sets
     }
 
     /// The timed part of a phase.
@@ -372,13 +383,4 @@ impl<'a> Run<'a> {
 
 fn target_position(plan: &Plan, name: &str) -> usize {
     plan.targets.iter().position(|target| target.name == name).expect("checked before the run")
-}
-
-/// Sets whose data the programs read or write through open files.
-fn watched_sets(programs: &[Program]) -> Vec<usize> {
-    let mut sets: Vec<usize> =
-        programs.iter().flat_map(|program| program.opened.iter().map(|opened| opened.set)).collect();
-    sets.sort_unstable();
-    sets.dedup();
-    sets
 }

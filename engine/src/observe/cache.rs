@@ -244,7 +244,7 @@ mod tests {
     fn check(method: Method, name: &str) {
         let folder = tempfile::tempdir().unwrap();
         let (file, path) = written_file(folder.path());
-        if super::super::is_on_tmpfs(&file) {
+        if super::super::is_in_memory(&file) {
             return eprintln!("skipped: the folder for temporary files is a tmpfs");
         }
         let look = || residency_by(method, &mut [path.clone()].into_iter()).unwrap();
@@ -302,7 +302,7 @@ mod tests {
     fn written_pages_are_dirty_until_they_are_flushed() {
         let folder = tempfile::tempdir().unwrap();
         let (file, path) = written_file(folder.path());
-        if super::super::is_on_tmpfs(&file) {
+        if super::super::is_in_memory(&file) {
             return eprintln!("skipped: the folder for temporary files is a tmpfs");
         }
 

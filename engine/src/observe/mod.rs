@@ -24,6 +24,7 @@ pub mod task;
 pub(crate) use cgroup::memory_limit_bytes;
 
 use crate::events::HostSample;
+use std::os::fd::{AsFd, AsRawFd};
 
 /// The counters of the host. Not shared between threads: the one observer thread owns it.
 pub struct HostObserver {
@@ -84,16 +85,17 @@ fn host_sample<'a>(source: &str, instance: &str, values: impl Iterator<Item = (&
     }
 }
 
-/// Whether a file lives in memory alone: nothing to write back or to evict there.
-#[cfg(test)]
-fn is_on_tmpfs(file: &std::fs::File) -> bool {
+/// Whether what an open file or directory is on lives in memory alone (tmpfs, ramfs): all of it is in the page cache, and
+/// there is nothing to write back or to evict.
+pub fn is_in_memory(file: impl AsFd) -> bool {
+    const RAMFS_MAGIC: i64 = 0x8584_58f6;
     let mut facts = std::mem::MaybeUninit::<libc::statfs>::zeroed();
-    // SAFETY: the descriptor is open, `facts` is a valid statfs for the call, zeroes included.
+    // SAFETY: the descriptor is open, `facts` is a valid statfs for the call and, zeroes included, after one that failed.
     let facts = unsafe {
-        assert_eq!(libc::fstatfs(std::os::fd::AsRawFd::as_raw_fd(file), facts.as_mut_ptr()), 0);
+        libc::fstatfs(file.as_fd().as_raw_fd(), facts.as_mut_ptr());
         facts.assume_init()
     };
-    facts.f_type == libc::TMPFS_MAGIC
+    matches!(facts.f_type as i64, libc::TMPFS_MAGIC | RAMFS_MAGIC)
 }
 
 #[cfg(test)]

@@ -404,7 +404,7 @@ mod tests {
     #[test]
     fn process_write_bytes_grow_by_what_was_dirtied() {
         let mut file = tempfile::tempfile().unwrap();
-        if super::super::is_on_tmpfs(&file) {
+        if super::super::is_in_memory(&file) {
             return eprintln!("skipped: the folder for temporary files is a tmpfs");
         }
         let before = process_io(&[]).1.unwrap();
