@@ -21,6 +21,12 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a report keeps for the next is kept for the session, and not in the home of who runs the tests."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     session = uuid.uuid4().hex
     os.environ[SESSION_VARIABLE] = session

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from assay import bundle_files as files
+from assay import xdg
 from assay.errors import BundleError, PlanError
 from assay.plan import Plan
 
@@ -56,9 +57,7 @@ def runs_directory(override: Path | None) -> Path:
         return override.expanduser().absolute()
     if named := os.environ.get("ASSAY_RUNS"):
         return Path(named).expanduser().absolute()
-    data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
-    # The XDG rule: a relative path there is to be ignored.
-    return (data if data.is_absolute() else Path("~/.local/share").expanduser()) / "assay" / "runs"
+    return xdg.folder("XDG_DATA_HOME", "~/.local/share") / "runs"
 
 
 def list_runs(runs: Path) -> tuple[RunSummary, ...]:

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from assay.errors import InputError, RunError
+from assay.report import vega
 from assay.report.archive import write_archive
 from assay.report.export import PictureFormat, all_figures, write_charts
 from assay.report.html import default_path, page, write_html
@@ -147,6 +148,26 @@ def test_every_figure_has_words_for_who_cannot_see_it_and_a_table(text: str, run
 def test_the_vega_program_is_in_the_page_once(text: str) -> None:
     assert text.count("vegaEmbed=") <= 1
     assert 800_000 < max(len(script) for script in re.findall(r"<script>(.*?)</script>", text, re.DOTALL)) < 1_000_000
+
+
+def test_the_vega_program_is_kept_for_the_next_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = vega.javascript()
+    [kept] = (tmp_path / "assay").iterdir()
+    assert kept.read_text() == first
+
+    # What is there is taken; half of it is not.
+    kept.write_text("other" + first)
+    assert vega.javascript() == "other" + first
+    kept.write_text(first[:1000])
+    assert vega.javascript() == first == kept.read_text()
+
+
+def test_a_report_is_made_where_nothing_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+
+    assert len(vega.javascript()) > 800_000
 
 
 def test_headings_do_not_skip_a_level(seen: Reader) -> None:

@@ -11,11 +11,10 @@ from importlib import resources
 from pathlib import Path
 
 from assay.analysis.record import RecordedRun
-from assay.report import classic, figures, sections
+from assay.report import classic, figures, sections, vega
 from assay.report.figures import Figure
 from assay.report.output import check_file, write_whole
 from assay.report.recording import read
-from assay.report.stack import VEGA_LITE, vl_convert
 from assay.results import Document
 
 # Vega compiles its expressions with `new Function`, hence 'unsafe-eval'; there is no source to load anything from.
@@ -65,7 +64,7 @@ def page(bundle: RecordedRun, document: Document) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{_asset("report.css")}</style>'
-        f"</head><body>{''.join(body)}<script>{_vega()}</script><script>{_asset('report.js')}</script></body></html>\n"
+        f"</head><body>{''.join(body)}<script>{vega.javascript()}</script><script>{_asset('report.js')}</script></body></html>\n"
     )
 
 
@@ -97,12 +96,6 @@ def _in_space(figure: Figure) -> str:
 def _script_json(value: object) -> str:
     # No "<" at all: neither "</script" nor "<!--" can then end or bend the script element.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def _vega() -> str:
-    # The stub makes an argument a must that the library gives a default: the snippet that sets window.vegaEmbed.
-    bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _asset(name: str) -> str:

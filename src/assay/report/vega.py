@@ -1,0 +1,32 @@
+"""The JavaScript that draws the figures of a page: Vega-Lite, by vl-convert.
+
+It is the same for every report of one vl-convert, and putting it together takes as long as the rest of a report. So it is
+kept in the user's XDG cache folder; without such a folder, or room in it, it is made anew each time.
+"""
+
+import contextlib
+
+from assay import xdg
+from assay.errors import InputError, RunError
+from assay.report.output import write_whole
+from assay.report.stack import VEGA_LITE, vl_convert
+
+_END = "\n/* whole */"
+"""Last in the file: one that was cut short is not used."""
+
+
+def javascript() -> str:
+    """Give a program that sets `window.vegaEmbed`, fit to stand in a script element."""
+    version: str = vl_convert.__version__  # type: ignore[attr-defined]
+    kept = xdg.folder("XDG_CACHE_HOME", "~/.cache") / f"vega-lite-{VEGA_LITE}-vl-convert-{version}.js"
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        program = kept.read_text(encoding="utf-8")
+        if program.endswith(_END):
+            return program
+    # The stub makes an argument a must that the library gives a default: the snippet that sets window.vegaEmbed.
+    bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
+    program = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") + _END
+    with contextlib.suppress(OSError, InputError, RunError):
+        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(kept, program.encode())
+    return program
