@@ -342,6 +342,14 @@ def test_waiting_for_a_cpu_that_others_use_is_contention() -> None:
     assert not result.trusted
 
 
+def test_contention_says_what_else_was_at_work_on_the_machine() -> None:
+    spent = {"user_ns": 3 * NS, "softirq_ns": NS, "idle_ns": 5 * NS, "iowait_ns": NS}
+    result = run_with(Counters(run_delay=0.15, process_cpu_ns=NS, cpu_ns=spent), cpus=2)
+
+    (finding,) = (finding for finding in result.findings if finding.id == "cpu-contention")
+    assert "the load itself used 0.2 of 2 CPUs, all else on the machine 0.6." in finding.text
+
+
 def test_a_wait_that_began_before_the_window_is_never_more_than_all_of_it() -> None:
     result = run_with(Counters(run_delay=1.16, process_cpu_ns=NS), cpus=2)
 

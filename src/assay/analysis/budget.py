@@ -27,6 +27,8 @@ from assay.results import Finding, TimeBudget
 _COUNTERS = ("ops", "bytes", "on_cpu_ns", "run_delay_ns", "block_delay_ns", "children_cpu_ns")
 _UNITS = 1 << 20
 """Shares are whole multiples of 2**-20, which binary floating point adds without rounding: they sum to 1 exactly."""
+_IDLE = frozenset({"idle", "iowait", "steal"})
+"""Time in which a CPU of this machine did nothing."""
 
 UNKNOWN = TimeBudget(on_cpu=None, run_delay=None, block_delay=None, other_wait=None)
 
@@ -150,7 +152,25 @@ def cpus_in_use(record: PhaseRecord, window: Window) -> float | None:
 
 def steal_share(record: PhaseRecord, window: Window) -> float | None:
     """Return the share of all CPU time that the hypervisor gave to others (/proc/stat, field 8)."""
-    names = record.host.filter(source="cpu")["name"].unique().to_list()
-    grown = {name.removesuffix("_ns"): record.host_delta(window.counted, "cpu", "", name) or 0.0 for name in names}
+    grown = _host_cpu_ns(record, window)
     total = sum(grown.values())
     return grown["steal"] / total if "steal" in grown and total > 0 else None
+
+
+def cpus_in_use_by_others(record: PhaseRecord, window: Window) -> float | None:
+    """Return how many CPUs all else on the machine kept busy, on average: programs, kernel threads and interrupts.
+
+    Those of the load's own I/O are among them.
+    """
+    own, grown = cpus_in_use(record, window), _host_cpu_ns(record, window)
+    if own is None or not grown:
+        return None
+    busy_ns = sum(ns for name, ns in grown.items() if name not in _IDLE)
+    # The host counts in ticks, the load by the clock: a little less than nothing is nothing.
+    return max(0.0, busy_ns / (window.counted.seconds * NS_PER_S) - own)
+
+
+def _host_cpu_ns(record: PhaseRecord, window: Window) -> dict[str, float]:
+    """Return the CPU time of the machine in the window, by what it went into."""
+    names = record.host.filter(source="cpu")["name"].unique().to_list()
+    return {name.removesuffix("_ns"): record.host_delta(window.counted, "cpu", "", name) or 0.0 for name in names}

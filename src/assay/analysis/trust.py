@@ -14,7 +14,7 @@ import polars as pl
 
 from assay import events, plan
 from assay.analysis import findings, thresholds
-from assay.analysis.budget import WorkerUse, cpus_in_use, greatest_run_delay, steal_share
+from assay.analysis.budget import WorkerUse, cpus_in_use, cpus_in_use_by_others, greatest_run_delay, steal_share
 from assay.analysis.corruption import BLOCK_WARNING, read_findings, verify_findings
 from assay.analysis.operations import Operation
 from assay.analysis.record import PhaseRecord, RunRecord
@@ -55,7 +55,8 @@ def client_findings(
     delay = greatest_run_delay(uses)
     if delay is not None and delay[1] > thresholds.RUN_DELAY_SHARE:
         busy = cpus_in_use(record, window)
-        found.append(_run_delay(delay, busy, hello.machine.cpus if hello else None))
+        others = cpus_in_use_by_others(record, window)
+        found.append(_run_delay(delay, busy, others, hello.machine.cpus if hello else None))
     steal = steal_share(record, window)
     if steal is not None and steal > thresholds.STEAL_SHARE:
         text = f"The hypervisor gave {100 * steal:.0f} % of this machine's CPU time to others."
@@ -71,14 +72,15 @@ def client_findings(
     return tuple(found)
 
 
-def _run_delay(delay: tuple[int, float], busy: float | None, cpus: int | None) -> Finding:
+def _run_delay(delay: tuple[int, float], busy: float | None, others: float | None, cpus: int | None) -> Finding:
     worker, share = delay
     text = f"Worker {worker} was ready to run but waited for a CPU for {100 * share:.0f} % of its time"
     if busy is not None and cpus and busy >= thresholds.OWN_CPU_SHARE * cpus:
         text += f"; the load itself kept {busy:.1f} of {cpus} CPUs busy."
         return findings.note("cpu-oversubscribed", text, "Use fewer workers to see the storage instead of the CPUs.")
     used = "" if busy is None or not cpus else f"; the load itself used {busy:.1f} of {cpus} CPUs"
-    cure = "Stop other programs, or use no more workers than there are CPUs, then run again."
+    used += f", all else on the machine {others:.1f}" if used and others is not None else ""
+    cure = "Stop other programs if there are any, or use no more workers than there are CPUs, then run again."
     return findings.warning("cpu-contention", f"{text}{used}.", cure)
 
 
