@@ -2,8 +2,9 @@
 //! that keep no offsets themselves, as most classic benchmarks do.
 
 use super::by_fd::ByFd;
-use super::{Backend, Completion, Request, RequestKind, or_errno, syscall};
+use super::{Backend, Completion, FILE_MODE, Request, RequestKind, or_errno, syscall};
 use crate::buffer::Buffers;
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::RawFd;
 
@@ -141,6 +142,15 @@ impl Backend for ReadWrite {
         }
         file.arrive(request, moved as i64);
         moved as i64
+    }
+
+    /// One call: what else there is to know of the file stands in the flags.
+    fn open(&mut self, path: &CStr, flags: i32) -> i64 {
+        let fd = syscall::open(path, flags, FILE_MODE);
+        if fd >= 0 {
+            self.files.insert(fd as RawFd, Position { at: Some(0), appends: flags & libc::O_APPEND != 0 });
+        }
+        fd
     }
 
     fn attach(&mut self, fd: RawFd) -> io::Result<()> {

@@ -68,9 +68,12 @@ fn mebibytes_are_paid_for_by_what_was_moved() {
 
     let outcome = place.one(set(1, 1.0, 1_048_576.0), actions, passes(33));
 
-    // The first read is paid for at once, so 31 pauses of 1/64 s lie between the first read and the last.
+    // The first read is paid for at once, so the last begins 31 times 1/64 s after the start, or later; were each read paid
+    // for as a whole MiB, after 7.75 s.
     outcome.check_clean();
-    assert!((0.48..0.8).contains(&seconds(&outcome)), "{}", seconds(&outcome));
+    let end_ns = outcome.workers()[0]["last_op_ns"].as_u64().unwrap();
+    let taken_s = (end_ns - outcome.finished()["start_ns"].as_u64().unwrap()) as f64 / 1e9;
+    assert!((31.0 / 64.0..4.0).contains(&taken_s), "{taken_s}");
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn thinking_takes_time_and_is_in_no_latency() {
         let outcome = place.one(set(1, 1.0, 4096.0), actions, passes(21));
 
         outcome.check_clean();
-        assert!((0.2..0.6).contains(&seconds(&outcome)), "{}", seconds(&outcome));
+        assert!((0.2..4.0).contains(&seconds(&outcome)), "{}", seconds(&outcome));
         assert!(outcome.latency_ns("read") < 100_000_000, "{}", outcome.latency_ns("read"));
     }
 }
