@@ -1,6 +1,7 @@
-"""Is the time of a call in the latency of its own operation, and in no other? strace holds one kind of call up by a known time.
+"""Is the time of a call in the latency of its own operation, and in no other?
 
-What it does to the other operations is their own affair: only where the 20 ms are to be found is looked at.
+strace holds one kind of call up by a known time. What it does to the other operations is their own affair: only where the
+20 ms are to be found is looked at.
 """
 
 import shutil
