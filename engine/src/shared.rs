@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Size of a mapping that small rows lie in.
-const CHUNK_BYTES: usize = 16 << 20;
-/// Rows of more bytes have a mapping of their own.
-const SMALL_BYTES: usize = CHUNK_BYTES / 8;
+const CHUNK_BYTES: usize = 1 << 20;
+/// Rows of more bytes have a mapping of their own, which gives its memory back as soon as they are cleared or dropped.
+const SMALL_BYTES: usize = CHUNK_BYTES / 16;
 /// Where a row may begin: no two share what the processor fetches at once, which is two lines of 64 bytes.
 const ALIGN_BYTES: usize = 128;
 /// The mapping that small rows come from at present.
