@@ -82,12 +82,13 @@ def test_a_forked_iteration_is_a_dd_for_each_file(assay: Assay, directory: Path,
     need_tools("strace", "dd")
     if subprocess.run(["strace", "true"], capture_output=True, check=False).returncode:
         pytest.skip("strace may not trace here")
-    strace = ("strace", "-f", "-qq", "-s", "400", "-o", str(tmp_path / "trace"), "-e", "trace=execve,fsync,write")
+    # A file for each process: in one for all, a call is cut in two where another process's comes between.
+    strace = ("strace", "-ff", "-qq", "-s", "400", "-o", str(tmp_path / "trace"), "-e", "trace=execve,fsync,write")
     asked = ("perfpl", "4096", "3", "20", "10", "2", "--mode", "fork", "--fsync", "--dir", directory, "--json")
 
     document = json.loads(assay(*asked, check=0, prefix=strace).stdout)
 
-    calls = (tmp_path / "trace").read_text(errors="replace")
+    calls = "".join(trace.read_text(errors="replace") for trace in tmp_path.glob("trace.*"))
     asked_of_dd = r'"if=/dev/zero", "of=.*/perfpl/(d\d+/file\d+)", "bs=4096", "count=3", "conv=fsync"\]'
     made = re.findall(rf'execve\("[^"]*/dd", \["dd", {asked_of_dd}', calls)
     assert sorted(made) == sorted(2 * [f"d{at // 10:08}/file{at:08}" for at in range(20)])
