@@ -55,7 +55,17 @@ impl<B: Backend> Worker<B> {
             OpKind::LockShared => libc::F_RDLCK,
             _ => libc::F_UNLCK,
         };
+        self.has_locked = true;
         Ok(self.timed(|_| calls::lock(fd, kind)))
+    }
+
+    /// Unlock the files that stay open: another worker may wait for one that this one has stopped with.
+    pub(super) fn give_locks_back(&mut self) {
+        if self.has_locked {
+            for file in self.opened.iter().flatten() {
+                calls::lock(file.fd, libc::F_UNLCK);
+            }
+        }
     }
 
     pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {

@@ -114,6 +114,8 @@ pub struct Worker<B: Backend> {
     spawner: Option<Box<Spawner>>,
     /// The line of a script that is being carried out.
     scripted: Option<Entry>,
+    /// Whether it may hold the lock of a file.
+    has_locked: bool,
     /// At the start of the buffer: how many bytes may not be those of the pool.
     unpooled_bytes: usize,
     /// By token bucket: what of this worker's work is paid for.
@@ -223,6 +225,7 @@ impl<B: Backend> Worker<B> {
             scratch,
             spawner: spawn::spawner_for(&job.program)?,
             scripted: None,
+            has_locked: false,
             unpooled_bytes: job.program.buffer_bytes,
             paid: vec![0.0; job.coordination.buckets()],
             laps: vec![0; job.program.laps.len()],
@@ -263,6 +266,7 @@ impl<B: Backend> Worker<B> {
         self.stats.busy_since_ns.set(NEVER);
         self.count_unissued(stopped_by);
         self.close_slots();
+        self.give_locks_back();
         job.coordination.leave();
         let errors = std::mem::take(&mut self.errors);
         Ended {

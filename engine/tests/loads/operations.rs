@@ -268,6 +268,19 @@ fn a_lock_lets_one_writer_through_or_all_readers() {
 }
 
 #[test]
+fn a_worker_that_ends_with_a_lock_lets_the_next_one_through() {
+    let (done, waiting) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut holders = job("job", vec![act(on_set(OpKind::Lock, "lock", 0.0, None))], passes(1));
+        holders.workers = 3;
+        let outcome = Place::new().run(set(1, 1.0, 100.0), vec![holders]);
+        done.send(outcome.check_clean().ops("lock"))
+    });
+
+    assert_eq!(waiting.recv_timeout(std::time::Duration::from_secs(60)), Ok(3));
+}
+
+#[test]
 fn what_is_read_and_written_is_the_same_with_cold_memory() {
     for backend in [Backend::Psync {}, Backend::ReadWrite {}, Backend::Mmap {}] {
         let place = Place::new();
