@@ -55,16 +55,19 @@ impl<B: Backend> Worker<B> {
             OpKind::LockShared => libc::F_RDLCK,
             _ => libc::F_UNLCK,
         };
-        self.has_locked = true;
-        Ok(self.timed(|_| calls::lock(fd, kind)))
+        let done = self.timed(|_| calls::lock(fd, kind));
+        if kind == libc::F_UNLCK {
+            self.locked.remove(&fd);
+        } else if done.result >= 0 {
+            self.locked.insert(fd);
+        }
+        Ok(done)
     }
 
-    /// Unlock the files that stay open: another worker may wait for one that this one has stopped with.
+    /// Unlock what is still locked: another worker may wait for a file that this one has stopped with.
     pub(super) fn give_locks_back(&mut self) {
-        if self.has_locked {
-            for file in self.opened.iter().flatten() {
-                calls::lock(file.fd, libc::F_UNLCK);
-            }
+        while let Some(fd) = self.locked.pop_first() {
+            calls::lock(fd, libc::F_UNLCK);
         }
     }
 

@@ -45,7 +45,7 @@ use pick::Picker;
 use serde::{Deserialize, Serialize};
 use stamped::Stamps;
 use stats::{NEVER, WorkerStats};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -114,8 +114,8 @@ pub struct Worker<B: Backend> {
     spawner: Option<Box<Spawner>>,
     /// The line of a script that is being carried out.
     scripted: Option<Entry>,
-    /// Whether it may hold the lock of a file.
-    has_locked: bool,
+    /// Handles of the files whose lock it holds.
+    locked: BTreeSet<RawFd>,
     /// At the start of the buffer: how many bytes may not be those of the pool.
     unpooled_bytes: usize,
     /// By token bucket: what of this worker's work is paid for.
@@ -225,7 +225,7 @@ impl<B: Backend> Worker<B> {
             scratch,
             spawner: spawn::spawner_for(&job.program)?,
             scripted: None,
-            has_locked: false,
+            locked: BTreeSet::new(),
             unpooled_bytes: job.program.buffer_bytes,
             paid: vec![0.0; job.coordination.buckets()],
             laps: vec![0; job.program.laps.len()],
@@ -265,8 +265,8 @@ impl<B: Backend> Worker<B> {
         let stopped_by = flow.expect_err("the loop goes on until something ends it");
         self.stats.busy_since_ns.set(NEVER);
         self.count_unissued(stopped_by);
-        self.close_slots();
         self.give_locks_back();
+        self.close_slots();
         job.coordination.leave();
         let errors = std::mem::take(&mut self.errors);
         Ended {
