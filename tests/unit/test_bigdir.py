@@ -19,6 +19,7 @@ from assay.plan_walk import job_actions
 from assay.report import classic
 from assay.report.classic import bigdir
 from assay.report.classic.bigdir_steps import Row, steps
+from assay.report.stack import alt
 from unit.classic_runs import DIRECTORY, bigdir_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "bigdir"
@@ -303,7 +304,7 @@ def test_figures_show_fastest_mean_and_slowest_client_by_entries() -> None:
     assert create.table.rows[0] == ("10", "100 µs", "150 µs", "200 µs")
     assert listing.table.rows[-1] == ("120", "1.00 µs", "1.50 µs", "2.00 µs")
     for figure in (create, listing):
-        figure.chart.to_dict(validate=True)
+        alt.LayerChart.from_dict(figure.chart.to_dict())  # raises SchemaValidationError
 
 
 def test_a_figure_of_many_steps_stays_small_and_keeps_the_extremes() -> None:

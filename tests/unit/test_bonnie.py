@@ -19,6 +19,7 @@ from assay.report.classic.bonnie.charts import figures_of
 from assay.report.classic.bonnie.line import header, line_of, parse_line
 from assay.report.classic.bonnie.measured import Measured, Outcome
 from assay.report.classic.bonnie.table import table
+from assay.report.stack import alt
 from assay.units import MIB
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "bonnie"
@@ -341,7 +342,7 @@ def test_figures_show_what_the_table_hides_and_say_so() -> None:
 
     assert [figure.slug for figure in figures] == ["bonnie-file", "bonnie-seeks", "bonnie-files"]
     for figure in figures:
-        figure.chart.to_dict(validate=True)  # raises SchemaValidationError
+        alt.LayerChart.from_dict(figure.chart.to_dict())  # raises SchemaValidationError
     files = {row[0]: row for row in figures[2].table.rows}
     assert files["create, in order"][1:] == ("5.00 files/s", "0 %", "597 µs", "200 ms")
     assert "less than 0.5 s" in figures[2].caption

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.report.axes import Layered
 from assay.report.classic import charts
 from assay.report.classic.charts import COLOURS, Axis, Bar, Scale, Series, cliffs, grouped, lines
 from assay.report.export import PictureFormat, render
 from assay.report.figures import Figure, Table
-from assay.report.stack import alt
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests/golden/classic/charts/ntfs_fat32.csv"
@@ -39,21 +39,21 @@ def series() -> list[Series]:
     return [Series(name, tuple((row["io_size_kb"], row[key]) for row in rows)) for key, name in NAMES.items()]
 
 
-def drawn(axes: str) -> alt.LayerChart:
+def drawn(axes: str) -> Layered:
     x, y = AXES[axes]
     return lines(series(), Axis("I/O size (KB)", x), Axis("I/O rate (MB/s)", y))
 
 
-def picture(chart: alt.LayerChart, title: str = "") -> str:
+def picture(chart: Layered, title: str = "") -> str:
     figure = Figure(slug="a", title=title, caption="", alt_text="", chart=chart, table=Table((), ()))
     return render(figure, PictureFormat.SVG).decode()
 
 
-def rows_of(chart: alt.LayerChart) -> list[dict[str, Any]]:
+def rows_of(chart: Layered) -> list[dict[str, Any]]:
     return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
 
 
-def encodings(chart: alt.LayerChart, channel: str) -> list[dict[str, Any]]:
+def encodings(chart: Layered, channel: str) -> list[dict[str, Any]]:
     """Every encoding of a channel, of layers within layers too."""
     found: list[dict[str, Any]] = []
 

@@ -350,6 +350,25 @@ def test_contention_says_what_else_was_at_work_on_the_machine() -> None:
     assert "the load itself used 0.2 of 2 CPUs, all else on the machine 0.6." in finding.text
 
 
+def test_windows_too_short_for_the_ticks_of_the_kernel_say_nothing_of_the_rest_of_the_machine() -> None:
+    def short(seconds: float) -> str:
+        cpu = {
+            "user_ns": round(0.2 * seconds * NS),
+            "idle_ns": round(1.6 * seconds * NS),
+            "steal_ns": round(0.2 * seconds * NS),
+        }
+        run = SyntheticRun(one_plan(phase()), first=hello(cpus=2))
+        counters = Counters(run_delay=0.15, process_cpu_ns=round(0.1 * seconds * NS), cpu_ns=cpu)
+        streams = [steady_stream(per_s=1000, seconds=seconds, latency_ns=10_000)]
+        result = only(run.phase(streams, seconds=seconds, counters=counters).end())
+        return " ".join(finding.text for finding in result.findings if finding.id == "cpu-contention")
+
+    assert "waited for a CPU for 15 % of its time; the load itself used 0.1 of 2 CPUs." in short(0.8)
+    assert "hypervisor" not in short(0.8)
+    assert "all else on the machine 0.1." in short(1.2)
+    assert "hypervisor" in short(1.2)
+
+
 def test_a_wait_that_began_before_the_window_is_never_more_than_all_of_it() -> None:
     result = run_with(Counters(run_delay=1.16, process_cpu_ns=NS), cpus=2)
 

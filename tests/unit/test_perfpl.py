@@ -15,6 +15,7 @@ from assay.frontends import perfpl as front_end
 from assay.report import classic
 from assay.report.classic import perfpl
 from assay.report.classic.perfpl import warm_up
+from assay.report.stack import alt
 from unit.classic_runs import DIRECTORY, perfpl_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "perfpl"
@@ -247,4 +248,4 @@ def test_figures_show_each_iteration_and_the_parts_of_a_file() -> None:
     # Four writes of 20 µs each.
     assert of_file.table.rows[0] == ("1", "10.0 µs", "80.0 µs", "5.00 µs")
     for figure in (rates, of_file):
-        figure.chart.to_dict(validate=True)
+        alt.LayerChart.from_dict(figure.chart.to_dict())  # raises SchemaValidationError

@@ -18,7 +18,7 @@ import dataclasses
 
 import polars as pl
 
-from assay.analysis import findings
+from assay.analysis import findings, thresholds
 from assay.analysis.record import NS_PER_S, PhaseRecord
 from assay.analysis.window import Window
 from assay.plan import Job, WorkerKind
@@ -171,6 +171,8 @@ def cpus_in_use_by_others(record: PhaseRecord, window: Window) -> float | None:
 
 
 def _host_cpu_ns(record: PhaseRecord, window: Window) -> dict[str, float]:
-    """Return the CPU time of the machine in the window, by what it went into."""
+    """Return the CPU time of the machine in the window, by what it went into; nothing where its ticks are too coarse."""
+    if window.counted.seconds < thresholds.HOST_CPU_WINDOW_S:
+        return {}
     names = record.host.filter(source="cpu")["name"].unique().to_list()
     return {name.removesuffix("_ns"): record.host_delta(window.counted, "cpu", "", name) or 0.0 for name in names}

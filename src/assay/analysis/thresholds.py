@@ -49,6 +49,8 @@ RUN_DELAY_SHARE = 0.10
 """A worker that waits longer for a CPU than this share of its time measures the neighbours."""
 STEAL_SHARE = 0.05
 """CPU time that the hypervisor gave to others."""
+HOST_CPU_WINDOW_S = 1.0
+"""/proc/stat counts in ticks of 10 ms: the CPU time of the machine is used in windows of at least a hundred."""
 OWN_CPU_SHARE = 0.90
 """Above this share of all CPUs the workers crowd out themselves."""
 TIMER_SHARE = 0.02

@@ -4,6 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from assay.report import theme
@@ -57,15 +58,30 @@ def spread(positions: Sequence[float], least: float) -> list[float]:
     return result
 
 
-def layered(
-    layers: Sequence[alt.Chart | alt.LayerChart], height: float | alt.Step, *, independent_colours: bool = False
-) -> alt.LayerChart:
-    """Lay charts over each other in Assay's dress; layers share their colour scale unless told otherwise."""
-    # Built from its parts: Altair's fluent calls are typed as if a layered chart could turn into a faceted one.
-    extra: dict[str, Any] = {"resolve": {"scale": {"color": "independent"}}} if independent_colours else {}
-    return alt.LayerChart(
-        layer=list(layers), width=theme.WIDTH_PX, height=height, config=alt.Config(**theme.config()), **extra
-    )
+@dataclass(frozen=True, slots=True)
+class Layered:
+    """Charts over each other in Assay's dress.
+
+    Altair's own layered chart copies all parts of its layers several times, which took longer than the rest of a report.
+    """
+
+    layers: Sequence[alt.Chart]
+    height: float | alt.Step
+    independent_colours: bool = False
+    """Whether a layer has a colour scale of its own; else they share one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the Vega-Lite specification, unchecked: checking takes longer than all else, so tests do it."""
+        datasets: dict[str, Any] = {}
+        context = {"datasets": datasets, "top_level": False}
+        return {
+            "$schema": alt.SCHEMA_URL,
+            "config": theme.config(),
+            "width": theme.WIDTH_PX,
+            "height": self.height.to_dict() if isinstance(self.height, alt.Step) else self.height,
+            "layer": [layer.to_dict(validate=False, context=context) for layer in self.layers],
+            "datasets": datasets,
+        } | ({"resolve": {"scale": {"color": "independent"}}} if self.independent_colours else {})
 
 
 def records(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:

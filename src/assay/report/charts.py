@@ -13,8 +13,8 @@ import numpy as np
 from assay.report import theme
 from assay.report.axes import (
     LATENCY_LABEL,
+    Layered,
     decades_around,
-    layered,
     linear_ticks,
     log_ticks,
     numeric_csv,
@@ -40,7 +40,7 @@ _OVERLAP_OF_AXIS = 0.0015
 """No more than about a pixel: a few wide columns must not seem to last longer than they did."""
 
 
-def throughput_timeline(series: Rates, result: Result, marks: Sequence[NumberedMark] = ()) -> alt.LayerChart:
+def throughput_timeline(series: Rates, result: Result, marks: Sequence[NumberedMark] = ()) -> Layered:
     """Draw the rate in every interval, the window that the result is from, and the result as a line across it."""
     end_s = float(series.end_s[-1])
     top = 1.18 * max(float(series.highest.max()), headline(result)[0] or 0.0, 1e-9)
@@ -51,18 +51,19 @@ def throughput_timeline(series: Rates, result: Result, marks: Sequence[NumberedM
         scale=alt.Scale(domain=[0, top], nice=False),
         axis=alt.Axis(tickCount=4, format=",~r"),
     )
-    layers: list[alt.Chart | alt.LayerChart] = [_window(result, top, x)]
+    layers = _window(result, top, x)
     if series.is_gathered:
         layers.append(_extremes(series, x, y))
-    layers += [_steps(series, None, theme.OUTSIDE, x, y), _steps(series, result.window_s, theme.MEASURED, x, y)]
+    layers += _steps(series, None, theme.OUTSIDE, x, y)
+    layers += _steps(series, result.window_s, theme.MEASURED, x, y)
     layers += _result_line(series, result, top, x)
     layers += _marks(marks, x)
-    return layered(layers, TIMELINE_HEIGHT_PX)
+    return Layered(layers, TIMELINE_HEIGHT_PX)
 
 
 def latency_heat_map(
     cells: Cells, lines: dict[str, list[Step]], marks: Sequence[NumberedMark] = (), *, axis_title: str = "latency"
-) -> alt.LayerChart:
+) -> Layered:
     """Draw how many operations took how long when, with percentile lines over it; empty is white."""
     low = 10.0 ** (float(cells.band.min()) / cells.bands_per_decade)
     high = 10.0 ** ((float(cells.band.max()) + 1) / cells.bands_per_decade)
@@ -75,12 +76,12 @@ def latency_heat_map(
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
         axis=alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True),
     )
-    layers: list[alt.Chart | alt.LayerChart] = [
+    layers: list[alt.Chart] = [
         _cells(cells, x, y),
         *_percentile_lines(lines, (low, high), x, y),
         *_marks(marks, x),
     ]
-    return layered(layers, HEAT_MAP_HEIGHT_PX)
+    return Layered(layers, HEAT_MAP_HEIGHT_PX)
 
 
 def _time_axis(end_s: float) -> alt.X:
@@ -92,17 +93,16 @@ def _time_axis(end_s: float) -> alt.X:
     )
 
 
-def _window(result: Result, top: float, x: alt.X) -> alt.LayerChart:
+def _window(result: Result, top: float, x: alt.X) -> list[alt.Chart]:
     start_s, end_s = result.window_s
     data = records([{"t_s": start_s, "end_s": end_s, "rate": top, "label": f"window {span_s(start_s, end_s)}"}])
     base = alt.Chart(data)
-    tint = base.mark_rect(color=theme.WINDOW_TINT).encode(x=x, x2="end_s:Q")
+    tint = base.mark_rect(color=theme.WINDOW_TINT).encode(x=x, x2=alt.X2("end_s:Q"))
     label = base.mark_text(align="left", baseline="top", dx=4, dy=3, color=theme.MUTED_INK, fontSize=10)
-    words: alt.LayerChart = tint + label.encode(x=x, y=alt.Y("rate:Q"), text="label:N")
-    return words
+    return [tint, label.encode(x=x, y=alt.Y("rate:Q"), text=alt.Text("label:N"))]
 
 
-def _steps(series: Rates, window_s: tuple[float, float] | None, colour: str, x: alt.X, y: alt.Y) -> alt.LayerChart:
+def _steps(series: Rates, window_s: tuple[float, float] | None, colour: str, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     start, end, mean = series.start_s, series.end_s, series.mean
     if window_s is not None:
         inside = series.inside(window_s)
@@ -112,14 +112,13 @@ def _steps(series: Rates, window_s: tuple[float, float] | None, colour: str, x: 
     area = alt.Chart(data).mark_area(interpolate="step-after", color=colour, opacity=0.18)
     line = alt.Chart(data).mark_line(interpolate="step-after", color=colour, strokeWidth=1.8)
     tooltip = [alt.Tooltip("t_s:Q", title="from, s", format=".2f"), alt.Tooltip("rate:Q", title=series.unit.label)]
-    drawn: alt.LayerChart = area.encode(x=x, y=y) + line.encode(x=x, y=y, tooltip=tooltip)
-    return drawn
+    return [area.encode(x=x, y=y), line.encode(x=x, y=y, tooltip=tooltip)]
 
 
 def _extremes(series: Rates, x: alt.X, y: alt.Y) -> alt.Chart:
     data = numeric_csv({"t_s": series.start_s, "rate": series.lowest, "highest": series.highest})
     band = alt.Chart(data).mark_area(interpolate="step-after", color=theme.OUTSIDE, opacity=0.35)
-    drawn: alt.Chart = band.encode(x=x, y=y, y2="highest:Q")
+    drawn: alt.Chart = band.encode(x=x, y=y, y2=alt.Y2("highest:Q"))
     return drawn
 
 
@@ -130,12 +129,14 @@ def _result_line(series: Rates, result: Result, top: float, x: alt.X) -> list[al
     text = f"{format_number(value)} {unit.label}" + ("" if stands(result) else ", not to be trusted")
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
     base = alt.Chart(records([row])).encode(x=x, y=alt.Y("rate:Q"))
-    rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")
+    rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2=alt.X2("end_s:Q"))
     # Below the line stand only pale areas; a value near zero has no room there.
     below: dict[str, Any] = {"baseline": "top", "dy": 5} if value > 0.2 * top else {"baseline": "bottom", "dy": -4}
     place: dict[str, Any] = {"align": "left", "dx": 6, "fontWeight": "bold"} | below
-    halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **place).encode(text="label:N")
-    return [rule, halo, base.mark_text(color=theme.INK, **place).encode(text="label:N")]
+    halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **place).encode(
+        text=alt.Text("label:N")
+    )
+    return [rule, halo, base.mark_text(color=theme.INK, **place).encode(text=alt.Text("label:N"))]
 
 
 def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
@@ -173,7 +174,7 @@ def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
             high=f"pow(10, (datum.band + {_OVERLAP}) / {cells.bands_per_decade})",
         )
         .mark_rect(clip=True)
-        .encode(x=x, x2="right:Q", y=y, y2="high:Q", color=colour, tooltip=tooltip)
+        .encode(x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("high:Q"), color=colour, tooltip=tooltip)
     )
     return drawn
 
@@ -186,11 +187,11 @@ def _percentile_lines(lines: dict[str, list[Step]], domain: tuple[float, float],
     labels = []
     for (name, steps), height in zip(drawn.items(), spread(heights, apart), strict=True):
         colour = theme.PERCENTILE_COLOURS[name]
-        line = alt.Chart(numeric_csv(_unbroken(steps))).encode(x=x, y=y, detail="piece:N")
+        line = alt.Chart(numeric_csv(_unbroken(steps))).encode(x=x, y=y, detail=alt.Detail("piece:N"))
         for ink, width in ((theme.HALO, 3.6), (colour, 1.8)):
             layers.append(line.mark_line(interpolate="step-after", color=ink, strokeWidth=width, clip=True))
         labels.append({"t_s": steps[-1].end_s, "low": 10.0**height, "label": name, "ink": colour})
-    base = alt.Chart(records(labels)).encode(x=x, y=y, text="label:N")
+    base = alt.Chart(records(labels)).encode(x=x, y=y, text=alt.Text("label:N"))
     place: dict[str, Any] = {"align": "left", "baseline": "middle", "dx": 5, "fontWeight": "bold"}
     layers.append(base.mark_text(stroke=theme.HALO, strokeWidth=3, strokeJoin="round", **place))
     layers.append(base.mark_text(**place).encode(color=alt.Color("ink:N", scale=None)))
@@ -216,5 +217,5 @@ def _marks(marks: Sequence[NumberedMark], x: alt.X) -> list[alt.Chart]:
     base = alt.Chart(records({"t_s": mark.t_s, "label": str(mark.number)} for mark in marks)).encode(x=x)
     rule = base.mark_rule(color=theme.MARK, strokeWidth=1.2)
     place: dict[str, Any] = {"align": "left", "baseline": "top", "dx": 3, "y": 2, "fontWeight": "bold"}
-    halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, **place).encode(text="label:N")
-    return [rule, halo, base.mark_text(color=theme.MARK, **place).encode(text="label:N")]
+    halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, **place).encode(text=alt.Text("label:N"))
+    return [rule, halo, base.mark_text(color=theme.MARK, **place).encode(text=alt.Text("label:N"))]

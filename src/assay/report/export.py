@@ -3,7 +3,6 @@
 import enum
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from assay.analysis.record import RecordedRun
 from assay.errors import InputError, RunError
@@ -11,7 +10,7 @@ from assay.report import classic, figures
 from assay.report.figures import Figure
 from assay.report.output import check_place, write_whole
 from assay.report.recording import read
-from assay.report.stack import VEGA_LITE, alt, vl_convert
+from assay.report.stack import VEGA_LITE, vl_convert
 from assay.results import Document
 
 _PNG_SCALE = 2.0
@@ -58,7 +57,7 @@ def all_figures(bundle: RecordedRun, document: Document) -> Iterator[Figure]:
 
 def render(figure: Figure, picture_format: PictureFormat) -> bytes:
     """Draw a figure with its title, without a browser and without any network."""
-    spec: dict[str, Any] = figure.chart.properties(title=alt.TitleParams(text=figure.title, offset=10)).to_dict()
+    spec = figure.chart.to_dict() | {"title": {"text": figure.title, "offset": 10}}
     nowhere: list[str] = []
     if picture_format is PictureFormat.PNG:
         png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=_PNG_SCALE, allowed_base_urls=nowhere)

@@ -6,17 +6,16 @@ or want numbers.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from assay.analysis.histogram import QUANTILES, quantile_ns, samples_needed
 from assay.report import charts, overview
+from assay.report.axes import Layered
 from assay.report.heat import MAX_CELLS, Cells, cells, quantile_steps
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
 from assay.report.rates import Rates, rates
 from assay.report.recording import Latencies, Recording
-from assay.report.stack import alt
 from assay.report.titles import title_of
 from assay.report.verdict import trust_words
 from assay.results import Result
@@ -47,17 +46,12 @@ class Figure:
     title: str
     caption: str
     alt_text: str
-    chart: alt.LayerChart
+    chart: Layered
     table: Table
     is_dense: bool = False
     """Thousands of shapes: better drawn as pixels than as elements."""
     in_space: str = ""
     """The same as a surface, in SVG; empty: there is none."""
-
-    def spec(self) -> dict[str, Any]:
-        """Give the Vega-Lite specification, unchecked: checking takes longer than all else, so tests do it."""
-        spec: dict[str, Any] = self.chart.to_dict(validate=False)
-        return spec
 
 
 def draws_each(results: Sequence[Result], of_tool: Sequence[Figure]) -> bool:

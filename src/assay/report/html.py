@@ -70,7 +70,7 @@ def page(bundle: RecordedRun, document: Document) -> str:
 
 def _figure(figure: Figure) -> str:
     ident = html.escape(f"figure-{figure.slug}", quote=True)
-    spec = figure.spec() | {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+    spec = figure.chart.to_dict() | {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     renderer = "canvas" if figure.is_dense else "svg"
     words = html.escape(figure.alt_text, quote=True)
     return (

@@ -7,7 +7,7 @@ the room. A result that is not to be trusted is grey and says so.
 from collections.abc import Iterator, Sequence
 
 from assay.report import theme
-from assay.report.axes import LATENCY_LABEL, decades_around, layered, linear_ticks, log_ticks, records
+from assay.report.axes import LATENCY_LABEL, Layered, decades_around, linear_ticks, log_ticks, records
 from assay.report.numbers import RateUnit, headline
 from assay.report.stack import alt
 from assay.report.titles import title_of
@@ -21,7 +21,7 @@ _ROW_PX = 44
 _TALL_ROW_PX = 58
 
 
-def rate_bars(results: Sequence[Result], unit: RateUnit, named_among: Sequence[Result]) -> alt.LayerChart:
+def rate_bars(results: Sequence[Result], unit: RateUnit, named_among: Sequence[Result]) -> Layered:
     """Draw results that count in `unit`: bars from zero, or dots on a log axis where rates lie far apart."""
     rows = []
     for i, result in enumerate(results):
@@ -45,11 +45,11 @@ def rate_bars(results: Sequence[Result], unit: RateUnit, named_among: Sequence[R
     known = "isValid(datum.value) && datum.value > 0"
     drawn = shape.transform_filter(known).encode(x=x, color=alt.Color("ink:N", scale=None))
     value_label = base.transform_filter("isValid(datum.value)").mark_text(align="left", dx=8, dy=8, fontWeight="bold")
-    layers = [drawn, value_label.encode(x=x, text="label:N"), _titles(base, len(results))]
-    return layered(layers, alt.Step(_ROW_PX))
+    layers = [drawn, value_label.encode(x=x, text=alt.Text("label:N")), _titles(base, len(results))]
+    return Layered(layers, alt.Step(_ROW_PX))
 
 
-def latency_overview(results: Sequence[Result]) -> alt.LayerChart:
+def latency_overview(results: Sequence[Result]) -> Layered:
     """Draw p50, p99 and maximum of each result on one logarithmic axis, with the values in words under each title."""
     rows = [_row(i, result, results) | _latency_row(result) for i, result in enumerate(results)]
     known = [
@@ -73,13 +73,13 @@ def latency_overview(results: Sequence[Result]) -> alt.LayerChart:
         )
         layers.append(mark.encode(x=alt.X(f"{key}:Q", scale=scale, axis=axis, title="latency")))
     layers += [
-        words.encode(y=_rows(len(results)), text="words:N"),
+        words.encode(y=_rows(len(results)), text=alt.Text("words:N")),
         _titles(alt.Chart(records(rows)), len(results), dy=-19),
     ]
-    return layered(layers, alt.Step(_TALL_ROW_PX))
+    return Layered(layers, alt.Step(_TALL_ROW_PX))
 
 
-def time_budget(results: Sequence[Result]) -> alt.LayerChart:
+def time_budget(results: Sequence[Result]) -> Layered:
     """Draw where the wall time of each result's workers went, as shares that fill the row."""
     bars = [segment for i, result in enumerate(results) for segment in _segments(i, result)]
     titles = [_row(i, result, results) for i, result in enumerate(results)]
@@ -96,13 +96,13 @@ def time_budget(results: Sequence[Result]) -> alt.LayerChart:
         axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=False),
     )
     base = alt.Chart(records(bars)).encode(y=_rows(len(results)))
-    drawn = base.mark_bar(height=16, yOffset=8).encode(x=x, x2="end:Q", color=colour)
+    drawn = base.mark_bar(height=16, yOffset=8).encode(x=x, x2=alt.X2("end:Q"), color=colour)
     labelled = base.transform_filter("datum.end - datum.start >= 0.1").mark_text(dy=8, fontSize=10)
     percent = labelled.encode(
         x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"), color=alt.Color("ink:N", scale=None)
     )
     layers = [drawn, percent, _titles(alt.Chart(records(titles)), len(results))]
-    return layered(layers, alt.Step(_ROW_PX), independent_colours=True)
+    return Layered(layers, alt.Step(_ROW_PX), independent_colours=True)
 
 
 def _rows(count: int) -> alt.Y:
@@ -134,5 +134,5 @@ def _segments(i: int, result: Result) -> Iterator[dict[str, object]]:
 
 def _titles(base: alt.Chart, rows: int, dy: int = -9) -> alt.Chart:
     mark = base.mark_text(align="left", baseline="middle", x=2, dy=dy, color=theme.INK)
-    words: alt.Chart = mark.encode(y=_rows(rows), text="title:N")
+    words: alt.Chart = mark.encode(y=_rows(rows), text=alt.Text("title:N"))
     return words

@@ -9,11 +9,15 @@ from assay.errors import RunError
 try:
     import altair as alt
     import vl_convert
+    from altair.utils import schemapi
 except ModuleNotFoundError as missing:
     raise RunError(
         f"report: the Python package '{missing.name}' is not installed; figures and the HTML report need it."
         " The run itself is kept. Install it with: pip install 'assay[report]'"
     ) from missing
+
+schemapi.DEBUG_MODE = False
+"""Altair would check each part as it is made. Tests check whole specifications."""
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """Version of Vega-Lite that Altair writes, as vl-convert spells it: specs and JavaScript must agree."""

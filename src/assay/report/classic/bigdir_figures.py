@@ -4,7 +4,7 @@ import numpy as np
 
 from assay.analysis.levels import SHORTEST_PIECE, find_levels
 from assay.report import theme
-from assay.report.axes import layered, linear_ticks, numeric_csv, records
+from assay.report.axes import Layered, linear_ticks, numeric_csv, records
 from assay.report.classic.bigdir_steps import FloatArray
 from assay.report.figures import Figure, Table
 from assay.report.stack import alt
@@ -39,7 +39,7 @@ def growth_figure(name: str, series: FloatArray, *, step: int, words: str, until
         caption=_caption(clients, by, until) + " " + words,
         alt_text=f"Line of the time of {name} from {format_ns(float(mean[0]))} at {entries[0]} entries to"
         f" {format_ns(float(mean[-1]))} at {entries[-1]}. {words}",
-        chart=layered([*_curve(entries, low, mean, high), *_rules(_edges(series, step), until)], _HEIGHT_PX),
+        chart=Layered([*_curve(entries, low, mean, high), *_rules(_edges(series, step), until)], _HEIGHT_PX),
         table=Table(
             ("Entries", "Fastest", "Mean", "Slowest"),
             tuple(
@@ -84,7 +84,9 @@ def _curve(
     )
     data = numeric_csv({"entries": entries, "low": low / 1e3, "mean": mean / 1e3, "high": high / 1e3})
     base = alt.Chart(data)
-    band = base.mark_area(color=theme.MEASURED, opacity=0.18).encode(x=x, y=alt.Y("low:Q", title="µs"), y2="high:Q")
+    band = base.mark_area(color=theme.MEASURED, opacity=0.18).encode(
+        x=x, y=alt.Y("low:Q", title="µs"), y2=alt.Y2("high:Q")
+    )
     mark = base.mark_line(color=theme.MEASURED, strokeWidth=1.8) if len(entries) > 1 else base.mark_point(filled=True)
     return [band, mark.encode(x=x, y=y)]
 
@@ -97,5 +99,5 @@ def _rules(changes: list[int], until: int | None) -> list[alt.Chart]:
     ):
         if places:
             rows = records([{"entries": place} for place in places])
-            drawn.append(alt.Chart(rows).mark_rule(color=ink, strokeDash=dash).encode(x="entries:Q"))
+            drawn.append(alt.Chart(rows).mark_rule(color=ink, strokeDash=dash).encode(x=alt.X("entries:Q")))
     return drawn

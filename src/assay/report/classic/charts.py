@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.report import theme
-from assay.report.axes import decades_around, layered, linear_ticks, log_ticks, records, spread
+from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, records, spread
 from assay.report.stack import alt
 from assay.units import format_number
 
@@ -77,7 +77,7 @@ class Bar:
     """Empty: that of the name."""
 
 
-def lines(series: Sequence[Series], x: Axis, y: Axis) -> alt.LayerChart:
+def lines(series: Sequence[Series], x: Axis, y: Axis) -> Layered:
     """Draw lines with their names at their ends, and shade where one falls off a cliff or climbs it.
 
     Raises:
@@ -92,10 +92,11 @@ def lines(series: Sequence[Series], x: Axis, y: Axis) -> alt.LayerChart:
     low, high = _bounds([py for _, py in points], y.scale)
     along = alt.X("x:Q", title=x.title, scale=_x_scale(series, x.scale), axis=_x_axis(points, x.scale))
     up = alt.Y("y:Q", title=y.title, scale=_scale(y.scale, low, high), axis=_value_axis(y.scale, low, high))
-    layers: list[alt.Chart | alt.LayerChart] = [_cliffs(series, along)] if cliffs(series) else []
-    layers += [_line(one, along, up) for one in coloured]
-    layers.append(_end_labels(coloured, y.scale, (low, high), along, up))
-    return layered(layers, HEIGHT_PX)
+    layers = [_cliffs(series, along)] if cliffs(series) else []
+    for one in coloured:
+        layers += _line(one, along, up)
+    layers += _end_labels(coloured, y.scale, (low, high), along, up)
+    return Layered(layers, HEIGHT_PX)
 
 
 def cliffs(series: Sequence[Series], factor: float = CLIFF) -> tuple[tuple[float, float], ...]:
@@ -109,7 +110,7 @@ def cliffs(series: Sequence[Series], factor: float = CLIFF) -> tuple[tuple[float
     return tuple(sorted(found))
 
 
-def grouped(bars: Sequence[Bar], axis: Axis) -> alt.LayerChart:
+def grouped(bars: Sequence[Bar], axis: Axis) -> Layered:
     """Draw bars from zero, or on a logarithmic axis dots, in groups, each with its name and value.
 
     Raises:
@@ -138,11 +139,11 @@ def grouped(bars: Sequence[Bar], axis: Axis) -> alt.LayerChart:
     without = absent.mark_text(align="left", baseline="middle", x=6, fontSize=10, color=theme.MUTED_INK)
     layers: list[alt.Chart] = [
         mark.encode(x=along, color=alt.Color("colour:N", scale=None)),
-        label.encode(x=along, text="label:N"),
-        without.encode(text="label:N"),
+        label.encode(x=along, text=alt.Text("label:N")),
+        without.encode(text=alt.Text("label:N")),
         _group_titles(bars, across),
     ]
-    return layered(layers, height)
+    return Layered(layers, height)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
@@ -153,18 +154,16 @@ def _coloured(series: Sequence[Series]) -> list[Series]:
     return [Series(one.name, one.points, one.colour or next(fills), one.is_dashed) for one in series]
 
 
-def _line(one: Series, along: alt.X, up: alt.Y) -> alt.LayerChart:
+def _line(one: Series, along: alt.X, up: alt.Y) -> list[alt.Chart]:
     base = alt.Chart(records({"x": px, "y": py, "series": one.name} for px, py in one.points)).encode(x=along, y=up)
     dash = [5, 3] if one.is_dashed else [1, 0]
-    drawn: alt.LayerChart = base.mark_line(
-        color=one.colour, strokeWidth=2, strokeDash=dash, strokeJoin="round"
-    ) + base.mark_point(color=one.colour, filled=True, opacity=1, size=28)
-    return drawn
+    line = base.mark_line(color=one.colour, strokeWidth=2, strokeDash=dash, strokeJoin="round")
+    return [line, base.mark_point(color=one.colour, filled=True, opacity=1, size=28)]
 
 
 def _end_labels(
     series: Sequence[Series], scale: Scale, bounds: tuple[float, float], along: alt.X, up: alt.Y
-) -> alt.LayerChart:
+) -> list[alt.Chart]:
     low, high = (scale.place(bound) for bound in bounds)
     ends = [one.points[-1] for one in series]
     moved = _kept_inside([scale.place(py) for _, py in ends], low, high)
@@ -172,11 +171,10 @@ def _end_labels(
         {"x": px, "y": scale.at(place), "label": one.name, "colour": one.colour}
         for one, (px, _), place in zip(series, ends, moved, strict=True)
     ]
-    base = alt.Chart(records(rows)).encode(x=along, y=up, text="label:N")
+    base = alt.Chart(records(rows)).encode(x=along, y=up, text=alt.Text("label:N"))
     halo = base.mark_text(align="left", baseline="middle", dx=8, stroke=theme.PAPER, strokeWidth=3)
-    words = base.mark_text(align="left", baseline="middle", dx=8).encode(color=alt.Color("colour:N", scale=None))
-    labels: alt.LayerChart = halo + words
-    return labels
+    words = base.mark_text(align="left", baseline="middle", dx=8)
+    return [halo, words.encode(color=alt.Color("colour:N", scale=None))]
 
 
 def _kept_inside(places: Sequence[float], low: float, high: float) -> list[float]:
@@ -197,7 +195,9 @@ def _kept_inside(places: Sequence[float], low: float, high: float) -> list[float
 
 def _cliffs(series: Sequence[Series], along: alt.X) -> alt.Chart:
     rows = [{"x": start, "end": end} for start, end in cliffs(series)]
-    tint: alt.Chart = alt.Chart(records(rows)).mark_rect(color=theme.GRID, opacity=0.7).encode(x=along, x2="end:Q")
+    tint: alt.Chart = (
+        alt.Chart(records(rows)).mark_rect(color=theme.GRID, opacity=0.7).encode(x=along, x2=alt.X2("end:Q"))
+    )
     return tint
 
 
@@ -293,5 +293,5 @@ def _group_titles(bars: Sequence[Bar], across: alt.Y) -> alt.Chart:
         first.setdefault(bar.group, at - _BAR_PX)
     data = records({"group": group, "at": at} for group, at in first.items())
     mark = alt.Chart(data).mark_text(align="left", baseline="middle", x=2, fontWeight="bold", color=theme.INK)
-    titles: alt.Chart = mark.encode(y=across, text="group:N")
+    titles: alt.Chart = mark.encode(y=across, text=alt.Text("group:N"))
     return titles

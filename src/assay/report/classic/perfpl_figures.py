@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from assay.frontends.perfpl import WRITE
 from assay.report import theme
-from assay.report.axes import layered, linear_ticks, records
+from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figures import Figure, Table
 from assay.report.stack import alt
 from assay.units import format_ns, format_number
@@ -63,8 +63,10 @@ def _rates(numbers: Sequence[int], rates: npt.NDArray[np.float64], warm_up: int,
     base = alt.Chart(records([{"rate": total, "label": f"total work by total time: {format_number(total)} MiB/s"}]))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(y=y)
     label: dict[str, Any] = {"align": "left", "baseline": "bottom", "x": 4, "dy": -3, "fontWeight": "bold"}
-    halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **label).encode(y=y, text="label:N")
-    name = base.mark_text(color=theme.INK, **label).encode(y=y, text="label:N")
+    halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **label).encode(
+        y=y, text=alt.Text("label:N")
+    )
+    name = base.mark_text(color=theme.INK, **label).encode(y=y, text=alt.Text("label:N"))
     grey = f" Grey: the first {warm_up}, which stand apart." if warm_up else ""
     return Figure(
         slug="perfpl-iterations",
@@ -72,7 +74,7 @@ def _rates(numbers: Sequence[int], rates: npt.NDArray[np.float64], warm_up: int,
         caption=f"By the engine's clock.{grey} {words}",
         alt_text=f"Bars of {len(numbers)} iterations between {format_number(float(rates.min()))} and"
         f" {format_number(float(rates.max()))} MiB/s. {words}",
-        chart=layered([bars, rule, halo, name], _HEIGHT_PX),
+        chart=Layered([bars, rule, halo, name], _HEIGHT_PX),
         table=Table(
             ("Iteration", "MiB/s", "Stands apart"),
             tuple(
@@ -98,7 +100,7 @@ def _parts(numbers: Sequence[int], parts: Mapping[str, Sequence[float]], writes_
         legend=alt.Legend(title=None, orient="top", direction="horizontal", symbolType="square"),
     )
     y = alt.Y("us:Q", title="µs of a file, mean", stack="zero", axis=alt.Axis(tickCount=5, format=",~r"))
-    bars = alt.Chart(records(rows)).mark_bar().encode(x=_x(numbers), y=y, color=colour, order="order:Q")
+    bars = alt.Chart(records(rows)).mark_bar().encode(x=_x(numbers), y=y, color=colour, order=alt.Order("order:Q"))
     last = ", ".join(f"{name} {format_ns(values[-1])}" for name, values in of_file.items())
     heads = tuple(f"{name}, of a file" for name in of_file)
     return Figure(
@@ -106,7 +108,7 @@ def _parts(numbers: Sequence[int], parts: Mapping[str, Sequence[float]], writes_
         title="Where the time of a file goes",
         caption="Mean time of a file in each operation, all its writes together, without what lies between them.",
         alt_text=f"Stacked bars of {len(numbers)} iterations. In the last: {last}.",
-        chart=layered([bars], _HEIGHT_PX),
+        chart=Layered([bars], _HEIGHT_PX),
         table=Table(
             ("Iteration", *heads),
             tuple(

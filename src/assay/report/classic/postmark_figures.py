@@ -11,7 +11,7 @@ from assay.analysis.record import PhaseRecord, RecordedRun, read
 from assay.frontends.postmark.sequence import APPEND, CREATE, DELETE, READ
 from assay.frontends.postmark.to_plan import TITLES
 from assay.report import theme
-from assay.report.axes import LATENCY_LABEL, decades_around, layered, linear_ticks, log_ticks, records
+from assay.report.axes import LATENCY_LABEL, Layered, decades_around, linear_ticks, log_ticks, records
 from assay.report.classic import measured
 from assay.report.classic.postmark_rates import HEADINGS, row_of
 from assay.report.figures import Figure, Table
@@ -50,7 +50,7 @@ def _rates_figure(run: RecordedRun) -> Figure:
     known = base.transform_filter("isValid(datum.value)")
     layers = [
         known.mark_bar(height=14, yOffset=8, color=theme.MEASURED).encode(x=x),
-        known.mark_text(align="left", dx=8, dy=8, fontWeight="bold").encode(x=x, text="label:N"),
+        known.mark_text(align="left", dx=8, dy=8, fontWeight="bold").encode(x=x, text=alt.Text("label:N")),
         _titles(base, len(rows)),
     ]
     numbers = zip(HEADINGS[1:], dataclasses.astuple(row)[1:], strict=True)
@@ -61,7 +61,7 @@ def _rates_figure(run: RecordedRun) -> Figure:
         caption="Reads and appends are counted over the transactions, of which they are a part."
         " PostMark itself prints whole numbers over whole seconds.",
         alt_text=f"Bars of PostMark's rates. {words}.",
-        chart=layered(layers, alt.Step(_ROW_PX)),
+        chart=Layered(layers, alt.Step(_ROW_PX)),
         table=Table(("Column", "Value"), tuple((name, format_number(value)) for name, value in numbers)),
     )
 
@@ -124,7 +124,7 @@ def _latency_figure(latencies: Sequence[_Latency]) -> Figure:
         title="Latency of PostMark's operations",
         caption="From before the open to after the close, as one operation. A percentile needs enough operations.",
         alt_text=f"Latency of each operation in each phase. {words}.",
-        chart=layered(layers, alt.Step(_ROW_PX)),
+        chart=Layered(layers, alt.Step(_ROW_PX)),
         table=Table(("Phase and operation", "Operations", "p50", "p99", "Slowest"), cells),
     )
 
@@ -135,5 +135,5 @@ def _rows(count: int) -> alt.Y:
 
 def _titles(base: alt.Chart, rows: int) -> alt.Chart:
     mark = base.mark_text(align="left", baseline="middle", x=2, dy=-9, color=theme.INK)
-    words: alt.Chart = mark.encode(y=_rows(rows), text="title:N")
+    words: alt.Chart = mark.encode(y=_rows(rows), text=alt.Text("title:N"))
     return words

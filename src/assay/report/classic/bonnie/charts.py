@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.frontends.bonnie import FILE_TESTS, IO_TESTS
 from assay.report import theme
-from assay.report.axes import layered, linear_ticks, records
+from assay.report.axes import Layered, linear_ticks, records
 from assay.report.classic.bonnie.measured import Measured, Outcome
 from assay.report.figures import Figure, Table
 from assay.report.stack import alt
@@ -94,7 +94,7 @@ def _figure(part: _Part, rows: Sequence[tuple[int, Outcome]], *, several: bool) 
     )
 
 
-def _chart(part: _Part, named: Sequence[tuple[str, Outcome]]) -> alt.LayerChart:
+def _chart(part: _Part, named: Sequence[tuple[str, Outcome]]) -> Layered:
     top = max([1e-9, *(test.rate / part.scale for _, test in named)])
     data = records(_row(part, name, test, top) for name, test in named)
     order = [name for name, _ in named]
@@ -104,9 +104,11 @@ def _chart(part: _Part, named: Sequence[tuple[str, Outcome]]) -> alt.LayerChart:
     x = alt.X("rate:Q", title=part.unit, scale=scale, axis=alt.Axis(values=ticks, grid=False, titleAnchor="start"))
     base = alt.Chart(data)
     bars = base.mark_bar(height={"band": 0.7}).encode(x=x, y=y, color=alt.Color("ink:N", scale=None))
-    numbers = base.mark_text(align="left", dx=4).encode(x=x, y=y, text="label:N")
-    latency = base.mark_text(align="right", color=theme.MUTED_INK).encode(x=alt.X("end:Q"), y=y, text="slowest:N")
-    return layered([bars, numbers, latency], _BAR_PX * len(named))
+    numbers = base.mark_text(align="left", dx=4).encode(x=x, y=y, text=alt.Text("label:N"))
+    latency = base.mark_text(align="right", color=theme.MUTED_INK).encode(
+        x=alt.X("end:Q"), y=y, text=alt.Text("slowest:N")
+    )
+    return Layered([bars, numbers, latency], _BAR_PX * len(named))
 
 
 def _row(part: _Part, name: str, test: Outcome, top: float) -> dict[str, object]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from assay.frontends.iozone.columns import Column
 from assay.frontends.iozone.matrix import Cell
 from assay.report import theme
-from assay.report.axes import layered, linear_ticks, records
+from assay.report.axes import Layered, linear_ticks, records
 from assay.report.classic.iozone.isometric import Surface, svg
 from assay.report.classic.iozone.values import Measured
 from assay.report.figures import Figure, Table
@@ -88,7 +88,7 @@ def _surface(measured: Measured, column: Column, values: dict[Cell, float], doma
 
 def _map(
     values: dict[Cell, float], files: list[int], sizes: list[int], domain: tuple[float, float], unit: str
-) -> alt.LayerChart:
+) -> Layered:
     middle = (domain[0] * domain[1]) ** 0.5
     data = records(
         {
@@ -108,8 +108,8 @@ def _map(
     )
     tooltip = [alt.Tooltip("file:N"), alt.Tooltip("record:N"), alt.Tooltip("label:N", title=unit)]
     filled = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=None), tooltip=tooltip)
-    labels = base.mark_text(fontSize=10).encode(text="label:N", color=alt.Color("ink:N", scale=None))
-    return layered([filled, labels], alt.Step(_CELL_PX), independent_colours=True)
+    labels = base.mark_text(fontSize=10).encode(text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None))
+    return Layered([filled, labels], alt.Step(_CELL_PX), independent_colours=True)
 
 
 def _size(size_kib: int) -> str:
@@ -158,7 +158,7 @@ def _bar_figure(rows: Sequence[tuple[str, float, float, float | None]], count: i
     )
 
 
-def _bar_chart(rows: Sequence[tuple[str, float, float, float | None]], unit: str) -> alt.LayerChart:
+def _bar_chart(rows: Sequence[tuple[str, float, float, float | None]], unit: str) -> Layered:
     data = records(
         {"test": title, "total": total, "parent": parent, "label": format_number(total)}
         for title, total, parent, _ in rows
@@ -168,6 +168,6 @@ def _bar_chart(rows: Sequence[tuple[str, float, float, float | None]], unit: str
     x = alt.X("total:Q", title=unit, scale=scale, axis=alt.Axis(values=linear_ticks(top, 5), format=",~r"))
     base = alt.Chart(data).encode(y=alt.Y("test:N", title=None, sort=None))
     bars = base.mark_bar(color=theme.MEASURED).encode(x=x)
-    labels = base.mark_text(align="left", dx=6, fontWeight="bold").encode(x=x, text="label:N")
+    labels = base.mark_text(align="left", dx=6, fontWeight="bold").encode(x=x, text=alt.Text("label:N"))
     strokes = base.mark_tick(color=theme.PERCENTILE_COLOURS["p50"], thickness=3, size=_BAR_PX - 6)
-    return layered([bars, strokes.encode(x=alt.X("parent:Q", scale=scale)), labels], alt.Step(_BAR_PX))
+    return Layered([bars, strokes.encode(x=alt.X("parent:Q", scale=scale)), labels], alt.Step(_BAR_PX))
