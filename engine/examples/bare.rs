@@ -110,23 +110,20 @@ fn uring(path: &str, bytes: u64, ops: u64) -> u64 {
     ops
 }
 
-/// Paths `DIRECTORY/d00000000/f00000000`, in one buffer whose digits are written over.
-struct Paths {
-    bytes: Vec<u8>,
-    directory_at: usize,
-}
+/// Paths `d00000000/f00000000` from the working directory, in one buffer whose digits are written over.
+struct Paths([u8; 20]);
 
 impl Paths {
+    /// Work in the directory, as Assay's workers do.
     fn in_directory(directory: &str) -> Self {
-        let bytes = format!("{directory}/d00000000/f00000000\0").into_bytes();
-        Self { bytes, directory_at: directory.len() + 2 }
+        std::env::set_current_dir(directory).expect("the directory");
+        Self(*b"d00000000/f00000000\0")
     }
 
     fn of(&mut self, index: u64) -> *const libc::c_char {
-        let at = self.directory_at;
-        write_digits(&mut self.bytes[at..at + 8], index / 1000);
-        write_digits(&mut self.bytes[at + 10..at + 18], index);
-        self.bytes.as_ptr().cast()
+        write_digits(&mut self.0[1..9], index / 1000);
+        write_digits(&mut self.0[11..19], index);
+        self.0.as_ptr().cast()
     }
 }
 
@@ -150,11 +147,12 @@ fn stat(directory: &str, files: u64, ops: u64) -> u64 {
 }
 
 fn create(directory: &str, ops: u64) -> u64 {
+    std::fs::create_dir_all(directory).expect("the directory");
     let (latency, mut paths, block) =
         (SharedBox::<Recorder>::zeroed().unwrap(), Paths::in_directory(directory), vec![7_u8; BLOCK]);
     for index in 0..ops {
         if index % 1000 == 0 {
-            std::fs::create_dir_all(format!("{directory}/d{:08}", index / 1000)).expect("a directory");
+            std::fs::create_dir_all(format!("d{:08}", index / 1000)).expect("a directory");
         }
         let path = paths.of(index);
         timed(&latency, || {

@@ -8,6 +8,8 @@ use std::io::{self, BufRead};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use std::thread::Thread;
+use std::time::Instant;
 
 /// A message to the main thread.
 #[derive(Debug)]
@@ -41,34 +43,70 @@ pub enum Message {
     },
 }
 
-/// Read control lines until the input ends. The end means that nobody listens any more, which is a stop: the flag lets
-/// long work outside the phases end too.
-pub fn listen(input: impl BufRead, messages: &Sender<Message>, stop: &AtomicBool) {
+/// A stop from outside, for all that the main thread may be at: a message for the phases, a flag for long work between them,
+/// and a wake-up for its sleep.
+#[derive(Debug, Clone)]
+pub struct Stopper {
+    messages: Sender<Message>,
+    flag: Arc<AtomicBool>,
+    main: Thread,
+}
+
+impl Stopper {
+    /// Made by the main thread.
+    pub fn new(messages: Sender<Message>) -> Self {
+        Self { messages, flag: Arc::default(), main: std::thread::current() }
+    }
+
+    /// Whether to stop.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.flag
+    }
+
+    /// Stop. Whether anybody is left to hear it.
+    pub fn stop(&self) -> bool {
+        self.flag.store(true, Ordering::Relaxed);
+        self.main.unpark();
+        self.messages.send(Message::Control(Control::Stop {})).is_ok()
+    }
+}
+
+/// Sleep, on the main thread, until then or until a stop. Whether it slept to the end.
+pub fn sleep_until(until: Instant, stop: &AtomicBool) -> bool {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::park_timeout(left);
+    }
+}
+
+/// Read control lines until the input ends. The end means that nobody listens any more, which is a stop.
+pub fn listen(input: impl BufRead, messages: &Sender<Message>, stopper: &Stopper) {
     for line in input.lines() {
         let Ok(line) = line else { break };
         if line.trim().is_empty() {
             continue;
         }
-        let message = match serde_json::from_str::<Control>(&line) {
-            Ok(control) => {
-                if control == (Control::Stop {}) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                Message::Control(control)
-            }
-            Err(error) => Message::Unreadable(error.to_string()),
+        let is_heard = match serde_json::from_str(&line) {
+            Ok(Control::Stop {}) => stopper.stop(),
+            Ok(control) => messages.send(Message::Control(control)).is_ok(),
+            Err(error) => messages.send(Message::Unreadable(error.to_string())).is_ok(),
         };
-        if messages.send(message).is_err() {
+        if !is_heard {
             return;
         }
     }
-    stop.store(true, Ordering::Relaxed);
-    let _ = messages.send(Message::Control(Control::Stop {}));
+    stopper.stop();
 }
 
 /// Take TERM, INT and HUP as a stop, so that data is removed when a session or a service ends with all its processes;
 /// a second one ends the engine at once. Call it before any other thread is made: they inherit that the signals wait.
-pub fn listen_to_signals(messages: Sender<Message>, stop: Arc<AtomicBool>) {
+pub fn listen_to_signals(stopper: Stopper) {
     // SAFETY: the set is initialised by sigemptyset before it is used, and lives through each call.
     let signals = unsafe {
         let mut signals = std::mem::zeroed();
@@ -87,8 +125,7 @@ pub fn listen_to_signals(messages: Sender<Message>, stop: Arc<AtomicBool>) {
     };
     std::thread::spawn(move || {
         wait();
-        stop.store(true, Ordering::Relaxed);
-        let _ = messages.send(Message::Control(Control::Stop {}));
+        stopper.stop();
         let number = wait();
         std::process::exit(128 + number);
     });
@@ -141,6 +178,27 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_stop_ends_a_sleep() {
+        let (sender, messages) = std::sync::mpsc::channel();
+        let stopper = Stopper::new(sender);
+        let now = Instant::now();
+        assert!(sleep_until(now + Duration::from_millis(5), stopper.flag()));
+        assert!(now.elapsed() >= Duration::from_millis(5));
+
+        let other = stopper.clone();
+        let stopping = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(20));
+            other.stop()
+        });
+        let slept = sleep_until(now + Duration::from_secs(600), stopper.flag());
+
+        assert_eq!((slept, stopping.join().unwrap()), (false, true));
+        assert!(now.elapsed() < Duration::from_secs(600));
+        assert!(matches!(messages.recv().unwrap(), Message::Control(Control::Stop {})));
+    }
 
     #[test]
     fn a_door_lets_those_who_wait_and_those_who_come_later_through_with_the_first_value() {

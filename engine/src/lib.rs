@@ -23,6 +23,7 @@ pub mod histogram;
 pub mod laps;
 pub mod load;
 pub mod observe;
+pub mod own_directory;
 pub mod own_files;
 pub mod phase;
 pub mod plan;

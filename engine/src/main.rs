@@ -5,18 +5,16 @@
 //! output took no more events (standard error says why): the run was stopped then.
 
 use assay_engine::clock::Clock;
-use assay_engine::control::{self, Message};
+use assay_engine::control::{self, Message, Stopper};
 use assay_engine::emit::Emitter;
-use assay_engine::events::{self, Control, ErrorClass, Event, Outcome};
+use assay_engine::events::{self, ErrorClass, Event, Outcome};
 use assay_engine::observe::delay_accounting::DelayAccounting;
 use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;
 use assay_engine::{check, run};
 use std::io::{BufRead, Read, Write};
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 
 /// Exit code when events could not be written.
 const UNRECORDED: u8 = 4;
@@ -63,13 +61,12 @@ fn serve() -> ExitCode {
     // SAFETY: no thread was made yet.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     let (sender, messages) = mpsc::channel::<Message>();
-    let stop = Arc::new(AtomicBool::new(false));
-    let (alarm_sender, alarm_stop) = (sender.clone(), Arc::clone(&stop));
+    let stopper = Stopper::new(sender.clone());
+    let alarm = stopper.clone();
     let emitter = Emitter::with_alarm(Clock::start(), std::io::stdout(), move || {
-        alarm_stop.store(true, Relaxed);
-        let _ = alarm_sender.send(Message::Control(Control::Stop {}));
+        alarm.stop();
     });
-    control::listen_to_signals(sender.clone(), Arc::clone(&stop));
+    control::listen_to_signals(stopper.clone());
     // Tasks carry delay accounting only when it is on while they are made: before any thread.
     let delay_accounting = DelayAccounting::enable();
     let mut capabilities = capabilities::probe();
@@ -86,9 +83,9 @@ fn serve() -> ExitCode {
     }
     let outcome = match read_plan() {
         Ok(plan) => {
-            let (listener_sender, listener_stop) = (sender.clone(), Arc::clone(&stop));
-            std::thread::spawn(move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stop));
-            run::run(&plan, &emitter, &messages, &sender, &stop, &capabilities)
+            let (listener_sender, listener_stopper) = (sender.clone(), stopper.clone());
+            std::thread::spawn(move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stopper));
+            run::run(&plan, &emitter, &messages, &sender, stopper.flag(), &capabilities)
         }
         Err(text) => {
             let (t_ns, class) = (emitter.now_ns(), ErrorClass::Plan);

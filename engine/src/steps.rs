@@ -1,6 +1,7 @@
 //! What is done outside the timed part: file sets laid out and removed, caches brought to a state, ceilings measured.
 
 use crate::ceilings;
+use crate::control;
 use crate::corruption;
 use crate::error::{EngineError, Result};
 use crate::events::Event;
@@ -10,9 +11,6 @@ use crate::plan::{Phase, Place, Plan, Step};
 use crate::run::Run;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-
-/// Longest sleep without a look at the stop flag: each wake-up costs some 50 us of CPU.
-const LONGEST_NAP: Duration = Duration::from_millis(200);
 
 /// Outcome of a step: whether it did what was asked, and how or why not.
 type Done = (bool, String);
@@ -180,13 +178,7 @@ fn settle(run: &Run, at_most_s: f64) -> Result<Done> {
 
 fn sleep(run: &Run, seconds: f64) -> Result<Done> {
     let until = Instant::now() + Duration::from_secs_f64(seconds.max(0.0));
-    while Instant::now() < until {
-        if run.stop.load(Relaxed) {
-            return Err(EngineError::Stopped);
-        }
-        std::thread::sleep((until - Instant::now()).min(LONGEST_NAP));
-    }
-    Ok((true, String::new()))
+    control::sleep_until(until, run.stop).then(|| (true, String::new())).ok_or(EngineError::Stopped)
 }
 
 /// Measure what this client could ever show, with the set's first file for the cached reads.

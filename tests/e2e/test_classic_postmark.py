@@ -294,7 +294,8 @@ def calls_of(directory: Path, argv: Sequence[str | Path], env: dict[str, str]) -
             if match is None:
                 continue
             name, first, rest = match.groups()
-            if first.startswith(f'"{directory}/') and re.search(r'/[0-9]+"$', first):
+            # The original gives the whole path, the engine the name in the folder that it works in.
+            if re.fullmatch(rf'"(?:{re.escape(str(directory))}/)?[0-9]+"', first):
                 found[name] += 1
                 if name == "openat":
                     opened.add(rest.rpartition(" = ")[2])

@@ -53,6 +53,8 @@ def _options(load: str) -> list[str]:
 def _has_rates(document: dict[str, Any]) -> None:
     assert document["results"]
     for result in document["results"]:
-        assert result["errors"] == 0, result
+        # With RWF_NOWAIT a page that the kernel took out of the cache meanwhile is EAGAIN.
+        may_fail = "nowait" in result["phase"]
+        assert result["errors"] <= (0.01 * result["ops"] if may_fail else 0), result
         assert result["iops"] > 0, result
         assert result["latency_ns"]["mean"] > 0, result

@@ -59,7 +59,8 @@ def test_a_call_that_is_held_up_is_in_the_latency_of_its_operation_alone(
     directory = tmp_path / "measured"
     directory.mkdir()
     # Only calls on the files of the set: those of the engine and of Python take no longer than else.
-    paths = [f"--trace-path={directory}/assay-data/files/f{index:08}" for index in range(4)]
+    names = [f"f{index:08}" for index in range(4)]
+    paths = [f"--trace-path={path}" for name in names for path in (name, f"{directory}/assay-data/files/{name}")]
     hold_up = f"--inject={call}:delay_enter={HELD_UP_NS // 1000}"
 
     document = measure(LOAD, directory, "--no-report", prefix=["strace", "-f", "-o", "/dev/null", *paths, hold_up])

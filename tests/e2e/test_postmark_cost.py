@@ -15,7 +15,7 @@ from assay.frontends.postmark.to_plan import prepare
 from bench import counting, loads
 from bench.running import speak
 
-FEW, MANY = 1_000, 5_000
+FEW, MANY = 1_000, 17_000
 MOST_MORE = 2_000
 """Instructions of a transaction, which is two operations, that the engine may take beyond PostMark's: reading the two lines
 of its list, looking at the clock, and recording what came of it. It may come down, and not go up."""

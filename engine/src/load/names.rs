@@ -3,7 +3,7 @@
 use crate::error::{EngineError, Result};
 use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const PLACEHOLDER: &str = "{index}";
 const FEWEST_DIGITS: usize = 8;
@@ -27,6 +27,8 @@ pub struct PathBuffer {
     bytes: Vec<u8>,
     /// What its first bytes are.
     directory: Option<Directory>,
+    /// At the start: bytes that the working directory stands for.
+    known_bytes: usize,
 }
 
 /// The directory at the beginning of a path. Files are mostly worked on one directory after the other, so it is built once
@@ -42,7 +44,12 @@ struct Directory {
 impl PathBuffer {
     /// Room for most paths; a longer one makes it grow once.
     pub fn new() -> Self {
-        Self { bytes: Vec::with_capacity(512), directory: None }
+        Self { bytes: Vec::with_capacity(512), directory: None, known_bytes: 0 }
+    }
+
+    /// The caller works in `folder`, and all paths lie in it: [`PathBuffer::from_here`] leaves it out.
+    pub fn set_working_directory(&mut self, folder: &Path) {
+        self.known_bytes = folder.as_os_str().len() + 1;
     }
 
     /// Start with `path`.
@@ -105,7 +112,7 @@ impl PathBuffer {
         self.bytes.push(0);
     }
 
-    /// The path for a system call; empty before the first path was built.
+    /// The whole path for a system call; empty before the first path was built.
     #[inline]
     pub fn as_cstr(&self) -> &CStr {
         if self.bytes.last() != Some(&0) {
@@ -114,6 +121,16 @@ impl PathBuffer {
         // SAFETY: the last byte is NUL, and no other is: `push` and `begin` take none (looked for where names are made, and
         // paths come from file names of the kernel), and every path begins anew.
         unsafe { CStr::from_bytes_with_nul_unchecked(&self.bytes) }
+    }
+
+    /// The path for a system call of a caller that may have a working directory: the part that it does not stand for.
+    #[inline]
+    pub fn from_here(&self) -> &CStr {
+        match self.as_cstr().to_bytes_with_nul().get(self.known_bytes..) {
+            // SAFETY: the end of a string with a NUL, and not less than that.
+            Some(rest @ [_, ..]) => unsafe { CStr::from_bytes_with_nul_unchecked(rest) },
+            _ => c".",
+        }
     }
 
     /// The path for a message.
@@ -204,6 +221,21 @@ mod tests {
         name.push_into(number, &mut buffer);
         buffer.finish();
         buffer.as_cstr().to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_path_from_the_working_directory_is_what_lies_below_it() {
+        let mut buffer = PathBuffer::new();
+        let mut paths = |path: &[u8]| {
+            buffer.set_working_directory(Path::new("/mnt/x/set"));
+            buffer.begin(path);
+            buffer.finish();
+            (buffer.as_cstr().to_owned(), buffer.from_here().to_owned())
+        };
+
+        assert_eq!(paths(b"/mnt/x/set/d1/f2"), (c"/mnt/x/set/d1/f2".to_owned(), c"d1/f2".to_owned()));
+        assert_eq!(paths(b"/mnt/x/set"), (c"/mnt/x/set".to_owned(), c".".to_owned()));
+        assert_eq!(PathBuffer::new().from_here(), c"");
     }
 
     fn number(name: &NumberedName, text: &str) -> Option<u64> {

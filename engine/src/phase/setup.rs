@@ -16,6 +16,7 @@ use crate::load::content::ContentFill;
 use crate::load::offsets::Walker;
 use crate::load::open_files::{ResolvedFlags, open_set};
 use crate::load::pacing::Pacer;
+use crate::own_directory;
 use crate::plan::{Affinity, Backend, Content};
 use crate::process::Reporter;
 use crate::worker::stats::WorkerStats;
@@ -111,7 +112,12 @@ impl Setup {
         let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
         let fills = (0..self.contents.len()).map(|set| self.fill_of(set)).collect::<Result<_>>()?;
         let transfers = Transfers { fills, slots: self.queue_depth };
-        Worker::new(backend, self.clock, Arc::clone(&self.shared), Arc::clone(&self.stats), opened, transfers, walker)
+        let (shared, stats) = (Arc::clone(&self.shared), Arc::clone(&self.stats));
+        let mut worker = Worker::new(backend, self.clock, shared, stats, opened, transfers, walker)?;
+        if let Some(folder) = self.shared.working_directory().filter(|folder| own_directory::begin(folder)) {
+            worker.set_working_directory(folder);
+        }
+        Ok(worker)
     }
 
     /// Content of a set, if the job touches it. Stamps name the set; other content is this worker's alone.

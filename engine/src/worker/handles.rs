@@ -73,7 +73,7 @@ impl<B: Backend> Worker<B> {
 
     pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (_, name) = self.handle_or_path(op)?;
-        let done = self.timed(|worker| calls::stat(worker.path.as_cstr()));
+        let done = self.timed(|worker| calls::stat(worker.path.from_here()));
         self.hand_back(name, done.result);
         Ok(done)
     }
@@ -87,14 +87,14 @@ impl<B: Backend> Worker<B> {
         let done = match op.kind {
             OpKind::Truncate => self.timed(|worker| match fd {
                 Some(fd) => calls::ftruncate(fd, length),
-                None => calls::truncate(worker.path.as_cstr(), length),
+                None => calls::truncate(worker.path.from_here(), length),
             }),
             OpKind::Chmod => {
                 // Two modes in turn, so that each call changes something.
                 let mode = if turn & 1 == 0 { 0o644 } else { 0o640 };
                 self.timed(|worker| match fd {
                     Some(fd) => calls::fchmod(fd, mode),
-                    None => calls::chmod(worker.path.as_cstr(), mode),
+                    None => calls::chmod(worker.path.from_here(), mode),
                 })
             }
             OpKind::Setxattr => {
@@ -104,14 +104,14 @@ impl<B: Backend> Worker<B> {
                 }
                 self.timed(|worker| {
                     let value = &worker.scratch[..length as usize];
-                    fd.map_or_else(|| calls::setxattr(worker.path.as_cstr(), value), |fd| calls::fsetxattr(fd, value))
+                    fd.map_or_else(|| calls::setxattr(worker.path.from_here(), value), |fd| calls::fsetxattr(fd, value))
                 })
             }
             _ => self.timed(|worker| {
                 let value = &mut worker.scratch[..];
                 match fd {
                     Some(fd) => calls::fgetxattr(fd, value),
-                    None => calls::getxattr(worker.path.as_cstr(), value),
+                    None => calls::getxattr(worker.path.from_here(), value),
                 }
             }),
         };

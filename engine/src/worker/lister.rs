@@ -52,7 +52,7 @@ impl Lister {
                     }
                     set.directory_path_into(level, number, path);
                     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-                    match calls::open(path.as_cstr(), flags, 0) {
+                    match calls::open(path.from_here(), flags, 0) {
                         opened if opened < 0 => return Err(opened),
                         opened => self.directory = Some(opened as RawFd),
                     }

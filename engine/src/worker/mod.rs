@@ -27,6 +27,7 @@ use crate::backend::{Backend, Report};
 use crate::clock::Clock;
 use crate::events::StoppedBy;
 use crate::load::advice::Advice;
+use crate::load::backend_rules;
 use crate::load::content::ContentFill;
 use crate::load::coordination::Coordination;
 use crate::load::fileset::FileSetState;
@@ -47,6 +48,7 @@ use stamped::Stamps;
 use stats::{NEVER, WorkerStats};
 use std::collections::{BTreeSet, HashMap};
 use std::os::fd::RawFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use straight::Straight;
@@ -80,6 +82,17 @@ pub struct JobShared {
     pub next_file: SharedSlice<AtomicU64>,
     /// Semaphores and token buckets of the phase.
     pub coordination: Arc<Coordination>,
+}
+
+impl JobShared {
+    /// The folder that a worker can work in: the one that all names of the job lie in. None where there is more than one, and
+    /// for jobs that run programs, which are to find themselves where the engine is.
+    pub fn working_directory(&self) -> Option<&Path> {
+        let mut folders = self.program.sets.iter().map(|&set| self.sets[set].folder());
+        let first = folders.next()?;
+        let runs_programs = backend_rules::ops(&self.program.nodes).iter().any(|op| op.command.is_some());
+        (folders.all(|folder| folder == first) && !runs_programs).then_some(first)
+    }
 }
 
 /// What a worker's transfers are made with.
@@ -240,6 +253,12 @@ impl<B: Backend> Worker<B> {
             job,
             stats,
         })
+    }
+
+    /// The thread that this worker runs on works in `folder`, which all its names lie in.
+    pub fn set_working_directory(&mut self, folder: &Path) {
+        self.path.set_working_directory(folder);
+        self.other_path.set_working_directory(folder);
     }
 
     /// Run from `start_ns` to a stop, at the pace of `pacer`.

@@ -84,7 +84,7 @@ impl<B: Backend> Worker<B> {
         let flags = (self.job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | create;
         let is_kept = op.keep.is_some();
         let done = self.timed(|worker| {
-            let path = worker.path.as_cstr();
+            let path = worker.path.from_here();
             if is_kept {
                 return worker.backend.open(path, flags);
             }
@@ -118,7 +118,7 @@ impl<B: Backend> Worker<B> {
 
     fn call_on_name(&mut self, op: &OpNode, call: fn(&CStr) -> i64) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
-        let done = self.timed(|worker| call(worker.path.as_cstr()));
+        let done = self.timed(|worker| call(worker.path.from_here()));
         self.hand_back(name, done.result);
         Ok(done)
     }
@@ -140,7 +140,7 @@ impl<B: Backend> Worker<B> {
         let with_attributes = op.kind == OpKind::ReaddirStat;
         Ok(self.timed(|worker| {
             let go_on = || worker.stats.busy_since_ns.set(worker.clock.now_ns());
-            listing::list(worker.path.as_cstr(), &mut worker.scratch, with_attributes, go_on)
+            listing::list(worker.path.from_here(), &mut worker.scratch, with_attributes, go_on)
         }))
     }
 
@@ -158,18 +158,19 @@ impl<B: Backend> Worker<B> {
             }
         }
         let done = self.timed(|worker| {
-            let (from, to) = (worker.path.as_cstr(), worker.other_path.as_cstr());
+            let (from, to) = (worker.path.from_here(), worker.other_path.from_here());
             match op.kind {
                 OpKind::Rename => calls::rename(from, to),
                 OpKind::Link => calls::link(from, to),
-                OpKind::Symlink => calls::symlink(from, to),
+                // What a symbolic link holds is no path from here, but from where it lies.
+                OpKind::Symlink => calls::symlink(worker.path.as_cstr(), to),
                 OpKind::Clone => calls::to_new_file(from, to, calls::clone_file),
                 _ => calls::to_new_file(from, to, calls::copy_file),
             }
         });
         if done.result < 0 && done.result != -i64::from(libc::EEXIST) && op.kind != OpKind::Rename {
             // A new file that got no content must not pass for one that did.
-            calls::unlink(self.other_path.as_cstr());
+            calls::unlink(self.other_path.from_here());
         }
         [from, to].into_iter().for_each(|name| self.hand_back(name, done.result));
         self.keep(op, SlotFile { fd: -1, is_owned: false, set: to.set, index: to.index, at: 0 });
