@@ -560,14 +560,16 @@ fn warming_brings_pages_in_and_evicting_takes_them_out() {
 
     let evicted = cache_steps::evict(&state).unwrap();
     let after_evict = resident();
-    let warmed = cache_steps::warm(&state, 0.5, &GO_ON, &quiet).unwrap();
-    let after_half = resident();
-    cache_steps::warm(&state, 1.0, &GO_ON, &quiet).unwrap();
+    // The kernel may take clean pages back at any time, and does where it gives memory to a host: then once more.
+    let warm = |share, pages| {
+        let once = || (cache_steps::warm(&state, share, &GO_ON, &quiet).unwrap(), resident());
+        std::iter::repeat_with(once).take(10).find(|(_, found)| *found == pages)
+    };
 
     assert_eq!(evicted, "fsync and POSIX_FADV_DONTNEED on 4 files, 16 MiB");
-    assert_eq!(warmed, "read the first part of 4 files, 8 MiB");
     assert_eq!(after_evict, 0);
-    assert_eq!((after_half, resident()), (2048, 4096));
+    assert_eq!(warm(0.5, 2048).unwrap().0, "read the first part of 4 files, 8 MiB");
+    assert!(warm(1.0, 4096).is_some());
 }
 
 #[test]

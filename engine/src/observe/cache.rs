@@ -226,6 +226,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     const FILE_BYTES: u64 = 16 << 20;
+    const TRIES: u32 = 10;
 
     fn written_file(folder: &Path) -> (File, PathBuf) {
         let path = folder.join("data");
@@ -268,9 +269,12 @@ mod tests {
         assert!(is_resident(&file, FILE_BYTES / 2).unwrap());
         assert!(!is_resident(&file, FILE_BYTES).unwrap());
 
-        file.read_exact_at(&mut vec![0; FILE_BYTES as usize], 0).unwrap();
-        assert_eq!(look().resident_pages, pages);
-        assert!(is_resident(&file, FILE_BYTES).unwrap());
+        // The kernel may take clean pages back at any time, and does where it gives memory to a host: then once more.
+        let all = (0..TRIES).find_map(|_| {
+            file.read_exact_at(&mut vec![0; FILE_BYTES as usize], 0).unwrap();
+            (look().resident_pages == pages).then(|| is_resident(&file, FILE_BYTES).unwrap())
+        });
+        assert_eq!(all, Some(true));
     }
 
     #[test]
