@@ -189,11 +189,12 @@ def test_a_flush_of_40_ms_is_the_time_of_an_fdatasync(measure: Measure) -> None:
             flushes = [request for request in disk.log() if request.kind == "F" and begin_ns < request.end_ns <= end_ns]
             flush_s = statistics.median(request.seconds for request in flushes)
             p50_s = results["fdatasync"]["latency_ns"]["p50"] / 1e9
-            if p50_s <= _with_the_way_there(flush_s):
+            if p50_s <= 1.05 * flush_s:
                 break
 
     durable, written = results["fdatasync"], results["write"]
-    assert 0.040 <= flush_s <= p50_s <= _with_the_way_there(flush_s)
+    # The way there, with the write of the data, is some 1 ms: 3 on a busy machine.
+    assert 0.040 <= flush_s <= p50_s <= 1.075 * flush_s
     # One flush each; the commits of the journal in these seconds, by fdatasync or by the clock, have two more.
     assert durable["ops"] <= len(flushes) <= durable["ops"] + 10
     # What waits for the device is the flush: a buffered write is a copy.
