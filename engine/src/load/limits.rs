@@ -184,13 +184,19 @@ impl LocalLimits {
 
     /// Take operations, each a pass of its own, that may then begin without another look; 0 where every one needs a look.
     /// `counts`: whether they are what a limit of operations counts.
-    pub fn take_ahead(&mut self, counts: bool) -> u64 {
+    pub fn take_passes_ahead(&mut self, counts: bool) -> u64 {
+        let ahead = self.take_ahead(self.passes.at_once.saturating_sub(1), counts);
+        self.passes.at_once -= ahead;
+        ahead
+    }
+
+    /// As [`Self::take_passes_ahead`], at most `most` operations within a pass.
+    pub fn take_ahead(&mut self, most: u64, counts: bool) -> u64 {
         const MOST: u64 = 1024;
         let has_bytes_left = !self.has_rules_together && self.bytes.own == u64::MAX;
         let ops = if counts { self.ops.at_once } else { u64::MAX };
-        let ahead = if has_bytes_left { MOST.min(ops).min(self.passes.at_once.saturating_sub(1)) } else { 0 };
+        let ahead = if has_bytes_left { MOST.min(ops).min(most) } else { 0 };
         self.ops.at_once -= if counts { ahead } else { 0 };
-        self.passes.at_once -= ahead;
         ahead
     }
 

@@ -121,15 +121,29 @@ impl<B: Backend> Worker<B> {
             RequestKind::Read | RequestKind::Write => op.size.sample_u64(&mut self.rng),
             RequestKind::Fsync | RequestKind::Fdatasync => 0,
         };
-        let Some(file) = &mut self.slots[slot] else { return Err(self.empty_slot(op)) };
-        // Backward: what lies before the position, which stays.
-        let is_back = matches!(op.access, Access::Backward { .. });
-        let offset = if is_back { file.at.saturating_sub(size) } else { file.at };
-        file.at = offset + size;
-        let (fd, file_index) = (file.fd, file.index);
+        let mut way = self.way_in_slot(op, slot, size)?;
+        let request = way.next();
+        self.go_on_in_slot(slot, &way);
         self.admit_transfer(size)?;
-        let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-        Ok((Request { fd, kind, offset, length: size as usize, rw_flags, vectors }, file_index))
+        Ok((request, way.file_index))
+    }
+
+    /// Where operations of `size` bytes on the file of a slot go from here.
+    #[inline(always)]
+    pub(super) fn way_in_slot(&mut self, op: &OpNode, slot: usize, size: u64) -> Result<Way, StoppedBy> {
+        let Some(file) = self.slots[slot] else { return Err(self.empty_slot(op)) };
+        let (kind, rw_flags, vectors) = (kind_of(op.kind), op.rw_flags, op.vectors);
+        let request = Request { fd: file.fd, kind, offset: file.at, length: size as usize, rw_flags, vectors };
+        let is_back = matches!(op.access, Access::Backward { .. });
+        Ok(Way { request, at: file.at, is_back, file_index: file.index })
+    }
+
+    /// The next operation on the file of a slot goes where a way has come to.
+    #[inline(always)]
+    pub(super) fn go_on_in_slot(&mut self, slot: usize, way: &Way) {
+        if let Some(file) = &mut self.slots[slot] {
+            file.at = way.at;
+        }
     }
 
     /// Count a transfer against the limits and the rate, if it may begin.
@@ -235,6 +249,27 @@ impl<B: Backend> Worker<B> {
         }
         // Latency without the time that making the content took.
         Ok(Done { issued_ns: self.last_ns.max(latency_ns) - latency_ns, result: at as i64 })
+    }
+}
+
+/// A way through the file of a slot.
+#[derive(Debug)]
+pub(super) struct Way {
+    /// All of the next request but its offset.
+    request: Request,
+    at: u64,
+    /// Backward: over what lies before the position, which stays.
+    is_back: bool,
+    file_index: u64,
+}
+
+impl Way {
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Request {
+        let length = self.request.length as u64;
+        let offset = if self.is_back { self.at.saturating_sub(length) } else { self.at };
+        self.at = offset + length;
+        Request { offset, ..self.request }
     }
 }
 

@@ -17,6 +17,7 @@ mod names;
 mod pace;
 mod pick;
 mod queue;
+mod row;
 mod script;
 mod spawn;
 mod stamped;
@@ -305,6 +306,11 @@ impl<B: Backend> Worker<B> {
     // -- one operation at a time ---------------------------------------------------------------------------------------
 
     fn run_loop(&mut self, nodes: &[Node]) -> Flow {
+        if let [Node::Op(op)] = nodes
+            && self.goes_in_rows(op)
+        {
+            return self.run_rows(op);
+        }
         loop {
             for node in nodes {
                 self.check()?;
@@ -349,6 +355,7 @@ impl<B: Backend> Worker<B> {
         let mut sum = Sum::default();
         match nodes {
             // One operation, or one group of them, again and again: most classic benchmarks.
+            [Node::Op(op)] if self.goes_in_rows(op) => return self.repeat_in_rows(op, times),
             [Node::Op(op)] => {
                 for _ in 0..times {
                     self.check()?;

@@ -43,7 +43,7 @@ impl Straight {
     }
 
     #[inline(always)]
-    fn next(&mut self, rng: &mut fastrand::Rng) -> Option<(Request, u64)> {
+    pub(super) fn next(&mut self, rng: &mut fastrand::Rng) -> Option<(Request, u64)> {
         let (offset, length) = match &self.uniform {
             Some(uniform) => (uniform.draw(rng), self.size),
             None => self.walk.next(self.size, rng)?,
@@ -254,7 +254,7 @@ impl<B: Backend> Worker<B> {
         let (request, file_index) = queue.straight.next(&mut self.rng).ok_or(StoppedBy::Exhausted)?;
         if looks {
             self.limits.admit_bytes(&self.job.limits, request.length as u64)?;
-            queue.ahead = 1 + self.limits.take_ahead(op.counts);
+            queue.ahead = 1 + self.limits.take_passes_ahead(op.counts);
         }
         queue.ahead -= 1;
         if !queue.is_plain {

@@ -6,5 +6,6 @@ mod operations;
 mod programs;
 mod queues;
 mod refused;
+mod rows;
 mod scripts;
 mod shared_names;

@@ -1,0 +1,148 @@
+//! The same operation again and again, thousands of times: what is counted, where it goes, and what ends it.
+
+use crate::harness::{Outcome, Place, act, on_set, on_slot, passes, set};
+use assay_engine::plan::{Access, Action, Backend, FileRef, Job, Op, OpKind, Pick, Region, Stop};
+use serde_json::json;
+
+const BLOCK: u64 = 512;
+/// More than a row is long.
+const MANY: u64 = 3000;
+
+fn own(kind: OpKind) -> Op {
+    let mut op = on_set(kind, "op", BLOCK as f64, None);
+    op.file = FileRef::Set { set: "data".to_owned(), pick: Pick::Own {}, slot: None };
+    op
+}
+
+fn run(place: &Place, file_bytes: u64, op: Op, stop: Stop) -> Outcome {
+    place.one(set(1, 1.0, file_bytes as f64), vec![act(op)], stop)
+}
+
+/// What is counted in four places agrees: in intervals, in the histogram, by the worker, and as short transfers.
+#[track_caller]
+fn check(outcome: &Outcome, ops: u64, bytes: u64, short: u64) {
+    assert_eq!((outcome.ops("op"), outcome.sum("op", "bytes")), (ops, bytes));
+    let operations = outcome.all("interval").flat_map(|event| event["operations"].as_array().unwrap());
+    let counts = operations.filter(|one| one["operation"] == "op").flat_map(|one| one["latency"]["count"].as_array());
+    assert_eq!(counts.flatten().map(|count| count.as_u64().unwrap()).sum::<u64>(), ops);
+    let facts = &outcome.finished()["jobs"][0];
+    assert_eq!((&facts["short_transfers"], &facts["mean_queue_depth"]), (&json!(short), &json!(1.0)));
+}
+
+#[test]
+fn limits_of_operations_passes_and_bytes_are_kept_to_one() {
+    let ops = Stop { ops: Some(MANY), ..Stop::default() };
+    let bytes = Stop { bytes: Some(MANY * BLOCK), ..Stop::default() };
+    for (stop, name) in [(ops, "ops"), (passes(MANY), "passes"), (bytes, "bytes")] {
+        let outcome = run(&Place::new(), 64 * BLOCK, own(OpKind::Read), stop);
+
+        check(outcome.check_clean(), MANY, MANY * BLOCK, 0);
+        assert_eq!(outcome.workers()[0]["completed"], MANY);
+        assert_eq!(outcome.stopped_by(), name);
+    }
+}
+
+#[test]
+fn a_repeat_in_a_pass_is_done_as_often_as_it_says() {
+    let actions = vec![Action::Repeat { times: MANY, actions: vec![act(own(OpKind::Read))] }];
+
+    let outcome = Place::new().one(set(1, 1.0, 64.0 * BLOCK as f64), actions.clone(), passes(2));
+    check(outcome.check_clean(), 2 * MANY, 2 * MANY * BLOCK, 0);
+
+    let cut_off = Stop { ops: Some(MANY + 7), ..Stop::default() };
+    let outcome = Place::new().one(set(1, 1.0, 64.0 * BLOCK as f64), actions, cut_off);
+    check(outcome.check_clean(), MANY + 7, (MANY + 7) * BLOCK, 0);
+}
+
+#[test]
+fn a_walk_ends_with_its_file_and_a_shorter_last_operation_is_no_short_transfer() {
+    let mut op = own(OpKind::Read);
+    op.access = Access::Sequential { region: Region::Whole {}, wrap: false };
+
+    let outcome = run(&Place::new(), MANY * BLOCK + 100, op, Stop::default());
+
+    check(outcome.check_clean(), MANY + 1, MANY * BLOCK + 100, 0);
+    assert_eq!(outcome.stopped_by(), "exhausted");
+}
+
+#[test]
+fn time_ends_a_row() {
+    let outcome = run(&Place::new(), 64 * BLOCK, own(OpKind::Read), Stop { seconds: Some(0.3), ..Stop::default() });
+
+    assert_eq!(outcome.check_clean().stopped_by(), "time");
+    // One operation may be at work when time is over.
+    let last_ns = outcome.workers()[0]["last_op_ns"].as_u64().unwrap();
+    let start_ns = outcome.all("started").next().unwrap()["start_ns"].as_u64().unwrap();
+    assert!(last_ns >= start_ns + 300_000_000);
+    assert!(outcome.ops("op") > MANY);
+}
+
+/// Each write changes one more byte of what the last one gave.
+fn kept_content(writes: u64) -> Vec<u8> {
+    let mut block = vec![0_u8; BLOCK as usize];
+    let mut content = Vec::new();
+    for write in 0..writes {
+        let turn = (write % BLOCK) as usize;
+        block[turn] = block[turn].wrapping_add(1);
+        content.extend_from_slice(&block);
+    }
+    content
+}
+
+fn through_a_slot(place: &Place, backend: Backend, actions: Vec<Action>, file_bytes: u64) -> Outcome {
+    let mut all = vec![act(on_set(OpKind::Open, "open", 0.0, Some(0)))];
+    all.extend(actions);
+    all.push(act(on_slot(OpKind::Close, "close", 0.0)));
+    let job = Job { backend, ..crate::harness::job("job", all, passes(1)) };
+    place.run(set(1, 1.0, file_bytes as f64), vec![job])
+}
+
+#[test]
+fn writes_through_a_slot_lie_one_after_the_other_with_what_follows_behind_them() {
+    for backend in [Backend::Psync {}, Backend::ReadWrite {}] {
+        let place = Place::new();
+        let mut write = on_slot(OpKind::Write, "op", BLOCK as f64);
+        write.flags.keeps_buffer = true;
+        let actions = vec![
+            Action::Repeat { times: MANY, actions: vec![act(write.clone())] },
+            act(Op { name: "after".to_owned(), ..write }),
+        ];
+
+        let outcome = through_a_slot(&place, backend, actions, 0);
+
+        check(outcome.check_clean(), MANY, MANY * BLOCK, 0);
+        assert!(std::fs::read(place.path(0)).unwrap() == kept_content(MANY + 1));
+    }
+}
+
+#[test]
+fn reads_through_a_slot_past_the_end_are_short() {
+    for backend in [Backend::Psync {}, Backend::ReadWrite {}] {
+        let reads = Action::Repeat { times: MANY, actions: vec![act(on_slot(OpKind::Read, "op", BLOCK as f64))] };
+
+        let outcome = through_a_slot(&Place::new(), backend, vec![reads], 1000 * BLOCK + 1);
+
+        check(outcome.check_clean(), MANY, 1000 * BLOCK + 1, MANY - 1000);
+    }
+}
+
+#[test]
+fn failures_in_a_row_of_operations_are_counted_and_end_it_when_there_are_only_such() {
+    // A symbolic link that leads nowhere, so that the slot holds a name alone.
+    let place = Place::new();
+    let reads = Action::Repeat { times: MANY, actions: vec![act(on_slot(OpKind::Read, "op", BLOCK as f64))] };
+    let actions = vec![
+        act(on_set(OpKind::Symlink, "symlink", 0.0, None)),
+        act(on_set(OpKind::Unlink, "unlink", 0.0, None)),
+        act(on_set(OpKind::Open, "open", 0.0, Some(0))),
+        reads,
+    ];
+
+    let outcome = place.one(set(10, 0.1, 10.0), actions, passes(1));
+
+    let worker = &outcome.workers()[0];
+    // The open, and a thousand reads in a row.
+    assert_eq!((&worker["failed"], &worker["stopped_by"]), (&json!(1000), &json!("error")));
+    assert_eq!(outcome.sum("op", "errors"), 999);
+    assert_eq!(outcome.ops("op"), 0);
+}
