@@ -362,6 +362,9 @@ impl<B: Backend> Worker<B> {
                     sum.add(self.op(op)?);
                 }
             }
+            [Node::Group { series, counts, laps: None, nodes, .. }] if self.group_goes_in_rows(*counts, nodes) => {
+                return self.repeat_group_in_rows(*series, nodes, times);
+            }
             [Node::Group { series, counts, laps: None, nodes, .. }] => {
                 for _ in 0..times {
                     self.check()?;

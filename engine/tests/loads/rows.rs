@@ -77,16 +77,26 @@ fn time_ends_a_row() {
     assert!(outcome.ops("op") > MANY);
 }
 
+/// The `turn`-th write that keeps its buffer changes one byte of it.
+fn change(block: &mut [u8], turn: u64) {
+    let byte = &mut block[(turn % BLOCK) as usize];
+    *byte = byte.wrapping_add(1);
+}
+
 /// Each write changes one more byte of what the last one gave.
 fn kept_content(writes: u64) -> Vec<u8> {
     let mut block = vec![0_u8; BLOCK as usize];
-    let mut content = Vec::new();
-    for write in 0..writes {
-        let turn = (write % BLOCK) as usize;
-        block[turn] = block[turn].wrapping_add(1);
-        content.extend_from_slice(&block);
-    }
-    content
+    let blocks = (0..writes).map(|turn| {
+        change(&mut block, turn);
+        block.clone()
+    });
+    blocks.flatten().collect()
+}
+
+fn kept_write(name: &str) -> Op {
+    let mut write = on_slot(OpKind::Write, name, BLOCK as f64);
+    write.flags.keeps_buffer = true;
+    write
 }
 
 fn through_a_slot(place: &Place, backend: Backend, actions: Vec<Action>, file_bytes: u64) -> Outcome {
@@ -101,18 +111,69 @@ fn through_a_slot(place: &Place, backend: Backend, actions: Vec<Action>, file_by
 fn writes_through_a_slot_lie_one_after_the_other_with_what_follows_behind_them() {
     for backend in [Backend::Psync {}, Backend::ReadWrite {}] {
         let place = Place::new();
-        let mut write = on_slot(OpKind::Write, "op", BLOCK as f64);
-        write.flags.keeps_buffer = true;
-        let actions = vec![
-            Action::Repeat { times: MANY, actions: vec![act(write.clone())] },
-            act(Op { name: "after".to_owned(), ..write }),
-        ];
+        let actions =
+            vec![Action::Repeat { times: MANY, actions: vec![act(kept_write("op"))] }, act(kept_write("after"))];
 
         let outcome = through_a_slot(&place, backend, actions, 0);
 
         check(outcome.check_clean(), MANY, MANY * BLOCK, 0);
         assert!(std::fs::read(place.path(0)).unwrap() == kept_content(MANY + 1));
     }
+}
+
+#[test]
+fn groups_that_rewrite_a_file_change_each_block_where_it_lies() {
+    let mut write = kept_write("write");
+    write.access = Access::Backward { region: Region::Whole {}, wrap: true };
+    let group = vec![act(on_slot(OpKind::Read, "read", BLOCK as f64)), act(write)];
+    let group = Action::Group { name: "op".to_owned(), actions: group, laps: false };
+    let actions = vec![
+        act(on_set(OpKind::Open, "open", 0.0, Some(0))),
+        Action::Repeat { times: MANY, actions: vec![act(kept_write("fill"))] },
+        act(on_slot(OpKind::Close, "close", 0.0)),
+        act(on_set(OpKind::Open, "open", 0.0, Some(0))),
+        Action::Repeat { times: MANY, actions: vec![group] },
+        act(on_slot(OpKind::Close, "close", 0.0)),
+    ];
+    let mut expected = kept_content(MANY);
+    for (turn, block) in (MANY..).zip(expected.chunks_mut(BLOCK as usize)) {
+        change(block, turn);
+    }
+    for timed in [vec![], vec!["op".to_owned()]] {
+        for backend in [Backend::Psync {}, Backend::ReadWrite {}] {
+            let place = Place::new();
+            let job = crate::harness::job("job", actions.clone(), passes(1));
+
+            let outcome = place.run(set(1, 1.0, 0.0), vec![Job { backend, timed: timed.clone(), ..job }]);
+
+            check(outcome.check_clean(), MANY, 2 * MANY * BLOCK, 0);
+            // Two opens and closes, as many writes to fill it, reads and writes.
+            assert_eq!(outcome.workers()[0]["completed"], 4 + 3 * MANY);
+            if timed.is_empty() {
+                assert_eq!((outcome.ops("read"), outcome.sum("write", "bytes")), (MANY, MANY * BLOCK));
+                assert!(outcome.latency_ns("op") == outcome.latency_ns("read") + outcome.latency_ns("write"));
+            }
+            assert!(std::fs::read(place.path(0)).unwrap() == expected);
+        }
+    }
+}
+
+#[test]
+fn a_group_in_a_row_is_broken_off_at_its_first_failure() {
+    let reads = |name| act(on_slot(OpKind::Read, name, BLOCK as f64));
+    let group = Action::Group { name: "op".to_owned(), actions: vec![reads("first"), reads("second")], laps: false };
+    let actions = vec![
+        act(on_set(OpKind::Symlink, "symlink", 0.0, None)),
+        act(on_set(OpKind::Unlink, "unlink", 0.0, None)),
+        act(on_set(OpKind::Open, "open", 0.0, Some(0))),
+        Action::Repeat { times: 500, actions: vec![group] },
+    ];
+
+    // The link that the open meets leads nowhere.
+    let outcome = Place::new().one(set(10, 0.1, 10.0), actions, passes(1));
+
+    assert_eq!((outcome.sum("op", "errors"), outcome.sum("first", "errors")), (500, 500));
+    assert_eq!((outcome.ops("op"), outcome.ops("second"), outcome.sum("second", "errors")), (0, 0, 0));
 }
 
 #[test]
@@ -128,8 +189,6 @@ fn reads_through_a_slot_past_the_end_are_short() {
 
 #[test]
 fn failures_in_a_row_of_operations_are_counted_and_end_it_when_there_are_only_such() {
-    // A symbolic link that leads nowhere, so that the slot holds a name alone.
-    let place = Place::new();
     let reads = Action::Repeat { times: MANY, actions: vec![act(on_slot(OpKind::Read, "op", BLOCK as f64))] };
     let actions = vec![
         act(on_set(OpKind::Symlink, "symlink", 0.0, None)),
@@ -138,7 +197,8 @@ fn failures_in_a_row_of_operations_are_counted_and_end_it_when_there_are_only_su
         reads,
     ];
 
-    let outcome = place.one(set(10, 0.1, 10.0), actions, passes(1));
+    // The link that the open meets leads nowhere.
+    let outcome = Place::new().one(set(10, 0.1, 10.0), actions, passes(1));
 
     let worker = &outcome.workers()[0];
     // The open, and a thousand reads in a row.
