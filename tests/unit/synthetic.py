@@ -29,6 +29,7 @@ class Stream:
     operation: str = "read"
     worker: int = 0
     errors_at_ns: tuple[int, ...] = ()
+    errno: int = 5
 
     def then(self, later: "Stream") -> "Stream":
         """Add what the same worker completed later."""
@@ -318,7 +319,7 @@ class SyntheticRun(MemoryRun):
                 )
             )
         errors = [
-            events.ErrorCount(job=s.job, operation=s.operation, errno=5, count=len(s.errors_at_ns))
+            events.ErrorCount(job=s.job, operation=s.operation, errno=s.errno, count=len(s.errors_at_ns))
             for s in streams
             if s.errors_at_ns
         ]

@@ -313,9 +313,10 @@ def test_a_phase_without_any_operation_is_invalid() -> None:
     assert "no-operations" in ids(only(run.end()), "invalid")
 
 
-def test_errors_are_named_counted_and_make_the_exit_code_1() -> None:
+@pytest.mark.parametrize(("number", "name"), [(5, "EIO"), (35, "EDEADLK"), (95, "EOPNOTSUPP"), (999, "errno 999")])
+def test_errors_are_named_as_in_the_manual_counted_and_make_the_exit_code_1(number: int, name: str) -> None:
     stream = dataclasses.replace(
-        steady_stream(per_s=100, seconds=5, latency_ns=1_000_000), errors_at_ns=(NS // 2, 3 * NS)
+        steady_stream(per_s=100, seconds=5, latency_ns=1_000_000), errors_at_ns=(NS // 2, 3 * NS), errno=number
     )
     run = SyntheticRun(one_plan(phase())).phase([stream], seconds=5)
 
@@ -323,7 +324,7 @@ def test_errors_are_named_counted_and_make_the_exit_code_1() -> None:
 
     (finding,) = (finding for finding in doc.results[0].findings if finding.id == "errors")
     assert "2 of 502 operations" in finding.text
-    assert "EIO 2 times" in finding.text
+    assert f"({name} 2 times)" in finding.text
     assert (doc.results[0].errors, doc.results[0].ops, exit_code(doc)) == (2, 500, 1)
 
 

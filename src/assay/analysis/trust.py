@@ -167,7 +167,13 @@ def _errors(record: PhaseRecord, job: str, operation: str) -> list[Finding]:
 def _error_word(number: int) -> str:
     if number >= events.PROGRAM_STATUS:
         return f"exit status {number - events.PROGRAM_STATUS}"
-    return errno.errorcode.get(number, f"errno {number}")
+    return _errno_name(number)
+
+
+def _errno_name(number: int) -> str:
+    """The name of an error number in the manual pages and in strace; Python knows the second names of two."""
+    second_names = {errno.EDEADLK: "EDEADLK", errno.EOPNOTSUPP: "EOPNOTSUPP"}
+    return second_names.get(number) or errno.errorcode.get(number, f"errno {number}")
 
 
 def _end(record: PhaseRecord, job: plan.Job) -> list[Finding]:
@@ -291,7 +297,7 @@ def _reason(run: RunRecord) -> list[Finding]:
 
 
 def _error_text(event: events.Error) -> str:
-    kind = f" ({errno.errorcode.get(event.errno, event.errno)})" if event.errno is not None else ""
+    kind = f" ({_errno_name(event.errno)})" if event.errno is not None else ""
     return event.text + kind
 
 
