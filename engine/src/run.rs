@@ -5,10 +5,11 @@ use crate::control::Message;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
+use crate::load::compile::compile;
 use crate::load::data_folder::DataFolder;
 use crate::load::fileset::FileSetState;
 use crate::load::generations::Generations;
-use crate::load::op::{self, Program};
+use crate::load::op::Program;
 use crate::load::stamp_rules::unit_of;
 use crate::load::{fill, lay_out, open_files, remove};
 use crate::observe::{HostObserver, cache, is_in_memory};
@@ -134,7 +135,7 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
         .iter()
         .map(|phase| {
             steps::check(phase, plan)?;
-            phase.jobs.iter().map(|job| op::compile(job, phase, &plan.file_sets)).collect()
+            phase.jobs.iter().map(|job| compile(job, phase, &plan.file_sets)).collect()
         })
         .collect()
 }

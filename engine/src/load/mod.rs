@@ -11,6 +11,7 @@ pub mod backend_rules;
 pub mod cache_steps;
 pub mod choice;
 pub mod command;
+pub mod compile;
 pub mod content;
 pub mod coordination;
 pub mod data_folder;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::load::op::compile;
+use crate::load::compile::compile;
 use crate::plan::{
     Action, Affinity, Arrival, Body, CacheCondition, Fallback, FileRef, Layout, OpFlags, OpenFlags, Phase, Pick,
     RateLimit, Region, Stop, WorkerKind,
