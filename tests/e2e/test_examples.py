@@ -56,5 +56,7 @@ def _has_rates(document: dict[str, Any]) -> None:
         # With RWF_NOWAIT a page that the kernel took out of the cache meanwhile is EAGAIN.
         may_fail = "nowait" in result["phase"]
         assert result["errors"] <= (0.01 * result["ops"] if may_fail else 0), result
+        said = [finding["text"] for finding in result["findings"] if finding["id"] == "errors"]
+        assert all(f"(EAGAIN {result['errors']} times)" in text for text in said), said
         assert result["iops"] > 0, result
         assert result["latency_ns"]["mean"] > 0, result

@@ -85,8 +85,8 @@ class Recording:
         start_s = self.starts_s.get(phase_index, 0.0)
         earliest_s = 0.1 * self.plan.sample_interval_s
         counted = set(_relative(self.intervals, phase_index, start_s).tolist())
-        ends = np.unique(_relative(self.ticks, phase_index, start_s))
-        kept = [end for end in ends.tolist() if end > 0 and (end > earliest_s or end in counted)]
+        ends = sorted(set(_relative(self.ticks, phase_index, start_s).tolist()))
+        kept = [end for end in ends if end > 0 and (end > earliest_s or end in counted)]
         return np.array([0.0, *kept], dtype=np.float64)
 
     def timeline(self, result: Result) -> Timeline:
