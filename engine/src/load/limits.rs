@@ -182,6 +182,11 @@ impl LocalLimits {
         Ok(())
     }
 
+    /// Whether operations may be taken ahead: no rule counts bytes, or all workers together.
+    pub fn lets_ahead(&self) -> bool {
+        !self.has_rules_together && self.bytes.own == u64::MAX
+    }
+
     /// Take operations, each a pass of its own, that may then begin without another look; 0 where every one needs a look.
     /// `counts`: whether they are what a limit of operations counts.
     pub fn take_passes_ahead(&mut self, counts: bool) -> u64 {
@@ -193,9 +198,8 @@ impl LocalLimits {
     /// As [`Self::take_passes_ahead`], at most `most` operations within a pass.
     pub fn take_ahead(&mut self, most: u64, counts: bool) -> u64 {
         const MOST: u64 = 1024;
-        let has_bytes_left = !self.has_rules_together && self.bytes.own == u64::MAX;
         let ops = if counts { self.ops.at_once } else { u64::MAX };
-        let ahead = if has_bytes_left { MOST.min(ops).min(most) } else { 0 };
+        let ahead = if self.lets_ahead() { MOST.min(ops).min(most) } else { 0 };
         self.ops.at_once -= if counts { ahead } else { 0 };
         ahead
     }

@@ -29,13 +29,15 @@ impl<B: Backend> Worker<B> {
         counts && nodes.iter().all(|node| matches!(node, Node::Op(op) if self.follows_itself(op)))
     }
 
-    /// Whether an operation is timed, of one size, at its own pace, and begins when the one before it ends.
+    /// Whether an operation is timed, of one size, begins when the one before it ends, and needs no look at a limit, a pace or
+    /// what it read.
     fn follows_itself(&self, op: &OpNode) -> bool {
         let is_straight = match op.file {
             FileSource::Slot(_) => op.goes_at_once() && op.size.is_fixed().is_some() && self.job.advice.is_none(),
             _ => self.states[op.state].straight.is_some(),
         };
-        is_straight && op.is_ready && op.is_timed && self.stamps.is_none() && self.pacer.is_free()
+        let needs_no_look = self.stamps.is_none() && self.pacer.is_free() && self.limits.lets_ahead();
+        is_straight && op.is_ready && op.is_timed && needs_no_look
     }
 
     /// The op loop of a worker whose only operation goes in rows.
