@@ -9,6 +9,7 @@ pub mod punts;
 pub mod read_write;
 pub mod sigbus;
 pub mod stdio;
+mod stream_buffers;
 pub mod syscall;
 pub mod uring;
 pub mod words;

@@ -2,11 +2,12 @@
 //!
 //! One operation is one block either way, so that reading the clock does not drown a call that takes two nanoseconds.
 //! Calls are those without the stream's lock: what a program with one thread pays, as Bonnie has. The buffer is the C
-//! library's own (st_blksize bytes): a write is done when it is there, and reaches the kernel when the buffer is full, at
-//! a seek, at a flush and at the close.
+//! library's own (st_blksize bytes), or another of that size: a write is done when it is there, and reaches the kernel when
+//! the buffer is full, at a seek, at a flush and at the close.
 
 use super::by_fd::ByFd;
-use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
+use super::stream_buffers::{StreamBuffer, StreamBuffers};
+use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno, syscall};
 use crate::buffer::Buffers;
 use std::ffi::CStr;
 use std::io;
@@ -24,6 +25,7 @@ unsafe extern "C" {
 pub struct Stdio {
     buffers: Buffers,
     streams: ByFd<Stream>,
+    stream_buffers: StreamBuffers,
     per_character: bool,
     done: Option<Completion>,
 }
@@ -37,12 +39,14 @@ struct Stream {
     /// The call before: C asks for a seek between reading and writing.
     last: Option<RequestKind>,
     appends: bool,
+    buffer: StreamBuffer,
 }
 
 impl Stdio {
     /// One buffer of `buffer_bytes`.
     pub fn new(buffer_bytes: usize, per_character: bool) -> io::Result<Self> {
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, streams: ByFd::default(), per_character, done: None })
+        let (buffers, streams) = (Buffers::new(1, buffer_bytes)?, ByFd::default());
+        Ok(Self { buffers, streams, stream_buffers: StreamBuffers::default(), per_character, done: None })
     }
 }
 
@@ -102,9 +106,9 @@ impl Backend for Stdio {
         if file.is_null() {
             return -last_errno();
         }
-        // SAFETY: an open stream.
-        let fd = unsafe { libc::fileno(file) };
-        self.streams.insert(fd, Stream { file, at: 0, last: None, appends: flags & libc::O_APPEND != 0 });
+        // SAFETY: a stream opened just now; its buffer is kept beside it until `close`, or until both are dropped.
+        let (fd, buffer) = unsafe { (libc::fileno(file), self.stream_buffers.lend(file)) };
+        self.streams.insert(fd, Stream { file, at: 0, last: None, appends: flags & libc::O_APPEND != 0, buffer });
         i64::from(fd)
     }
 
@@ -127,18 +131,20 @@ impl Backend for Stdio {
         if file.is_null() {
             return Err(io::Error::last_os_error());
         }
-        self.streams.insert(fd, Stream { file, at: 0, last: None, appends });
+        self.streams.insert(fd, Stream { file, at: 0, last: None, appends, buffer: StreamBuffer::Unknown });
         Ok(())
     }
 
     fn close(&mut self, fd: RawFd) -> i64 {
-        // SAFETY: the caller took the descriptor out of the one place that held it; fclose closes it with its stream.
-        or_errno(unsafe {
-            match self.streams.remove(fd) {
-                Some(stream) => libc::fclose(stream.file),
-                None => libc::close(fd),
-            }
-        } as isize)
+        let Some(stream) = self.streams.remove(fd) else { return syscall::close(fd) };
+        // SAFETY: an open stream; the caller took the descriptor out of the one place that held it, and fclose closes it with
+        // its stream.
+        let closed = unsafe {
+            self.stream_buffers.learn(stream.file, &stream.buffer);
+            or_errno(libc::fclose(stream.file) as isize)
+        };
+        self.stream_buffers.take_back(stream.buffer);
+        closed
     }
 
     fn report(&mut self) -> Report {
@@ -302,6 +308,7 @@ impl Drop for Stdio {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stream_buffers;
     use super::*;
     use std::os::unix::ffi::OsStrExt;
 
@@ -335,5 +342,30 @@ mod tests {
         let taken = std::ffi::CString::new(folder.path().join("a").as_os_str().as_bytes()).unwrap();
         let mut backend = Stdio::new(4096, false).unwrap();
         assert_eq!(backend.open(&taken, libc::O_WRONLY | new | libc::O_CLOEXEC), -i64::from(libc::EEXIST));
+    }
+
+    #[test]
+    fn streams_after_the_first_use_one_buffer_of_its_size_again_and_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut backend = Stdio::new(10_000, false).unwrap();
+        let mut sizes = Vec::new();
+
+        for turn in 0..4_u8 {
+            let path = folder.path().join(turn.to_string());
+            let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
+            let fd = backend.open(&name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC) as RawFd;
+            backend.buffer(0, 10_000).fill(turn);
+            let request = |kind, offset, length| Request { fd, kind, offset, length, rw_flags: 0, vectors: 0 };
+            assert_eq!(backend.execute(request(RequestKind::Write, 0, 9_999)), 9_999);
+            assert_eq!(backend.execute(request(RequestKind::Read, 5_000, 10_000)), 4_999);
+            // SAFETY: an open stream.
+            sizes.push(unsafe { stream_buffers::bytes_of(backend.streams.get(fd).unwrap().file) });
+            assert_eq!(backend.close(fd), 0);
+
+            assert_eq!(std::fs::read(path).unwrap(), vec![turn; 9_999]);
+            assert_eq!(backend.stream_buffers.spare(), usize::from(turn > 0));
+        }
+
+        assert!(sizes[0] > 0 && sizes.iter().all(|&size| size == sizes[0]), "{sizes:?}");
     }
 }
