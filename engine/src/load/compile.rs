@@ -120,9 +120,11 @@ impl Compiler<'_> {
         // Their place is the line's. O_APPEND does what a flag on each write would.
         let anywhere = |op: &Op| Op { access: Access::Whole { chunk_bytes: 0 }, ..op.clone() };
         let ops = group.ops.iter().map(|op| self.op(&anywhere(op), series.is_some())).collect::<Result<Vec<_>>>()?;
-        let nodes = script::group(self.job, group, ops, self.file_sets).map_err(|text| self.refuse(&text))?;
+        let mut ops = script::group(self.job, group, ops, self.file_sets).map_err(|text| self.refuse(&text))?;
         let chunk_bytes = usize::try_from(group.chunk_bytes).unwrap_or(usize::MAX);
-        Ok(Node::Group { series, counts: series.is_some(), laps: None, chunk_bytes, nodes })
+        let makes_first = script::join(&mut ops);
+        let nodes = ops.into_iter().map(Node::Op).collect();
+        Ok(Node::Group { series, counts: series.is_some(), laps: None, chunk_bytes, makes_first, nodes })
     }
 
     fn actions(&mut self, actions: &[Action], in_timed_group: bool) -> Result<Vec<Node>> {
@@ -137,7 +139,7 @@ impl Compiler<'_> {
                 let counts = series.is_some() && !in_timed_group;
                 let laps = laps.then(|| position_of(name, &mut self.program.laps));
                 let nodes = self.actions(actions, in_timed_group || series.is_some())?;
-                Node::Group { series, counts, laps, chunk_bytes: 0, nodes }
+                Node::Group { series, counts, laps, chunk_bytes: 0, makes_first: None, nodes }
             }
             Action::Choice { branches } => {
                 let weights: Vec<f64> = branches.iter().map(|branch| branch.weight).collect();
@@ -214,6 +216,7 @@ impl Compiler<'_> {
             advice: Advice::named(&op.flags.advice),
             is_removable: matches!(&op.file, FileRef::Set { set, .. } if file_rules::removes_beside(self.phase, set)),
             command: Command::of(&self.job.name, op)?,
+            ends_open: false,
             is_counted: false,
             state: self.program.operations - 1,
         })

@@ -3,6 +3,9 @@
 //! Each of the five numbers of a line has a column of its own, with 0, 1, 2, 4 or 8 bytes a line. A column gets wider when
 //! a number comes that does not fit, which happens four times at most.
 
+/// Lines that go into their columns together.
+const AT_A_TIME: usize = 256;
+
 /// One line of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
@@ -45,14 +48,15 @@ impl Lines {
         self.due_ns.width > 0
     }
 
-    /// Add a line at the end.
-    pub fn push(&mut self, entry: Entry) {
-        self.op.push(self.count, u64::from(entry.op));
-        self.file.push(self.count, u64::from(entry.file));
-        self.offset.push(self.count, entry.offset);
-        self.size.push(self.count, entry.size);
-        self.due_ns.push(self.count, entry.due_ns);
-        self.count += 1;
+    /// Add lines at the end, column by column.
+    fn extend(&mut self, entries: &[Entry]) {
+        let (before, entries) = (self.count, entries.iter());
+        self.op.extend(before, entries.clone().map(|entry| u64::from(entry.op)));
+        self.file.extend(before, entries.clone().map(|entry| u64::from(entry.file)));
+        self.offset.extend(before, entries.clone().map(|entry| entry.offset));
+        self.size.extend(before, entries.clone().map(|entry| entry.size));
+        self.due_ns.extend(before, entries.clone().map(|entry| entry.due_ns));
+        self.count += entries.len();
     }
 
     /// Line number `row` from 0.
@@ -73,6 +77,37 @@ impl Lines {
     }
 }
 
+/// Lines as they come. They go into their columns many at a time: one at a time, each would ask each column for its width.
+#[derive(Debug, Default)]
+pub struct LinesBuilder {
+    lines: Lines,
+    /// The latest; not in columns yet.
+    fresh: Vec<Entry>,
+}
+
+impl LinesBuilder {
+    /// Add a line at the end.
+    #[inline]
+    pub fn push(&mut self, entry: Entry) {
+        if self.fresh.len() == AT_A_TIME {
+            self.put_away();
+        }
+        self.fresh.push(entry);
+    }
+
+    /// All that were pushed.
+    pub fn finish(mut self) -> Lines {
+        self.put_away();
+        self.lines
+    }
+
+    #[inline(never)]
+    fn put_away(&mut self) {
+        self.lines.extend(&self.fresh);
+        self.fresh.clear();
+    }
+}
+
 /// One number of each line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Column {
@@ -82,24 +117,24 @@ struct Column {
 }
 
 impl Column {
-    #[inline]
-    fn push(&mut self, rows: usize, value: u64) {
-        let needed = width_of(value);
+    fn extend(&mut self, rows: usize, values: impl ExactSizeIterator<Item = u64> + Clone) {
+        // All of them together have the highest bit of the largest.
+        let needed = width_of(values.clone().fold(0, |bits, value| bits | value));
         if needed > self.width {
             self.widen(rows, needed);
         }
         match self.width {
             0 => {}
-            1 => self.bytes.push(value as u8),
-            2 => self.bytes.extend((value as u16).to_le_bytes()),
-            4 => self.bytes.extend((value as u32).to_le_bytes()),
-            _ => self.bytes.extend(value.to_le_bytes()),
+            1 => self.bytes.extend(values.map(|value| value as u8)),
+            2 => self.bytes.extend(values.flat_map(|value| (value as u16).to_le_bytes())),
+            4 => self.bytes.extend(values.flat_map(|value| (value as u32).to_le_bytes())),
+            _ => self.bytes.extend(values.flat_map(u64::to_le_bytes)),
         }
     }
 
     #[cold]
     fn widen(&mut self, rows: usize, width: usize) {
-        let mut wider = Vec::with_capacity((rows + 1) * width);
+        let mut wider = Vec::with_capacity((rows + AT_A_TIME) * width);
         for row in 0..rows {
             wider.extend_from_slice(&self.get(row).to_le_bytes()[..width]);
         }
@@ -143,17 +178,22 @@ mod tests {
         (any::<u64>(), 0_u32..64).prop_map(|(value, shift)| value >> shift)
     }
 
+    fn lines_of(entries: impl Iterator<Item = Entry>) -> Lines {
+        let mut builder = LinesBuilder::default();
+        entries.for_each(|entry| builder.push(entry));
+        builder.finish()
+    }
+
     fn entries() -> impl Strategy<Value = Vec<Entry>> {
         let entry = (number(), number(), number(), any::<u32>(), 0_u32..9);
         let entry = entry.prop_map(|(due_ns, offset, size, file, op)| Entry { due_ns, offset, size, file, op });
-        proptest::collection::vec(entry, 0..60)
+        proptest::collection::vec(entry, 0..3 * AT_A_TIME)
     }
 
     proptest! {
         #[test]
         fn every_line_comes_back_as_it_was_given(entries in entries()) {
-            let mut lines = Lines::default();
-            entries.iter().for_each(|&entry| lines.push(entry));
+            let lines = lines_of(entries.iter().copied());
 
             let back: Vec<Entry> = (0..lines.len()).map(|row| lines.get(row)).collect();
 
@@ -164,10 +204,7 @@ mod tests {
 
     #[test]
     fn a_line_without_offset_and_time_takes_a_few_bytes() {
-        let mut lines = Lines::default();
-        for file in 0..100_000 {
-            lines.push(Entry { due_ns: 0, offset: 0, size: 9999, file, op: 3 });
-        }
+        let lines = lines_of((0..100_000).map(|file| Entry { due_ns: 0, offset: 0, size: 9999, file, op: 3 }));
 
         assert_eq!(lines.bytes(), 100_000 * (1 + 4 + 2));
     }

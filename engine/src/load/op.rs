@@ -62,6 +62,8 @@ pub enum Node {
         laps: Option<usize>,
         /// Longest piece of its transfers, in a script; 0: each goes in one call.
         chunk_bytes: usize,
+        /// File set of the write, in a script, whose content is made before the first member.
+        makes_first: Option<usize>,
         /// Members.
         nodes: Vec<Node>,
     },
@@ -124,6 +126,9 @@ pub struct OpNode {
     pub is_removable: bool,
     /// What `spawn` runs.
     pub command: Option<Command>,
+    /// Whether nobody looks at the clock at its end: the next member of its group begins there, and neither is recorded
+    /// alone.
+    pub ends_open: bool,
     /// Whether an action of the job counts its completions.
     pub is_counted: bool,
     /// Index of its state in the worker.

@@ -8,7 +8,7 @@
 
 use crate::error::{EngineError, Result};
 use crate::load::file_rules::{self, Works, takes_new, works};
-use crate::load::lines::{Entry, Lines};
+use crate::load::lines::{Entry, Lines, LinesBuilder};
 use crate::load::op::{FileSource, Manner, Node, OpNode, OpenFor};
 use crate::load::script_text::ScriptText;
 use crate::plan::{Access, Backend, Content, FileSet, Job, OpKind, ScriptGroup};
@@ -50,7 +50,7 @@ pub fn compile(job: &Job, path: &str, ops: &[Node], sets: &[FileSet], buffer_byt
     let file = File::open(path).map_err(|error| EngineError::io("open", path, error))?;
     let mut text = ScriptText::new(file);
     let usual: Vec<Usual> = ops.iter().map(|node| Usual::of(node, sets)).collect();
-    let mut lines = Lines::default();
+    let mut builder = LinesBuilder::default();
     while let Some(read) = text.next_line().map_err(unread)? {
         let checked = read.and_then(|entry| match usual.get(entry.op as usize) {
             Some(usual) if usual.holds(entry) => Ok(entry),
@@ -60,8 +60,9 @@ pub fn compile(job: &Job, path: &str, ops: &[Node], sets: &[FileSet], buffer_byt
         if usual[entry.op as usize].moves {
             *buffer_bytes = (*buffer_bytes).max(entry.size as usize);
         }
-        lines.push(entry);
+        builder.push(entry);
     }
+    let lines = builder.finish();
     if lines.is_empty() {
         return Err(refuse("it holds no operation; write lines of [op, file index, offset, size, due_ns]".to_owned()));
     }
@@ -92,7 +93,7 @@ pub fn group(
     group: &ScriptGroup,
     mut ops: Vec<OpNode>,
     sets: &[FileSet],
-) -> std::result::Result<Vec<Node>, String> {
+) -> std::result::Result<Vec<OpNode>, String> {
     let refuse = |text: &str| Err(format!("script group '{}': {text}", group.name));
     let cuts = group.chunk_bytes > 0;
     if ops.is_empty() {
@@ -128,7 +129,41 @@ pub fn group(
     for opener in 0..ops.len() {
         ops[opener].open_for = opened_for(&ops[opener..]);
     }
-    Ok(ops.into_iter().map(Node::Op).collect())
+    Ok(ops)
+}
+
+/// Let the members of a group follow one another without a look at the clock in between, where nothing else lies between
+/// them and none is recorded alone: the latency of the group is theirs together. A write whose bytes are pooled has the few
+/// that are new made before the first member, so that they are in no latency: the set that they are of.
+pub fn join(ops: &mut [OpNode]) -> Option<usize> {
+    let makes_first = pooled_alone(ops);
+    for at in 1..ops.len() {
+        let begins_at_once = match ops[at].kind {
+            OpKind::Close => true,
+            OpKind::Read | OpKind::Fsync | OpKind::Fdatasync => !ops[at].cold_buffer,
+            OpKind::Write => makes_first.is_some(),
+            _ => false,
+        };
+        let can_end_open = matches!(
+            ops[at - 1].kind,
+            OpKind::Create | OpKind::Open | OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync
+        );
+        let is_alone = ops[at - 1].series.is_some() || ops[at].series.is_some();
+        ops[at - 1].ends_open = begins_at_once && can_end_open && !is_alone;
+    }
+    makes_first
+}
+
+/// The set of the one transfer of a group, if that is a pooled write to a file that a member before it opened by name.
+fn pooled_alone(ops: &[OpNode]) -> Option<usize> {
+    let mut transfers = ops.iter().enumerate().filter(|(_, op)| moves(op.kind));
+    let ((at, write), None) = (transfers.next()?, transfers.next()) else { return None };
+    let FileSource::Slot(slot) = write.file else { return None };
+    let opener = ops[..at].iter().rfind(|op| op.keep == Some(slot))?;
+    match opener.file {
+        FileSource::Named { set, .. } if write.manner == Manner::Pooled && !write.cold_buffer => Some(set),
+        _ => None,
+    }
 }
 
 /// Whether content neither compresses nor repeats.

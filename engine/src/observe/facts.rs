@@ -74,7 +74,7 @@ fn peak_rss_bytes() -> Option<u64> {
 /// Median of short rounds, so that one preemption spoils one round and not the number.
 fn read_cost_ns() -> f64 {
     const ROUNDS: usize = 21;
-    const READS: u64 = 500;
+    const READS: u64 = 50;
     let mut costs_ns: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let start = read_ns(libc::CLOCK_MONOTONIC);

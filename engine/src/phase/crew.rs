@@ -58,6 +58,7 @@ impl Crew {
     pub fn bring_to_life(around: &Surroundings, phase: &Phase, jobs: &[ReadyJob]) -> Result<(Self, Vec<Observed>)> {
         let gates = Gates::closed()?;
         let (mut observed, mut setups) = (Vec::new(), Vec::new());
+        let is_alone = jobs.iter().map(|job| job.workers).sum::<u32>() == 1;
         for (job_position, job) in jobs.iter().enumerate() {
             let program = &job.shared.program;
             let (series, has_laps) = (program.series.len(), !program.laps.is_empty());
@@ -80,6 +81,7 @@ impl Crew {
                     pacer: Pacer::new(job.job, worker, job.workers, seed),
                     affinity: job.job.affinity.clone(),
                     gates: gates.clone(),
+                    is_alone,
                 };
                 let readers = (0..series).map(|_| (Reader::default(), Reader::default())).collect();
                 observed.push(Observed { job: job_position, worker, stats, task: None, readers });

@@ -9,7 +9,7 @@ use crate::backend::psync::Psync;
 use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
 use crate::backend::uring::{Uring, UringOptions};
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::control::Message;
 use crate::error::{EngineError, Result};
 use crate::load::content::ContentFill;
@@ -54,6 +54,8 @@ pub(super) struct Setup {
     pub affinity: Affinity,
     /// Where it waits.
     pub gates: Gates,
+    /// Whether it is the phase's only worker.
+    pub is_alone: bool,
 }
 
 impl Setup {
@@ -85,7 +87,15 @@ impl Setup {
         let tid = unsafe { libc::gettid() };
         reporter.send(Message::Ready { worker: self.position, tid });
         let Some(start_ns) = self.gates.wait_for_start() else { return };
-        self.clock.sleep_until(start_ns);
+        // Several are to leave together. One alone need not spin for that: it leaves when its timer wakes it.
+        if self.is_alone {
+            clock::sleep_exactly();
+            while self.clock.now_ns() < start_ns {
+                self.clock.nap_until(start_ns);
+            }
+        } else {
+            self.clock.sleep_until(start_ns);
+        }
         let ended = worker.run(start_ns, self.queue_depth, self.pacer);
         reporter.send(Message::Done { worker: self.position, ended });
         self.gates.wait_for_release();

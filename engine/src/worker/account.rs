@@ -94,16 +94,22 @@ impl<B: Backend> Worker<B> {
         }
     }
 
-    /// Time one call of a script that may have nothing between it and the one before: then that one's end is its start.
+    /// Time one call of a script. One that has nothing between it and the one before begins where that ended, and one that
+    /// such a call follows leaves its end to that (see [`join`](crate::load::script::join)).
     #[inline]
-    pub(super) fn timed_next(&mut self, call: impl FnOnce(&mut Self) -> i64) -> Done {
+    pub(super) fn timed_in_script(
+        &mut self,
+        op: &OpNode,
+        begins_at_once: bool,
+        call: impl FnOnce(&mut Self) -> i64,
+    ) -> Done {
         // Blocks are judged, and advice is given, between two operations.
         if self.scripted.is_none() || self.stamps.is_some() || self.job.advice.is_some() {
             return self.timed(call);
         }
-        let issued_ns = self.last_ns;
+        let issued_ns = if begins_at_once { self.last_ns } else { self.clock.now_ns() };
         let result = call(self);
-        self.last_ns = self.clock.now_ns();
+        self.last_ns = if op.ends_open { issued_ns } else { self.clock.now_ns() };
         Done { issued_ns, result }
     }
 

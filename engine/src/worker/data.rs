@@ -66,7 +66,7 @@ impl<B: Backend> Worker<B> {
     #[inline(never)]
     fn make_content(&mut self, slot: usize, op: &OpNode, request: Request, file_index: u64) {
         if op.manner == Manner::Pooled {
-            return self.give_pooled(op, request, file_index);
+            return self.give_pooled(self.set_of(op), request.length, request.offset, file_index);
         }
         let file = FileId { set: self.set_of(op), index: file_index };
         if !self.stamp(slot, request, file) {

@@ -12,7 +12,7 @@ impl<B: Backend> Worker<B> {
     pub(super) fn close(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let FileSource::Slot(slot) = op.file else { unreachable!("close takes a slot") };
         let Some(file) = self.slots[slot].take() else { return Err(self.empty_slot(op)) };
-        Ok(self.timed_next(|worker| worker.backend.close(file.fd)))
+        Ok(self.timed_in_script(op, true, |worker| worker.backend.close(file.fd)))
     }
 
     pub(super) fn fstat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {

@@ -5,7 +5,7 @@
 //! the workload asks for and the clock. A read, or a write that keeps its buffer, takes the end of the operation before as
 //! its own start when nothing else lies between, so back-to-back ones cost one clock read each; operations that are prepared
 //! first (content to write, a name to build) read it twice, so that the preparation is in no latency. The latency of a group
-//! is the sum of its members'.
+//! is the sum of its members'; those of a script's group that are not recorded alone are timed together.
 
 mod account;
 mod actions;
@@ -28,7 +28,7 @@ pub mod stats;
 mod straight;
 
 use crate::backend::{Backend, Report};
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::events::StoppedBy;
 use crate::load::advice::Advice;
 use crate::load::backend_rules;
@@ -272,7 +272,7 @@ impl<B: Backend> Worker<B> {
         self.pacer.begin(start_ns);
         job.coordination.begin(start_ns);
         if !self.pacer.is_free() {
-            pace::sleep_exactly();
+            clock::sleep_exactly();
         }
         self.last_ns = self.clock.now_ns();
         self.stats.busy_since_ns.set(self.last_ns);

@@ -83,7 +83,7 @@ impl<B: Backend> Worker<B> {
         let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
         let flags = (self.job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | create;
         let is_kept = op.keep.is_some();
-        let done = self.timed(|worker| {
+        let done = self.timed_in_script(op, false, |worker| {
             let path = worker.path.from_here();
             if is_kept {
                 return worker.backend.open(path, flags);

@@ -73,9 +73,3 @@ impl<B: Backend> Worker<B> {
         }
     }
 }
-
-/// Let sleeps of the calling thread end when they are due, not up to 50 us later.
-pub(super) fn sleep_exactly() {
-    // SAFETY: no memory is passed; a kernel without it keeps its slack.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-}

@@ -33,11 +33,17 @@ impl<B: Backend> Worker<B> {
         if let Node::Op(OpNode { counts: true, .. }) | Node::Group { counts: true, .. } = node {
             self.limits.admit(&self.job.limits)?;
         }
-        let chunk_bytes = if let Node::Group { chunk_bytes, .. } = node { *chunk_bytes } else { 0 };
+        let (chunk_bytes, makes_first) = match node {
+            Node::Group { chunk_bytes, makes_first, .. } => (*chunk_bytes, *makes_first),
+            _ => (0, None),
+        };
+        if let Some(set) = makes_first {
+            self.give_pooled(set, entry.size as usize, entry.offset, u64::from(entry.file));
+        }
         let mut sum = Sum::default();
         let mut flow = Ok(());
         for op in members(node) {
-            match self.scripted_op(op, entry, chunk_bytes) {
+            match self.scripted_op(op, entry, chunk_bytes, makes_first.is_some()) {
                 Ok(done) => sum.add(done),
                 // A failure that ends the run is one of the group too; a stop between its operations is none.
                 Err(why) => {
@@ -56,11 +62,11 @@ impl<B: Backend> Worker<B> {
         flow
     }
 
-    fn scripted_op(&mut self, op: &OpNode, entry: Entry, chunk_bytes: usize) -> Result<Sum, StoppedBy> {
+    fn scripted_op(&mut self, op: &OpNode, entry: Entry, chunk_bytes: usize, is_made: bool) -> Result<Sum, StoppedBy> {
         self.stats.current.set(op.state as u64);
         let done = match op.kind {
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => {
-                self.scripted_data(op, entry, chunk_bytes)?
+                self.scripted_data(op, entry, chunk_bytes, is_made)?
             }
             _ => self.other_op(op)?,
         };
@@ -80,7 +86,14 @@ impl<B: Backend> Worker<B> {
         Ok(())
     }
 
-    fn scripted_data(&mut self, op: &OpNode, entry: Entry, chunk_bytes: usize) -> Result<Done, StoppedBy> {
+    /// `is_made`: what it writes is in the buffer already.
+    fn scripted_data(
+        &mut self,
+        op: &OpNode,
+        entry: Entry,
+        chunk_bytes: usize,
+        is_made: bool,
+    ) -> Result<Done, StoppedBy> {
         let (kind, length) = match op.kind {
             OpKind::Read => (RequestKind::Read, entry.size),
             OpKind::Write => (RequestKind::Write, entry.size),
@@ -113,7 +126,9 @@ impl<B: Backend> Worker<B> {
             rw_flags: op.rw_flags,
             vectors: op.vectors,
         };
-        self.prepare_content(0, op, request, file_index);
+        if !is_made {
+            self.prepare_content(0, op, request, file_index);
+        }
         let is_cut = chunk_bytes > 0 && matches!(kind, RequestKind::Read | RequestKind::Write);
         let calls = if is_cut { request.length.div_ceil(chunk_bytes) as u64 } else { 1 };
         self.stats.submissions.add(calls);
@@ -122,8 +137,9 @@ impl<B: Backend> Worker<B> {
             true => worker.backend.execute_in_pieces(request, chunk_bytes),
             false => worker.backend.execute(request),
         };
-        // What a write writes was made, and a buffer cooled, after the end of the operation before.
-        let done = if kind == RequestKind::Write || op.cold_buffer { self.timed(call) } else { self.timed_next(call) };
+        // Otherwise what a write writes was made, or a buffer cooled, after the end of the operation before.
+        let begins_at_once = is_made || !(kind == RequestKind::Write || op.cold_buffer);
+        let done = self.timed_in_script(op, begins_at_once, call);
         if kind == RequestKind::Read {
             let overwritten = if is_cut { request.length.min(chunk_bytes) } else { request.length };
             self.unpooled_bytes = self.unpooled_bytes.max(overwritten);
@@ -136,14 +152,13 @@ impl<B: Backend> Worker<B> {
     }
 
     /// Have the bytes of the pool in the buffer, and new ones in each block.
-    pub(super) fn give_pooled(&mut self, op: &OpNode, request: Request, file_index: u64) {
-        let set = self.set_of(op);
+    pub(super) fn give_pooled(&mut self, set: usize, length: usize, offset: u64, file_index: u64) {
         let fill = self.fills[set].as_mut().expect("a job has content for every set it touches");
         if self.unpooled_bytes > 0 {
             fill.fill_pool(self.backend.buffer(0, self.unpooled_bytes));
             self.unpooled_bytes = 0;
         }
         self.generation += 1;
-        fill.renew(self.backend.buffer(0, request.length), file_index, request.offset, self.generation);
+        fill.renew(self.backend.buffer(0, length), file_index, offset, self.generation);
     }
 }

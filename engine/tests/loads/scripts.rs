@@ -139,6 +139,54 @@ fn the_operations_of_a_group_are_done_with_its_line_and_counted_as_one() {
 }
 
 #[test]
+fn a_group_takes_from_the_begin_of_its_first_operation_to_the_end_of_its_last() {
+    let members = ["open", "move", "close"];
+    for backend in [Backend::Psync {}, STDIO] {
+        for (name, line) in [("create", "[1,7,0,3000000,0]\n"), ("read", "[2,0,0,3000000,0]\n")] {
+            let run = |are_timed: bool| {
+                let place = Place::new();
+                let mut job = script_of_groups(&place, line, backend.clone(), 512);
+                let Body::Script { groups, .. } = &mut job.body else { unreachable!("made above") };
+                groups.iter_mut().for_each(|group| group.pooled = true);
+                let of_members = members.map(|member| format!("{name}: {member}"));
+                job.timed.extend(of_members.iter().filter(|_| are_timed).cloned());
+
+                let outcome = place.run(set(8, 0.2, 3_000_000.0), vec![job]);
+
+                outcome.check_clean();
+                let worker = &outcome.workers()[0];
+                let whole_ns = worker["last_op_ns"].as_u64().unwrap() - worker["first_op_ns"].as_u64().unwrap();
+                (outcome.latency_ns(name), whole_ns, of_members.map(|member| outcome.latency_ns(&member)))
+            };
+
+            let (latency_ns, whole_ns, of_members) = run(false);
+            assert_eq!((latency_ns, of_members), (whole_ns, [0; 3]), "they follow one another without a gap");
+            assert!(latency_ns > 0);
+
+            let (latency_ns, whole_ns, of_members) = run(true);
+            assert_eq!((latency_ns, of_members.iter().sum()), (whole_ns, latency_ns));
+            assert!(of_members.iter().all(|&latency_ns| latency_ns > 0), "{of_members:?}");
+        }
+    }
+}
+
+#[test]
+fn making_what_a_group_writes_is_in_no_latency() {
+    for backend in [Backend::Psync {}, STDIO] {
+        let place = Place::new();
+
+        let outcome =
+            place.run(set(1, 0.0, 0.0), vec![script_of_groups(&place, "[1,0,0,64000000,0]\n", backend, 1 << 20)]);
+
+        outcome.check_clean();
+        let worker = &outcome.workers()[0];
+        let whole_ns = worker["last_op_ns"].as_u64().unwrap() - worker["first_op_ns"].as_u64().unwrap();
+        // At 64 GB/s, which no processor makes them at.
+        assert!(outcome.latency_ns("create") + 1_000_000 < whole_ns, "{} {whole_ns}", outcome.latency_ns("create"));
+    }
+}
+
+#[test]
 fn pieces_put_the_same_bytes_into_a_file_as_one_call() {
     let written = |backend: Backend, chunk_bytes| {
         let place = Place::new();
