@@ -182,7 +182,6 @@ def _phase(settings: Settings, name: str, script: plan.Script, before: tuple[pla
     job = plan.Job(
         name=FRONT_END,
         body=script,
-        kind=plan.WorkerKind.PROCESS,
         backend=plan.Stdio() if settings.is_buffered else plan.Psync(),
         timed=_kinds(name, settings),
     )
