@@ -1,4 +1,4 @@
-"""What is measured: five loads as the engine's Plans. Files stay when a run ends, so no removal is in any figure."""
+"""What is measured: a few loads as the engine's Plans. Files stay when a run ends, so no removal is in any figure."""
 
 import tomllib
 from dataclasses import dataclass
@@ -20,17 +20,20 @@ would cost the more the slower valgrind makes the run."""
 class Load:
     """One load: a set of files and a job on it.
 
-    `calls` is the number of engine operations that one operation of the load consists of.
+    `calls` is the number of engine operations that one operation of the load consists of. `ends_by_bytes`: not a number of
+    passes ends it, but that many blocks.
     """
 
     name: str
     files: plan.FileSet
     job: plan.Job
     calls: int = 1
+    ends_by_bytes: bool = False
 
     def measured(self, directory: Path, ops: int) -> plan.Plan:
         """Lay the files out where they are not there yet, and do `ops` operations."""
-        return self._plan(directory, msgspec.structs.replace(self.job, stop=plan.Stop(passes=ops)))
+        stop = plan.Stop(bytes=ops * BLOCK_BYTES) if self.ends_by_bytes else plan.Stop(passes=ops)
+        return self._plan(directory, msgspec.structs.replace(self.job, stop=stop))
 
     def preparation(self, directory: Path) -> plan.Plan:
         """Lay the files out and do nothing with them: what a measured run finds done."""
@@ -60,6 +63,12 @@ def do(kind: plan.OpKind, file: plan.FileRef, *, access: plan.Access | None = No
 def random_read(data_bytes: int) -> Load:
     """4 KiB psync reads at random places of one file, from the page cache."""
     return Load("read", _one_file(data_bytes), plan.Job(name="read", body=_random_reads()))
+
+
+def random_read_of_bytes(data_bytes: int) -> Load:
+    """The same, ended by a number of bytes, which the engine asks before each read."""
+    load = random_read(data_bytes)
+    return Load("read_of_bytes", load.files, load.job, ends_by_bytes=True)
 
 
 def direct_random_read(data_bytes: int) -> Load:

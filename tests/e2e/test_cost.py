@@ -19,6 +19,7 @@ DATA_BYTES = 4 << 20
 BUDGETS = loads.budgets()
 LOADS = {
     "read": lambda _: loads.random_read(DATA_BYTES),
+    "read_of_bytes": lambda _: loads.random_read_of_bytes(DATA_BYTES),
     "uring": lambda _: loads.direct_random_read(DATA_BYTES),
     "stat": lambda _: loads.stat(FILES),
     "create": loads.create,
