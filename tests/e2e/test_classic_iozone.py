@@ -152,7 +152,7 @@ def test_a_run_that_is_interrupted_prints_what_was_measured(tmp_path: Path) -> N
     with subprocess.Popen(
         arguments, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
-        wait_until(lambda: _phases_done(tmp_path / "runs") >= 2, "the first cell", timeout_s=60)
+        wait_until(lambda: _phases_done(tmp_path / "runs") >= 2, "the first cell")
         run.send_signal(signal.SIGINT)
         printed, said = run.communicate(timeout=60)
 
@@ -188,7 +188,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_what_was_measured(assay: Assay) 
         with subprocess.Popen(
             arguments, cwd=mount_point, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as run:
-            wait_until(lambda: _phases_done(assay.runs) >= 2, "the first cell", timeout_s=60)
+            wait_until(lambda: _phases_done(assay.runs) >= 2, "the first cell")
             with hog.open("wb") as file, contextlib.suppress(OSError):
                 while True:
                     file.write(bytes(MIB))

@@ -154,6 +154,18 @@ def test_a_worker_that_starts_30_s_late_of_60_makes_the_sum_invalid() -> None:
     assert exit_code(doc) == 1
 
 
+def test_the_cure_of_an_invalid_sum_is_one_for_what_kept_the_workers_apart() -> None:
+    streams = [
+        steady_stream(per_s=100, seconds=60, latency_ns=1_000_000),
+        steady_stream(per_s=100, seconds=30, latency_ns=1_000_000, worker=1),
+    ]
+    early = SyntheticRun(one_plan(phase(one_job(workers=2)))).phase(streams, seconds=60).end()
+
+    for run, cure in ((early, "stop.of = first"), (late_worker(30, 60), "Run longer")):
+        (found,) = (found for found in document(run).results[0].findings if found.id == "sum-invalid")
+        assert cure in found.cure
+
+
 def test_a_worker_that_starts_6_s_late_of_60_trims_the_window_to_the_time_of_both() -> None:
     doc = document(late_worker(6, 60))
 

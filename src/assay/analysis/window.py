@@ -128,13 +128,10 @@ def _skew_findings(skew_s: float, tail_s: float, overlap: float, span_s: float) 
         f" {100 * overlap:.0f} % of the time."
     )
     if overlap < thresholds.OVERLAP_SUM:
-        return [
-            findings.invalid(
-                "sum-invalid",
-                f"{what} A sum over workers means nothing here.",
-                "Bound the phase by time, or stop all workers when the first is done (stop.of = first).",
-            )
-        ]
+        cure = "Bound the phase by time, or stop all workers when the first is done (stop.of = first)."
+        if skew_s > tail_s:
+            cure = "Run longer, with more to do if nothing was left; workers beyond the number of CPUs start late."
+        return [findings.invalid("sum-invalid", f"{what} A sum over workers means nothing here.", cure)]
     if overlap < thresholds.OVERLAP_WHOLE:
         return [
             findings.warning(
