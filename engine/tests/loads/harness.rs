@@ -98,7 +98,7 @@ pub(crate) fn phase(jobs: Vec<Job>, before: Vec<Step>) -> Phase {
         cache: CacheCondition::AsIs,
         before,
         jobs,
-        // For one that hangs: disks that others use have been 20 times as slow as usual.
+        // For one that hangs: a disk that others use was once more than ten times as slow as usual.
         stop: Stop { seconds: Some(600.0), of: StopOf::Each, ..Stop::default() },
         ramp_s: 0.0,
         after: Vec::new(),
