@@ -95,7 +95,7 @@ impl<B: Backend> Worker<B> {
     }
 
     /// Time one call of a script. One that has nothing between it and the one before begins where that ended, and one that
-    /// such a call follows leaves its end to that (see [`join`](crate::load::script::join)).
+    /// such a call follows leaves its end to that (see [`join`](crate::load::script::join)), unless it failed: then none does.
     #[inline]
     pub(super) fn timed_in_script(
         &mut self,
@@ -109,7 +109,7 @@ impl<B: Backend> Worker<B> {
         }
         let issued_ns = if begins_at_once { self.last_ns } else { self.clock.now_ns() };
         let result = call(self);
-        self.last_ns = if op.ends_open { issued_ns } else { self.clock.now_ns() };
+        self.last_ns = if op.ends_open && result >= 0 { issued_ns } else { self.clock.now_ns() };
         Done { issued_ns, result }
     }
 

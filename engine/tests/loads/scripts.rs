@@ -268,6 +268,21 @@ fn a_group_is_broken_off_where_an_operation_fails_and_the_next_line_is_done() {
 }
 
 #[test]
+fn a_group_that_is_broken_off_ends_with_the_operation_that_failed() {
+    for backend in [Backend::Psync {}, STDIO] {
+        let place = Place::new();
+
+        let outcome =
+            place.run(set(20, 0.0, 0.0), vec![script_of_groups(&place, "[2,4,0,600,0]\n", backend.clone(), 512)]);
+
+        assert_eq!(outcome.sum("read", "errors"), 1);
+        let worker = &outcome.workers()[0];
+        let [first_ns, last_ns] = ["first_op_ns", "last_op_ns"].map(|key| worker[key].as_u64().unwrap());
+        assert!(last_ns > first_ns, "{backend:?}: what follows would have its time");
+    }
+}
+
+#[test]
 fn groups_are_shared_by_workers_because_each_fills_its_own_slots() {
     let place = Place::new();
     let lines: String = (0..30).map(|file| format!("[1,{file},0,2000,0]\n")).collect();
