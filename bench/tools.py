@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assay import events
-from assay.engine import find_engine
+from assay.running.engine import find_engine
 from bench.loads import Load
 from bench.running import Extent, Tool, nothing
 

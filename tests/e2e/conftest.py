@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from assay import events
-from assay.engine import find_engine
 from assay.errors import RunError
+from assay.running.engine import find_engine
 from bench.running import speak
 from e2e.command import COMMAND, NOBODY, Assay, Measure, need_command
 

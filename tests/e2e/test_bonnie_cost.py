@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from assay import events
-from assay.engine import find_engine
 from assay.errors import RunError
-from assay.frontends.bonnie import parse, to_plan
+from assay.running.engine import find_engine
+from assay.tools.bonnie import parse, to_plan
 from bench import counting
 from bench.loads import SAMPLE_INTERVAL_S
 from bench.running import speak

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assay.report.classic.bonnie.line import parse_line
+from assay.tools.bonnie.line import parse_line
 from e2e.command import COMMAND, Assay
 
 AS_ROOT = ("-u", "root") if os.geteuid() == 0 else ()

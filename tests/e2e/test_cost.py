@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay import events
-from assay.engine import find_engine
+from assay.running.engine import find_engine
 from bench import counting, loads, tools
 from bench.running import speak
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assay.engine import find_engine
+from assay.running.engine import find_engine
 from testbed.host import need_root, need_tools
 
 WAIT_S = 30.0

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay import suites
-from assay.frontends import native
+from assay.loads import native, suites
 from e2e.command import Measure
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "docs" / "examples").glob("*.toml"))

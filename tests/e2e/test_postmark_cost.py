@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from assay import events
-from assay.engine import find_engine
-from assay.frontends.postmark.settings import Settings
-from assay.frontends.postmark.to_plan import prepare
+from assay.running.engine import find_engine
+from assay.tools.postmark.plan import prepare
+from assay.tools.postmark.settings import Settings
 from bench import counting, loads
 from bench.running import speak
 

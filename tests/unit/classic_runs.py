@@ -6,9 +6,10 @@ from pathlib import Path
 import polars as pl
 
 from assay import events
-from assay.bundle_tables import COLUMNS, INTERVALS, WORKERS
-from assay.frontends import bigdir, perfpl
+from assay.bundle.tables import COLUMNS, INTERVALS, WORKERS
 from assay.host.facts import Fact
+from assay.tools.bigdir import plan as bigdir
+from assay.tools.perfpl import plan as perfpl
 from unit.memory_run import MemoryRun, hello
 
 DIRECTORY = Path("/mnt/nfs3/testing")

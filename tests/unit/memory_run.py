@@ -9,8 +9,8 @@ import polars as pl
 
 from assay import events
 from assay.analysis.record import FactValue
-from assay.bundle_files import RunInfo
-from assay.bundle_tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.bundle.files import RunInfo
+from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.host.facts import Fact
 from assay.plan import Plan
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from assay import bundle_tables as tables
 from assay import events, plan, results
+from assay.bundle import tables
 from assay.host.facts import Fact
 from unit.memory_run import MemoryRun, filled_buckets, hello
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from assay import events, plan
 from assay.analysis.record import FactValue
-from assay.bundle_tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.events import Event, Hello, Moment, Outcome, PhaseFinished, StoppedBy
 from unit.memory_run import MemoryRun, facts_of, filled_buckets, hello
 

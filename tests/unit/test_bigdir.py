@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from assay import plan
 from assay.errors import InputError
-from assay.frontends import bigdir as front_end
-from assay.plan_walk import job_actions
-from assay.report import classic
-from assay.report.classic import bigdir
-from assay.report.classic.bigdir_steps import Row, steps
+from assay.plan.walk import job_actions
 from assay.report.stack import alt
+from assay.tools import registry as classic
+from assay.tools.bigdir import output as bigdir
+from assay.tools.bigdir import plan as front_end
+from assay.tools.bigdir.steps import Row, steps
 from unit.classic_runs import DIRECTORY, bigdir_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "bigdir"

@@ -13,13 +13,13 @@ import pytest
 
 from assay import plan
 from assay.errors import InputError
-from assay.frontends.bonnie import FILE_TESTS, IO_TESTS, TESTS, Settings, parse, to_plan
-from assay.plan_walk import job_ops
-from assay.report.classic.bonnie.charts import figures_of
-from assay.report.classic.bonnie.line import header, line_of, parse_line
-from assay.report.classic.bonnie.measured import Measured, Outcome
-from assay.report.classic.bonnie.table import table
+from assay.plan.walk import job_ops
 from assay.report.stack import alt
+from assay.tools.bonnie import FILE_TESTS, IO_TESTS, TESTS, Settings, parse, to_plan
+from assay.tools.bonnie.figures import figures_of
+from assay.tools.bonnie.line import header, line_of, parse_line
+from assay.tools.bonnie.measured import Measured, Outcome
+from assay.tools.bonnie.table import table
 from assay.units import MIB
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "bonnie"

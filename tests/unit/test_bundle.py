@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from assay import bundle_files
 from assay.bundle import RunBundle
+from assay.bundle import files as bundle_files
 from assay.errors import BundleError, RunError
 from assay.events import Hello, Interval
 from assay.host.facts import Fact

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from assay.bundle import RunBundle
-from assay.catalog import CATALOG, DAMAGED, SEALED, UNFINISHED, list_runs, resolve, runs_directory
+from assay.bundle.catalog import CATALOG, DAMAGED, SEALED, UNFINISHED, list_runs, resolve, runs_directory
 from assay.cli.ls import ls
 from assay.errors import BundleError
 from assay.host.facts import Fact
@@ -124,7 +124,7 @@ def test_a_second_look_reads_no_sealed_run_again(tmp_path: Path) -> None:
 
 _WRITER = """
 import pathlib, sys
-from assay.catalog import list_runs
+from assay.bundle.catalog import list_runs
 from unit.bundle_streams import begun
 runs = pathlib.Path(sys.argv[1])
 for number in range(12):

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report.axes import Layered
-from assay.report.classic import charts
-from assay.report.classic.charts import COLOURS, Axis, Bar, Scale, Series, cliffs, grouped, lines
 from assay.report.export import PictureFormat, render
 from assay.report.figures import Figure, Table
+from assay.tools import charts
+from assay.tools.charts import COLOURS, Axis, Bar, Scale, Series, cliffs, grouped, lines
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests/golden/classic/charts/ntfs_fat32.csv"

@@ -11,10 +11,10 @@ import pytest
 import typer
 from msgspec.structs import fields
 
-from assay import events, reference, results
+from assay import events, results
 from assay.analysis import thresholds
-from assay.bundle_tables import COLUMNS
-from assay.cli import app
+from assay.bundle.tables import COLUMNS
+from assay.cli import app, reference
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -100,13 +100,13 @@ def test_a_command_line_that_the_program_refuses_would_be_seen(words: list[str])
 def test_the_page_of_the_commands_is_up_to_date() -> None:
     committed = (ROOT / reference.FOLDER / reference.COMMANDS_PAGE).read_text(encoding="utf-8")
 
-    assert committed == reference.commands_page(), "make it anew: python -m assay.reference"
+    assert committed == reference.commands_page(), "make it anew: python -m assay.cli.reference"
 
 
 def test_the_schema_of_the_results_is_up_to_date() -> None:
     committed = (ROOT / reference.FOLDER / reference.RESULTS_SCHEMA).read_text(encoding="utf-8")
 
-    assert committed == reference.results_schema(), "make it anew: python -m assay.reference"
+    assert committed == reference.results_schema(), "make it anew: python -m assay.cli.reference"
 
 
 RESULT_PARTS = (results.Document, results.Run, results.Result, results.LatencyNs, results.TimeBudget, results.Cache,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.engine import _READ_BYTES, _Lines
+from assay.running.engine import _READ_BYTES, _Lines
 
 
 def test_a_stream_that_grows_without_end_is_read_in_pieces_that_fit(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.host.check import Check, State
+from assay.doctor.check import Check, State
+from assay.doctor.machine_checks import engine_check, machine_checks
 from assay.host.facts import Fact
-from assay.host.machine_checks import engine_check, machine_checks
 from unit.memory_run import hello
 
 GIB = 2**30

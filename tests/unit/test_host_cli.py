@@ -6,12 +6,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from assay import engine
 from assay.bundle import RunBundle
 from assay.cli.diff import diff
 from assay.cli.doctor import doctor
 from assay.errors import RunError
 from assay.host.facts import Fact
+from assay.running import engine
 from unit.bundle_streams import plan
 
 

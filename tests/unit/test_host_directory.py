@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.host.check import Check, State
-from assay.host.directory_checks import directory_checks
+from assay.doctor.check import Check, State
+from assay.doctor.directory_checks import directory_checks
 from assay.host.storage import StoragePath, storage_path
 
 RAM_BYTES = 2**30

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.host.check import Check, State
+from assay.doctor.check import Check, State
+from assay.doctor.directory_checks import directory_checks
 from assay.host.direct_io import probe
-from assay.host.directory_checks import directory_checks
 from assay.host.manifest import collect
 from assay.host.storage import storage_path
 

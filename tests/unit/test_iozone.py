@@ -12,11 +12,11 @@ import pytest
 
 from assay import plan
 from assay.errors import InputError
-from assay.frontends.iozone import settings_of, to_plan
-from assay.frontends.iozone.columns import COLUMNS
-from assay.frontends.iozone.options import parse
-from assay.frontends.iozone.work import stride_rounds
-from assay.plan_walk import job_actions, job_ops
+from assay.plan.walk import job_actions, job_ops
+from assay.tools.iozone import settings_of, to_plan
+from assay.tools.iozone.columns import COLUMNS
+from assay.tools.iozone.options import parse
+from assay.tools.iozone.work import stride_rounds
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "iozone"
 HERE = Path("/mnt/storage")

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from assay.frontends.iozone.matrix import Cell
-from assay.report.classic.iozone.isometric import HEIGHT_PX, Surface, colour_of, svg
+from assay.tools.iozone.isometric import HEIGHT_PX, Surface, colour_of, svg
+from assay.tools.iozone.matrix import Cell
 
 FILES, SIZES = (64, 128, 256), (4, 8, 16)
 VALUES = {Cell(file, size): float(file * size) for file in FILES for size in SIZES}

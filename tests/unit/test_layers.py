@@ -8,35 +8,43 @@ import assay
 
 SOURCE = Path(assay.__file__).parent
 
-BASE = {"assay", "errors", "events", "plan", "plan_walk", "results", "tags", "units"}
+BASE = {"assay", "errors", "events", "plan", "results", "tags", "units"}
 """The seams and what they are made of."""
-BUNDLE = {"bundle", "bundle_files", "bundle_scripts", "bundle_tables", "catalog"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "tags": set(),
     "units": {"errors"},
     "xdg": set(),
-    "plan": {"errors", "tags"},
-    "plan_walk": {"plan"},
+    "plan": {"errors", "plan", "tags"},
     "events": {"tags"},
     "results": set(),
-    "frontends": {"errors", "frontends", "plan", "plan_walk", "units"},
-    "suites": {"errors", "frontends", "suites"},
-    "sizing": {"errors", "units"},
-    "host": {"errors", "events", "host", "plan", "units"},
-    **{part: BUNDLE | {"assay", "errors", "events", "host", "plan", "xdg"} for part in BUNDLE},
-    "stopping": set(),
-    "engine": {"assay", "errors", "events", "plan", "stopping"},
-    "run": {"bundle", "engine", "errors", "events", "host", "plan", "stopping"},
-    "cleaning": {"bundle", "catalog", "engine", "errors", "events", "plan", "run"},
-    "quick": {"engine", "errors", "events", "frontends", "host", "plan", "run", "sizing", "suites"},
+    "loads": {"errors", "events", "host", "loads", "plan", "running", "units"},
+    "host": {"doctor", "errors", "events", "host", "plan", "units"},
+    "doctor": {"doctor", "errors", "events", "host", "plan", "units"},
+    "bundle": {"assay", "bundle", "errors", "events", "host", "plan", "xdg"},
+    "running": {
+        "analysis",
+        "assay",
+        "bundle",
+        "errors",
+        "events",
+        "host",
+        "live",
+        "loads",
+        "plan",
+        "report",
+        "results",
+        "running",
+        "tools",
+        "units",
+    },
     "analysis": BASE | {"analysis"},
-    "report": BASE | {"analysis", "frontends", "host", "report", "xdg"},
+    "tools": BASE | {"analysis", "loads", "report", "running", "tools"},
+    "report": BASE | {"analysis", "doctor", "host", "loads", "report", "tools", "xdg"},
     "live": {"events", "live", "plan", "units"},
 }
-"""What each part of `assay` may import. The commands (`cli`, `session`), and `reference`, which describes them, put the
-parts together and may import all."""
+"""What each part of `assay` may import. The commands (`cli`) put the parts together and may import all."""
 
 
 def imports() -> Iterator[tuple[str, str, str]]:
@@ -77,4 +85,4 @@ def test_every_part_imports_only_what_stands_to_its_left() -> None:
 def test_every_part_has_its_place() -> None:
     parts = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
 
-    assert parts - {"__init__", "__pycache__"} == {*MAY_IMPORT, "cli", "session", "reference"}
+    assert parts - {"__init__", "__pycache__"} == {*MAY_IMPORT, "cli"}

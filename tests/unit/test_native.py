@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay import plan, sizing, suites
+from assay import plan
 from assay.errors import FrontEndError, InputError
-from assay.frontends import native, reference
+from assay.loads import native, reference, sizing, suites
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.toml"))
@@ -218,4 +218,4 @@ def test_the_examples_are_there() -> None:
 def test_the_reference_page_is_up_to_date() -> None:
     committed = (ROOT / reference.PAGE).read_text(encoding="utf-8")
 
-    assert committed == reference.page(), "make it anew: python -m assay.frontends.reference"
+    assert committed == reference.page(), "make it anew: python -m assay.loads.reference"

@@ -14,7 +14,7 @@ import pytest
 
 from assay import plan
 from assay.errors import FrontEndError
-from assay.frontends import native
+from assay.loads import native
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "native"
 LOADS = sorted(GOLDEN.glob("*.toml"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.frontends.locate import Path, locate
+from assay.loads.locate import Path, locate
 
 TEXT = '''\
 top = 1

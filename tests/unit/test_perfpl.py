@@ -11,11 +11,11 @@ import pytest
 
 from assay import plan
 from assay.errors import InputError
-from assay.frontends import perfpl as front_end
-from assay.report import classic
-from assay.report.classic import perfpl
-from assay.report.classic.perfpl import warm_up
 from assay.report.stack import alt
+from assay.tools import registry as classic
+from assay.tools.perfpl import output as perfpl
+from assay.tools.perfpl import plan as front_end
+from assay.tools.perfpl.output import warm_up
 from unit.classic_runs import DIRECTORY, perfpl_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "perfpl"

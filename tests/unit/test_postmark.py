@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from assay import plan
 from assay.errors import InputError
-from assay.frontends.postmark import commands
-from assay.frontends.postmark.sequence import APPEND, CREATE, DELETE, READ, Run, counts_of
-from assay.frontends.postmark.settings import Location, Settings, scaled
-from assay.frontends.postmark.to_plan import prepare
-from assay.plan_walk import job_groups, job_ops
-from assay.report.classic.postmark import progress_of, report_of
-from assay.report.classic.postmark_rates import Row, row_of_report, table
-from assay.report.classic.postmark_totals import Part, Totals
+from assay.plan.walk import job_groups, job_ops
+from assay.tools.postmark import commands
+from assay.tools.postmark.output import progress_of, report_of
+from assay.tools.postmark.plan import prepare
+from assay.tools.postmark.rates import Row, row_of_report, table
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Run, counts_of
+from assay.tools.postmark.settings import Location, Settings, scaled
+from assay.tools.postmark.totals import Part, Totals
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "postmark"
 RECORDED = sorted(GOLDEN.glob("*.pm"))

@@ -1,5 +1,5 @@
 from assay.cli import CLASSIC, shims
-from assay.report import classic
+from assay.tools import registry as classic
 
 
 def test_every_classic_command_has_a_shim_under_the_names_that_scripts_use() -> None:

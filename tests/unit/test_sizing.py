@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError
-from assay.sizing import Sizing, choose_size
+from assay.loads.sizing import Sizing, choose_size
 from assay.units import MIB
 
 GIB = 1 << 30

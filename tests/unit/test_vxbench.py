@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from assay import events, plan
 from assay.analysis import record
-from assay.bundle_tables import COLUMNS, INTERVALS, WORKERS
+from assay.bundle.tables import COLUMNS, INTERVALS, WORKERS
 from assay.errors import InputError
-from assay.frontends import vxbench
-from assay.plan_walk import job_ops
-from assay.report import classic
-from assay.report.classic import vxbench as output
+from assay.plan.walk import job_ops
+from assay.tools import registry as classic
+from assay.tools import vxbench
+from assay.tools.vxbench import output
 from unit.memory_run import MemoryRun
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "vxbench"

@@ -28,7 +28,7 @@ from assay.analysis.device import devices_of, is_served_by_a_process, most_bytes
 from assay.analysis.operations import Operation, direct_wanted, is_flushed
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.plan import CacheCondition, Job, OpKind
-from assay.plan_walk import job_ops
+from assay.plan.walk import job_ops
 from assay.results import Cache, Finding
 
 MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})

@@ -22,7 +22,7 @@ from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord,
 from assay.analysis.window import Window, find_window
 from assay.errors import MEASURED, NOT_TRUSTED
 from assay.plan import Job, Open
-from assay.plan_walk import job_sets
+from assay.plan.walk import job_sets
 from assay.results import Document, Finding, LatencyNs, Result
 
 _NO_LATENCY = LatencyNs(mean=None, p50=None, p90=None, p99=None, p99_9=None, max=None)

@@ -3,7 +3,7 @@
 import dataclasses
 
 from assay import plan
-from assay.plan_walk import job_groups, job_ops, touched_sets
+from assay.plan.walk import job_groups, job_ops, touched_sets
 
 READS = frozenset({plan.OpKind.READ})
 WRITES = frozenset({plan.OpKind.WRITE})

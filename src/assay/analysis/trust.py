@@ -19,7 +19,7 @@ from assay.analysis.corruption import BLOCK_WARNING, read_findings, verify_findi
 from assay.analysis.operations import Operation
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.window import Window
-from assay.plan_walk import job_ops, touched_sets
+from assay.plan.walk import job_ops, touched_sets
 from assay.results import Finding, LatencyNs
 
 _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})

@@ -33,7 +33,7 @@ from assay.cli import (
 )
 from assay.cli.pipes import let_go, outlive_readers
 from assay.errors import COULD_NOT_RUN, INTERRUPTED, AssayError
-from assay.stopping import Stopped, end_on_signals
+from assay.running.stopping import Stopped, end_on_signals
 
 app = typer.Typer(
     name="assay",

@@ -23,9 +23,9 @@ def bigdir(context: typer.Context) -> None:
     from pathlib import Path
 
     from assay.cli.classic import check_room, take_apart
-    from assay.frontends import bigdir as front_end
-    from assay.run import check_directory
-    from assay.session import Session
+    from assay.running.run import check_directory
+    from assay.running.session import Session
+    from assay.tools.bigdir import plan as front_end
 
     asked = take_apart(context.args)
     settings = front_end.parse(asked.tool)

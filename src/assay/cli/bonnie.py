@@ -16,10 +16,10 @@ from assay.cli import classic
 
 if TYPE_CHECKING:
     from assay.events import Ready
-    from assay.frontends.bonnie import Settings
     from assay.plan import Plan
-    from assay.run import Gate
-    from assay.stopping import Stops
+    from assay.running.run import Gate
+    from assay.running.stopping import Stops
+    from assay.tools.bonnie import Settings
 
 _NO_GROUP = 65534
 
@@ -57,9 +57,9 @@ def bonnie(context: typer.Context) -> None:
                    whose load and output [default: 2.00]
       --runs DIR, --json, --no-report
     """  # noqa: D301 - click wants the character
-    from assay.frontends import bonnie as front_end
-    from assay.report.classic.bonnie import quiet_text
-    from assay.session import Session
+    from assay.running.session import Session
+    from assay.tools import bonnie as front_end
+    from assay.tools.bonnie.output import quiet_text
 
     arguments = classic.take_apart(context.args)
     settings = front_end.parse(arguments.tool, ram_mib=_ram_mib())
@@ -82,8 +82,8 @@ def _ram_mib() -> int:
 
 
 def _plan(settings: "Settings", words: Sequence[str]) -> "Plan":
-    from assay.frontends.bonnie import to_plan
-    from assay.run import check_directory
+    from assay.running.run import check_directory
+    from assay.tools.bonnie import to_plan
 
     directory = check_directory(Path(settings.directory))
     plan = to_plan(settings, words, directory=directory, seed=_seed(settings))
@@ -179,8 +179,8 @@ def _named_group(name: str) -> int:
 
 
 def _semaphores(processes: int) -> None:
-    from assay.cli import bonnie_turns
-    from assay.frontends.bonnie import TESTS
+    from assay.tools.bonnie import TESTS
+    from assay.tools.bonnie import turns as bonnie_turns
 
     if processes < 0:
         bonnie_turns.remove(len(TESTS))
@@ -192,8 +192,8 @@ def _semaphores(processes: int) -> None:
 
 def _gate(settings: "Settings", plan: "Plan") -> "Gate | None":
     """What each test waits for before it starts."""
-    from assay.cli import bonnie_turns
-    from assay.frontends.bonnie import TESTS
+    from assay.tools.bonnie import TESTS
+    from assay.tools.bonnie import turns as bonnie_turns
 
     if not settings.waits_for:
         return None

@@ -15,8 +15,8 @@ def clean(
     runs: Runs = None,
 ) -> None:
     """Remove the data sets that Assay left in a directory; nothing else is touched."""
-    from assay.cleaning import clean as remove_sets
-    from assay.cleaning import directories_of
+    from assay.running.cleaning import clean as remove_sets
+    from assay.running.cleaning import directories_of
 
     for directory in directories_of(place, runs):
         for line in remove_sets(directory, keep_kept=keep_kept):

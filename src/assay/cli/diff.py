@@ -22,10 +22,10 @@ def diff(
     """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
     from rich.console import Console
 
-    from assay.bundle_scripts import name_scripts
+    from assay.bundle.scripts import name_scripts
     from assay.host.difference import diff_facts, diff_plans
     from assay.report.diff_text import render
-    from assay.session import open_run
+    from assay.running.session import open_run
 
     one, other = (open_run(reference, runs) for reference in (a, b))
     facts = diff_facts(_facts(one), _facts(other), with_volatile=all_)

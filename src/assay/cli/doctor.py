@@ -8,7 +8,7 @@ import typer
 from assay.cli.options import DIRECTORY_HELP
 
 if TYPE_CHECKING:
-    from assay.host.check import Check
+    from assay.doctor.check import Check
 
 
 def doctor(
@@ -32,10 +32,10 @@ def doctor(
 
 
 def _machine() -> "tuple[Check, ...]":
-    from assay import engine
+    from assay.doctor.machine_checks import engine_check, extras_check, machine_checks
     from assay.errors import AssayError
-    from assay.host.machine_checks import engine_check, extras_check, machine_checks
     from assay.host.manifest import collect
+    from assay.running import engine
 
     path, hello, problem = None, None, ""
     try:
@@ -47,7 +47,7 @@ def _machine() -> "tuple[Check, ...]":
 
 
 def _directory(directory: Path) -> "tuple[Check, ...]":
-    from assay.host.directory_checks import directory_checks
+    from assay.doctor.directory_checks import directory_checks
     from assay.host.machine import ram_bytes
     from assay.host.storage import storage_path
 

@@ -21,7 +21,7 @@ def export(
 ) -> None:
     """Write a run's figures as PNG or SVG, or the run itself as one archive, and print the paths."""
     from assay.errors import InputError
-    from assay.session import open_run
+    from assay.running.session import open_run
 
     if charts is None and output is None:
         raise InputError(

@@ -42,9 +42,9 @@ def iozone(context: typer.Context) -> None:
     """  # noqa: D301 - a backspace is how click is told to keep the lines
     from pathlib import Path
 
-    from assay.cli.iozone_checks import check_surroundings
-    from assay.frontends.iozone import settings_of, to_plan
-    from assay.session import Session
+    from assay.running.session import Session
+    from assay.tools.iozone import settings_of, to_plan
+    from assay.tools.iozone.checks import check_surroundings
 
     arguments = take_apart(context.args)
     plan = to_plan(arguments.tool, Path.cwd())

@@ -9,7 +9,7 @@ from assay.cli.options import Json, Runs
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from assay.catalog import RunSummary
+    from assay.bundle.catalog import RunSummary
 
 
 def ls(json: Json = False, runs: Runs = None) -> None:
@@ -17,7 +17,7 @@ def ls(json: Json = False, runs: Runs = None) -> None:
     import msgspec
     from rich.console import Console
 
-    from assay.catalog import list_runs, runs_directory
+    from assay.bundle.catalog import list_runs, runs_directory
 
     found = list_runs(runs_directory(runs))
     if json:

@@ -26,9 +26,9 @@ def perfpl(context: typer.Context) -> None:
     from pathlib import Path
 
     from assay.cli.classic import check_room, take_apart
-    from assay.frontends import perfpl as front_end
-    from assay.run import check_directory
-    from assay.session import Session
+    from assay.running.run import check_directory
+    from assay.running.session import Session
+    from assay.tools.perfpl import plan as front_end
 
     asked = take_apart(context.args)
     settings = front_end.parse(asked.tool)

@@ -13,8 +13,8 @@ from assay.cli import classic
 from assay.errors import COULD_NOT_RUN, AssayError, FrontEndError, InputError, Interrupted, RunError
 
 if TYPE_CHECKING:
-    from assay.frontends.postmark.to_plan import Prepared
     from assay.host.facts import Fact
+    from assay.tools.postmark.plan import Prepared
 
 BANNER = "PostMark v1.51 : 8/14/01"
 OWN_FILE = ".pmrc"
@@ -47,8 +47,8 @@ class Conversation:
 
     def __init__(self, arguments: classic.ClassicArguments) -> None:
         """Begin with PostMark's defaults."""
-        from assay.frontends.postmark.settings import Settings
-        from assay.session import Session
+        from assay.running.session import Session
+        from assay.tools.postmark.settings import Settings
 
         self.settings = Settings()
         self.exit_code = 0
@@ -99,7 +99,7 @@ class Conversation:
 
     def _strictly(self, source: str, number: int, line: str) -> bool:
         """One line of a file or a pipe: nobody is there to see that it was not understood."""
-        from assay.frontends.postmark.commands import UnknownCommandError
+        from assay.tools.postmark.commands import UnknownCommandError
 
         if line.startswith("!"):
             raise FrontEndError(
@@ -120,7 +120,7 @@ class Conversation:
 
     def _forgivingly(self, line: str) -> bool:
         """One line that was typed: what is wrong with it is said, and the next may mend it."""
-        from assay.frontends.postmark.commands import UnknownCommandError
+        from assay.tools.postmark.commands import UnknownCommandError
 
         if line.startswith("!"):
             os.system(line[1:].strip() or os.environ.get("SHELL", "/bin/sh"))  # noqa: S605 - typed by a person
@@ -138,7 +138,7 @@ class Conversation:
 
     def follow(self, line: str) -> bool:
         """Carry out one command; True: it was `quit`."""
-        from assay.frontends.postmark import commands
+        from assay.tools.postmark import commands
 
         answer = commands.follow(line, self.settings)
         match answer:
@@ -164,9 +164,10 @@ class Conversation:
             end.write(text)
 
     def _measure(self, report: str) -> None:
-        from assay.frontends.postmark.to_plan import prepare
-        from assay.report.classic import postmark, postmark_rates
-        from assay.run import check_directory
+        from assay.running.run import check_directory
+        from assay.tools.postmark import output as postmark
+        from assay.tools.postmark import rates as postmark_rates
+        from assay.tools.postmark.plan import prepare
 
         named = [place.directory for place in self.settings.locations] or [os.curdir]
         places = [check_directory(Path(name)) for name in named]
@@ -224,7 +225,7 @@ def _facts(prepared: "Prepared") -> "Sequence[Fact]":
 
 
 def _meant(line: str) -> str:
-    from assay.frontends.postmark.commands import ALIASES
+    from assay.tools.postmark.commands import ALIASES
 
     word, blank, rest = line.partition(" ")
     return ALIASES.get(word, word) + blank + rest

@@ -12,8 +12,8 @@ def quick(
     no_report: NoReport = False,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
-    from assay import quick as job
-    from assay.session import Session
+    from assay.loads import quick as job
+    from assay.running.session import Session
     from assay.units import parse_bytes, parse_seconds
 
     session = Session(runs=runs, json=json, report=not no_report)

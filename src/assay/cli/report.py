@@ -18,7 +18,7 @@ def report(
     """Write the report of a run as one HTML file that needs no network, and print its path."""
     from assay.analysis.document import document
     from assay.report.html import default_path, write_html
-    from assay.session import open_run
+    from assay.running.session import open_run
 
     bundle = open_run(run, runs)
     typer.echo(write_html(bundle, document(bundle), output or default_path(bundle.run_id)))

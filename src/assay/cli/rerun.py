@@ -11,7 +11,7 @@ def rerun(
     allow_commands: AllowCommands = False,
 ) -> None:
     """Run the same resolved Plan again, with the same seed."""
-    from assay.session import Session, check_commands, open_run
+    from assay.running.session import Session, check_commands, open_run
 
     bundle = open_run(run, runs)
     check_commands(bundle.plan, are_allowed=allow_commands)

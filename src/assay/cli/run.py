@@ -20,10 +20,9 @@ def run(
     allow_commands: AllowCommands = False,
 ) -> None:
     """Run a defined load in a directory."""
-    from assay import suites
-    from assay.frontends import native
-    from assay.run import check_directory
-    from assay.session import Session, check_commands, settings
+    from assay.loads import native, suites
+    from assay.running.run import check_directory
+    from assay.running.session import Session, check_commands, settings
 
     text, source = suites.read(load)
     values = settings(text, source, set_ or [], time=time, size=size)

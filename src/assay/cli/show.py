@@ -17,9 +17,9 @@ def show(run: RunReference = "last", json: Json = False, classic: Classic = Fals
     from rich.console import Console
 
     from assay.analysis.document import document
-    from assay.report import classic as classic_output
     from assay.report import text
-    from assay.session import open_run, print_json
+    from assay.running.session import open_run, print_json
+    from assay.tools import registry as classic_output
 
     if json and classic:
         raise InputError("--json and --classic: choose one")

@@ -5,7 +5,7 @@ import typer
 
 def suites() -> None:
     """List the loads that come with Assay, for `assay run SUITE DIR`."""
-    from assay import suites as shipped
+    from assay.loads import suites as shipped
 
     width = max(len(name) for name in shipped.names())
     for name in shipped.names():

@@ -49,8 +49,8 @@ def vxbench(context: typer.Context) -> None:
     assay-data beside it; FILE itself is neither read nor written.
     """  # noqa: D301 - the typer idiom for a paragraph that is to be left as it is
     from assay.cli.classic import take_apart
-    from assay.frontends import vxbench as front_end
-    from assay.session import Session
+    from assay.running.session import Session
+    from assay.tools import vxbench as front_end
 
     given = take_apart(context.args)
     if {"-h", "--help"} & set(given.tool):
@@ -63,7 +63,7 @@ def vxbench(context: typer.Context) -> None:
 
 def _directory_of(file: str) -> Path:
     """Directory that a file name points into; raises InputError where the name is none of a file."""
-    from assay.run import check_directory
+    from assay.running.run import check_directory
 
     path = Path(file)
     if file.endswith("/") or path.is_dir():

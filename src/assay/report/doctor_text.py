@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from assay.host.check import Check, State
+from assay.doctor.check import Check, State
 
 _STYLES = {State.OK: "green", State.LIMITED: "yellow", State.CANNOT: "bold red"}
 

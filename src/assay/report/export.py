@@ -6,12 +6,13 @@ from pathlib import Path
 
 from assay.analysis.record import RecordedRun
 from assay.errors import InputError, RunError
-from assay.report import classic, figures
+from assay.report import figures
 from assay.report.figures import Figure
 from assay.report.output import check_place, write_whole
 from assay.report.recording import read
 from assay.report.stack import VEGA_LITE, vl_convert
 from assay.results import Document
+from assay.tools import registry as classic
 
 _PNG_SCALE = 2.0
 

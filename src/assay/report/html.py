@@ -11,11 +11,12 @@ from importlib import resources
 from pathlib import Path
 
 from assay.analysis.record import RecordedRun
-from assay.report import classic, figures, sections, vega
+from assay.report import figures, sections, vega
 from assay.report.figures import Figure
 from assay.report.output import check_file, write_whole
 from assay.report.recording import read
 from assay.results import Document
+from assay.tools import registry as classic
 
 # Vega compiles its expressions with `new Function`, hence 'unsafe-eval'; there is no source to load anything from.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"

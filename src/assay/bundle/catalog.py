@@ -1,0 +1,218 @@
+"""Which runs are there, and which one does the user mean?
+
+The folders are the truth. `catalog.sqlite` beside them only saves reading every manifest again: it follows folders that
+were added or removed by hand, is made anew when it is missing, damaged or of another version, and where it cannot be
+kept at all (a read-only folder, a file system without shared memory) the manifests are read each time instead.
+SQLite in WAL mode takes several writers at once.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from assay import xdg
+from assay.bundle import files
+from assay.errors import BundleError, PlanError
+from assay.plan import Plan
+
+CATALOG = "catalog.sqlite"
+SEALED = "sealed"
+UNFINISHED = "unfinished"
+DAMAGED = "damaged"
+
+_VERSION = 1
+_COLUMNS = "run_id, started_utc, name, command, target, state, exit_code, seconds"
+_TABLE = """
+CREATE TABLE runs (run_id TEXT PRIMARY KEY, started_utc TEXT NOT NULL, name TEXT NOT NULL, command TEXT NOT NULL,
+                   target TEXT NOT NULL, state TEXT NOT NULL, exit_code INTEGER, seconds REAL)
+"""
+_WAIT_FOR_WRITERS_S = 30.0
+_CANDIDATES_SHOWN = 10
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the list of runs."""
+
+    run_id: str
+    started_utc: str
+    """ISO 8601; empty when the run cannot be read."""
+    name: str
+    """Name of the Plan."""
+    command: str
+    target: str
+    """Directories that were measured, with commas between them."""
+    state: str
+    """`sealed`, `unfinished` (under way, or died), `damaged` (cannot be read)."""
+    exit_code: int | None
+    seconds: float | None
+
+
+def runs_directory(override: Path | None) -> Path:
+    """Say where runs are kept: `--runs`, else `$ASSAY_RUNS`, else `assay/runs` in the XDG data folder."""
+    if override is not None:
+        return override.expanduser().absolute()
+    if named := os.environ.get("ASSAY_RUNS"):
+        return Path(named).expanduser().absolute()
+    return xdg.folder("XDG_DATA_HOME", "~/.local/share") / "runs"
+
+
+def list_runs(runs: Path) -> tuple[RunSummary, ...]:
+    """List all runs, newest first; an absent folder holds none.
+
+    Raises:
+        BundleError: the folder cannot be read.
+    """
+    folders = _folders(runs)
+    if not folders:
+        return ()
+    try:
+        return _indexed(runs, folders)
+    except sqlite3.OperationalError:
+        return _newest_first(_summaries(runs, folders))
+    except sqlite3.DatabaseError:
+        # Not a database any more. It holds nothing that the folders do not.
+        (runs / CATALOG).unlink(missing_ok=True)
+    try:
+        return _indexed(runs, folders)
+    except sqlite3.DatabaseError:
+        return _newest_first(_summaries(runs, folders))
+
+
+def resolve(reference: str, runs: Path) -> Path:
+    """Find the run that the user means.
+
+    Args:
+        reference: Path of a bundle, an id, the beginning of one, beginning or end of its hexadecimal part, or `last`.
+        runs: Where runs are kept.
+
+    Raises:
+        BundleError: no run or more than one fits; the text names candidates.
+    """
+    path = Path(reference)
+    if files.is_run(path):
+        return path.absolute()
+    if reference == "last":
+        return _last(runs)
+    names = sorted(name for name in _folders(runs) if files.is_run(runs / name))
+    if reference in names:
+        return runs / reference
+    found = [name for name in names if reference and _is_meant(reference, name)]
+    if len(found) == 1:
+        return runs / found[0]
+    if found:
+        raise BundleError(f"run '{reference}': {len(found)} runs fit: {_some(found)}. Give more of the name")
+    known = f"There are: {_some(names)}" if names else "There are none yet: 'assay quick DIR' makes one"
+    raise BundleError(f"run '{reference}': no such run in {runs}. {known}")
+
+
+def _is_meant(reference: str, name: str) -> bool:
+    hexadecimal = name.rpartition("-")[2]
+    return name.startswith(reference) or hexadecimal.startswith(reference) or hexadecimal.endswith(reference)
+
+
+def _last(runs: Path) -> Path:
+    known = [run for run in list_runs(runs) if run.state != DAMAGED]
+    if not known:
+        raise BundleError(f"run 'last': there is no run in {runs} yet. 'assay quick DIR' makes one")
+    return runs / known[0].run_id
+
+
+def _some(names: list[str]) -> str:
+    newest = sorted(names, reverse=True)
+    more = len(newest) - _CANDIDATES_SHOWN
+    return ", ".join(newest[:_CANDIDATES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _folders(runs: Path) -> set[str]:
+    try:
+        with os.scandir(runs) as entries:
+            return {entry.name for entry in entries if entry.is_dir()}
+    except FileNotFoundError:
+        return set()
+    except OSError as error:
+        raise BundleError(f"{runs}: cannot be listed: {error.strerror}. Name another with --runs DIR") from error
+
+
+def _indexed(runs: Path, folders: set[str]) -> tuple[RunSummary, ...]:
+    with closing(_connect(runs / CATALOG)) as database:
+        states = dict(database.execute("SELECT run_id, state FROM runs"))
+        # Looked at again: another process may have begun a run since the folders were listed.
+        gone = {name for name in states.keys() - folders if not (runs / name).is_dir()}
+        changed = {name for name in folders if _may_have_changed(runs / name, states.get(name))}
+        if gone or changed:
+            fresh = _summaries(runs, changed)
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany("DELETE FROM runs WHERE run_id = ?", [(name,) for name in gone])
+            database.executemany(
+                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [msgspec.structs.astuple(run) for run in fresh],
+            )
+            database.execute("COMMIT")
+        rows = database.execute(f"SELECT {_COLUMNS} FROM runs").fetchall()  # noqa: S608 - a constant of this module
+    fields = RunSummary.__struct_fields__
+    found = (RunSummary(**dict(zip(fields, row, strict=True))) for row in rows)
+    return _newest_first(run for run in found if run.run_id in folders)
+
+
+def _may_have_changed(folder: Path, state: str | None) -> bool:
+    """Only a sealed run never changes."""
+    if state == SEALED:
+        return False
+    return state != UNFINISHED or (folder / files.MANIFEST).exists()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_WAIT_FOR_WRITERS_S, isolation_level=None)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        # The catalog can be made anew: it need not survive a power cut.
+        database.execute("PRAGMA synchronous = OFF")
+        database.execute("BEGIN IMMEDIATE")
+        if database.execute("PRAGMA user_version").fetchone() != (_VERSION,):
+            database.execute("DROP TABLE IF EXISTS runs")
+            database.execute(_TABLE)
+            database.execute(f"PRAGMA user_version = {_VERSION}")
+        database.execute("COMMIT")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _newest_first(summaries: Iterable[RunSummary]) -> tuple[RunSummary, ...]:
+    return tuple(sorted(summaries, key=lambda run: (run.started_utc, run.run_id), reverse=True))
+
+
+def _summaries(runs: Path, names: Iterable[str]) -> list[RunSummary]:
+    found = (_summary(runs / name) for name in names)
+    return [run for run in found if run is not None]
+
+
+def _summary(folder: Path) -> RunSummary | None:
+    """Read one run; None when the folder holds none, or was removed this moment."""
+    if not files.is_run(folder):
+        return None
+    try:
+        head = files.read_head(folder)
+        plan = Plan.from_json((folder / files.PLAN).read_bytes())
+    except (BundleError, PlanError, msgspec.DecodeError, OSError):
+        if not folder.is_dir():
+            return None
+        return RunSummary(run_id=folder.name, started_utc="", name="", command="", target="", state=DAMAGED,
+                          exit_code=None, seconds=None)  # fmt: skip
+    directories = {fact.key: str(fact.value) for fact in head.facts}
+    targets = [directories.get(f"target.{target.name}.directory", target.uri) for target in plan.targets]
+    return RunSummary(
+        run_id=folder.name,
+        started_utc=head.info.started_utc,
+        name=plan.name,
+        command=head.info.command,
+        target=", ".join(targets),
+        state=SEALED if isinstance(head, files.Manifest) else UNFINISHED,
+        exit_code=head.info.exit_code,
+        seconds=head.info.seconds,
+    )

@@ -1,0 +1,71 @@
+"""Make the reference pages that follow from the code: the commands, and the schema of the result document.
+
+`python -m assay.cli.reference [DIR]` writes commands.md and results.schema.json into docs/reference (or DIR). The first is
+what `--help` prints, the second what `assay.results` holds, so neither can say what the program does not do; tests hold
+the committed files against this.
+"""
+
+import sys
+from pathlib import Path
+
+import msgspec
+from typer.testing import CliRunner
+
+from assay.cli import CLASSIC, COMMANDS, app
+from assay.results import SCHEMA, Document
+
+FOLDER = Path("docs/reference")
+COMMANDS_PAGE = "commands.md"
+RESULTS_SCHEMA = "results.schema.json"
+
+_HELP_COLUMNS = 80
+
+_INTRODUCTION = """\
+# Commands
+
+<!-- Made by `python -m assay.cli.reference`; do not edit. -->
+
+What `assay COMMAND --help` prints, for every command. `RUN` is a run's folder, its id, a unique part of it, or `last`.
+What measures ends with one of these exit codes:
+
+| code | means |
+| --- | --- |
+| 0 | measured; warnings, if any, stand beside the numbers |
+| 1 | measured, but a number must not be used or operations failed (`diff`: the runs differ) |
+| 2 | bad input: a flag, a load file, or a run that is not there or was changed |
+| 3 | could not run: the machine said no, and the message says why |
+| 130 | Ctrl-C, TERM or HUP; what was measured until then is kept |
+"""
+
+
+def commands_page() -> str:
+    """Write the page of the commands."""
+    names = [command.__name__ for command in (*COMMANDS, *CLASSIC)]
+    sections = [_section("assay"), *(_section(f"assay {name}", name) for name in names)]
+    return _INTRODUCTION + "\n" + "\n".join(sections)
+
+
+def _section(title: str, *words: str) -> str:
+    # The width of the terminal that happens to be there must not show in a file.
+    outcome = CliRunner().invoke(app, [*words, "--help"], prog_name="assay", env={"COLUMNS": str(_HELP_COLUMNS)})
+    lines = (line.rstrip() for line in outcome.output.strip().splitlines())
+    return f"## {title}\n\n```text\n" + "\n".join(lines) + "\n```\n"
+
+
+def results_schema() -> str:
+    """Write the JSON Schema of the result document."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
+    schema |= msgspec.json.schema(Document)
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2).decode() + "\n"
+
+
+def main() -> None:
+    """Write both files into the folder given, else into their place in the repository."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / COMMANDS_PAGE).write_text(commands_page(), encoding="utf-8")
+    (folder / RESULTS_SCHEMA).write_text(results_schema(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

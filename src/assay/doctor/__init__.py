@@ -1,0 +1,1 @@
+"""What can be measured here, what not, and the cure."""

@@ -1,0 +1,331 @@
+"""The load file: TOML over the types of the Plan, friendlier and strict.
+
+`parse` reads text, puts parameters in, reads every value as its Plan type (`reading.py`), checks that each name has an
+object, and adds the steps that the file leaves to Assay (`sequence.py`). Whatever is wrong is a `FrontEndError` with
+file and line. The keys are listed in docs/reference/load-file.md, which is made from the same types.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+import msgspec
+
+from assay import plan
+from assay.errors import FrontEndError, InputError, PlanError
+from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
+from assay.loads.locate import Lines, Path, locate
+from assay.loads.parameters import PHASE_SECONDS, Parameter, declared, references, substitute
+from assay.loads.reading import Reader
+from assay.loads.sequence import lay_out_sequence
+from assay.plan import OpKind
+from assay.plan.walk import job_actions
+
+SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1)
+"""Interval lengths to choose from: a person can read a grid of them."""
+INTERVALS_PER_PHASE = 30
+"""Intervals that the longest phase should have, so that a trend within it can be seen."""
+
+T = TypeVar("T", bound=plan.Value)
+
+_DATA = {OpKind.READ, OpKind.WRITE}
+_SAME_IN_A_JOB = ("workers", "kind", "arrival", "backend", "queue_depth", "limit", "timed")
+_NEEDS_NO_SIZE = plan.Fixed(value=0.0)
+
+
+def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str, str], repeat: int = 1) -> plan.Plan:
+    """Read a load file.
+
+    Args:
+        text: The TOML text.
+        source: Its name, for messages and for the Plan's origin.
+        directory: Where the load goes; the target `target` of the Plan.
+        settings: Values of parameters by name, as text; each must be a parameter that `parameters` lists.
+        repeat: Times that the whole sequence of phases is measured.
+
+    Raises:
+        FrontEndError: anything in the text or the settings that cannot be read as meant.
+        InputError: `repeat` is below 1.
+    """
+    if repeat < 1:
+        raise InputError(f"repeat is {repeat}; measuring takes 1 or more")
+    document, lines = _toml(text, source)
+    values = substitute(document, settings, source, lines)
+    return _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
+
+
+def parameters(text: str, source: str) -> dict[str, Parameter]:
+    """List the parameters of a load file: the declared ones, and the built-in ones that it uses undeclared.
+
+    Raises:
+        FrontEndError: the text is not TOML, or refers to a parameter that does not exist.
+    """
+    document, lines = _toml(text, source)
+    return declared(document, source, lines)
+
+
+def phase_count(text: str, source: str) -> int:
+    """Count the phases whose length `${phase_seconds}` sets: each gets an equal part of a time for the whole.
+
+    Raises:
+        FrontEndError: there is none, so that no time can be set.
+    """
+    document, _ = _toml(text, source)
+    phases = document.get("phase", [])
+    phases = phases if isinstance(phases, list) else [phases]
+    count = sum(PHASE_SECONDS in references(phase) for phase in phases)
+    if not count:
+        cure = 'its phases end by themselves; write seconds = "${phase_seconds}" in a phase to bound it'
+        raise FrontEndError(source, None, f"--time has nothing to set: no phase uses ${{phase_seconds}}; {cure}")
+    return count
+
+
+def description(text: str, source: str) -> str:
+    """Give the one line that a load file says about itself, else an empty text."""
+    document, _ = _toml(text, source)
+    return str(document.get("description", ""))
+
+
+def _toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        # The message ends in "(at line 3, column 7)" or "(at end of document)".
+        place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
+        reason = str(error)[: place.start()] if place else str(error)
+        line = int(place[1]) if place and place[1] else text.count("\n") + 1
+        if place and reason == "Invalid initial character for a key part":
+            reason += "; an inline table {...} stands on one line and has no comma at its end"
+        column = f" in column {place[2]}" if place and place[2] else " at the end of the text"
+        raise FrontEndError(source, line, f"this is not TOML{column}: {reason}") from error
+    return document, locate(text)
+
+
+class _Translation:
+    """One load file on its way to a Plan."""
+
+    def __init__(self, values: dict[str, Any], reader: Reader, source: str) -> None:
+        self._values = values
+        self._reader = reader
+        self._source = source
+        self._targets = {TARGET} | _names(values.get("target"))
+        self._sets = _names(values.get("file_set"))
+        self._phase = ""
+        self._jobs_of_phase = 1
+        self._drop_caches: set[str] = set()
+        reader.translate |= {
+            plan.FileSet: self._file_set,
+            plan.Phase: self._read_phase,
+            plan.Job: self._job,
+            plan.Op: self._op,
+        }
+
+    def to_plan(self, text: str, source: str, directory: FilePath, repeat: int) -> plan.Plan:
+        top = self._reader.table(LoadFile, self._values, ())
+        if not top.phase:
+            raise self._reader.error(("phase",), "the load has no phase; add a [[phase]]")
+        target = plan.Target(name=TARGET, uri=directory.resolve().as_uri())
+        self._unique("target", "target", [TARGET, *(item.name for item in top.target)], first=-1)
+        self._unique("file_set", "file set", [item.name for item in top.file_set])
+        self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in top.file_set])
+        self._unique("phase", "phase", [item.name for item in top.phase])
+        drop_caches = frozenset(self._drop_caches)
+        return plan.Plan(
+            name=top.name,
+            origin=plan.Origin(front_end="native", source=source, sha256=hashlib.sha256(text.encode()).hexdigest()),
+            seed=top.seed,
+            targets=(target, *top.target),
+            file_sets=top.file_set,
+            phases=lay_out_sequence(top.phase, top.file_set, drop_caches=drop_caches, repeat=repeat),
+            sample_interval_s=self._sample_interval_s(top),
+            reserve_bytes=top.reserve_bytes,
+        )
+
+    def _sample_interval_s(self, top: LoadFile) -> float:
+        if top.sample_interval_s == 0:
+            raise self._reader.error(("sample_interval",), "an interval of 0 s records nothing; write 100ms or more")
+        return top.sample_interval_s or sample_interval_s(top.phase)
+
+    def _file_set(self, value: object, path: Path) -> plan.FileSet:
+        table = self._reader.table(plan.FileSet, value, path)
+        self._known(path, "target", "target", table.target, self._targets)
+        folder = PurePosixPath(table.path or table.name)
+        if folder.is_absolute() or ".." in folder.parts or folder == PurePosixPath():
+            raise self._reader.error(
+                (*path, "path"), f"'{folder}' leaves the target's data folder; name a folder in it"
+            )
+        if table.files > 1 and "{index}" not in table.file_name:
+            raise self._reader.error((*path, "file_name"), f"'{table.file_name}' names one file; put {{index}} into it")
+        return msgspec.structs.replace(table, path=str(folder))
+
+    def _read_phase(self, value: object, path: Path) -> plan.Phase:
+        if isinstance(value, dict):
+            # Jobs are read inside the phase's table and need these two for the name that they have by default.
+            self._phase = str(value.get("name", ""))
+            self._jobs_of_phase = len(value["job"]) if isinstance(value.get("job"), list) else 1
+        table = self._reader.table(PhaseTable, value, path)
+        if not table.job:
+            raise self._reader.error((*path, "job"), f"phase '{table.name}' has no job; add a [[phase.job]]")
+        if table.drop_caches:
+            if table.cache is not plan.CacheCondition.COLD:
+                raise self._reader.error(
+                    (*path, "drop_caches"), 'dropping caches is part of cache = "cold"; ask for both'
+                )
+            self._drop_caches.add(table.name)
+        for key, steps in (("before", table.before), ("after", table.after)):
+            for index, step in enumerate(steps):
+                place = (*path, key, index)
+                self._known(place, "set", "file set", getattr(step, "set", None), self._sets)
+                self._known(place, "target", "target", getattr(step, "target", None), self._targets)
+        self._unique((*path, "job"), "job", [job.name for job in table.job])
+        return plan.Phase(
+            name=table.name,
+            title=table.title or table.name,
+            jobs=table.job,
+            cache=table.cache,
+            before=table.before,
+            stop=self._stop(table, path),
+            ramp_s=table.ramp_s,
+            after=table.after,
+        )
+
+    def _job(self, value: object, path: Path) -> plan.Job:
+        table = self._reader.table(JobTable, value, path)
+        if not table.name and self._jobs_of_phase > 1:
+            raise self._reader.error(path, "key 'name' is missing; the jobs of a phase with several need names")
+        if isinstance(table.backend, plan.Psync | plan.ReadWrite | plan.Mmap | plan.Stdio) and table.queue_depth > 1:
+            raise self._reader.error(
+                (*path, "queue_depth"),
+                f"a worker of this backend keeps one I/O in flight, not {table.queue_depth}; "
+                f'use backend = "io_uring", or workers = {table.queue_depth}',
+            )
+        body = self._body(table, path)
+        same = {name: getattr(table, name) for name in _SAME_IN_A_JOB}
+        try:
+            job = plan.Job(
+                name=table.name or self._phase,
+                body=body,
+                open=_part(plan.OpenFlags, table),
+                affinity=_part(plan.Affinity, table),
+                stop=self._stop(table, path),
+                **same,
+            )
+        except PlanError as error:
+            raise self._reader.error(path, str(error)) from error
+        self._check_names(job, path)
+        return job
+
+    def _body(self, table: JobTable, path: Path) -> plan.Body:
+        bodies = [body for body in (table.op, table.loop, table.script) if body]
+        if len(bodies) != 1:
+            raise self._reader.error(
+                path, f"a job has one of op, loop and script; this one has {len(bodies) or 'none'}"
+            )
+        if table.script:
+            beside = FilePath(self._source).absolute().parent / table.script.path
+            return msgspec.structs.replace(table.script, path=str(beside))
+        return plan.Loop(actions=(plan.Do(op=table.op),) if table.op else table.loop)
+
+    def _op(self, value: object, path: Path) -> plan.Op:
+        table = self._reader.table(OpTable, value, path)
+        if table.set:
+            self._known(path, "set", "file set", table.set, self._sets)
+            file: plan.FileRef = plan.FromSet(set=table.set, pick=table.pick or _usual_pick(table.op), slot=table.slot)
+        elif table.slot is None:
+            raise self._reader.error(
+                path, "which file? write set = the name of a file set, or slot = that of an earlier op"
+            )
+        elif table.pick is not None:
+            raise self._reader.error((*path, "pick"), "a slot holds one file; pick goes with set")
+        else:
+            file = plan.Slot(slot=table.slot)
+        if bool(table.argv) != (table.op is OpKind.SPAWN):
+            cure = "write argv = [program, arguments]" if table.op is OpKind.SPAWN else "take argv away"
+            raise self._reader.error((*path, "argv"), f"spawn runs a program, and nothing else does: {cure}")
+        if table.size is None and table.op in _DATA:
+            raise self._reader.error(path, f'{table.op.value} needs a size; write size = "4KiB"')
+        if table.op in _DATA and table.size == plan.Fixed(value=0.0):
+            raise self._reader.error(
+                (*path, "size"), f"a {table.op.value} of 0 bytes moves nothing; write a size above 0"
+            )
+        return plan.Op(
+            op=table.op,
+            name=table.name or table.op.value,
+            file=file,
+            access=table.access,
+            size=table.size or _NEEDS_NO_SIZE,
+            flags=_part(plan.OpFlags, table),
+        )
+
+    def _stop(self, table: PhaseTable | JobTable, path: Path) -> plan.Stop:
+        if table.seconds is None:
+            return table.stop or plan.Stop()
+        if table.stop is None:
+            return plan.Stop(seconds=table.seconds)
+        if table.stop.seconds is not None:
+            raise self._reader.error((*path, "seconds"), "seconds is given twice, here and in stop; keep one")
+        return msgspec.structs.replace(table.stop, seconds=table.seconds)
+
+    def _check_names(self, job: plan.Job, path: Path) -> None:
+        """Check that a name stands for one kind of thing, because results are kept by name."""
+        if isinstance(job.body, plan.Script):
+            return
+        kinds: dict[str, str] = {}
+        for action in job_actions(job):
+            if isinstance(action, plan.Do):
+                name, kind = action.op.name, action.op.op.value
+            elif isinstance(action, plan.Group):
+                name, kind = action.name, "group"
+            else:
+                continue
+            if kinds.setdefault(name, kind) != kind:
+                text = (
+                    f"'{name}' names a {kinds[name]} and a {kind}; their times would be mixed: rename one (name = ...)"
+                )
+                raise self._reader.error(path, text)
+        for index, name in enumerate(job.timed):
+            if name not in kinds:
+                raise self._reader.unknown((*path, "timed", index), "operation or group", name, kinds)
+        for action in job_actions(job):
+            if isinstance(action, plan.FinishOn) and action.op and action.op not in kinds:
+                raise self._reader.unknown((*path, "loop"), "operation", action.op, kinds)
+
+    def _known(self, path: Path, key: str, what: str, name: str | None, known: set[str]) -> None:
+        if name is not None and name not in known:
+            raise self._reader.unknown(path, what, name, known, at=(*path, key))
+
+    def _unique(self, place: str | Path, what: str, names: list[str], first: int = 0) -> None:
+        path = (place,) if isinstance(place, str) else place
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise self._reader.error((*path, index + first), f"{what} '{name}' is defined twice; names are unique")
+
+
+def sample_interval_s(phases: Iterable[plan.Phase]) -> float:
+    """Choose the length of an interval: at most a thirtieth of the longest timed phase, within 0.1 s and 1 s."""
+    seconds = [phase.stop.seconds for phase in phases if phase.stop.seconds]
+    if not seconds:
+        return SAMPLE_INTERVALS_S[0]
+    wanted = max(seconds) / INTERVALS_PER_PHASE
+    return next((interval for interval in SAMPLE_INTERVALS_S if interval <= wanted), SAMPLE_INTERVALS_S[-1])
+
+
+def _names(tables: object) -> set[str]:
+    """Names that an array of tables defines; what is wrong with it is said when it is read."""
+    entries = [tables] if isinstance(tables, dict) else tables if isinstance(tables, list) else []
+    return {entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)}
+
+
+def _part(shape: type[T], table: msgspec.Struct) -> T:
+    """Take the fields of a Plan type out of a flatter table that has all of them."""
+    return shape(**{name: getattr(table, name) for name in shape.__struct_fields__})
+
+
+def _usual_pick(op: OpKind) -> plan.Pick:
+    if op in {OpKind.CREATE, OpKind.MKDIR}:
+        return plan.New()
+    return plan.Existing() if op in {OpKind.UNLINK, OpKind.RMDIR, OpKind.RENAME} else plan.Next()

@@ -1,0 +1,143 @@
+"""What do the `${name}` in a load file stand for?
+
+The table `[parameters]` declares names with default values; the caller's settings replace them. Three names need no
+declaration, because the caller always can work them out: `size`, `files` and `phase_seconds`.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from assay.errors import FrontEndError
+from assay.loads.locate import Lines, Path
+
+PHASE_SECONDS = "phase_seconds"
+BUILT_IN = ("size", "files", PHASE_SECONDS)
+"""Bytes of the data set, files of a metadata set, seconds of a timed phase."""
+
+Scalar = str | int | float | bool
+
+_REFERENCE = re.compile(r"\$(\$)?\{([^}]*)\}")
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that the caller may set."""
+
+    name: str
+    default: Scalar | None
+    """None: the caller must give it (a built-in name that the file uses without declaring it)."""
+
+
+def declared(document: Mapping[str, Any], source: str, lines: Lines) -> dict[str, Parameter]:
+    """List what a load file declares, and the built-in names that it uses."""
+    table = document.get("parameters", {})
+    if not isinstance(table, dict):
+        raise FrontEndError(source, lines.line_of(("parameters",)), "parameters: a table is wanted")
+    found = {name: Parameter(name=name, default=_scalar(table[name], name, source, lines)) for name in table}
+    for name, path in _references(_body(document), ()):
+        if name in found:
+            continue
+        if name not in BUILT_IN:
+            known = [*found, *(built_in for built_in in BUILT_IN if built_in not in found)]
+            raise FrontEndError(source, lines.line_of(path), f"no parameter '{name}'; {_cure(name, known)}")
+        found[name] = Parameter(name=name, default=None)
+    return found
+
+
+def substitute(document: Mapping[str, Any], settings: Mapping[str, str], source: str, lines: Lines) -> dict[str, Any]:
+    """Put values for all `${name}` of a document; `parameters` itself is left out of the result.
+
+    Raises:
+        FrontEndError: a reference or a setting that names no parameter, or a parameter without a value.
+    """
+    known = declared(document, source, lines)
+    for name in settings:
+        if name not in known:
+            option = {"size": "--size", PHASE_SECONDS: "--time"}.get(name, f"--set {name}")
+            raise FrontEndError(source, None, f"{option}: the load has no parameter '{name}'; {_cure(name, known)}")
+    values: dict[str, Scalar] = {}
+    for name, parameter in known.items():
+        if name in settings:
+            values[name] = _typed(settings[name], parameter.default)
+        elif parameter.default is not None:
+            values[name] = parameter.default
+        else:
+            cure = f"give it with --set {name}=..., or declare a default under [parameters]"
+            place = next(path for found, path in _references(_body(document), ()) if found == name)
+            raise FrontEndError(source, lines.line_of(place), f"parameter '{name}' has no value; {cure}")
+    return {key: _replace(value, values) for key, value in _body(document).items()}
+
+
+def references(value: object) -> set[str]:
+    """Names that `${...}` anywhere inside a value refers to."""
+    return {name for name, _ in _references(value, ())}
+
+
+def _body(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != "parameters"}
+
+
+def _scalar(value: object, name: str, source: str, lines: Lines) -> Scalar:
+    line = lines.line_of(("parameters", name))
+    if not isinstance(value, str | int | float | bool):
+        raise FrontEndError(source, line, f"parameters.{name}: a text, a number, true or false is wanted")
+    if isinstance(value, str) and _REFERENCE.search(value):
+        raise FrontEndError(source, line, f"parameters.{name}: a default cannot refer to another parameter")
+    return value
+
+
+def _typed(setting: str, default: Scalar | None) -> Scalar:
+    """Give a setting the type of the default that it replaces, where it can be read so.
+
+    Where it cannot, the text is kept: the place of use says what it wants there (`--set block=8KiB` replaces 4096).
+    """
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(setting, setting)
+    if isinstance(default, str):
+        return setting
+    for kind in (int, float):
+        try:
+            return kind(setting)
+        except ValueError:
+            continue
+    return setting
+
+
+def _references(value: object, path: Path) -> Iterator[tuple[str, Path]]:
+    if isinstance(value, str):
+        yield from ((match[2], path) for match in _REFERENCE.finditer(value) if not match[1])
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _references(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _references(item, (*path, index))
+
+
+def _replace(value: Any, values: Mapping[str, Scalar]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replace(item, values) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replace(item, values) for item in value]
+    if not isinstance(value, str):
+        return value
+    match = _REFERENCE.fullmatch(value)
+    if match and not match[1]:
+        return values[match[2]]
+    # `$${` is a literal `${`.
+    return _REFERENCE.sub(lambda found: found[0][1:] if found[1] else str(values[found[2]]), value)
+
+
+def _cure(name: str, known: Mapping[str, object] | list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"known here: {', '.join(known) or 'none'}"
+
+
+def format_phase_seconds(seconds: float) -> str:
+    """A duration as load files write it, to the millisecond."""
+    return f"{max(seconds, 0.001):.3f}s"

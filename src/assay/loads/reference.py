@@ -1,0 +1,221 @@
+"""Make the reference page of the load file from the types that read it.
+
+`python -m assay.loads.reference [PATH]` writes docs/reference/load-file.md (or PATH). Keys, types, defaults and
+their meaning come from `load_file.py` and `plan.py`, so the page cannot say what the reader does not do; a test holds
+the committed page against this.
+"""
+
+import ast
+import enum
+import inspect
+import re
+import sys
+import textwrap
+import types
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
+
+import msgspec
+
+from assay import plan
+from assay.loads import load_file
+from assay.loads.load_file import SHAPES, Unit, key_of, main_field, tag_of, unit_of
+from assay.loads.parameters import BUILT_IN
+from assay.units import BYTES_PER_UNIT, SECONDS_PER_UNIT
+
+PAGE = Path("docs/reference/load-file.md")
+
+UNIONS: dict[str, Any] = {
+    "distribution": plan.Distribution,
+    "layout": plan.Layout,
+    "step": plan.Step,
+    "action": plan.Action,
+    "pick": plan.Pick,
+    "access": plan.Access,
+    "region": plan.Region,
+    "arrival": plan.Arrival,
+    "backend": plan.Backend,
+}
+"""Tagged unions, by the word that stands for them on the page."""
+
+TABLES: dict[str, type[msgspec.Struct]] = {
+    "The file": load_file.LoadFile,
+    "`[[target]]`": plan.Target,
+    "`[[file_set]]`": plan.FileSet,
+    "content": plan.Content,
+    "`[[phase]]`": load_file.PhaseTable,
+    "`[[phase.job]]`": load_file.JobTable,
+    "stop": plan.Stop,
+    "limit": plan.RateLimit,
+    "script": plan.Script,
+    "groups": plan.ScriptGroup,
+    "op": load_file.OpTable,
+    "branch": plan.Branch,
+}
+"""Tables, by their heading."""
+
+
+def page() -> str:
+    """Write the whole page."""
+    tables = "\n\n".join(_table_section(heading, shape) for heading, shape in TABLES.items())
+    unions = "\n\n".join(_union_section(name, union) for name, union in UNIONS.items())
+    return f"{_introduction()}\n\n## Tables\n\n{tables}\n\n## Kinds\n\n{unions}\n"
+
+
+def _introduction() -> str:
+    sizes = ", ".join(f"`{unit}`" for unit in BYTES_PER_UNIT)
+    times = ", ".join(f"`{unit}`" for unit in SECONDS_PER_UNIT)
+    built_in = ", ".join(f"`{name}`" for name in BUILT_IN)
+    return f"""\
+# The load file
+
+<!-- Made by `python -m assay.loads.reference`; do not edit. -->
+
+A load file is TOML. It says which files there are and what is done with them, phase by phase; `assay run FILE.toml DIR`
+carries it out. Examples are in [docs/examples](../examples). Each key is listed here; an unknown key, a wrong type or a
+name without an object is refused with file and line. What this version of the engine does not carry out is refused
+before anything is touched, never skipped.
+
+## Values
+
+- **Size**: `"4KiB"`, `"1.5 GiB"`, or a plain number of bytes. Units: {sizes}.
+  Decimal and one-letter units are refused.
+- **Time**: `"500ms"`, `"5s"`, or a plain number of seconds. Units: {times}.
+- **Share**: a number from 0 to 1.
+- **Kind**: one of several, each with keys of its own. Three spellings: `"sequential"` (all keys at their defaults),
+  `{{ kind = "sequential", wrap = false }}`, and, for kinds with a main key (marked below),
+  `{{ warm = "data", share = 0.5 }}` for `{{ kind = "warm", set = "data", share = 0.5 }}`.
+- **Distribution**: a kind; a plain number or size stands for `fixed`. Where positions are drawn, `"uniform"` is
+  everywhere alike.
+- **Action**: a kind; an operation stands as its own table, `{{ op = "read", set = "data", size = "4KiB" }}`.
+- **List of tables or kinds**: a single one may stand without the brackets.
+- **Parameter**: `"${{name}}"` is replaced by the value that `[parameters]` declares or that `--set name=value` gives;
+  inside a longer text it is put in as text; `$${{` is a literal `${{`. {built_in} need no declaration:
+  `--size`, `--set files=N` and `--time` give them.
+
+## What is added
+
+- The `path` of a set that has none: its name.
+- `prepare` of a set before the first phase that uses it, unless a `prepare` of that set stands anywhere in the file.
+- With `--repeat`, the whole sequence again; sets whose files were created, removed or resized are laid out anew.
+- `cache = "cold"`: `evict` of the sets that the phase's operations use, after all of `before`; `cache = "warm"`:
+  `warm` of them."""
+
+
+def _table_section(heading: str, shape: type[msgspec.Struct]) -> str:
+    return f"### {heading}\n\n{_class_text(shape)}\n\n{_keys_table(shape)}"
+
+
+def _union_section(name: str, union: Any) -> str:
+    parts = [f"### {name}"]
+    for member in get_args(union):
+        main = main_field(member)
+        short = f" (main key: `{key_of(main)}`)" if main else ""
+        keys = _keys_table(member) if msgspec.structs.fields(member) else "No keys."
+        parts.append(f"**`{tag_of(member)}`**{short}: {_class_text(member)}\n\n{keys}")
+    return "\n\n".join(parts)
+
+
+def _keys_table(shape: type[msgspec.Struct]) -> str:
+    texts = _field_texts(shape)
+    rows = ["| key | type | default | meaning |", "| --- | --- | --- | --- |"]
+    for field in msgspec.structs.fields(shape):
+        cells = (f"`{key_of(field)}`", _type_text(shape, field), _default_text(shape, field), texts[field.name])
+        rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+    return "\n".join(rows)
+
+
+def _class_text(shape: type) -> str:
+    text = " ".join((inspect.getdoc(shape) or "").split())
+    # The Plan's names carry units; the keys of a load file do not.
+    return re.sub(r"`(\w+)_(?:bytes|s)`", r"`\1`", text)
+
+
+def _field_texts(shape: type) -> dict[str, str]:
+    """Docstrings under the fields of a class."""
+    texts: dict[str, str] = {}
+    body = ast.parse(textwrap.dedent(inspect.getsource(shape))).body[0]
+    if isinstance(body, ast.ClassDef):
+        for statement, following in zip(body.body, body.body[1:], strict=False):
+            if (
+                isinstance(statement, ast.AnnAssign)
+                and isinstance(statement.target, ast.Name)
+                and isinstance(following, ast.Expr)
+                and isinstance(following.value, ast.Constant)
+            ):
+                texts[statement.target.id] = " ".join(str(following.value.value).split())
+    return texts
+
+
+def _type_text(shape: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:
+    if unit_of(shape, field.name, Unit.BYTES) is not unit_of(shape, field.name, Unit.NUMBER):
+        # What a distribution draws is in the unit of the place where it stands.
+        return "number, size or time" if field.type is float else "list of [weight, from, to]"
+    unit = unit_of(shape, field.name, Unit.NUMBER)
+    return _kind_text(field.type, unit, is_share=field.name == "share" or field.name.endswith("_share"))
+
+
+def _kind_text(kind: Any, unit: Unit, *, is_share: bool = False) -> str:
+    arguments = tuple(argument for argument in get_args(kind) if argument is not types.NoneType)
+    for name, union in UNIONS.items():
+        if set(get_args(union)) == set(arguments):
+            values = {Unit.BYTES: " of sizes", Unit.SECONDS: " of times", Unit.POSITION: " of positions"}
+            return f"[{name}](#{name}){values.get(unit, '') if name == 'distribution' else ''}"
+    if get_origin(kind) in (Union, types.UnionType):
+        return " or ".join(_kind_text(argument, unit) for argument in arguments)
+    if get_origin(kind) is tuple:
+        plurals = {int: "whole numbers", str: "texts"}
+        return f"list of {plurals.get(arguments[0]) or _kind_text(arguments[0], unit)}"
+    if get_origin(kind) is dict:
+        return "table"
+    return _plain_text(kind, unit, is_share=is_share)
+
+
+def _plain_text(kind: Any, unit: Unit, *, is_share: bool) -> str:
+    if issubclass(kind, enum.Enum):
+        return ", ".join(f'`"{member.value}"`' for member in kind)
+    if issubclass(kind, plan.Value):
+        heading = next(name for name, shape in TABLES.items() if shape is SHAPES.get(kind, kind))
+        anchor = "".join(letter for letter in heading.lower() if letter.isalnum() or letter in "_-")
+        return f"[{heading}](#{anchor})"
+    if is_share:
+        return "share"
+    if unit in (Unit.BYTES, Unit.SECONDS):
+        return str(unit.value)
+    names: dict[type, str] = {int: "whole number", float: "number", str: "text", bool: "true, false"}
+    return names[kind]
+
+
+def _default_text(shape: type[msgspec.Struct], field: msgspec.structs.FieldInfo) -> str:
+    own_defaults = load_file.DEFAULTS.get(shape, {})
+    if field.required and field.name not in own_defaults:
+        return "required"
+    default: Any = own_defaults.get(field.name, field.default)
+    is_size = unit_of(shape, field.name, Unit.NUMBER) is Unit.BYTES
+    match default:
+        case None | "" | () | msgspec.NODEFAULT:
+            text = ""
+        case plan.Uniform():
+            text = '"uniform"'
+        case enum.Enum() as choice:
+            text = f'"{choice.value}"'
+        case bool() as flag:
+            text = str(flag).lower()
+        case str() as word:
+            text = f'"{word}"'
+        case plan.Value() as value:
+            text = f'"{value.__struct_config__.tag}"' if value.__struct_config__.tag else ""
+        case number:
+            text = f'"{number >> 20}MiB"' if is_size and number else f"{number:g}"
+    return f"`{text}`" if text else "none"
+
+
+def main() -> None:
+    """Write the page to the path given, else to its place in the repository."""
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A Plan carried out on this machine, and what came of it."""

@@ -1,0 +1,100 @@
+"""Remove what a killed run left behind: the marked data sets of a directory, by the engine's own rules.
+
+The engine takes the lock of the directory first, so that a run in progress is never disturbed, and removes lock and data
+folder at the end when nothing is left in them. Each set is a call of its own: one that cannot be removed keeps no other.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from assay import events
+from assay.bundle import RunBundle
+from assay.bundle.catalog import resolve, runs_directory
+from assay.errors import Interrupted, RunError
+from assay.plan import FileSet, Origin, Phase, Plan, Remove, Target
+from assay.running.engine import run_quietly, target_directories
+from assay.running.run import check_directory
+
+DATA_FOLDER = "assay-data"
+MARK = ".assay-set.json"
+LOCK = ".lock"
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """What the mark of a set says; unknown fields belong to the engine."""
+
+    set: FileSet
+
+
+def directories_of(place: str, runs: Path | None) -> list[Path]:
+    """The directories that a place names: a directory itself, or the targets of a run."""
+    if Path(place).is_dir() and not (Path(place) / "resolved.json").exists():
+        return [check_directory(Path(place))]
+    # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
+    bundle = RunBundle.open(resolve(place, runs_directory(runs)))
+    return sorted(set(target_directories(bundle.plan).values()))
+
+
+def clean(directory: Path, *, keep_kept: bool = False) -> Iterator[str]:
+    """Remove the marked sets of a directory, then its data folder, yielding a line about each thing removed or left.
+
+    Raises:
+        RunError: A run is using the directory, or something that should go could not be removed.
+        InputError: The directory is not there.
+    """
+    directory = check_directory(directory)
+    folder = directory / DATA_FOLDER
+    if not folder.is_dir():
+        yield f"{directory}: nothing of Assay's is left here"
+        return
+    run_quietly(_plan(directory))  # takes the lock, and with it an empty folder
+    failures = []
+    for entry in _entries(folder):
+        line, is_failure = _one(directory, entry, keep_kept=keep_kept)
+        yield f"{entry}: {line}"
+        failures += [entry] if is_failure else []
+    yield f"{folder}: left, because it is not empty" if folder.exists() else f"{folder}: removed"
+    if failures:
+        raise RunError(f"{', '.join(map(str, failures))}: not removed; the lines above say why")
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.name != LOCK) if folder.is_dir() else []
+
+
+def _one(directory: Path, entry: Path, *, keep_kept: bool) -> tuple[str, bool]:
+    """Remove one entry of the data folder if it is a set; what became of it, and whether that is a failure."""
+    try:
+        kept = msgspec.json.decode((entry / MARK).read_bytes(), type=Mark).set
+    except (FileNotFoundError, NotADirectoryError):
+        return "left: it has no mark of Assay. Look at it and remove it yourself", False
+    except (OSError, msgspec.DecodeError) as error:
+        return f"left: its mark {MARK} cannot be read ({error}). Look at it and remove it yourself", True
+    if keep_kept and kept.keep:
+        return "left: its load file asked to keep it", False
+    try:
+        seen = run_quietly(_plan(directory, msgspec.structs.replace(kept, target="target", path=entry.name)))
+    except Interrupted:
+        raise
+    except RunError as error:
+        return f"left: {error}", True
+    removed = next(event.detail for event in seen if isinstance(event, events.StepDone))
+    foreign = [event.text for event in seen if isinstance(event, events.Warning) and event.id == "foreign-file"]
+    if foreign:
+        return f"{removed}; {'; '.join(foreign)}, with the folders that hold it", True
+    return removed, False
+
+
+def _plan(directory: Path, *sets: FileSet) -> Plan:
+    """Remove sets and nothing else; without one, only take the lock and leave again."""
+    before = tuple(Remove(set=file_set.name) for file_set in sets)
+    return Plan(
+        name="clean",
+        origin=Origin(front_end="assay", source="clean", sha256=""),
+        seed=0,
+        targets=(Target(name="target", uri=directory.as_uri()),),
+        file_sets=sets,
+        phases=(Phase(name="clean", title="clean", jobs=(), before=before),) if sets else (),
+    )

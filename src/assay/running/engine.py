@@ -1,0 +1,390 @@
+"""Find the engine, start it with a Plan, and follow what it says.
+
+The engine's standard output is the bundle's own `events.ndjson`: what it has written is on record even if this process is
+killed, and this process reads along as any other reader would. Control lines go down its standard input; when that ends,
+the engine stops its load, removes what is not to be kept, and leaves.
+
+An engine whose I/O hangs (state D) cannot be killed. This process never waits for it without end: it says so, and a
+second Ctrl-C leaves the engine behind.
+"""
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from assay import __version__, events
+from assay.errors import AssayError, Interrupted, PlanError, RunError
+from assay.plan import Origin, Plan, Target
+from assay.running.stopping import Stopped, Stops
+
+POLL_S = 0.02
+"""How often the stream is looked at: the longest that a phase waits for its start beyond the lead time."""
+HELLO_WAIT_S = 30.0
+"""An engine says hello within milliseconds; after this long, what was started is no engine."""
+PATIENCE_S = 10.0
+"""So long after a stop the engine may be silent before the user hears why."""
+KILL_WAIT_S = 3.0
+"""A killed process is gone at once, unless the kernel holds it in an I/O."""
+UNRECORDED = 4
+"""The engine's exit code when its events could not be written."""
+_READ_BYTES = 4 << 20
+_GARBAGE_SHOWN = 200
+
+
+def find_engine() -> Path:
+    """Find `assay-engine`: by $ASSAY_ENGINE, beside this interpreter, or on PATH; raises RunError if it is nowhere."""
+    named = os.environ.get("ASSAY_ENGINE")
+    if named:
+        if not Path(named).is_file():
+            raise RunError(f"$ASSAY_ENGINE is '{named}', and there is no such file; unset it or name assay-engine")
+        return Path(named)
+    beside = Path(sys.executable).with_name("assay-engine")
+    if beside.is_file():
+        return beside
+    found = shutil.which("assay-engine")
+    if found is None:
+        raise RunError("assay-engine was not found beside this Python or on PATH; install the wheel 'assay-engine'")
+    return Path(found)
+
+
+def target_directories(plan: Plan) -> dict[str, Path]:
+    """Directory of each file target."""
+    return {target.name: Path(unquote(urlsplit(target.uri).path, errors="surrogateescape")) for target in plan.targets}
+
+
+class EngineProcess:
+    """A running engine. As a context manager it is not left behind, unless the kernel does not let go of it."""
+
+    def __init__(self, plan: Plan, stream: Path, log: Path, *, user: tuple[int, int] | None = None) -> None:
+        """Start the engine on a Plan; raises RunError when it cannot be started.
+
+        Args:
+            plan: What to do.
+            stream: File that becomes the engine's standard output.
+            log: File that becomes its standard error; anything in it is a fault of the engine.
+            user: Number of the user and of the group that it runs as; None for those of this process.
+        """
+        self._program = find_engine()
+        self._stream = stream
+        self._log = log
+        cleans = [f"'assay clean {shlex.quote(str(path))}'" for path in target_directories(plan).values()]
+        self._cure = f". What was measured is kept; {', '.join(cleans)} removes data that was left" if cleans else ""
+        try:
+            with stream.open("ab") as output, log.open("ab") as errors:
+                self._process = subprocess.Popen(
+                    [self._program],
+                    stdin=subprocess.PIPE,
+                    stdout=output,
+                    stderr=errors,
+                    start_new_session=True,
+                    user=user[0] if user else None,
+                    group=user[1] if user else None,
+                    extra_groups=[] if user else None,
+                )
+        except PermissionError as error:
+            whom = f"user {user[0]}, group {user[1]}" if user else "you"
+            raise RunError(
+                f"{self._program} could not be started as {whom}: {error.strerror}. Every folder above it must be open to "
+                "that user. Nothing was measured"
+            ) from error
+        except OSError as error:
+            raise RunError(f"{self._program} could not be started: {error.strerror}. Nothing was measured") from error
+        self._write(plan.to_json())
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def _write(self, line: bytes) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe above
+        try:
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return  # it has ended; its stream says why, or follow() does
+
+    def send(self, control: events.Control) -> None:
+        """Send one control line."""
+        self._write(msgspec.json.encode(control))
+
+    def follow(self, stops: Stops) -> Iterator[events.Event | None]:
+        """Yield events as they come and None whenever there is nothing new, until the engine has ended.
+
+        Stops are passed on: the first asks the engine to stop, the second kills it. What the user should hear about
+        that comes as a Warning between the engine's own events.
+
+        Raises:
+            RunError: The engine ended without saying so, or wrote what is not an event.
+            Interrupted: A second stop ended it, or left it behind.
+        """
+        finished = False
+        ending = _Ending(self._process, stops)
+        with self._stream.open("rb") as stream:
+            lines = _Lines(stream)
+            while True:
+                has_ended = self._process.poll() is not None
+                new = lines.read()
+                for offset, line in new:
+                    event = self._decode(line, offset)
+                    finished = finished or isinstance(event, events.Finished)
+                    ending.hear(event)
+                    yield event
+                if has_ended and lines.are_over():
+                    break
+                if text := ending.act(self):
+                    yield events.Warning(t_ns=0, phase_index=None, id="stopping", text=text)
+                elif not new:
+                    yield None
+                    time.sleep(POLL_S)
+        if ending.was_killed:
+            raise Interrupted(f"ended at once{self._cure}")
+        if not finished or self._process.returncode != 0:
+            raise RunError(self._obituary())
+
+    def _decode(self, line: bytes, offset: int) -> events.Event:
+        try:
+            return events.decode(line)
+        except msgspec.DecodeError as error:
+            self.kill()  # at once: whatever it is, it may write without end
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(KILL_WAIT_S)
+            self._set_aside(offset)
+            raise RunError(
+                f"{self._program} wrote a line that is no event ({error}): {_shown(line)}. Is it the assay-engine of "
+                f"assay {__version__}? It was ended{self._cure}"
+            ) from error
+
+    def _set_aside(self, offset: int) -> None:
+        """Move what is no event from the stream to the log, so that what came before can be read."""
+        with contextlib.suppress(OSError):
+            with self._stream.open("rb") as stream, self._log.open("ab") as log:
+                stream.seek(offset)
+                log.write(stream.read(1 << 20))
+            os.truncate(self._stream, offset)
+
+    def _obituary(self) -> str:
+        said = " ".join(_last_lines(self._log))
+        code = self._process.returncode
+        if code == UNRECORDED:
+            return (
+                f"{self._stream.parent}: no more events could be written there, so the run was stopped. "
+                "Make room, or keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
+            )
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        said = f": {said}" if said else ""
+        return f"{self._program} {how} before it was done{said}{self._cure}"
+
+    def kill(self) -> None:
+        """End it and what it started at once; its data set stays behind for `assay clean`."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
+
+    def abandonment(self) -> str:
+        """Say what is left behind when even killing does not end it."""
+        return (
+            f"assay-engine (process {self.pid}) was killed but does not end: it waits for storage that does not answer. "
+            f"It is left behind and ends when the storage answers{self._cure}"
+        )
+
+    def _end(self) -> None:
+        """Ask it to stop and clean up, wait a while, and kill it if it does not."""
+        self._close_input()
+        for wait_s in (PATIENCE_S, KILL_WAIT_S):
+            try:
+                self._process.wait(wait_s)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            else:
+                return
+
+    def _close_input(self) -> None:
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+    def __enter__(self) -> Self:
+        """Nothing more to set up."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close its input, which is a stop, and end it if it runs on."""
+        if kind is not None and issubclass(kind, Stopped):
+            self.kill()
+        # After an AssayError follow() has seen it end, or has given it up.
+        if kind is None or issubclass(kind, AssayError):
+            self._close_input()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(0)
+        else:
+            self._end()
+
+
+class _Lines:
+    """Reads whole lines of a file that grows."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._partial = b""
+        self._offset = 0
+
+    def are_over(self) -> bool:
+        """Whether everything that the file holds by now has been read."""
+        return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
+
+    def read(self) -> list[tuple[int, bytes]]:
+        """Whole lines that are new, each with its offset in the file; not all at once where there are many.
+
+        Without a bound, what writes faster than it is read would fill memory and disk before anybody looked at it.
+        """
+        *lines, self._partial = (self._partial + self._stream.read(_READ_BYTES)).split(b"\n")
+        placed = []
+        for line in lines:
+            placed.append((self._offset, line))
+            self._offset += len(line) + 1
+        return placed
+
+
+class _Ending:
+    """Watches over the end that the user asked for."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", stops: Stops) -> None:
+        self._process = process
+        self._stops = stops
+        self._begun_s = time.monotonic()
+        self._has_spoken = False
+        self._stopped_s: float | None = None
+        self._killed_s: float | None = None
+        self._has_said_why = False
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether a second stop came."""
+        return self._killed_s is not None
+
+    def hear(self, event: events.Event) -> None:
+        """Take note of a sign of life. Intervals go on while workers hang: they are none."""
+        self._has_spoken = True
+        if self._stopped_s is not None and not isinstance(event, events.Interval):
+            self._stopped_s = time.monotonic()
+
+    def act(self, engine: EngineProcess) -> str:
+        """Pass stops on, and say what the user should know; raises Interrupted or RunError to give the engine up."""
+        now = time.monotonic()
+        if not self._has_spoken and now - self._begun_s > HELLO_WAIT_S:
+            engine.kill()
+            raise RunError(f"{find_engine()} did not say hello within {HELLO_WAIT_S:g} s; is it assay-engine?")
+        if self._killed_s is not None:
+            if now - self._killed_s > KILL_WAIT_S:
+                raise Interrupted(engine.abandonment())
+            return ""
+        if self._stops.count > 1:
+            engine.kill()
+            self._killed_s = now
+            return ""
+        if self._stops.count and self._stopped_s is None:
+            engine.send(events.Stop())
+            self._stopped_s = now
+            return "stopping: the load ends and its data is removed. Ctrl-C again ends at once and leaves the data"
+        if self._stopped_s is not None and not self._has_said_why and now - self._stopped_s > PATIENCE_S:
+            self._has_said_why = True
+            return f"{self._why_slow(engine.pid)}. Ctrl-C again kills it"
+        return ""
+
+    @staticmethod
+    def _why_slow(pid: int) -> str:
+        waiting = sum(state == "D" for state in _thread_states(pid))
+        said = f"assay-engine (process {pid}) has said nothing for {PATIENCE_S:g} s"
+        threads = "thread waits" if waiting == 1 else "threads wait"
+        return f"{said}: {waiting} {threads} for storage that does not answer (state D)" if waiting else said
+
+
+def _thread_states(pid: int) -> list[str]:
+    """State letters of a process's threads: the first word after the name in parentheses (proc(5))."""
+    states = []
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):
+            states.append(stat.read_text().rpartition(")")[2].split()[0])
+    return states
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode(errors="replace")
+    return repr(text if len(text) <= _GARBAGE_SHOWN else text[:_GARBAGE_SHOWN] + "…")
+
+
+def _last_lines(log: Path) -> list[str]:
+    return log.read_text(errors="replace").strip().splitlines()[-3:] if log.exists() else []
+
+
+def run_quietly(plan: Plan) -> list[events.Event]:
+    """Carry out a Plan without timed phases and return all events.
+
+    Raises:
+        RunError: With the engine's own words.
+        PlanError: The engine refuses the Plan.
+        Interrupted: The user stopped it.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder, Stops() as stops:
+        stream = Path(folder) / "events.ndjson"
+        with EngineProcess(plan, stream, Path(folder) / "engine.log") as engine:
+            seen = [event for event in engine.follow(stops) if event is not None]
+    raise_engine_error(seen)
+    raise_stop(seen, stops)
+    return seen
+
+
+def raise_engine_error(seen: list[events.Event]) -> None:
+    """Raise the first Error of a stream as the exception of its class."""
+    for event in seen:
+        if isinstance(event, events.Error):
+            raise (PlanError if event.class_ is events.ErrorClass.PLAN else RunError)(event.text)
+
+
+def raise_stop(seen: list[events.Event], stops: Stops) -> None:
+    """Raise what a stream says that ended by a stop."""
+    if stops.count:
+        raise Interrupted("stopped; what was measured until then is kept")
+    if any(isinstance(event, events.Finished) and event.outcome is events.Outcome.STOPPED for event in seen):
+        raise RunError("the engine was stopped from outside; what was measured until then is kept")
+
+
+def capabilities(*targets: Target) -> events.Hello:
+    """Ask the engine what it is and what kernel and privileges allow.
+
+    Raises:
+        RunError: It does not answer, or one of the targets cannot be written to or is in use by another run.
+    """
+    empty = Plan(
+        name="hello",
+        origin=Origin(front_end="assay", source="capabilities", sha256=""),
+        seed=0,
+        targets=targets,
+        file_sets=(),
+        phases=(),
+    )
+    for event in run_quietly(empty):
+        if isinstance(event, events.Hello):
+            if event.engine.version != __version__:
+                raise RunError(
+                    f"assay {__version__} found assay-engine {event.engine.version} at {find_engine()}; "
+                    "install the same version of both"
+                )
+            return event
+    raise RunError(f"{find_engine()} did not say hello; is it assay-engine?")

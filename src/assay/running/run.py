@@ -1,0 +1,165 @@
+"""Run a Plan on this machine and keep everything in a bundle.
+
+The start of each phase is ordered here (with many clients the same order goes to all); a Ctrl-C becomes a stop line, so
+that the engine ends its load, removes its data and finishes the stream. A second Ctrl-C ends the engine at once. However
+a run ends, its bundle is sealed, with the reason in it.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from assay import events
+from assay.bundle import RunBundle
+from assay.errors import AssayError, InputError, Interrupted
+from assay.host import collect
+from assay.host.facts import Fact
+from assay.plan import Plan
+from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop, target_directories
+from assay.running.stopping import Stops
+
+START_LEAD_S = 0.02
+"""From the order to the start of a phase: enough for every worker to be asleep before it."""
+RUN_ERROR = "run.error"
+"""Fact that says what ended a run early."""
+
+
+Gate = Callable[[events.Ready, Stops], None]
+"""Lets a phase start by coming back."""
+
+
+class Display(Protocol):
+    """Shows a run while it goes on."""
+
+    def begin(self, plan: Plan) -> None:
+        """The run is about to start."""
+
+    def show(self, event: events.Event | None) -> None:
+        """One event, or None when time has passed without one."""
+
+    def end(self) -> None:
+        """The run is over; the terminal is free again."""
+
+
+def check_directory(directory: Path) -> Path:
+    """Return the absolute directory without symbolic links; raises InputError if it is none."""
+    try:
+        resolved = directory.resolve(strict=True)
+    except FileNotFoundError:
+        raise InputError(f"{directory} does not exist; give a directory on the storage to measure") from None
+    except NotADirectoryError:
+        raise InputError(f"{directory}: a part of this path is a file; give a directory on the storage") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
+        reason = error.strerror if isinstance(error, OSError) else "its symbolic links lead in a circle"
+        raise InputError(f"{directory} cannot be reached: {reason}; give a directory that you may enter") from None
+    if not resolved.is_dir():
+        raise InputError(f"{directory} is not a directory; give the directory that holds it")
+    if not _is_text(resolved):
+        raise InputError(
+            f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "
+            "reach it by another name, such as a bind mount"
+        )
+    return resolved
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def run_plan(  # noqa: D417 - the rest is what it says
+    plan: Plan,
+    *,
+    runs: Path,
+    argv: Sequence[str],
+    display: Display,
+    judge: Callable[[RunBundle], int],
+    source_text: str | None = None,
+    facts: Sequence[Fact] = (),
+    gate: Gate | None = None,
+    user: tuple[int, int] | None = None,
+) -> tuple[RunBundle, AssayError | None]:
+    """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
+
+    Args:
+        judge: The exit code of a run that ended by itself, by what it measured; the bundle keeps it.
+        facts: Facts beyond those of the host, such as how the size was chosen.
+        gate: Called before the start of each phase, which it may put off; it comes back at once when a stop came in.
+        user: Number of the user and of the group that the engine runs as; None for those of this process.
+
+    Raises:
+        RunError: The engine, a target or the folder for runs cannot be used; nothing was done then.
+    """
+    capabilities(*plan.targets)
+    bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
+    error: AssayError | None = None
+    with Stops() as stops:
+        try:
+            bundle.record_facts((*facts, *collect(target_directories(plan))))
+            _carry_out(bundle.plan, bundle, display, stops, gate, user)
+        except AssayError as caught:
+            error = caught
+        error = _seal(bundle, error, judge)
+    if error is None and stops.count:
+        error = Interrupted("stopped after the last phase; everything that was measured is kept")
+    return bundle, error
+
+
+def _carry_out(  # noqa: PLR0917 - what run_plan got, taken apart
+    plan: Plan,
+    bundle: RunBundle,
+    display: Display,
+    stops: Stops,
+    gate: Gate | None,
+    user: tuple[int, int] | None,
+) -> None:
+    log = bundle.path / "engine.log"
+    if stops.count:
+        raise Interrupted("stopped before anything was measured")
+    display.begin(plan)
+    try:
+        with EngineProcess(plan, bundle.events_path, log, user=user) as engine:
+            seen = _drive(engine, display, stops, gate)
+        raise_engine_error(seen)
+        raise_stop(seen, stops)
+    finally:
+        display.end()
+        with contextlib.suppress(OSError):
+            if log.stat().st_size == 0:
+                log.unlink()
+
+
+def _drive(engine: EngineProcess, display: Display, stops: Stops, gate: Gate | None) -> list[events.Event]:
+    """Order the starts, and collect the events that are no intervals."""
+    seen: list[events.Event] = []
+    for event in engine.follow(stops):
+        display.show(event)
+        if isinstance(event, events.Ready):
+            if gate is not None:
+                gate(event, stops)
+                if stops.count:
+                    continue
+            at = time.time_ns() + int(START_LEAD_S * 1e9)
+            engine.send(events.Start(phase_index=event.phase_index, at_realtime_ns=at))
+        if event is not None and not isinstance(event, events.Interval | events.Progress):
+            seen.append(event)
+    return seen
+
+
+def _seal(bundle: RunBundle, error: AssayError | None, judge: Callable[[RunBundle], int]) -> AssayError | None:
+    """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
+    try:
+        if error is not None:
+            bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))
+        bundle.seal(error.exit_code if error else judge(bundle))
+    except AssayError as unsealed:
+        if error is None:
+            return unsealed
+        error.add_note(f"The run could not be sealed: {unsealed}")
+    return error

@@ -1,0 +1,172 @@
+"""One measuring command from Plan to exit code: run, judge, print, write the report."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import typer
+
+from assay.bundle import RunBundle
+from assay.bundle.catalog import resolve, runs_directory
+from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError
+from assay.host.facts import Fact
+from assay.live.terminal import TerminalDisplay
+from assay.loads import native
+from assay.loads.parameters import format_phase_seconds
+from assay.plan import Plan
+from assay.plan.walk import commands
+from assay.results import Document
+from assay.running.run import Gate, run_plan
+from assay.running.stopping import Stopped
+from assay.units import parse_seconds
+
+
+def open_run(reference: str, runs: Path | None) -> RunBundle:
+    """Open a run by its folder, id, prefix or `last`; raises BundleError if there is none or its files were changed."""
+    bundle = RunBundle.open(resolve(reference, runs_directory(runs)))
+    bundle.verify()
+    return bundle
+
+
+def check_commands(plan: Plan, *, are_allowed: bool) -> None:
+    """Raise InputError where a Plan from a file runs programs and nobody said that it may."""
+    programs = tuple(dict.fromkeys(" ".join(argv) for argv in commands(plan)))
+    if programs and not are_allowed:
+        raise InputError(
+            f"this load runs programs: {'; '.join(programs)}\n"
+            "A file is not allowed to by itself. If you trust it, add --allow-commands"
+        )
+
+
+def print_json(judged: Document) -> None:
+    """Print a result document on standard output."""
+    typer.echo(msgspec.json.format(msgspec.json.encode(judged), indent=2))
+
+
+def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, size: str | None) -> dict[str, str]:
+    """Parameters of a load file from `--set`, `--time` and `--size`.
+
+    `--time` is the measuring time of the whole run; each phase that uses `${phase_seconds}` gets an equal part.
+    """
+    values: dict[str, str] = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        if not separator:
+            raise InputError(f"--set {pair}: write it as KEY=VALUE")
+        values[key.strip()] = value.strip()
+    if time is not None:
+        values["phase_seconds"] = format_phase_seconds(parse_seconds(time) / native.phase_count(text, source))
+    if size is not None:
+        values["size"] = size
+    return values
+
+
+class _Judgement:
+    """The result document of a run, worked out once: for the exit code that is sealed with it, and for the answer."""
+
+    def __init__(self) -> None:
+        self._judged: Document | None = None
+
+    def exit_code(self, bundle: RunBundle) -> int:
+        from assay.analysis.document import document, exit_code
+
+        self._judged = document(bundle)
+        return exit_code(self._judged)
+
+    def document(self, bundle: RunBundle) -> Document:
+        """Give it for the run as it is now; a run that was ended early is judged here."""
+        from assay.analysis.document import concluded, document
+
+        return document(bundle) if self._judged is None else concluded(self._judged, bundle)
+
+
+class Session:
+    """What a measuring command does with its Plan."""
+
+    def __init__(self, *, runs: Path | None, json: bool, report: bool) -> None:
+        """Where runs go, and what is printed at the end."""
+        self._runs = runs_directory(runs)
+        self._json = json
+        self._report = report
+
+    def measure(self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = ()) -> None:
+        """Run the Plan, print the answer, and exit; raises the error that ended the run early after printing it."""
+        _, code = self.run(plan, source_text=source_text, facts=facts)
+        raise typer.Exit(code)
+
+    def run(  # noqa: D417 - the rest is what it says
+        self,
+        plan: Plan,
+        *,
+        source_text: str | None = None,
+        facts: Sequence[Fact] = (),
+        gate: Gate | None = None,
+        user: tuple[int, int] | None = None,
+    ) -> tuple[RunBundle, int]:
+        """Run the Plan and print the answer: for a classic tool its own output, with what it could not say on stderr.
+
+        Returns the bundle and the exit code; raises the error that ended the run early after printing what there is.
+
+        Args:
+            gate: As for `run_plan`.
+            user: As for `run_plan`.
+        """
+        judgement = _Judgement()
+        bundle, error = run_plan(
+            plan,
+            runs=self._runs,
+            argv=("assay", *sys.argv[1:]),
+            display=TerminalDisplay(),
+            judge=judgement.exit_code,
+            source_text=source_text,
+            facts=facts,
+            gate=gate,
+            user=user,
+        )
+        try:
+            code = self._answer(bundle, error, judgement)
+        except BundleError:
+            if error is None:
+                raise
+            # What ended the run also spoilt its record; the first is what the user has to know.
+            code = error.exit_code
+        except Stopped as stopped:
+            raise Interrupted(
+                f"stopped while the answer was being written. The run is complete and kept: {bundle.path}\n"
+                f"'assay show {bundle.run_id}' and 'assay report {bundle.run_id}' work it out again"
+            ) from stopped
+        if error is not None:
+            typer.echo(f"The run is kept: {bundle.path}", err=True)
+            raise error
+        return bundle, code
+
+    def _answer(self, bundle: RunBundle, error: AssayError | None, judgement: _Judgement) -> int:
+        from rich.console import Console
+
+        from assay.analysis.document import exit_code
+        from assay.report.text import render, render_beside
+        from assay.tools import registry as classic
+
+        judged = judgement.document(bundle)
+        report = self._write_report(bundle, judged) if self._report and error is None else None
+        if self._json:
+            print_json(judged)
+        elif classic.has_output(bundle):
+            typer.echo(classic.text(bundle), nl=False)
+            typer.echo(classic.beside(bundle), nl=False, err=True)
+            render_beside(judged, Console(stderr=True), html=report)
+        elif judged.results or error is None:
+            render(judged, bundle, Console(), html=report)
+        for file in classic.files(bundle):
+            file.write()
+        return exit_code(judged)
+
+    def _write_report(self, bundle: RunBundle, judged: Document) -> Path | None:
+        from assay.report.html import write_html
+
+        try:
+            return write_html(bundle, judged, self._runs / f"{bundle.run_id}.html")
+        except RunError as missing:
+            typer.echo(f"No report: {missing}", err=True)
+            return None

@@ -1,0 +1,1 @@
+"""The classic tools: one folder each, and what they share."""

@@ -1,0 +1,1 @@
+"""`assay bigdir`: one growing directory."""

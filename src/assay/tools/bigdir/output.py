@@ -1,0 +1,151 @@
+"""The output of bigdir: its CSV, and what the CSV cannot say.
+
+With several clients a line is the mean over them, at the entries that all of them reached. Numbers have 15 digits, as the
+tool's own.
+"""
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.analysis.levels import SHORTEST_PIECE, Levels, find_levels
+from assay.analysis.record import RecordedRun
+from assay.tools.bigdir.steps import FloatArray, Row, Steps, steps
+from assay.units import format_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.report.figures import Figure
+
+HEADER = "Iterations, MkDirOpTime(ms), EnumerationTimeDOS(ms), EnumerationOpTimeDOS(ms)"
+_SEPARATOR = ", "
+_DECIDABLE = 2 * SHORTEST_PIECE
+_MOST_LEVELS = 4
+"""More are a drift, whose steps mean nothing one by one."""
+
+
+def text(run: RecordedRun) -> str:
+    """Print a run as the tool does."""
+    found = steps(run)
+    return "\n".join([HEADER, *map(csv_line, found.mean_rows()), ""])
+
+
+def csv_line(row: Row) -> str:
+    """Write one line."""
+    times = (row.create_ms, row.enumeration_ms, row.enumeration_per_entry_ms)
+    return _SEPARATOR.join([str(row.entries), *(f"{value:.15G}" for value in times)])
+
+
+def beside(run: RecordedRun) -> str:
+    """Say what the CSV cannot: what was timed, how far clients lie apart, where the times change."""
+    found = steps(run)
+    if not found.common:
+        return "No step was completed by every client.\n"
+    sentences = [_what(found), *_ends(found), *_contention(found)]
+    for name, series in curves(found).items():
+        sentences.append(change_words(name, series, found.settings.step))
+    return "\n".join([*sentences, ""])
+
+
+def curves(found: Steps) -> dict[str, FloatArray]:
+    """Stack the create time and the enumeration time by entry, in ns, of the clients: arrays of shape (clients, steps)."""
+    settings = found.settings
+    return {
+        settings.create: np.array([client.create_ns[: found.common] for client in found.clients]),
+        f"{settings.enumerate} of an entry": np.array(
+            [client.listing_per_entry_ns[: found.common] for client in found.clients]
+        ),
+    }
+
+
+def _what(found: Steps) -> str:
+    settings = found.settings
+    made = "mkdir" if settings.create == "mkdir" else "open with O_CREAT and close"
+    listed = "the names alone" if settings.readdir_only else "the names, and a stat of each"
+    return f"Create time is {made}; an enumeration opens the directory, reads {listed}, and closes it, once a step."
+
+
+def _ends(found: Steps) -> list[str]:
+    settings, words = found.settings, []
+    for name, series in curves(found).items():
+        last = series[:, -1]
+        spread = (
+            "" if len(last) == 1 else f" (clients {format_ns(float(last.min()))} to {format_ns(float(last.max()))})"
+        )
+        words.append(
+            f"{name}: {format_ns(float(series[:, 0].mean()))} in the first step, {format_ns(float(last.mean()))} in the last"
+            f"{spread}."
+        )
+    words.append("The CSV's create time is a mean since the first entry: it hides most of what happens late.")
+    if settings.entries_left:
+        words.append(f"The last {settings.entries_left} entries were made, not listed: they are no whole step.")
+    short = [client.name for client in found.clients if len(client.making_ns) < settings.steps]
+    if short:
+        words.append(
+            f"{len(short)} of {len(found.clients)} clients did not come to the end; the CSV ends at"
+            f" {found.common * settings.step} entries."
+        )
+    return words
+
+
+def _contention(found: Steps) -> list[str]:
+    if len(found.clients) == 1:
+        return []
+    until, reached = found.contended(), found.common * found.settings.step
+    said = f"The CSV is the mean over {len(found.clients)} clients, which started together."
+    if until < reached:
+        said += (
+            f" All were at work up to {until} entries; beyond it some were through and the others had the storage to"
+            " themselves, so later times are not those of the full load."
+        )
+    return [said]
+
+
+def change_words(name: str, series: FloatArray, step: int) -> str:
+    """Say at how many entries a time changed its level, with the evidence. `series`: shape (clients, steps)."""
+    mean = series.mean(axis=0)
+    if len(mean) < _DECIDABLE:
+        return f"{name}: {len(mean)} steps are too few to tell where the time changes; {_DECIDABLE} or more are needed."
+    found = find_levels(mean)
+    noise = f"{'a step' if found.gathered == 1 else f'the median of {found.gathered} steps'} varies by"
+    noise += f" {100 * found.noise:.0f} %"
+    if found.outliers:
+        noise += f"; {found.outliers} far from their neighbours not counted"
+    values = [level.value for level in found.levels]
+    if len(values) == 1:
+        return f"{name}: no change of level over {len(mean)} steps ({noise})."
+    if len(values) > _MOST_LEVELS:
+        between = f"between {format_ns(min(values))} and {format_ns(max(values))}"
+        return f"{name} drifts or swings: {len(values)} levels {between} over {len(mean)} steps ({noise})."
+    return f"{name} changes: {'; '.join(_changes(found, step))} ({noise})."
+
+
+def _changes(found: Levels, step: int) -> list[str]:
+    return [
+        f"after {before.end * step} entries {format_ns(after.value)} instead of {format_ns(before.value)}"
+        f" ({100 * (after.value / before.value - 1):+.0f} %; {before.end - before.begin} steps before,"
+        f" {after.end - after.begin} after)"
+        for before, after in itertools.pairwise(found.levels)
+    ]
+
+
+def figures(run: RecordedRun) -> "Sequence[Figure]":
+    """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
+    from assay.tools.bigdir.figures import growth_figure  # noqa: PLC0415 - needs the chart stack
+
+    found = steps(run)
+    if not found.common:
+        return ()
+    contended = found.contended() if len(found.clients) > 1 else None
+    return tuple(
+        growth_figure(
+            name,
+            series,
+            step=found.settings.step,
+            words=change_words(name, series, found.settings.step),
+            until=contended,
+        )
+        for name, series in curves(found).items()
+    )

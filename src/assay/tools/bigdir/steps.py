@@ -1,0 +1,150 @@
+"""What a run of bigdir measured, step by step: the formulas of its columns, and what lies behind them.
+
+After step k there are n = k * STEP entries. Of each client the bundle has, by laps, the sum of the create times of
+each step and the time of each listing, so
+
+    mean create time up to n = sum of the create times of steps 1 to k / n        (a running mean)
+    enumeration time         = the time of the one listing at n
+    time per entry           = enumeration time / n
+
+in whole nanoseconds up to the one division at the end. A client's steps count up to the first that is missing or had a
+failure: from there on the number of entries is not known.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay import events
+from assay.analysis.record import RecordedRun, read
+from assay.tools.bigdir import plan as bigdir
+from assay.tools.bigdir.plan import LISTING, MAKING, Settings
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_NS_PER_MS = 1e6
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the tool's table, times in milliseconds."""
+
+    entries: int
+    create_ms: float
+    """Mean of all creates until then."""
+    enumeration_ms: float
+    enumeration_per_entry_ms: float
+
+
+@dataclass(frozen=True)
+class Client:
+    """The whole steps of one client; arrays of shape `(steps,)`."""
+
+    name: str
+    step: int
+    making_ns: IntArray
+    """Sum of the create times of each step."""
+    listing_ns: IntArray
+    """Time of each enumeration."""
+    end_ns: IntArray
+    """End of each enumeration, since the engine's hello."""
+
+    @property
+    def entries(self) -> IntArray:
+        """Entries in the directory at each enumeration."""
+        return self.step * np.arange(1, len(self.making_ns) + 1)
+
+    @property
+    def create_ns(self) -> FloatArray:
+        """Mean create time of each step alone."""
+        return self.making_ns / self.step
+
+    @property
+    def listing_per_entry_ns(self) -> FloatArray:
+        """Enumeration time by entry."""
+        return self.listing_ns / self.entries
+
+    def rows(self) -> list[Row]:
+        """Work the table out."""
+        sums = itertools.accumulate(self.making_ns.tolist())
+        return [
+            Row(
+                entries=entries,
+                create_ms=made_ns / entries / _NS_PER_MS,
+                enumeration_ms=listing_ns / _NS_PER_MS,
+                enumeration_per_entry_ms=listing_ns / entries / _NS_PER_MS,
+            )
+            for entries, made_ns, listing_ns in zip(self.entries.tolist(), sums, self.listing_ns.tolist(), strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a run measured."""
+
+    settings: Settings
+    clients: tuple[Client, ...]
+
+    @property
+    def common(self) -> int:
+        """Steps that every client has."""
+        return min((len(client.making_ns) for client in self.clients), default=0)
+
+    def contended(self) -> int:
+        """Give the entries up to which all clients were at work: what each had when the first was through."""
+        if not self.common:
+            return 0
+        first_end_ns = min(int(client.end_ns[-1]) for client in self.clients)
+        return min(self.settings.step * int((client.end_ns <= first_end_ns).sum()) for client in self.clients)
+
+    def mean_rows(self) -> list[Row]:
+        """Average the rows of all clients, at the entries that every client reached."""
+        by_client = [client.rows()[: self.common] for client in self.clients]
+        return [_mean(rows) for rows in zip(*by_client, strict=True)]
+
+
+def _mean(rows: tuple[Row, ...]) -> Row:
+    count = len(rows)
+    return Row(
+        entries=rows[0].entries,
+        create_ms=sum(row.create_ms for row in rows) / count,
+        enumeration_ms=sum(row.enumeration_ms for row in rows) / count,
+        enumeration_per_entry_ms=sum(row.enumeration_per_entry_ms for row in rows) / count,
+    )
+
+
+def steps(run: RecordedRun) -> Steps:
+    """Read the steps of a run, whole or cut."""
+    record = read(run)
+    settings = bigdir.settings_of(record.plan)
+    jobs = [job.name for phase in record.plan.phases for job in phase.jobs]
+    told: dict[tuple[str, str], dict[int, tuple[int, int | None]]] = {}
+    for laps in record.all(events.Laps):
+        known = told.setdefault((laps.job, laps.group), {})
+        known |= dict(zip(laps.number, zip(laps.end_ns, laps.latency_ns, strict=True), strict=True))
+    clients = (_client(job, settings.step, told.get((job, MAKING), {}), told.get((job, LISTING), {})) for job in jobs)
+    return Steps(settings=settings, clients=tuple(clients))
+
+
+def _client(
+    name: str, step: int, making: dict[int, tuple[int, int | None]], listing: dict[int, tuple[int, int | None]]
+) -> Client:
+    making_ns, listing_ns, ends = [], [], []
+    for number in itertools.count():
+        _, made = making.get(number, (0, None))
+        end_ns, listed = listing.get(number, (0, None))
+        if made is None or listed is None:
+            break
+        making_ns.append(made)
+        listing_ns.append(listed)
+        ends.append(end_ns)
+    return Client(
+        name=name,
+        step=step,
+        making_ns=np.array(making_ns, dtype=np.int64),
+        listing_ns=np.array(listing_ns, dtype=np.int64),
+        end_ns=np.array(ends, dtype=np.int64),
+    )

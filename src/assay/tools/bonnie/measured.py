@@ -1,0 +1,138 @@
+"""What did each test of a bonnie++ run come to?
+
+    rate = KiB, seeks or files / elapsed        CPU = time of the workers on a CPU / elapsed
+
+Elapsed is counted as bonnie++ counts it: a test of the file from its first transfer to the end of its close, with the flush
+before it; the seeks from the start of the first seeker to the end of the last, with their flushes; creating and removing
+with the sync that ends them. A test that was cut is not here: half a test has no rate of its own.
+"""
+
+import dataclasses
+import shlex
+
+from assay import events
+from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord, read
+from assay.events import StoppedBy
+from assay.tools.bonnie import FLUSH, IO_TESTS, TESTS, Settings, parse
+from assay.tools.measured import totals
+from assay.units import KIB, MIB
+
+LEAST_SECONDS = 0.5
+"""What takes less is not shown by bonnie++: it calls that a rounding error. Assay's own report shows it."""
+
+_BEFORE_THE_CLOCK = ("unlink", "open")
+_COUNTED = ("chunk", "write", "read", "seek", "create", "stat", "delete")
+"""Operations and groups that a test counts; each test has one of them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """One test that ran to its end."""
+
+    name: str
+    amount: float
+    """KiB, seeks or files."""
+    seconds: float
+    cpu_seconds: float
+    slowest_ns: int
+
+    @property
+    def rate(self) -> float:
+        """Amount per second, whatever the time."""
+        return self.amount / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def cpu_percent(self) -> int:
+        """Truncated, as bonnie++ does."""
+        return int(100 * self.cpu_seconds / self.seconds) if self.seconds > 0 else 0
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether bonnie++ shows `+++++` instead."""
+        return self.seconds < LEAST_SECONDS
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """One run through all tests."""
+
+    settings: Settings
+    size_mib: int
+    machine: str
+    seed: int
+    tests: dict[str, Outcome]
+
+
+def measured(run: RecordedRun) -> tuple[Measured, ...]:
+    """Count what every repeat came to; a repeat that was never reached has no tests."""
+    record = read(run)
+    settings = parse(shlex.split(run.plan.origin.source))
+    hello = record.first(events.Hello)
+    return tuple(
+        Measured(
+            settings=settings,
+            size_mib=_size_mib(record, settings),
+            machine=settings.machine or (hello.machine.hostname if hello else ""),
+            seed=run.plan.seed,
+            tests=_tests(record, repeat),
+        )
+        for repeat in range(settings.times)
+    )
+
+
+def _size_mib(record: RunRecord, settings: Settings) -> int:
+    """Size of the I/O tests as it was carried out: the default is twice the memory of the machine that ran it."""
+    if settings.size_mib is not None:
+        return settings.size_mib
+    sets = [file_set for file_set in record.plan.file_sets if file_set.name == "bonnie"]
+    size = getattr(sets[0].size, "value", 0.0) if sets else 0.0
+    return int(size * sets[0].files) // MIB if sets else 0
+
+
+def _tests(record: RunRecord, repeat: int) -> dict[str, Outcome]:
+    phases = {
+        phase.phase.name: phase
+        for phase in record.phases
+        if phase.phase.repeat == repeat
+        and phase.finished
+        and phase.finished.stopped_by in {StoppedBy.PASSES, StoppedBy.OPS, StoppedBy.EXHAUSTED}
+    }
+    found = {}
+    for name in TESTS:
+        has_flush = FLUSH in {phase.name for phase in record.plan.phases}
+        if name in phases and (name != "random_seeks" or not has_flush or FLUSH in phases):
+            found[name] = _test(name, phases[name], phases.get(FLUSH) if name == "random_seeks" else None)
+    return found
+
+
+def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> Outcome:
+    counted = next(each for each in (totals(phase, key) for key in _COUNTED) if each.ops)
+    seconds = _window_s(phase) - sum(totals(phase, key).seconds for key in _BEFORE_THE_CLOCK)
+    seconds += sum(step.seconds for step in phase.steps if step.step == "sync")
+    cpu_seconds = _cpu_s(phase)
+    if flush is not None:
+        seconds += _window_s(flush)
+        cpu_seconds += _cpu_s(flush)
+    is_in_bytes = name in IO_TESTS and name != "random_seeks"
+    moved = counted.bytes / 2 if name == "rewrite" else counted.bytes
+    return Outcome(
+        name=name,
+        amount=moved / KIB if is_in_bytes else counted.ops,
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        slowest_ns=counted.latency_max_ns,
+    )
+
+
+def _window_s(phase: PhaseRecord) -> float:
+    """From the first operation of the first worker to the end of the last."""
+    windows = phase.finished.workers if phase.finished else ()
+    begins = [window.first_op_ns for window in windows if window.first_op_ns is not None]
+    ends = [window.last_op_ns for window in windows if window.last_op_ns is not None]
+    return (max(ends) - min(begins)) / NS_PER_S if begins and ends else 0.0
+
+
+def _cpu_s(phase: PhaseRecord) -> float:
+    """Time of all workers on a CPU."""
+    last = phase.workers.sort("t_ns").group_by("job", "worker").last()
+    return float(last["on_cpu_ns"].sum() or 0) / NS_PER_S

@@ -1,0 +1,55 @@
+"""What stands above the numbers: who printed this, when, with which options."""
+
+import datetime as dt
+
+from assay.analysis.record import RecordedRun
+from assay.tools.iozone.settings import Settings
+
+FORMAT_VERSION = "3.489"
+"""IOzone whose output this is, line by line."""
+BUILD = "assay-engine"
+
+
+def text(run: RecordedRun, settings: Settings) -> str:
+    """Print the head. The lines of the options are in the order of the command line."""
+    began = dt.datetime.fromisoformat(run.info.started_utc).astimezone()
+    lines = [
+        # Readers of this output look for a version and a build in its first lines.
+        f"Assay {run.info.assay_version}: output in the format of IOzone",
+        f"{'':8}Version {FORMAT_VERSION} of the format",
+        f"\tBuild: {BUILD}",
+        "",
+        f"Run began: {began:%a %b} {began.day:2d} {began:%H:%M:%S %Y}",
+        "",
+        *settings.notices,
+        f"Command line used: {command_line(settings)}",
+        *_after(settings),
+    ]
+    return "".join(f"\t{line}\n" if line else "\n" for line in lines)
+
+
+def command_line(settings: Settings) -> str:
+    """Give the command line as IOzone repeats it."""
+    return " ".join(("iozone", *settings.arguments))
+
+
+def unit(settings: Settings) -> str:
+    """Name the unit of the throughput mode."""
+    return "ops" if settings.ops_per_s else "kB"
+
+
+def unit_line(settings: Settings) -> str:
+    """Name the unit of the reports."""
+    return "Output is in ops/sec" if settings.ops_per_s else "Output is in kBytes/sec"
+
+
+def _after(settings: Settings) -> list[str]:
+    compute_s = settings.compute_ms / 1000
+    return [
+        *([f"Compute time {compute_s:f} seconds for reads and writes."] if settings.compute_ms else []),
+        *([] if settings.ops_per_s or settings.microseconds else [unit_line(settings)]),
+        "Time Resolution = 0.000001 seconds.",
+        f"Processor cache size set to {settings.cache_kib} kBytes.",
+        f"Processor cache line size set to {settings.cache_line_bytes} bytes.",
+        f"File stride size set to {settings.stride} * record size.",
+    ]

@@ -1,0 +1,91 @@
+"""The lines of the throughput mode, its report and its worksheet."""
+
+from collections.abc import Iterator
+
+from assay.report.worksheet import Entry
+from assay.tools.iozone import banner
+from assay.tools.iozone.columns import Load
+from assay.tools.iozone.settings import Settings
+from assay.tools.iozone.throughput import cell_of
+from assay.tools.iozone.values import Measured, Sums
+
+
+def text(measured: Measured) -> str:
+    """Print each test with each number of children and, with -R, the report."""
+    settings = measured.settings
+    parts = [_bounds(settings)]
+    for number, count in enumerate(settings.counts):
+        parts.append(_announcement(settings, count, is_first=number == 0))
+        for load in settings.loads():
+            sums = measured.sums(load, count)
+            if sums is not None:
+                parts.append("\n" + "".join(f"\t{line}\n" for line in _lines(settings, load, count, sums)))
+    parts.append("".join(_report(measured)) if settings.report else "\n")
+    parts.append("\n\niozone test complete.\n" if measured.is_complete else "\n\niozone: interrupted\n")
+    return "".join(parts)
+
+
+def sheet(measured: Measured) -> list[Entry]:
+    """Lay the worksheet out: a row a test, from the third column on one number for each number of children."""
+    settings = measured.settings
+    entries: list[Entry] = [
+        (0, 0, banner.command_line(settings) + " "),
+        (1, 0, _axes(settings)),
+        (2, 0, f"Record size = {settings.matrix.record_sizes()[0]} kBytes"),
+        (3, 0, banner.unit_line(settings)),
+    ]
+    for at, (title, values) in enumerate(report_rows(measured), start=4):
+        entries.append((at, 0, f"{title:>15} "))
+        entries += [(at, 2 + i, value) for i, value in enumerate(values)]
+    return entries
+
+
+def report_rows(measured: Measured) -> Iterator[tuple[str, list[float]]]:
+    """Give a test's title and the children's sum for each number of children; 0 where it was not ended."""
+    for load in measured.settings.loads():
+        sums = (measured.sums(load, count) for count in measured.settings.counts)
+        yield load.title, [0.0 if one is None else one.total for one in sums]
+
+
+def _bounds(settings: Settings) -> str:
+    if not settings.least:
+        return ""
+    child = "thread" if settings.threads else "process"
+    return f"\tMin {child} = {settings.least} \n\tMax {child} = {settings.most} \n"
+
+
+def _announcement(settings: Settings, count: int, *, is_first: bool) -> str:
+    child = "thread" if settings.threads else "process"
+    children = child if count == 1 else child + ("s" if settings.threads else "es")
+    cell = cell_of(settings, count)
+    head = f"\tThroughput test with {count} {children}\n" if is_first else "\n\n"
+    return f"{head}\tEach {child} writes a {cell.file_kib} kByte file in {cell.record_kib} kByte records\n"
+
+
+def _lines(settings: Settings, load: Load, count: int, sums: Sums) -> Iterator[str]:
+    child = "thread" if settings.threads else "process"
+    unit = banner.unit(settings)
+    who = f"{count} {load.children}" if load.is_narrow else f"{count:2d} {load.children}"
+    first, second = load.tabs
+    yield f"Children see throughput for {who} {first}= {sums.total:10.2f} {unit}/sec"
+    yield f"Parent sees throughput for {who} {second}= {sums.parent:10.2f} {unit}/sec"
+    yield f"Min throughput per {child} \t\t\t= {sums.slowest:10.2f} {unit}/sec "
+    yield f"Max throughput per {child} \t\t\t= {sums.fastest:10.2f} {unit}/sec"
+    yield f"Avg throughput per {child} \t\t\t= {sums.mean:10.2f} {unit}/sec"
+    yield f"Min xfer \t\t\t\t\t= {sums.least_amount:10.2f} {unit}"
+    if settings.show_children:
+        for number, one in enumerate(sums.children):
+            yield f"Child[{number}] xfer count = {one.amount:10.2f} {unit}, Throughput = {one.rate:10.2f} {unit}/sec"
+
+
+def _axes(settings: Settings) -> str:
+    kind = "threads" if settings.threads else "processes"
+    return f"Throughput report Y-axis is type of test X-axis is number of {kind}"
+
+
+def _report(measured: Measured) -> Iterator[str]:
+    settings = measured.settings
+    record_kib = settings.matrix.record_sizes()[0]
+    yield f'\n\n\n"{_axes(settings)}"\n"Record size = {record_kib} kBytes "\n"{banner.unit_line(settings)}"\n'
+    for title, values in report_rows(measured):
+        yield f'\n"{title:>15} "' + "".join(f" {value:10.2f} " for value in values) + "\n"

@@ -1,0 +1,188 @@
+"""The numbers of an IOzone text, counted from a run's phases.
+
+    elapsed = sum of the latencies of what is timed: the records, with -e the fsync, with -c the close
+    rate = whole records in KiB / elapsed, cut to a whole number
+
+A test that was cut, or in which a record failed, has no number.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay import events
+from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord, read
+from assay.tools.iozone import settings_of, single, throughput
+from assay.tools.iozone.columns import Column, Load
+from assay.tools.iozone.matrix import Cell
+from assay.tools.iozone.settings import Settings
+from assay.tools.measured import WorkerTotals, totals, workers
+
+_TIMER_S = 1e-6
+"""IOzone's clock counts microseconds; it divides by no less."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """A run of IOzone's front end, ready to be printed."""
+
+    record: RunRecord
+    settings: Settings
+    phases: dict[str, PhaseRecord]
+
+    @classmethod
+    def of(cls, run: RecordedRun) -> "Measured":
+        """Read a run."""
+        record = read(run)
+        return cls(record, settings_of(run.plan), {phase.phase.name: phase for phase in record.phases})
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every phase of the Plan came to its end."""
+        ended = sum(phase.finished is not None for phase in self.phases.values())
+        return ended == len(self.record.plan.phases) and not self._was_stopped
+
+    @property
+    def _was_stopped(self) -> bool:
+        finished = self.record.first(events.Finished)
+        return finished is None or finished.outcome is not events.Outcome.COMPLETE
+
+    # -- one stream ----------------------------------------------------------------------------------------------------
+
+    def value(self, column: Column, cell: Cell) -> int | None:
+        """Give the number of a column in a row; 0 where the test is left out, None where it has no number yet."""
+        if column not in self.settings.measured():
+            return 0
+        phase = self.phases.get(single.phase_name(column, cell))
+        if phase is None:
+            return None
+        done = totals(phase, column.key)
+        if done.ops < cell.records or done.errors:
+            return None
+        return self._number(cell, self.elapsed_s(phase, cell))
+
+    def elapsed_s(self, phase: PhaseRecord, cell: Cell) -> float:
+        """Give the time that the test took."""
+        job = phase.phase.jobs[0]
+        if job.queue_depth > 1:
+            # What is in flight together overlaps: from the first issue to the last completion.
+            elapsed_s = sum(worker.seconds for worker in workers(phase)[:1])
+        else:
+            elapsed_s = sum(totals(phase, name).seconds for name in job.timed)
+        if self.settings.compute_counts:
+            elapsed_s += cell.records * self.settings.compute_ms / 1000
+        return elapsed_s
+
+    def _number(self, cell: Cell, elapsed_s: float) -> int:
+        elapsed_s = max(elapsed_s, _TIMER_S)
+        if self.settings.microseconds:
+            return math.floor(elapsed_s / cell.records * 1e6)
+        amount = cell.records if self.settings.ops_per_s else cell.file_bytes / 1024
+        return math.floor(amount / elapsed_s)
+
+    def is_below_timer(self, cell: Cell) -> bool:
+        """Whether a test of a cell took less than IOzone's clock can tell."""
+        phases = (self.phases.get(single.phase_name(column, cell)) for column in self.settings.measured())
+        return any(phase is not None and 0 < self.elapsed_s(phase, cell) < _TIMER_S for phase in phases)
+
+    # -- throughput ----------------------------------------------------------------------------------------------------
+
+    def sums(self, load: Load, count: int) -> "Sums | None":
+        """Give the numbers of a test with so many children; None where it was not ended."""
+        phase = self.phases.get(throughput.phase_name(load, count))
+        if phase is None or phase.finished is None:
+            return None
+        return sums_of(phase, self.settings, count)
+
+
+@dataclasses.dataclass(frozen=True)
+class Child:
+    """What one child did, in KiB or operations."""
+
+    amount: float
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Amount by time."""
+        return self.amount / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Sums:
+    """A test of the throughput mode."""
+
+    children: tuple[Child, ...]
+    parent_s: float
+    """From the start until all children were done, flush and close included."""
+
+    @property
+    def total(self) -> float:
+        """Sum of the children's rates."""
+        return sum(child.rate for child in self.children)
+
+    @property
+    def parent(self) -> float:
+        """What all did by the time of all."""
+        return sum(child.amount for child in self.children) / self.parent_s if self.parent_s > 0 else 0.0
+
+    @property
+    def slowest(self) -> float:
+        """Give the smallest rate as IOzone finds it: children at 0 are passed over while nothing else was seen."""
+        return _least([child.rate for child in self.children])
+
+    @property
+    def least_amount(self) -> float:
+        """Give the smallest amount, found the same way."""
+        return _least([child.amount for child in self.children])
+
+    @property
+    def fastest(self) -> float:
+        """Largest rate."""
+        return max((child.rate for child in self.children), default=0.0)
+
+    @property
+    def mean(self) -> float:
+        """Mean rate."""
+        return self.total / len(self.children) if self.children else 0.0
+
+
+def _least(values: list[float]) -> float:
+    least = 0.0
+    for value in values:
+        if least == 0 or value < least:
+            least = value
+    return least
+
+
+def sums_of(phase: PhaseRecord, settings: Settings, count: int) -> Sums:
+    """Count a phase by children.
+
+    The time of a child is that between its first and its last record, less its part of what was no call: the content of
+    writes is made between the calls, and -J computes there. That part is known for the children of a job together.
+    """
+    cell = throughput.cell_of(settings, count)
+    done = workers(phase)
+    children: dict[int, Child] = {}
+    # Only how the children are divided matters here, not where their files are.
+    for group in throughput.children_of(settings, count, Path("/")):
+        mine = [worker for worker in done if worker.job == group.job]
+        in_calls = _share_of_calls(phase, group.job, mine)
+        for worker in mine:
+            records = worker.bytes // cell.record_bytes
+            computed_s = records * settings.compute_ms / 1000 if settings.compute_counts else 0.0
+            amount = records if settings.ops_per_s else records * cell.record_kib
+            children[group.numbers[worker.worker]] = Child(amount, worker.seconds * in_calls + computed_s)
+    flushed_s = sum(step.seconds for step in phase.steps if step.step == "sync")
+    wall_s = (phase.finished.t_ns - phase.start_ns) / NS_PER_S if phase.finished else 0.0
+    return Sums(tuple(children[number] for number in sorted(children)), wall_s + flushed_s)
+
+
+def _share_of_calls(phase: PhaseRecord, job_name: str, mine: Sequence[WorkerTotals]) -> float:
+    """Give the share of the children's time that they spent in calls."""
+    job = next(job for job in phase.phase.jobs if job.name == job_name)
+    windows_s = sum(worker.seconds for worker in mine)
+    if windows_s <= 0 or job.queue_depth > 1:
+        return 1.0
+    return min(1.0, sum(totals(phase, timed, job_name).seconds for timed in job.timed) / windows_s)

@@ -1,0 +1,1 @@
+"""`assay perfpl`: many small files."""

@@ -1,0 +1,274 @@
+"""The output of perf.pl: its parameters, its table, and what the table cannot say.
+
+    Block Count = BLOCKSPERFILE * TOTALFILES        Capacity = BLOCKSIZE * Block Count / 2^20
+    MB/s = Capacity / Total Seconds                 Mb/s = 8 * MB/s
+
+Total Seconds are those of a clock of whole seconds, as the script reads it before and after: the second in which the last
+file was closed less that in which the first was begun. The last row is the arithmetic mean of its columns. What happened in
+less than a second has no rate on that clock. `beside` says the same by the engine's clock.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from assay import events
+from assay.analysis.levels import find_levels, settled
+from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, read
+from assay.tools.measured import Totals, totals, workers
+from assay.tools.perfpl import plan as perfpl
+from assay.tools.perfpl.plan import Settings
+from assay.units import ABSENT, MIB, format_ns, format_number, format_seconds
+
+if TYPE_CHECKING:
+    from assay.report.figures import Figure
+
+FloatArray = npt.NDArray[np.float64]
+
+COLUMNS = (
+    "Block Size",
+    "Block Count",
+    "Capacity (MB)",
+    "Iteration",
+    "Total Seconds",
+    "Transfer Rate (MB/s)",
+    "Transfer Rate (Mb/s)",
+)
+FEWEST_FOR_WARM_UP = 5
+"""Iterations that it takes to tell a warm-up from chance."""
+_SEPARATOR = " | "
+_BITS = 8
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration that wrote all its files."""
+
+    number: int
+    seconds: float
+    """From the start of the first create to the end of the last close, and the flush of the file system if asked for."""
+    clock_seconds: int
+    """The same by a clock of whole seconds."""
+    files: int
+    parts: dict[str, Totals]
+    """By operation, in the order of a file's life."""
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """What a run measured."""
+
+    settings: Settings
+    whole: tuple[Iteration, ...]
+    cut: tuple[int, ...]
+    """Numbers of the iterations that were begun and did not write all their files."""
+
+
+def iterations(run: RecordedRun) -> Iterations:
+    """Read the iterations of a run, whole or cut."""
+    record = read(run)
+    settings = perfpl.settings_of(record.plan)
+    hello = record.first(events.Hello)
+    epoch_ns = hello.clock.realtime_at_zero_ns if hello else 0
+    found = [(phase.index + 1, _iteration(phase, settings, epoch_ns)) for phase in record.phases]
+    return Iterations(
+        settings=settings,
+        whole=tuple(iteration for _, iteration in found if iteration is not None),
+        cut=tuple(number for number, iteration in found if iteration is None),
+    )
+
+
+def _iteration(phase: PhaseRecord, settings: Settings, epoch_ns: int) -> Iteration | None:
+    worked = workers(phase)
+    files = totals(phase, perfpl.FILE).ops
+    syncs = [step for step in phase.steps if step.step == "sync"]
+    is_whole = files == settings.files and len(worked) == 1 and (bool(syncs) or not settings.sync)
+    if not is_whole or worked[0].first_op_ns is None:
+        return None
+    sync_s = sum(step.seconds for step in syncs)
+    begin_ns = epoch_ns + worked[0].first_op_ns
+    seconds = worked[0].seconds + sync_s
+    end_ns = begin_ns + int(seconds * NS_PER_S)
+    return Iteration(
+        number=phase.index + 1,
+        seconds=seconds,
+        clock_seconds=end_ns // NS_PER_S - begin_ns // NS_PER_S,
+        files=files,
+        parts={name: totals(phase, name) for name in settings.parts},
+    )
+
+
+# -- the script's own output -------------------------------------------------------------------------------------------
+
+
+def text(run: RecordedRun) -> str:
+    """Print a run as the script does."""
+    found = iterations(run)
+    directory = next((fact.value for fact in run.facts if fact.key == "target.target.directory"), None)
+    base = directory or run.plan.targets[0].uri.removeprefix("file://")
+    rows = table(found.settings, [(iteration.number, iteration.clock_seconds) for iteration in found.whole])
+    return "\n".join([*_parameters(found.settings, str(base)), "", *rows, ""])
+
+
+def _parameters(settings: Settings, base: str) -> list[str]:
+    flush = [name for name, wanted in (("fsync", settings.fsync), ("sync", settings.sync)) if wanted]
+    command = [f"dd command: {shlex.join(settings.dd('FILE'))}"] if settings.mode == perfpl.FORK else []
+    return [
+        "Running Parameters:",
+        f"basedir = {base}",
+        f"dd blocksize = {settings.block_size_bytes}",
+        f"dd blocksperfile = {settings.blocks_per_file}",
+        f"total files = {settings.files}",
+        f"files per directory = {settings.files_per_directory}",
+        f"loop iterations = {settings.iterations}",
+        f"mode = {settings.mode}{''.join(f', {name} in the time' for name in flush)}",
+        *command,
+    ]
+
+
+def table(settings: Settings, clock_seconds: Sequence[tuple[int, int]]) -> list[str]:
+    """Lay the table out from the number and the whole seconds of each iteration."""
+    capacity = settings.capacity_bytes / MIB
+    first = (settings.block_size_bytes, settings.blocks_per_file * settings.files, _number(capacity))
+    rates = [capacity / seconds if seconds else None for _, seconds in clock_seconds]
+    lines = [_SEPARATOR.join(COLUMNS)]
+    for (number, seconds), rate in zip(clock_seconds, rates, strict=True):
+        lines.append(_row(*first, number, seconds, _number(rate), _number(rate, times=_BITS)))
+    if clock_seconds:
+        known = [rate for rate in rates if rate is not None]
+        mean = sum(known) / len(known) if len(known) == len(rates) else None
+        mean_s = sum(seconds for _, seconds in clock_seconds) / len(clock_seconds)
+        lines.append(_row("Average", "", "", "", _number(mean_s), _number(mean), _number(mean, times=_BITS)))
+    return lines
+
+
+def _row(*cells: object) -> str:
+    return _SEPARATOR.join(str(cell) for cell in cells)
+
+
+def _number(value: float | None, *, times: int = 1) -> str:
+    """Ten digits without trailing zeroes, as the published tables have."""
+    return ABSENT if value is None else f"{value * times:.10g}"
+
+
+# -- what the table cannot say -----------------------------------------------------------------------------------------
+
+
+def beside(run: RecordedRun) -> str:
+    """Say what the table cannot: exact times, total work by total time, the warm-up, and what a file's time went into."""
+    found = iterations(run)
+    if not found.whole:
+        return "No iteration wrote all its files.\n"
+    capacity = found.settings.capacity_bytes / MIB
+    lines = ["By the engine's clock, with the mean time of each operation (MiB is 2^20 bytes, as the script's MB):", ""]
+    lines += [_exact_heading(found.whole[0])]
+    lines += [_exact_row(iteration, capacity) for iteration in found.whole]
+    lines += ["", *_sentences(found, capacity), ""]
+    return "\n".join(lines)
+
+
+def _exact_heading(iteration: Iteration) -> str:
+    parts = "".join(f"{name:>10}" for name in iteration.parts)
+    return f"{'iteration':>9}{'seconds':>14}{'MiB/s':>10}{'files/s':>10}{parts}"
+
+
+def _exact_row(iteration: Iteration, capacity: float) -> str:
+    parts = "".join(f"{format_ns(_mean_ns(part)):>10}" for part in iteration.parts.values())
+    rates = f"{format_number(capacity / iteration.seconds):>10}{format_number(iteration.files / iteration.seconds):>10}"
+    return f"{iteration.number:>9}{iteration.seconds:>14.6f}{rates}{parts}"
+
+
+def _mean_ns(part: Totals) -> float | None:
+    return part.latency_sum_ns / part.ops if part.ops else None
+
+
+def _sentences(found: Iterations, capacity: float) -> list[str]:
+    seconds = np.array([iteration.seconds for iteration in found.whole])
+    rates = capacity / seconds
+    total = capacity * len(seconds) / float(seconds.sum())
+    said = [f"Total work by total time: {_rate(total)}. Mean of the rates: {_rate(float(rates.mean()))}."]
+    if len(seconds) > 1:
+        deviation = float(rates.std(ddof=1) / rates.mean())
+        said[0] += f" Standard deviation of the rates: {100 * deviation:.1f} %."
+    said.append(warm_up_words(seconds, capacity))
+    blind = [iteration.number for iteration in found.whole if iteration.clock_seconds == 0]
+    if blind:
+        said.append(
+            f"{len(blind)} of {len(seconds)} iterations began and ended in one second of the script's clock, so its table"
+            f" has no rate for them ({ABSENT}) and no average."
+        )
+    said += [f"Iteration {number} did not write all its files and is in no number." for number in found.cut]
+    said.append(
+        "Making the directories before an iteration and deleting the files after it is not in the time"
+        + (
+            "; the final sync is."
+            if found.settings.sync
+            else ". Nothing waits for the data to reach storage" + _flush(found)
+        )
+    )
+    if found.settings.mode == perfpl.FORK:
+        said.append(
+            "Each file is a process of dd: most of the time of a small one is that of starting it. Its zeros are what"
+            " storage that compresses or leaves out zeros does not store. --mode native has neither."
+        )
+    return said
+
+
+def _flush(found: Iterations) -> str:
+    return " but the fsync of each file." if found.settings.fsync else ": --fsync or --sync does."
+
+
+def _rate(mib_per_s: float) -> str:
+    return f"{format_number(mib_per_s)} MiB/s"
+
+
+def warm_up(seconds: FloatArray) -> int | None:
+    """Count the iterations before the times settled; None: they did not, or there are too few to tell."""
+    if len(seconds) < FEWEST_FOR_WARM_UP:
+        return None
+    last = settled(find_levels(seconds, shortest=2))
+    return None if last is None else last.begin
+
+
+def warm_up_words(seconds: FloatArray, capacity: float) -> str:
+    """Say which iterations were a warm-up, and what the rest came to, total work by total time."""
+    count = warm_up(seconds)
+    if len(seconds) < FEWEST_FOR_WARM_UP:
+        return f"Fewer than {FEWEST_FOR_WARM_UP} iterations: whether the first ones were a warm-up cannot be told."
+    if count is None:
+        return "The times did not settle: no average of them describes a state of the system. Use more iterations."
+    if count == 0:
+        return "No warm-up: the times stand at one level."
+    before, rest = float(seconds[:count].mean()), seconds[count:]
+    numbers = "Iteration 1 stands" if count == 1 else f"Iterations 1 to {count} stand"
+    why = "a warm-up" if before > rest.mean() else "faster, so a cache that filled, or the machine was quieter"
+    return (
+        f"{numbers} apart ({why}): mean {format_seconds(before)}, then {format_seconds(float(rest.mean()))}. Without them"
+        f" {_rate(capacity * len(rest) / float(rest.sum()))}, total work by total time."
+    )
+
+
+def figures(run: RecordedRun) -> "Sequence[Figure]":
+    """Draw the iterations, the warm-up apart, and what a file's time went into."""
+    from assay.tools.perfpl.figures import iteration_figures  # noqa: PLC0415 - needs the chart stack
+
+    found = iterations(run)
+    if not found.whole:
+        return ()
+    capacity = found.settings.capacity_bytes / MIB
+    seconds = np.array([iteration.seconds for iteration in found.whole])
+    return iteration_figures(
+        numbers=[iteration.number for iteration in found.whole],
+        rates=capacity / seconds,
+        warm_up=warm_up(seconds) or 0,
+        words=" ".join(_sentences(found, capacity)[:2]),
+        total=capacity * len(seconds) / float(seconds.sum()),
+        parts={
+            name: [_mean_ns(iteration.parts[name]) or 0.0 for iteration in found.whole] for name in found.whole[0].parts
+        },
+        writes_per_file=found.settings.blocks_per_file,
+    )

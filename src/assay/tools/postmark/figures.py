@@ -1,0 +1,139 @@
+"""PostMark's rates and the latency of its operations, drawn."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from assay.analysis import histogram
+from assay.analysis.record import PhaseRecord, RecordedRun, read
+from assay.report import theme
+from assay.report.axes import LATENCY_LABEL, Layered, decades_around, linear_ticks, log_ticks, records
+from assay.report.figures import Figure, Table
+from assay.report.stack import alt
+from assay.tools import measured
+from assay.tools.postmark.plan import TITLES
+from assay.tools.postmark.rates import HEADINGS, row_of
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
+from assay.units import format_ns, format_number
+
+_ROW_PX = 44
+
+_RATES = {
+    "iops": "Transactions",
+    "creation_s": "Creation alone",
+    "reads_s": "Reads",
+    "appends_s": "Appends",
+    "deletes_s": "Deletion alone",
+}
+
+
+def figures(run: RecordedRun) -> Sequence[Figure]:
+    """Draw the rates of the columns above, and the latency of each operation in each phase."""
+    drawn = [_rates_figure(run)]
+    latencies = [latency for phase in read(run).phases for latency in _latencies(phase)]
+    if latencies:
+        drawn.append(_latency_figure(latencies))
+    return drawn
+
+
+def _rates_figure(run: RecordedRun) -> Figure:
+    row = row_of(run)
+    shown = {title: getattr(row, field) for field, title in _RATES.items()}
+    rows = [{"row": i, "title": title, "value": value} for i, (title, value) in enumerate(shown.items())]
+    highest = max((value for value in shown.values() if value), default=1.0)
+    labelled = [row | {"label": format_number(row["value"])} for row in rows]
+    base = alt.Chart(records(labelled)).encode(y=_rows(len(rows)))
+    scale = alt.Scale(domain=[0, 1.16 * highest], nice=False)
+    x = alt.X("value:Q", title="per second", scale=scale, axis=alt.Axis(values=linear_ticks(highest, 5), format=",~r"))
+    known = base.transform_filter("isValid(datum.value)")
+    layers = [
+        known.mark_bar(height=14, yOffset=8, color=theme.MEASURED).encode(x=x),
+        known.mark_text(align="left", dx=8, dy=8, fontWeight="bold").encode(x=x, text=alt.Text("label:N")),
+        _titles(base, len(rows)),
+    ]
+    numbers = zip(HEADINGS[1:], dataclasses.astuple(row)[1:], strict=True)
+    words = "; ".join(f"{title}: {format_number(value)} per second" for title, value in shown.items())
+    return Figure(
+        slug="postmark-rates",
+        title="PostMark's rates, by nanosecond clocks",
+        caption="Reads and appends are counted over the transactions, of which they are a part."
+        " PostMark itself prints whole numbers over whole seconds.",
+        alt_text=f"Bars of PostMark's rates. {words}.",
+        chart=Layered(layers, alt.Step(_ROW_PX)),
+        table=Table(("Column", "Value"), tuple((name, format_number(value)) for name, value in numbers)),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Latency:
+    title: str
+    count: int
+    p50_ns: float | None
+    p99_ns: float | None
+    max_ns: float
+
+
+def _latencies(phase: PhaseRecord) -> list[_Latency]:
+    found = []
+    for kind in (CREATE, READ, APPEND, DELETE):
+        rows = phase.histograms.filter(pl.col("operation") == kind, pl.col("series") == "latency")
+        buckets = rows.group_by("bucket").agg(pl.col("n").sum()).sort("bucket")
+        if buckets.is_empty():
+            continue
+        index, count = (buckets[name].to_numpy().astype(np.int64) for name in ("bucket", "n"))
+        slowest = float(measured.totals(phase, kind).latency_max_ns)
+        p50, p99 = (
+            histogram.percentile_ns(index, count, histogram.QUANTILES[name], slowest) for name in ("p50", "p99")
+        )
+        title = f"{TITLES[phase.phase.name]}: {kind}"
+        found.append(_Latency(title=title, count=int(count.sum()), p50_ns=p50, p99_ns=p99, max_ns=slowest))
+    return found
+
+
+def _latency_figure(latencies: Sequence[_Latency]) -> Figure:
+    rows = [
+        {"row": i, "title": one.title, "p50": one.p50_ns, "p99": one.p99_ns, "max": one.max_ns}
+        for i, one in enumerate(latencies)
+    ]
+    known = [value for one in latencies for value in (one.p50_ns, one.p99_ns, one.max_ns) if value]
+    low, high = decades_around(min(known), max(known))
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
+    base = alt.Chart(records(rows)).encode(y=_rows(len(rows)))
+    layers = [
+        base.transform_filter("isValid(datum.p50)")
+        .mark_bar(height=14, yOffset=8, color=theme.MEASURED)
+        .encode(x=alt.X("p50:Q", title="latency: bar p50, stroke p99, ring slowest", scale=scale, axis=axis)),
+        *(
+            base.transform_filter(f"isValid(datum.{key})")
+            .mark_point(shape=shape, angle=angle, size=80, opacity=1, strokeWidth=2.2, yOffset=8, color=theme.INK)
+            .encode(x=alt.X(f"{key}:Q", scale=scale, axis=axis))
+            for key, shape, angle in (("p99", "stroke", 90), ("max", "circle", 0))
+        ),
+        _titles(base, len(rows)),
+    ]
+    cells = tuple(
+        (one.title, f"{one.count:,}", *(format_ns(value) for value in (one.p50_ns, one.p99_ns, one.max_ns)))
+        for one in latencies
+    )
+    words = "; ".join(f"{title}: p50 {p50}, p99 {p99}, slowest {slowest}" for title, _, p50, p99, slowest in cells)
+    return Figure(
+        slug="postmark-latency",
+        title="Latency of PostMark's operations",
+        caption="From before the open to after the close, as one operation. A percentile needs enough operations.",
+        alt_text=f"Latency of each operation in each phase. {words}.",
+        chart=Layered(layers, alt.Step(_ROW_PX)),
+        table=Table(("Phase and operation", "Operations", "p50", "p99", "Slowest"), cells),
+    )
+
+
+def _rows(count: int) -> alt.Y:
+    return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(domain=list(range(count)), paddingOuter=0.05))
+
+
+def _titles(base: alt.Chart, rows: int) -> alt.Chart:
+    mark = base.mark_text(align="left", baseline="middle", x=2, dy=-9, color=theme.INK)
+    words: alt.Chart = mark.encode(y=_rows(rows), text=alt.Text("title:N"))
+    return words

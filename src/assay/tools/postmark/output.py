@@ -1,0 +1,212 @@
+"""PostMark's own output from a run's bundle.
+
+PostMark times with whole seconds of the calendar, counts a span of 0 seconds as 1, and divides whole numbers. So are its
+lines made here, from the recorded times laid end to end: on storage of today they say little. The true rates, by
+nanosecond clocks, are in the result document, in the figures and on standard error.
+"""
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING
+
+from assay.analysis.record import RecordedRun
+from assay.tools.postmark.commands import Measure, follow
+from assay.tools.postmark.plan import CREATING, DELETING, TRANSACTIONS
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, counts_of
+from assay.tools.postmark.settings import Settings
+from assay.tools.postmark.totals import Totals, totals_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.report.figures import Figure
+
+_KIB, _MIB = 1 << 10, 1 << 20
+_DOTS = 10
+_OUT_OF_FILES = (
+    "out of files!\nFor this workload, either increase the number of files or\ndecrease the number of transactions.\n"
+)
+
+
+def text(run: RecordedRun) -> str:
+    """Print what `run` prints: what went on and, where it does not go to a file, the report."""
+    totals = totals_of(run)
+    return progress_of(totals) + ("" if report_file(run) else report_of(totals))
+
+
+def report_file(run: RecordedRun) -> str:
+    """Name the file that the report was to go to; empty: standard output."""
+    last = run.plan.origin.source.splitlines()[-1]
+    request = follow(last, Settings())
+    return request.report if isinstance(request, Measure) else ""
+
+
+def report(run: RecordedRun) -> str:
+    """Print PostMark's report alone."""
+    return report_of(totals_of(run))
+
+
+def figures(run: RecordedRun) -> "Sequence[Figure]":
+    """Draw the rates that PostMark's readers look at, as they were, and the latency of its operations."""
+    # Altair takes longer to load than the text takes to print.
+    from assay.tools.postmark import figures as postmark_figures  # noqa: PLC0415
+
+    return postmark_figures.figures(run)
+
+
+# -- what went on ------------------------------------------------------------------------------------------------------
+
+
+def progress_of(totals: Totals) -> str:
+    """Say what went on, up to where the run was cut."""
+    settings = totals.settings
+    has_directories = settings.subdirectories > 1
+    said = "Creating subdirectories...Done\n" if has_directories else ""
+    said += "Creating files..."
+    if not totals.is_complete(CREATING):
+        return said + "\n"
+    said += "Done\nPerforming transactions"
+    if not totals.is_complete(TRANSACTIONS):
+        return said + _dots(totals.transactions, settings) + "\n"
+    if _ran_out(totals):
+        said += _dots(counts_of(settings).transactions, settings) + _OUT_OF_FILES + "Deleting files..."
+    else:
+        said += _dots(settings.transactions, settings) + "Done\nDeleting files..."
+    if not totals.is_complete(DELETING):
+        return said + "\n"
+    return said + "Done\n" + ("Deleting subdirectories...Done\n" if has_directories else "")
+
+
+def _dots(done: int, settings: Settings) -> str:
+    # PostMark divides by the number of transactions between two dots, and dies where that is 0.
+    step = max(1, settings.transactions // _DOTS)
+    return "." * math.ceil(done / step)
+
+
+def _ran_out(totals: Totals) -> bool:
+    """Whether the files ran out before the transactions did: then nothing is left to delete."""
+    may_be = DELETING not in totals.planned and totals.is_complete(TRANSACTIONS)
+    return may_be and counts_of(totals.settings).out_of_files
+
+
+# -- the report --------------------------------------------------------------------------------------------------------
+
+
+def report_of(totals: Totals) -> str:
+    """Make the report: none, as in PostMark, where the files ran out."""
+    if _ran_out(totals):
+        return ""
+    return _terse(totals) if totals.settings.is_terse else _verbose(totals)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Seconds:
+    """Spans as PostMark knows them: differences of whole seconds, 1 for 0."""
+
+    total: int
+    creation: int
+    transactions: int
+    deletion: int
+
+
+def _seconds(totals: Totals) -> _Seconds:
+    at, edges = totals.begin_s, [math.floor(totals.begin_s)]
+    for name in (CREATING, TRANSACTIONS, DELETING):
+        at += totals.part(name).seconds
+        edges.append(math.floor(at))
+    begin, created, transacted, end = edges
+    spans = (end - begin, created - begin, transacted - created, end - transacted)
+    return _Seconds(*(max(1, span) for span in spans))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Line:
+    """A count, and what it is divided by."""
+
+    count: float
+    """Of files, a whole number."""
+    seconds: int
+
+    @property
+    def whole(self) -> int:
+        return int(self.count) // self.seconds
+
+    @property
+    def rate(self) -> float:
+        return self.count / self.seconds
+
+
+def _lines(totals: Totals) -> dict[str, _Line]:
+    took = _seconds(totals)
+    alone, gone = totals.part(CREATING).count(CREATE), totals.part(DELETING).count(DELETE)
+    mixed = totals.part(TRANSACTIONS)
+    read_bytes, written_bytes = _bytes(totals)
+    return {
+        "transactions": _Line(totals.transactions, took.transactions),
+        "created": _Line(totals.count(CREATE), took.total),
+        "created alone": _Line(alone, took.creation),
+        "created mixed": _Line(mixed.count(CREATE), took.transactions),
+        "read": _Line(totals.count(READ), took.transactions),
+        "appended": _Line(totals.count(APPEND), took.transactions),
+        "deleted": _Line(totals.count(DELETE), took.total),
+        "deleted alone": _Line(gone, took.deletion),
+        "deleted mixed": _Line(mixed.count(DELETE), took.transactions),
+        "bytes read": _Line(read_bytes, took.total),
+        "bytes written": _Line(written_bytes, took.total),
+    }
+
+
+def _bytes(totals: Totals) -> tuple[float, float]:
+    """Bytes read and written; of a run that did all it had to do, with the errors of PostMark's sums."""
+    if totals.single_bytes and all(totals.is_complete(phase) for phase in totals.planned):
+        return totals.single_bytes
+    return totals.bytes(READ), totals.bytes(CREATE, APPEND)
+
+
+def _verbose(totals: Totals) -> str:
+    took, lines = _seconds(totals), _lines(totals)
+
+    def files(indent: str, key: str, what: str) -> str:
+        return f"{indent}{lines[key].count} {what} ({lines[key].whole} per second)"
+
+    def alone(what: str, key: str) -> str:
+        return f"\t\t{what}: {lines[key].count} files ({lines[key].whole} per second)"
+
+    def data(key: str, what: str) -> str:
+        return f"\t{_scaled(lines[key].count)} {what} ({_scaled(lines[key].rate)} per second)"
+
+    said = [
+        "Time:",
+        f"\t{took.total} seconds total",
+        f"\t{took.transactions} seconds of transactions ({lines['transactions'].whole} per second)",
+        "",
+        "Files:",
+        files("\t", "created", "created"),
+        alone("Creation alone", "created alone"),
+        alone("Mixed with transactions", "created mixed"),
+        files("\t", "read", "read"),
+        files("\t", "appended", "appended"),
+        files("\t", "deleted", "deleted"),
+        alone("Deletion alone", "deleted alone"),
+        alone("Mixed with transactions", "deleted mixed"),
+        "",
+        "Data:",
+        data("bytes read", "read"),
+        data("bytes written", "written"),
+    ]
+    return "".join(f"{line}\n" for line in said)
+
+
+def _terse(totals: Totals) -> str:
+    took = _seconds(totals)
+    rates = " ".join(f"{line.rate:.2f}" for line in _lines(totals).values())
+    return f"{took.total} {took.transactions} {rates}\n"
+
+
+def _scaled(amount: float) -> str:
+    """Write an amount of data as the report does: nothing above 0 is written in bytes."""
+    if amount > _MIB:
+        return f"{amount / _MIB:.2f} megabytes"
+    if amount > 0:
+        return f"{amount / _KIB:.2f} kilobytes"
+    return f"{amount:.6f} bytes"

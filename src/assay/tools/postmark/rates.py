@@ -1,0 +1,149 @@
+"""PostMark's rates as they were: by nanosecond clocks, in the columns that its results are published in.
+
+seconds    creation, transactions and deletion, without what is between them
+IOPS       transactions per second of transactions
+creation   files made before the transactions, per second of making them
+reads, appends      per second of transactions
+deletes    files deleted after the transactions, per second of deleting them
+MB/s       2^20 bytes per second of all
+"""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+from assay.analysis.record import RecordedRun
+from assay.tools.postmark.plan import CREATING, DELETING, TRANSACTIONS
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
+from assay.tools.postmark.totals import Totals, totals_of
+from assay.units import ABSENT
+
+_MIB = 1 << 20
+_DIGITS = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of a table of PostMark results; None: not published."""
+
+    config: str
+    time_s: float | None = None
+    iops: float | None = None
+    creation_s: float | None = None
+    reads_s: float | None = None
+    appends_s: float | None = None
+    deletes_s: float | None = None
+    read_mb_s: float | None = None
+    write_mb_s: float | None = None
+
+
+HEADINGS = ("config", "Time", "IOPS", "Creation", "Reads", "Appends", "Deletes", "Read MB/s", "Write MB/s")
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Print results below each other."""
+    cells = [HEADINGS, *(_cells(row) for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADINGS))]
+    lines = []
+    for first, *rest in cells:
+        numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        lines.append("  ".join((first.ljust(widths[0]), *numbers)).rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    values = dataclasses.astuple(row)[1:]
+    return (row.config, *(ABSENT if value is None else f"{value:.10g}" for value in values))
+
+
+# -- where rows come from ----------------------------------------------------------------------------------------------
+
+
+def row_of(run: RecordedRun) -> Row:
+    """Return the row of a run; None where there was nothing to time."""
+    totals = totals_of(run)
+    mixed = totals.part(TRANSACTIONS)
+    return Row(
+        config=run.plan.name,
+        time_s=_rounded(totals.seconds),
+        iops=_rate(totals.transactions, mixed.seconds),
+        creation_s=_alone(totals, CREATING, CREATE),
+        reads_s=_rate(mixed.count(READ), mixed.seconds),
+        appends_s=_rate(mixed.count(APPEND), mixed.seconds),
+        deletes_s=_alone(totals, DELETING, DELETE),
+        read_mb_s=_rate(totals.bytes(READ) / _MIB, totals.seconds),
+        write_mb_s=_rate(totals.bytes(CREATE, APPEND) / _MIB, totals.seconds),
+    )
+
+
+def _alone(totals: Totals, phase: str, kind: str) -> float | None:
+    part = totals.part(phase)
+    return _rate(part.count(kind), part.seconds)
+
+
+def _rate(amount: float, seconds: float) -> float | None:
+    return _rounded(amount / seconds) if seconds > 0 else None
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}") if value < 10**_DIGITS else float(round(value))
+
+
+_NUMBER = r"([0-9.]+)"
+_VERBOSE = {
+    "time_s": rf"{_NUMBER} seconds total",
+    "iops": rf"seconds of transactions \({_NUMBER} per second",
+    "creation_s": rf"Creation alone: [0-9]+ files \({_NUMBER} per second",
+    "reads_s": rf"[0-9]+ read \({_NUMBER} per second",
+    "appends_s": rf"[0-9]+ appended \({_NUMBER} per second",
+    "deletes_s": rf"Deletion alone: [0-9]+ files \({_NUMBER} per second",
+    "read_mb_s": rf" read \({_NUMBER} (\w+) per second",
+    "write_mb_s": rf" written \({_NUMBER} (\w+) per second",
+}
+_TERSE_PLACES = {
+    "time_s": 0,
+    "iops": 2,
+    "creation_s": 4,
+    "reads_s": 6,
+    "appends_s": 7,
+    "deletes_s": 9,
+    "read_mb_s": 11,
+    "write_mb_s": 12,
+}
+_UNIT_BYTES = {"megabytes": _MIB, "kilobytes": 1 << 10, "bytes": 1}
+
+
+def row_of_report(text: str, config: str) -> Row:
+    """Read the report that PostMark printed, verbose or terse; raises ValueError if it is none."""
+    terse = [line.split() for line in text.splitlines() if re.fullmatch(r"[0-9]+ [0-9]+( [0-9.]+){11}", line.strip())]
+    if terse:
+        values = {name: float(terse[-1][place]) for name, place in _TERSE_PLACES.items()}
+        values |= {name: values[name] / _MIB for name in ("read_mb_s", "write_mb_s")}
+        return Row(config=config, **values)
+    values = {}
+    for name, pattern in _VERBOSE.items():
+        found = re.search(pattern, text)
+        if found is None:
+            raise ValueError(f"{config}: this is no report of PostMark: it has no '{name}'")
+        scale = _UNIT_BYTES[found[2]] / _MIB if found.re.groups > 1 else 1.0
+        values[name] = float(found[1]) * scale
+    return Row(config=config, **values)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def beside(run: RecordedRun) -> Sequence[str]:
+    """Say on standard error what PostMark's own text cannot."""
+    said = ["PostMark's text counts whole seconds and rounds down. By nanosecond clocks:"]
+    said += [f"  {line}" for line in table([row_of(run)]).splitlines()]
+    facts = {fact.key: fact.value for fact in run.facts}
+    skipped = {
+        "postmark.appends_skipped": "met a file of full size and appended nothing",
+        "postmark.creates_skipped": "found no place for a new file and made none",
+    }
+    for key, what in skipped.items():
+        count = facts.get(key)
+        if isinstance(count, int) and count:
+            said.append(f"{count} transactions {what}; PostMark counts them like all others")
+    return said

@@ -1,0 +1,110 @@
+"""What a PostMark run came to, phase by phase: what its text, its rates and its figures are made from."""
+
+import dataclasses
+
+from assay import events
+from assay.analysis.record import NS_PER_S, FactValue, PhaseRecord, RecordedRun, read
+from assay.tools import measured
+from assay.tools.postmark.commands import settings_from
+from assay.tools.postmark.plan import TRANSACTIONS
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
+from assay.tools.postmark.settings import Settings
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One phase of a run: what was done in it, and how long it took."""
+
+    seconds: float
+    ops: dict[str, int]
+    bytes: dict[str, int]
+    is_complete: bool
+
+    def count(self, kind: str) -> int:
+        """Operations of a kind that succeeded."""
+        return self.ops.get(kind, 0)
+
+
+_NOTHING = Part(seconds=0.0, ops={}, bytes={}, is_complete=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Totals:
+    """A run as PostMark sees it."""
+
+    settings: Settings
+    begin_s: float
+    """Time of day, in seconds since 1970, when the first file was made."""
+    parts: dict[str, Part]
+    """By phase; none for what never began."""
+    planned: frozenset[str]
+    """Phases that have anything to do."""
+    single_bytes: tuple[float, float] | None = None
+    """Bytes read and written as PostMark adds them up, in single precision, if all is done; None: not known."""
+
+    def part(self, phase: str) -> Part:
+        """Return a phase, of zeros where it never began."""
+        return self.parts.get(phase, _NOTHING)
+
+    def count(self, kind: str) -> int:
+        """Operations of a kind over the whole run."""
+        return sum(part.count(kind) for part in self.parts.values())
+
+    def bytes(self, *kinds: str) -> int:
+        """Bytes moved by operations of some kinds."""
+        return sum(part.bytes.get(kind, 0) for part in self.parts.values() for kind in kinds)
+
+    def is_complete(self, phase: str) -> bool:
+        """Whether a phase did all that it had to do."""
+        return phase not in self.planned or self.part(phase).is_complete
+
+    @property
+    def seconds(self) -> float:
+        """Of all phases, without what is between them."""
+        return sum(part.seconds for part in self.parts.values())
+
+    @property
+    def transactions(self) -> int:
+        """Transactions that were asked for, or those that the operations done show."""
+        if self.is_complete(TRANSACTIONS):
+            return self.settings.transactions
+        done = self.part(TRANSACTIONS)
+        of_data, of_files = done.count(READ) + done.count(APPEND), done.count(CREATE) + done.count(DELETE)
+        return max(of_data, of_files)
+
+
+def totals_of(run: RecordedRun) -> Totals:
+    """Sum a run up; one that was cut is what it had measured."""
+    record = read(run)
+    hello = record.first(events.Hello)
+    begin_ns = _begin_ns(record.phases[0]) if record.phases else 0
+    return Totals(
+        settings=settings_from(run.plan.origin.source),
+        begin_s=((hello.clock.realtime_at_zero_ns if hello else 0) + begin_ns) / NS_PER_S,
+        parts={phase.phase.name: _part(phase) for phase in record.phases},
+        planned=frozenset(phase.name for phase in run.plan.phases),
+        single_bytes=_single_bytes(record.facts),
+    )
+
+
+def _single_bytes(facts: dict[str, FactValue]) -> tuple[float, float] | None:
+    read_bytes, written_bytes = (facts.get(f"postmark.single_precision_bytes_{way}") for way in ("read", "written"))
+    if isinstance(read_bytes, float) and isinstance(written_bytes, float):
+        return read_bytes, written_bytes
+    return None
+
+
+def _begin_ns(phase: PhaseRecord) -> int:
+    begins = [worker.first_op_ns for worker in measured.workers(phase) if worker.first_op_ns is not None]
+    return min(begins, default=phase.start_ns)
+
+
+def _part(phase: PhaseRecord) -> Part:
+    of_workers = [worker.seconds for worker in measured.workers(phase)]
+    sums = {kind: measured.totals(phase, kind) for kind in (CREATE, READ, APPEND, DELETE)}
+    return Part(
+        seconds=max(of_workers, default=phase.whole.seconds),
+        ops={kind: total.ops for kind, total in sums.items()},
+        bytes={kind: total.bytes for kind, total in sums.items()},
+        is_complete=phase.finished is not None and phase.finished.stopped_by is events.StoppedBy.EXHAUSTED,
+    )
