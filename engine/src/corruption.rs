@@ -1,8 +1,8 @@
 //! Bad blocks as events: the first ones by name, all of them counted.
 
+use crate::content::verify::BadBlocks;
 use crate::emit::Emitter;
 use crate::events::Corruption;
-use crate::load::verify::BadBlocks;
 
 /// Warn of the named blocks, and give the counts of all.
 pub fn tell(emitter: &Emitter, phase_index: u32, job: &str, operation: &str, bad: &BadBlocks) -> Vec<Corruption> {
@@ -15,7 +15,7 @@ pub fn tell(emitter: &Emitter, phase_index: u32, job: &str, operation: &str, bad
         );
         emitter.warn(Some(phase_index), "corrupt-block", text);
     }
-    let count = |(kind, (blocks, first)): (&_, &(u64, crate::load::verify::BadBlock))| Corruption {
+    let count = |(kind, (blocks, first)): (&_, &(u64, crate::content::verify::BadBlock))| Corruption {
         job: job.to_owned(),
         operation: operation.to_owned(),
         kind: *kind,

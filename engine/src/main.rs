@@ -5,9 +5,11 @@
 //! output took no more events (standard error says why): the run was stopped then.
 
 use assay_engine::clock::Clock;
-use assay_engine::control::{self, Message, Stopper};
+use assay_engine::control;
+use assay_engine::control::{Message, Stopper};
 use assay_engine::emit::Emitter;
-use assay_engine::events::{self, ErrorClass, Event, Outcome};
+use assay_engine::events;
+use assay_engine::events::{ErrorClass, Event, Outcome};
 use assay_engine::observe::delay_accounting::DelayAccounting;
 use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;

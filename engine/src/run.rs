@@ -1,21 +1,24 @@
 //! The whole run: targets opened, phases walked through in order, and everything removed that is not to be kept,
 //! however the run ends.
 
+use crate::content::generations::Generations;
 use crate::control::Message;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
-use crate::load::compile::compile;
-use crate::load::data_folder::DataFolder;
-use crate::load::fileset::FileSetState;
-use crate::load::generations::Generations;
-use crate::load::op::Program;
-use crate::load::stamp_rules::unit_of;
-use crate::load::{fill, lay_out, open_files, remove};
+use crate::files::data_folder::DataFolder;
+use crate::files::fileset::FileSetState;
+use crate::files::{lay_out, open_files, remove};
 use crate::observe::{HostObserver, cache, is_in_memory};
-use crate::phase::{self, PhaseEnd, Surroundings};
-use crate::plan::{self, Phase, Plan};
+use crate::phase;
+use crate::phase::{PhaseEnd, Surroundings};
+use crate::plan;
+use crate::plan::{Phase, Plan};
+use crate::program::compile::compile;
+use crate::program::op::Program;
+use crate::program::stamp_rules::unit_of;
 use crate::steps;
+use crate::steps::fill_up;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -355,9 +358,9 @@ impl<'a> Run<'a> {
         let activity = format!("filling target '{target}'");
         let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
         let folder = &self.folders[target_position(self.plan, target)];
-        self.fillings.push(fill::folder_of(target, folder));
+        self.fillings.push(fill_up::folder_of(target, folder));
         let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
-        Ok(fill::fill(target, folder, used_share, reserve, seed, &report, self.stop)?.detail)
+        Ok(fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)?.detail)
     }
 
     /// Remove a marked set; `stop` can cut it short. What was done, in words.

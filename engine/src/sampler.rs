@@ -4,7 +4,8 @@ use crate::emit::Emitter;
 use crate::events::{Event, Interval, OperationInterval, WorkerSample};
 use crate::histogram::{Merged, Reader};
 use crate::observe::HostObserver;
-use crate::observe::task::{self, TaskObserver};
+use crate::observe::task;
+use crate::observe::task::TaskObserver;
 use crate::worker::stats::WorkerStats;
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@
 //! it starts itself can be stopped with it. Its input and output are /dev/null; its standard error is a file in memory, for
 //! the words of one that fails. It runs with every signal as usual and with the worker's CPUs and environment.
 
-use crate::load::command::Command;
 use crate::observe::task::timeval_ns;
+use crate::program::command::Command;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::{File, OpenOptions};

@@ -1,14 +1,14 @@
 //! File sets on a real file system: what is made, what is left alone, what is removed.
 
+use assay_engine::content::fill::ContentFill;
 use assay_engine::error::{EngineError, Result};
-use assay_engine::load::cache_steps;
-use assay_engine::load::content::ContentFill;
-use assay_engine::load::data_folder::{DataFolder, uri_of};
-use assay_engine::load::fileset::FileSetState;
-use assay_engine::load::lay_out::{PreparedSet, prepare};
-use assay_engine::load::mark::{Mark, State, marked_sets};
-use assay_engine::load::remove::remove;
+use assay_engine::files::data_folder::{DataFolder, uri_of};
+use assay_engine::files::fileset::FileSetState;
+use assay_engine::files::lay_out::{PreparedSet, prepare};
+use assay_engine::files::mark::{Mark, State, marked_sets};
+use assay_engine::files::remove::remove;
 use assay_engine::plan::{Allocate, Content, Distribution, FileSet, Layout, Reuse};
+use assay_engine::steps::cache;
 use std::ffi::CString;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
@@ -558,11 +558,11 @@ fn warming_brings_pages_in_and_evicting_takes_them_out() {
     prepare(&state, &place.target, 0, &quiet, &GO_ON).unwrap();
     let resident = || (0..4).map(|index| resident_pages(&state.path_of(index))).sum::<u64>();
 
-    let evicted = cache_steps::evict(&state).unwrap();
+    let evicted = cache::evict(&state).unwrap();
     let after_evict = resident();
     // The kernel may take clean pages back at any time, and does where it gives memory to a host: then once more.
     let warm = |share, pages| {
-        let once = || (cache_steps::warm(&state, share, &GO_ON, &quiet).unwrap(), resident());
+        let once = || (cache::warm(&state, share, &GO_ON, &quiet).unwrap(), resident());
         std::iter::repeat_with(once).take(10).find(|(_, found)| *found == pages)
     };
 
@@ -581,7 +581,7 @@ fn dirty_pages_of_many_small_files_are_evicted_too() {
     let resident = || (0..200).map(|index| resident_pages(&state.path_of(index))).sum::<u64>();
     assert_eq!(resident(), 400);
 
-    let detail = cache_steps::evict(&state).unwrap();
+    let detail = cache::evict(&state).unwrap();
 
     assert_eq!((resident(), detail.as_str()), (0, "syncfs, then POSIX_FADV_DONTNEED on 200 files, 976.6 KiB"));
 }
@@ -593,7 +593,7 @@ fn files_that_were_never_created_are_counted_not_fatal() {
     prepare(&state, &place.target, 0, &quiet, &GO_ON).unwrap();
     fs::remove_file(state.path_of(2)).unwrap();
 
-    assert!(cache_steps::evict(&state).unwrap().ends_with("3 files, 2.9 KiB; 1 files were not there"));
+    assert!(cache::evict(&state).unwrap().ends_with("3 files, 2.9 KiB; 1 files were not there"));
 }
 
 #[test]
@@ -605,11 +605,11 @@ fn nothing_of_a_prepared_set_is_dirty() {
     // Dirty pages survive POSIX_FADV_DONTNEED, so without any fsync here, only clean ones go.
     for index in 0..500 {
         let file = fs::File::open(state.path_of(index)).unwrap();
-        assay_engine::load::posix::advise_not_needed(std::os::fd::AsFd::as_fd(&file)).unwrap();
+        assay_engine::sys::posix::advise_not_needed(std::os::fd::AsFd::as_fd(&file)).unwrap();
     }
 
     assert_eq!((0..500).map(|index| resident_pages(&state.path_of(index))).sum::<u64>(), 0);
-    cache_steps::sync_target(&place.target).unwrap();
+    cache::sync_target(&place.target).unwrap();
 }
 
 /// Pages of a file in the page cache, by mincore(2).

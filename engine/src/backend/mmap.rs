@@ -7,7 +7,7 @@ use super::by_fd::ByFd;
 use super::sigbus;
 use super::{Backend, Completion, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
-use crate::load::advice::Advice;
+use crate::sys::advice::Advice;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;

@@ -10,10 +10,10 @@ pub mod read_write;
 pub mod sigbus;
 pub mod stdio;
 mod stream_buffers;
-pub mod syscall;
 pub mod uring;
 pub mod words;
 
+use crate::sys::syscall;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ffi::CStr;

@@ -1,8 +1,9 @@
 //! pread(2) and pwrite(2), one at a time; preadv2(2) and pwritev2(2) where flags or pieces are asked for.
 
 use super::pieces::Pieces;
-use super::{Backend, Completion, Request, RequestKind, or_errno, syscall};
+use super::{Backend, Completion, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
+use crate::sys::syscall;
 use std::io;
 
 /// Synchronous calls on the worker's own thread.

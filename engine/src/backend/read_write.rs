@@ -2,8 +2,9 @@
 //! that keep no offsets themselves, as most classic benchmarks do.
 
 use super::by_fd::ByFd;
-use super::{Backend, Completion, FILE_MODE, Request, RequestKind, or_errno, syscall};
+use super::{Backend, Completion, FILE_MODE, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
+use crate::sys::syscall;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::RawFd;

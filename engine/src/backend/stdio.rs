@@ -7,8 +7,9 @@
 
 use super::by_fd::ByFd;
 use super::stream_buffers::{StreamBuffer, StreamBuffers};
-use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno, syscall};
+use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
 use crate::buffer::Buffers;
+use crate::sys::syscall;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::RawFd;

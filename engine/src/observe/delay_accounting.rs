@@ -17,7 +17,7 @@
 //! same `/run` (containers that may turn the switch) do not know of each other. Left on, it costs next to nothing.
 
 use super::facts::boot_id;
-use crate::load::posix;
+use crate::sys::posix;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;

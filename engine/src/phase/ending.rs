@@ -2,12 +2,12 @@
 
 use super::PhaseEnd;
 use super::jobs::ReadyJob;
+use crate::content::verify::BadBlocks;
 use crate::corruption;
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Corruption, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
 use crate::facts;
-use crate::load::verify::BadBlocks;
 use crate::sampler::Observed;
 use crate::worker::Ended;
 use crate::worker::stats::NEVER;

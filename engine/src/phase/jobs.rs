@@ -2,19 +2,19 @@
 //! workers share.
 
 use super::Surroundings;
-use crate::affinity;
 use crate::backend::words::Circumstances;
 use crate::error::{EngineError, Result};
-use crate::load::backend_rules;
-use crate::load::coordination::{Coordination, Names};
-use crate::load::growth::Growth;
-use crate::load::limits::{JobLimits, Rule};
-use crate::load::op::{FileSource, OpNode, Program};
-use crate::load::open_files::{ResolvedFlags, resolve_flags};
-use crate::load::script::Script;
+use crate::files::growth::Growth;
+use crate::files::open_files::{ResolvedFlags, resolve_flags};
+use crate::pace::coordination::{Coordination, Names};
+use crate::pace::limits::{JobLimits, Rule};
 use crate::plan::{Access, Allocate, Arrival, Backend, Fallback, Job, OpKind, Phase, WorkerKind};
+use crate::program::backend_rules;
+use crate::program::op::{FileSource, OpNode, Program};
+use crate::program::script::Script;
 use crate::sampler::ObservedJob;
 use crate::shared::{SharedBox, SharedSlice};
+use crate::sys::affinity;
 use crate::worker::{JobShared, operation_name};
 use std::sync::Arc;
 

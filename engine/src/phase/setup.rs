@@ -1,7 +1,6 @@
 //! One worker's life: bound to its CPUs, its files opened, its backend made, started, run, and kept until it is released.
 
 use super::crew::Gates;
-use crate::affinity;
 use crate::backend;
 use crate::backend::aio::Aio;
 use crate::backend::mmap::Mmap;
@@ -9,16 +8,18 @@ use crate::backend::psync::Psync;
 use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
 use crate::backend::uring::{Uring, UringOptions};
-use crate::clock::{self, Clock};
+use crate::clock;
+use crate::clock::Clock;
+use crate::content::fill::ContentFill;
 use crate::control::Message;
+use crate::draw::offsets::Walker;
 use crate::error::{EngineError, Result};
-use crate::load::content::ContentFill;
-use crate::load::offsets::Walker;
-use crate::load::open_files::{ResolvedFlags, open_set};
-use crate::load::pacing::Pacer;
-use crate::own_directory;
+use crate::files::open_files::{ResolvedFlags, open_set};
+use crate::pace::pacing::Pacer;
 use crate::plan::{Affinity, Backend, Content};
 use crate::process::Reporter;
+use crate::sys::affinity;
+use crate::sys::own_directory;
 use crate::worker::stats::WorkerStats;
 use crate::worker::{JobShared, Transfers, Worker};
 use std::io;

@@ -10,7 +10,7 @@ use crate::control::Message;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Control, Event, StoppedBy};
-use crate::load::growth::Growth;
+use crate::files::growth::Growth;
 use crate::observe::task::TaskObserver;
 use crate::plan::WorkerKind;
 use crate::sampler::Sampler;

@@ -5,9 +5,9 @@ use super::{Done, Sum, Worker};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
 use crate::laps::Lap;
-use crate::load::file_rules;
-use crate::load::op::OpNode;
-use crate::load::pacing::UNSCHEDULED;
+use crate::pace::pacing::UNSCHEDULED;
+use crate::program::file_rules;
+use crate::program::op::OpNode;
 
 /// Failures in a row, with no success between them, after which a worker gives up.
 const HOPELESS: u32 = 1000;
@@ -95,7 +95,7 @@ impl<B: Backend> Worker<B> {
     }
 
     /// Time one call of a script. One that has nothing between it and the one before begins where that ended, and one that
-    /// such a call follows leaves its end to that (see [`join`](crate::load::script::join)), unless it failed: then none does.
+    /// such a call follows leaves its end to that (see [`join`](crate::program::script::join)), unless it failed: then none does.
     #[inline]
     pub(super) fn timed_in_script(
         &mut self,

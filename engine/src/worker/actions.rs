@@ -3,9 +3,9 @@
 use super::{Flow, Worker};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
-use crate::load::actions::{ActionNode, Counted};
-use crate::load::coordination::Waited;
+use crate::pace::coordination::Waited;
 use crate::plan::TokenUnit;
+use crate::program::actions::{ActionNode, Counted};
 use crate::worker::pace::LONGEST_NAP_NS;
 use crate::worker::stats::NEVER;
 use std::sync::Arc;

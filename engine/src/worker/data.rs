@@ -5,12 +5,12 @@ use super::stamped::FileId;
 use super::straight::Straight;
 use super::{Done, Flow, JobShared, OpState, OpenFile, Worker};
 use crate::backend::{Backend, Request, RequestKind};
-use crate::cpu_cache;
+use crate::content::fill::mix;
+use crate::draw::offsets::{Offsets, Walker};
 use crate::events::StoppedBy;
-use crate::load::content::mix;
-use crate::load::offsets::{Offsets, Walker};
-use crate::load::op::{FileSource, Manner, Node, OpNode};
 use crate::plan::{Access, OpKind, Pick};
+use crate::program::op::{FileSource, Manner, Node, OpNode};
+use crate::sys::cpu_cache;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<B: Backend> Worker<B> {

@@ -1,11 +1,12 @@
 //! Operations on open files that move no data, operations that take a handle or a name, and the slots that keep files.
 
 use super::in_hand::{Hold, InHand};
-use super::{Done, OpenFile, SlotFile, Worker, calls};
+use super::{Done, OpenFile, SlotFile, Worker};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
-use crate::load::op::{FileSource, Manner, OpNode};
 use crate::plan::OpKind;
+use crate::program::op::{FileSource, Manner, OpNode};
+use crate::sys::calls;
 use std::os::fd::RawFd;
 
 impl<B: Backend> Worker<B> {

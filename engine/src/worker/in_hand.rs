@@ -1,11 +1,11 @@
 //! Names that an operation has in hand: from its pick until its call has returned, no other worker makes, removes or is given
-//! them (`load/indices.rs`). What none is to be had of for that long is waited for, between operations: the wait is in no
+//! them (`files/indices.rs`). What none is to be had of for that long is waited for, between operations: the wait is in no
 //! latency.
 
 use super::{Flow, Worker};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
-use crate::load::indices::Lack;
+use crate::files::indices::Lack;
 use crate::worker::stats::NEVER;
 
 /// Looks before a worker sleeps: most calls that others wait for take microseconds.

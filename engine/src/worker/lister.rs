@@ -1,9 +1,10 @@
 //! The files of a set in the order in which its directories list them, one at a time. A directory stays open while its
 //! entries are gone through, so they may be removed meanwhile.
 
-use super::{calls, listing};
-use crate::load::fileset::FileSetState;
-use crate::load::names::PathBuffer;
+use super::listing;
+use crate::files::fileset::FileSetState;
+use crate::files::names::PathBuffer;
+use crate::sys::calls;
 use std::os::fd::RawFd;
 
 /// As much as readdir(3) asks for at once.

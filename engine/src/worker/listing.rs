@@ -3,7 +3,7 @@
 //!
 //! getdents64(2) into the worker's own memory, because readdir(3) allocates for every directory that it opens.
 
-use super::calls;
+use crate::sys::calls;
 use std::ffi::CStr;
 
 /// Where fields of `struct linux_dirent64` are (getdents(2)).

@@ -1,13 +1,14 @@
 //! Operations on names: which file of the set is meant, and the calls that take its path.
 
 use super::in_hand::{Hold, InHand};
-use super::{Done, SlotFile, Worker, calls, listing};
+use super::{Done, SlotFile, Worker, listing};
 use crate::backend::{Backend, FILE_MODE};
 use crate::events::StoppedBy;
-use crate::load::file_rules::takes_old;
-use crate::load::indices::Lack;
-use crate::load::op::{FileSource, OpNode};
+use crate::files::indices::Lack;
 use crate::plan::{OpKind, Pick};
+use crate::program::file_rules::takes_old;
+use crate::program::op::{FileSource, OpNode};
+use crate::sys::calls;
 use std::ffi::CStr;
 use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;

@@ -3,8 +3,8 @@
 use super::{Done, Flow, Sum, Worker};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
-use crate::load::op::{Node, OpNode};
 use crate::plan::OpKind;
+use crate::program::op::{Node, OpNode};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<B: Backend> Worker<B> {

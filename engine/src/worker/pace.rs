@@ -3,7 +3,7 @@
 use super::{Flow, Worker};
 use crate::backend::Backend;
 use crate::events::StoppedBy;
-use crate::load::pacing::UNSCHEDULED;
+use crate::pace::pacing::UNSCHEDULED;
 use crate::worker::stats::NEVER;
 
 /// Longest sleep without a look at the stop flag.

@@ -1,13 +1,13 @@
 //! Which file of a set an operation takes next, where it is drawn.
 
 use super::lister::Lister;
+use crate::content::fill::mix;
+use crate::draw::permutation::Permutation;
+use crate::draw::ranks::Ranks;
+use crate::draw::sizes::Sampler;
 use crate::error::Result;
-use crate::load::content::mix;
-use crate::load::fileset::FileSetState;
-use crate::load::names::PathBuffer;
-use crate::load::permutation::Permutation;
-use crate::load::ranks::Ranks;
-use crate::load::sizes::Sampler;
+use crate::files::fileset::FileSetState;
+use crate::files::names::PathBuffer;
 use crate::plan::Pick;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -3,8 +3,8 @@
 use super::{Done, Flow, Worker};
 use crate::backend::{Backend, Completion};
 use crate::events::StoppedBy;
-use crate::load::op::{Node, OpNode};
-use crate::load::pacing::UNSCHEDULED;
+use crate::pace::pacing::UNSCHEDULED;
+use crate::program::op::{Node, OpNode};
 use crate::worker::stats::NEVER;
 use std::time::Duration;
 

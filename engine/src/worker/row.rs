@@ -6,7 +6,7 @@ use super::stats::{SeriesStats, WorkerCounters};
 use super::{Done, Flow, Sum, Worker};
 use crate::backend::{Backend, Request};
 use crate::events::StoppedBy;
-use crate::load::op::{FileSource, Manner, Node, OpNode};
+use crate::program::op::{FileSource, Manner, Node, OpNode};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 

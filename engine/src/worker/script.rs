@@ -3,11 +3,11 @@
 use super::{Done, Flow, Sum, Worker};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
-use crate::load::lines::Entry;
-use crate::load::op::{FileSource, Node, OpNode};
-use crate::load::pacing::UNSCHEDULED;
-use crate::load::script::{Script, members};
+use crate::pace::pacing::UNSCHEDULED;
 use crate::plan::OpKind;
+use crate::program::lines::Entry;
+use crate::program::op::{FileSource, Node, OpNode};
+use crate::program::script::{Script, members};
 use crate::worker::stats::NEVER;
 
 impl<B: Backend> Worker<B> {

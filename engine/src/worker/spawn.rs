@@ -4,9 +4,9 @@ use super::{Done, Worker};
 use crate::backend::{Backend, Note, Report};
 use crate::error::{EngineError, Result};
 use crate::events::StoppedBy;
-use crate::load::backend_rules;
-use crate::load::op::{OpNode, Program};
 use crate::observe::task::cpu_ns_of;
+use crate::program::backend_rules;
+use crate::program::op::{OpNode, Program};
 use crate::spawn::{PROGRAM_FAILED, Ran, Spawner, exit_status};
 use std::sync::atomic::Ordering::Relaxed;
 

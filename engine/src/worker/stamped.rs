@@ -3,11 +3,11 @@
 
 use super::{JobShared, Worker};
 use crate::backend::{Backend, Request, RequestKind};
-use crate::load::generations::Generations;
-use crate::load::judge::Judge;
-use crate::load::op::OpNode;
-use crate::load::stamp::Stamper;
-use crate::load::verify::{BadBlock, BadBlocks};
+use crate::content::generations::Generations;
+use crate::content::judge::Judge;
+use crate::content::stamp::Stamper;
+use crate::content::verify::{BadBlock, BadBlocks};
+use crate::program::op::OpNode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

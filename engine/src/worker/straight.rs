@@ -5,11 +5,11 @@ use super::account::Sums;
 use super::stats::{NEVER, SlotStats};
 use super::{Done, Flow, OpenFile, Worker};
 use crate::backend::{Backend, Completion, Request, RequestKind};
+use crate::draw::offsets::{Offsets, Uniform};
 use crate::events::StoppedBy;
 use crate::histogram::Recorder;
-use crate::load::offsets::{Offsets, Uniform};
-use crate::load::op::{FileSource, Manner, Node, OpNode};
 use crate::plan::{Access, OpKind, Pick};
+use crate::program::op::{FileSource, Manner, Node, OpNode};
 use std::sync::Arc;
 
 /// Where the operations of one node go.

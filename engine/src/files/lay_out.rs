@@ -1,0 +1,200 @@
+//! Bringing a file set into place: reused if it may be, else laid out anew and on storage when this is done.
+//!
+//! The mark comes first and says `laying_out`; it says `complete` only after everything is on storage. Whatever stops
+//! the work in between leaves a marked folder that `remove` takes away.
+
+use crate::content::fill::ContentFill;
+use crate::error::{EngineError, Result};
+use crate::files::data_folder::DataFolder;
+use crate::files::fileset::FileSetState;
+use crate::files::free_space;
+use crate::files::free_space::bytes_text;
+use crate::files::mark::{Mark, State};
+use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::files::remove;
+use crate::files::write_files::{make_directories, make_files, unit_of};
+use crate::plan::{Allocate, Reuse};
+use crate::sys::posix;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+/// Files whose size is looked at before a set is reused.
+const SAMPLE: u64 = 64;
+
+/// A set that is in place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PreparedSet {
+    /// Existing files.
+    pub files: u64,
+    /// Directories below the set's folder.
+    pub directories: u64,
+    /// Sum of the sizes of the existing files.
+    pub bytes: u64,
+    /// Time it took.
+    pub seconds: f64,
+    /// Whether a set from before is used.
+    pub reused: bool,
+}
+
+/// Bring a set into place. On return nothing of it is dirty, and [`FileSetState::existing`] is true.
+///
+/// `report` hears done, total and unit at most five times a second. After an error the folder may be there half laid
+/// out, with its mark: the caller removes it.
+///
+/// # Errors
+///
+/// `Stopped`; an environment error for an unmarked folder, for foreign files in a marked one, or for too little space
+/// (before anything is written); the system call that failed.
+pub fn prepare(
+    state: &FileSetState,
+    target: &DataFolder,
+    reserve_bytes: u64,
+    report: Report<'_>,
+    stop: &AtomicBool,
+) -> Result<PreparedSet> {
+    let begun = Instant::now();
+    ContentFill::new(state.content_seed(), &state.set().content, 0)?;
+    let reused = match standing(state)? {
+        None => false,
+        Some(mark) if may_reuse(state, &mark)? => true,
+        Some(_) => {
+            clear_away(state, report, stop)?;
+            false
+        }
+    };
+    let need = free_space::need(state, target.fs_block_bytes()?);
+    if !reused {
+        state.forget_all();
+        free_space::check(state, need, target, reserve_bytes)?;
+        lay_out(state, target, need.content_bytes, report, stop)?;
+    }
+    state.begin_with_initial();
+    Ok(PreparedSet {
+        files: state.initial_files(),
+        directories: state.spread().directories(),
+        bytes: need.content_bytes,
+        seconds: begun.elapsed().as_secs_f64(),
+        reused,
+    })
+}
+
+/// Whether the set's folder is Assay's and holds a part of a set: laying out or removing was cut off.
+pub fn is_half_done(state: &FileSetState) -> bool {
+    let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
+    matches!(mark, Ok(Ok(Some(mark))) if mark.state != State::Complete)
+}
+
+/// The mark of the folder that is already there; `None` if there is no folder.
+fn standing(state: &FileSetState) -> Result<Option<Mark>> {
+    let folder = match open_folder(state) {
+        Ok(folder) => folder,
+        Err(error) => match error.errno() {
+            Some(libc::ENOENT) => return Ok(None),
+            Some(libc::ENOTDIR | libc::ELOOP) => return Err(refuse(state, "is there and is not a directory")),
+            _ => return Err(error),
+        },
+    };
+    match Mark::read(folder.as_fd()) {
+        Ok(Some(mark)) => Ok(Some(mark)),
+        Ok(None) => Err(refuse(state, "is there without Assay's mark, so Assay did not make it and does not touch it")),
+        Err(error) => {
+            Err(refuse(state, &format!("carries a mark that cannot be read ({error}), so it is not touched")))
+        }
+    }
+}
+
+fn open_folder(state: &FileSetState) -> Result<OwnedFd> {
+    let failed = |error| EngineError::io("open", state.folder(), error);
+    posix::open(&posix::c_path(state.folder()).map_err(failed)?, libc::O_RDONLY | libc::O_DIRECTORY, 0).map_err(failed)
+}
+
+fn refuse(state: &FileSetState, why: &str) -> EngineError {
+    let (set, folder) = (&state.set().name, state.folder().display());
+    EngineError::Environment(format!("file set '{set}': {folder} {why}. Move it away or choose another directory"))
+}
+
+fn may_reuse(state: &FileSetState, mark: &Mark) -> Result<bool> {
+    match state.set().reuse {
+        Reuse::Never => Ok(false),
+        // A load that writes turns holes and unwritten blocks into written ones; the mark cannot tell. Making them
+        // anew is quick.
+        Reuse::IfMatches if state.set().allocate != Allocate::Write => Ok(false),
+        Reuse::IfMatches => {
+            let complete = mark.state == State::Complete && mark.describes(state.set(), state.plan_seed());
+            Ok(complete && misfit(state).is_none())
+        }
+        Reuse::Trust => match misfit(state) {
+            None => Ok(true),
+            Some(misfit) => Err(EngineError::Environment(format!(
+                "file set '{}' is to be used as it is, but {misfit}. Choose reuse = \"if_matches\" to lay it out anew",
+                state.set().name
+            ))),
+        },
+    }
+}
+
+/// What is wrong with the files on storage, by a sample: ends, a spread between them, and the first that must not exist.
+fn misfit(state: &FileSetState) -> Option<String> {
+    let files = state.initial_files();
+    let sample = (0..SAMPLE.min(files))
+        .map(|turn| (u128::from(turn) * u128::from(files) / u128::from(SAMPLE.min(files))) as u64);
+    let wrong = sample.chain(files.checked_sub(1)).find_map(|index| {
+        let (path, size) = (state.path_of(index), state.size_of(index));
+        match file_size(&path) {
+            Some(found) if found == size => None,
+            Some(found) => Some(format!("{} has {}, not {}", path.display(), bytes_text(found), bytes_text(size))),
+            None => Some(format!("{} is missing", path.display())),
+        }
+    });
+    let surplus = || {
+        let first = (files < state.files()).then(|| state.path_of(files))?;
+        file_size(&first).map(|_| format!("{} exists already", first.display()))
+    };
+    wrong.or_else(surplus)
+}
+
+/// Size of a regular file in bytes.
+fn file_size(path: &Path) -> Option<u64> {
+    let status = posix::stat(&posix::c_path(path).ok()?).ok()?;
+    (status.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(status.st_size as u64)
+}
+
+fn clear_away(state: &FileSetState, report: Report<'_>, stop: &AtomicBool) -> Result<()> {
+    let removed = remove::remove(state.folder(), report, stop)?;
+    let Some(first) = removed.foreign.first() else { return Ok(()) };
+    Err(refuse(
+        state,
+        &format!("holds {} entries that Assay did not make, such as {}", removed.foreign_total, first.display()),
+    ))
+}
+
+fn lay_out(state: &FileSetState, target: &DataFolder, bytes: u64, report: Report<'_>, stop: &AtomicBool) -> Result<()> {
+    let folder = make_marked_folder(state)?;
+    let (crew, threads) = (Crew::new(stop), threads_of(state.set().create_workers));
+    let unit = unit_of(state, bytes);
+    let progress = Progress::new(report, if unit == "bytes" { bytes } else { state.initial_files() }, unit);
+    make_directories(state, &crew, threads)?;
+    make_files(state, &crew, &progress, threads)?;
+    posix::sync_file_system(target.as_fd()).map_err(|error| EngineError::io("sync", state.folder(), error))?;
+    progress.finish();
+    write_mark(state, &folder, State::Complete)
+}
+
+/// The set's folder with its mark in it, or nothing at all.
+fn make_marked_folder(state: &FileSetState) -> Result<OwnedFd> {
+    let failed = |error| EngineError::io("create", state.folder(), error);
+    posix::make_directory(&posix::c_path(state.folder()).map_err(failed)?).map_err(failed)?;
+    let folder = open_folder(state)?;
+    write_mark(state, &folder, State::LayingOut).inspect_err(|_| {
+        // Made by this function a moment ago: an unmarked folder would be refused from now on.
+        let _ = std::fs::remove_dir(state.folder());
+    })?;
+    Ok(folder)
+}
+
+fn write_mark(state: &FileSetState, folder: &OwnedFd, how_far: State) -> Result<()> {
+    let mark = Mark::new(state.set(), state.plan_seed(), how_far);
+    mark.write(folder.as_fd()).map_err(|error| EngineError::io("write the mark of", state.folder(), error))
+}

@@ -1,0 +1,20 @@
+//! File sets: names, layout, and how files come and go.
+//!
+//! A file set is rules, not a list: name, place, size and content of file `i` follow from the Plan, the seed and `i`
+//! alone. Nothing here keeps memory for each file, but for 16 bytes where several workers make and remove them
+//! (`indices.rs`).
+
+pub mod data_folder;
+pub mod fileset;
+pub mod free_space;
+pub mod growth;
+pub mod index_queue;
+pub mod indices;
+pub mod lay_out;
+pub mod mark;
+pub mod names;
+pub mod open_files;
+pub mod progress;
+pub mod remove;
+pub mod spread;
+pub mod write_files;

@@ -1,0 +1,211 @@
+//! The files that a job's workers hold open before the start, and what their flags really became.
+
+use crate::emit::Emitter;
+use crate::error::{EngineError, Result};
+use crate::files::fileset::FileSetState;
+use crate::plan::{Access, Backend, Direct, Job, OpKind, OpenFlags, Region};
+use crate::program::backend_rules;
+use crate::program::op::{OpNode, OpenedSet, Program};
+use crate::sys::advice::Advice;
+use crate::worker::OpenFile;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Most files that one worker holds open; larger sets are opened and closed in the loop.
+const MOST_OPEN_FILES: u64 = 1024;
+
+/// What a job opens its files with.
+#[derive(Debug, Clone, Copy)]
+pub struct ResolvedFlags {
+    /// Flags of open(2) without the access mode.
+    pub flags: i32,
+    /// Whether O_DIRECT is among them.
+    pub direct: bool,
+    /// What offsets and sizes must be multiples of then; 1 without O_DIRECT.
+    pub alignment_bytes: u64,
+    /// Advice for each file.
+    pub advice: Option<Advice>,
+}
+
+/// Flags as asked for, with O_DIRECT tried out on the first file. `phase_index` is for the warning where it is refused.
+pub fn resolve_flags(
+    job: &Job,
+    program: &Program,
+    sets: &[std::sync::Arc<FileSetState>],
+    emitter: &Emitter,
+    phase_index: u32,
+) -> Result<ResolvedFlags> {
+    let flags = plain_flags(&job.open);
+    let buffered = ResolvedFlags { flags, direct: false, alignment_bytes: 1, advice: Advice::named(&job.open.advice) };
+    if job.open.direct == Direct::Off {
+        return Ok(buffered);
+    }
+    let mut alignment_bytes = 1;
+    for opened in &program.opened {
+        let state = &sets[opened.set];
+        let path = state.path_of(state.existing_indices().next().unwrap_or(0));
+        if let Some(reason) = direct_refused(&path, job, program, state.fixed_size(), &mut alignment_bytes)? {
+            if job.open.direct == Direct::On {
+                return Err(EngineError::Environment(format!(
+                    "job '{}': O_DIRECT is not possible on {}: {reason}. Set direct to 'off' or 'if_supported'",
+                    job.name,
+                    path.display()
+                )));
+            }
+            emitter.warn(
+                Some(phase_index),
+                "direct-refused",
+                format!("{}: O_DIRECT is not possible here ({reason}); the job ran through the page cache", job.name),
+            );
+            return Ok(buffered);
+        }
+    }
+    Ok(ResolvedFlags { flags: flags | libc::O_DIRECT, direct: true, alignment_bytes, ..buffered })
+}
+
+fn plain_flags(open: &OpenFlags) -> i32 {
+    let mut flags = libc::O_CLOEXEC;
+    if open.append {
+        flags |= libc::O_APPEND;
+    }
+    if open.sync {
+        flags |= libc::O_SYNC;
+    }
+    if open.dsync {
+        flags |= libc::O_DSYNC;
+    }
+    if open.no_access_time {
+        flags |= libc::O_NOATIME;
+    }
+    flags
+}
+
+/// Why O_DIRECT with this program's sizes is not possible on a file; None where it is. Raises `alignment_bytes` to what
+/// the file asks for.
+fn direct_refused(
+    path: &Path,
+    job: &Job,
+    program: &Program,
+    file_bytes: Option<u64>,
+    alignment_bytes: &mut u64,
+) -> Result<Option<String>> {
+    if matches!(job.backend, Backend::Mmap {} | Backend::Stdio { .. }) {
+        return Ok(Some(format!("{} goes through the page cache", backend_rules::name_of(&job.backend))));
+    }
+    let fd = match open(path, libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC) {
+        Ok(fd) => fd,
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            return Ok(Some("the file system does not offer it".to_owned()));
+        }
+        Err(error) => return Err(EngineError::io("open", path, error)),
+    };
+    let alignment = direct_alignment(fd);
+    // SAFETY: opened above and used nowhere else.
+    unsafe { libc::close(fd) };
+    *alignment_bytes = alignment.max(*alignment_bytes);
+    let misaligned = smallest_unit(program, file_bytes).filter(|unit| unit % alignment != 0);
+    Ok(misaligned.map(|unit| {
+        format!("its offsets and sizes must be multiples of {alignment} bytes, and the load's are multiples of {unit}")
+    }))
+}
+
+/// Alignment that the file system asks of offsets and sizes, by statx(2) (Linux 6.1); 512 where it does not say.
+fn direct_alignment(fd: RawFd) -> u64 {
+    let mut answer = std::mem::MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: an empty path with AT_EMPTY_PATH means the descriptor; `answer` has room for the answer.
+    let failed =
+        unsafe { libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, libc::STATX_DIOALIGN, answer.as_mut_ptr()) };
+    // SAFETY: zeroed memory is a valid statx, filled or not.
+    let answer = unsafe { answer.assume_init() };
+    if failed != 0 || answer.stx_mask & libc::STATX_DIOALIGN == 0 || answer.stx_dio_offset_align == 0 {
+        return 512;
+    }
+    u64::from(answer.stx_dio_offset_align)
+}
+
+/// Unit that all offsets and sizes of a program are multiples of, as far as they are known beforehand.
+fn smallest_unit(program: &Program, file_bytes: Option<u64>) -> Option<u64> {
+    let data =
+        backend_rules::ops(&program.nodes).into_iter().filter(|op| matches!(op.kind, OpKind::Read | OpKind::Write));
+    data.flat_map(|op| units(op, file_bytes)).filter(|&unit| unit > 0).min_by_key(|unit| unit.trailing_zeros())
+}
+
+/// What an operation's offsets and sizes are multiples of.
+fn units(op: &OpNode, file_bytes: Option<u64>) -> Vec<u64> {
+    let size = match op.access {
+        Access::Whole { chunk_bytes } if chunk_bytes > 0 => Some(chunk_bytes),
+        _ => op.size.is_fixed().map(|size| size / u64::from(op.vectors.max(1))),
+    };
+    let (region, step) = match &op.access {
+        Access::Sequential { region, .. } | Access::Backward { region, .. } => (region, None),
+        Access::Stride { region, stride_bytes, .. } => (region, Some(*stride_bytes)),
+        Access::Random { region, align_bytes, .. } => (region, Some(*align_bytes)),
+        Access::Append {} | Access::Whole { .. } => (&Region::Whole {}, None),
+    };
+    let ends = match *region {
+        Region::Range { from_bytes, length_bytes } => [Some(from_bytes), Some(length_bytes)],
+        // A random or strided operation never meets the end.
+        _ => [file_bytes.filter(|_| step.is_none()), None],
+    };
+    [size, step].into_iter().chain(ends).flatten().collect()
+}
+
+/// Open the files of one set for one worker.
+pub fn open_set(opened: OpenedSet, state: &FileSetState, flags: ResolvedFlags, worker: u32) -> Result<Vec<OpenFile>> {
+    let existing = state.existing();
+    let count = existing.end - existing.start;
+    if count == 0 {
+        return Err(EngineError::Plan(format!(
+            "the file set in {} has no files yet; a 'prepare' step comes before its use",
+            state.folder().display()
+        )));
+    }
+    let places = if opened.own {
+        let own = existing.start + u64::from(worker) % count;
+        own..own + 1
+    } else if count > MOST_OPEN_FILES {
+        return Err(EngineError::Plan(format!(
+            "a worker holds at most {MOST_OPEN_FILES} files open, and the set in {} has {count}; open and close them in \
+             the loop, or use pick 'own'",
+            state.folder().display()
+        )));
+    } else {
+        existing
+    };
+    let mode = if opened.write { libc::O_RDWR } else { libc::O_RDONLY };
+    let mut indices: Vec<u64> = places.filter_map(|place| state.index_at(place)).collect();
+    indices.sort_unstable();
+    indices
+        .into_iter()
+        .map(|index| {
+            let path = state.path_of(index);
+            let fd = open(&path, flags.flags | mode).map_err(|error| EngineError::io("open", &path, error))?;
+            if let Some(advice) = flags.advice {
+                advice.give(fd, 0, 0).map_err(|error| EngineError::io("advise", &path, error))?;
+            }
+            Ok(OpenFile { fd, index, bytes: state.size_of(index) })
+        })
+        .collect()
+}
+
+fn open(path: &Path, flags: i32) -> io::Result<RawFd> {
+    let name = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: the name is NUL-terminated and lives across the call.
+    let fd = unsafe { libc::open(name.as_ptr(), flags) };
+    if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
+}
+
+/// Raise the limit of open files as far as this user may.
+pub fn raise_open_files_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for both calls; failure leaves the limit as it was.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Taking a file set away again, and nothing else.
+//!
+//! Only a folder with a readable mark is touched, and in it only names that the marked set's rules can have made, in the
+//! directories where those rules put them. Everything is named relative to open directories; no symbolic link is
+//! followed and no mount is entered. What is foreign stays, with the directories that hold it, and the mark stays with
+//! it, so that the removal can be finished once the foreign files have been moved away.
+
+use crate::content::generations;
+use crate::error::{EngineError, Result};
+use crate::files::fileset::FileSetState;
+use crate::files::mark;
+use crate::files::mark::{Mark, State};
+use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::sys::posix;
+use crate::sys::posix::{Directory, EntryKind};
+use std::ffi::{CStr, CString, OsStr};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+pub use crate::files::mark::marked_sets;
+
+const MOST_FOREIGN_NAMED: usize = 20;
+
+/// What was taken away, and what was left.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Files.
+    pub files: u64,
+    /// Directories below the set's folder.
+    pub directories: u64,
+    /// Entries that are not the set's, at most 20 of them.
+    pub foreign: Vec<PathBuf>,
+    /// All of those that were met.
+    pub foreign_total: u64,
+}
+
+/// Remove a set's folder. Files that hold names of the set go, whatever was written into them since.
+///
+/// # Errors
+///
+/// `Stopped`; an environment error for a folder without a readable mark; the system call that failed. The mark is
+/// still there then.
+pub fn remove(folder: &Path, report: Report<'_>, stop: &AtomicBool) -> Result<Removed> {
+    let (parent, name) = open_parent(folder)?;
+    let root = open_root(folder, parent.as_fd(), &name)?;
+    let mark = read_mark(folder, root.as_fd())?;
+    let rules = FileSetState::new(&mark.set, folder.parent().unwrap_or(Path::new("/")), mark.seed)
+        .map_err(|error| refuse(folder, &format!("carries a mark that this engine cannot follow ({error})")))?;
+    // A removal that is cut off must not leave a set that looks complete. On a full file system this may fail, and
+    // removing is then all the more needed.
+    let _ = Mark { state: State::Removing, ..mark }.write(root.as_fd());
+    let device = posix::fstat(root.as_fd()).map_err(|error| EngineError::io("stat", folder, error))?.st_dev;
+    let sweep = Sweep {
+        crew: Crew::new(stop),
+        progress: Progress::new(report, rules.initial_files(), "files"),
+        rules: &rules,
+        device,
+        files: AtomicU64::new(0),
+        directories: AtomicU64::new(0),
+    };
+    let foreign = sweep.everything(root.as_fd(), folder)?;
+    sweep.progress.finish();
+    if foreign.total == 0 {
+        remove_marked_root(folder, parent.as_fd(), root.as_fd(), &name)?;
+    }
+    Ok(Removed {
+        files: sweep.files.into_inner(),
+        directories: sweep.directories.into_inner(),
+        foreign: foreign.named,
+        foreign_total: foreign.total,
+    })
+}
+
+fn open_parent(folder: &Path) -> Result<(OwnedFd, CString)> {
+    let failed = |error| EngineError::io("open", folder, error);
+    let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+        return Err(refuse(folder, "is no folder of a file set"));
+    };
+    let parent = posix::c_path(parent).map_err(failed)?;
+    let parent = posix::open(&parent, libc::O_RDONLY | libc::O_DIRECTORY, 0).map_err(failed)?;
+    Ok((parent, posix::c_path(Path::new(name)).map_err(failed)?))
+}
+
+fn open_root(folder: &Path, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {
+    posix::open_directory_at(parent, name).map_err(|error| match error.raw_os_error() {
+        Some(libc::EXDEV) => refuse(folder, "is a mount point"),
+        Some(libc::ELOOP | libc::ENOTDIR) => refuse(folder, "is not a directory"),
+        _ => EngineError::io("open", folder, error),
+    })
+}
+
+fn read_mark(folder: &Path, root: BorrowedFd<'_>) -> Result<Mark> {
+    match Mark::read(root) {
+        Ok(Some(mark)) => Ok(mark),
+        Ok(None) => Err(refuse(folder, "carries no mark of Assay")),
+        Err(error) => Err(refuse(folder, &format!("carries a mark that cannot be read ({error})"))),
+    }
+}
+
+fn refuse(folder: &Path, why: &str) -> EngineError {
+    let folder = folder.display();
+    EngineError::Environment(format!("{folder} {why}, so nothing in it is removed. Look at it and remove it yourself"))
+}
+
+/// The last step: the mark, then the folder.
+fn remove_marked_root(folder: &Path, parent: BorrowedFd<'_>, root: BorrowedFd<'_>, name: &CStr) -> Result<()> {
+    let failed = |error| EngineError::io("remove", folder, error);
+    if_there(posix::unlink_at(root, generations::NAME)).map_err(failed)?;
+    if_there(posix::unlink_at(root, mark::NEXT_NAME)).map_err(failed)?;
+    if_there(posix::unlink_at(root, mark::NAME)).map_err(failed)?;
+    if_there(posix::remove_directory_at(parent, name)).map_err(failed)
+}
+
+/// What is gone already need not be removed.
+fn if_there(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+        other => other,
+    }
+}
+
+/// Entries that stay.
+#[derive(Default)]
+struct Foreign {
+    named: Vec<PathBuf>,
+    total: u64,
+}
+
+impl Foreign {
+    fn add(&mut self, path: PathBuf) {
+        self.merge(Self { named: vec![path], total: 1 });
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.total += other.total;
+        self.named.extend(other.named);
+        self.named.truncate(MOST_FOREIGN_NAMED);
+    }
+}
+
+/// One directory of the set: number `number` of its level.
+struct Place<'a> {
+    path: &'a Path,
+    level: u32,
+    number: u64,
+}
+
+impl Place<'_> {
+    fn join(&self, name: &CStr) -> PathBuf {
+        self.path.join(OsStr::from_bytes(name.to_bytes()))
+    }
+}
+
+/// What became of an entry.
+enum Fate {
+    Gone,
+    Stays(Foreign),
+}
+
+struct Sweep<'a> {
+    crew: Crew<'a>,
+    progress: Progress<'a>,
+    rules: &'a FileSetState,
+    device: libc::dev_t,
+    files: AtomicU64,
+    directories: AtomicU64,
+}
+
+impl Sweep<'_> {
+    /// First the sub-directories with several threads, then what is left with one; only the second pass, which sees
+    /// everything that stays, says what is foreign.
+    fn everything(&self, root: BorrowedFd<'_>, path: &Path) -> Result<Foreign> {
+        let failed = |error| EngineError::io("read", path, error);
+        let place = Place { path, level: 0, number: 0 };
+        let mut listing = Directory::new(reopen(root).map_err(failed)?).map_err(failed)?;
+        if self.rules.spread().depth() > 0 {
+            let names = self.own_directories(&mut listing).map_err(failed)?;
+            let next = AtomicUsize::new(0);
+            let work = || {
+                while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    self.entry(root, name, EntryKind::Directory, &place)?;
+                }
+                Ok(())
+            };
+            let threads = threads_of(self.rules.set().create_workers).min(names.len());
+            self.crew.run(threads, work)?;
+            listing.rewind();
+        }
+        self.directory(&mut listing, &place)
+    }
+
+    fn own_directories(&self, listing: &mut Directory) -> io::Result<Vec<CString>> {
+        let mut name = CString::default();
+        let mut names = Vec::new();
+        while let Some(kind) = listing.next_entry(&mut name)? {
+            if kind == EntryKind::Directory && self.rules.directory_names().number_in(&name).is_some() {
+                names.push(name.clone());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Empty one directory of the set. Read again until a pass removes nothing: some file systems skip entries while
+    /// others are being removed.
+    fn directory(&self, listing: &mut Directory, place: &Place<'_>) -> Result<Foreign> {
+        let mut name = CString::default();
+        loop {
+            let mut foreign = Foreign::default();
+            let mut removed_any = false;
+            while let Some(kind) =
+                listing.next_entry(&mut name).map_err(|error| EngineError::io("read", place.path, error))?
+            {
+                self.crew.check()?;
+                if place.level == 0 && [mark::NAME, mark::NEXT_NAME, generations::NAME].contains(&name.as_c_str()) {
+                    continue;
+                }
+                match self.entry(listing.as_fd(), &name, kind, place)? {
+                    Fate::Gone => removed_any = true,
+                    Fate::Stays(more) => foreign.merge(more),
+                }
+            }
+            if !removed_any {
+                return Ok(foreign);
+            }
+            listing.rewind();
+        }
+    }
+
+    fn entry(&self, parent: BorrowedFd<'_>, name: &CStr, kind: EntryKind, place: &Place<'_>) -> Result<Fate> {
+        let spread = self.rules.spread();
+        let is_leaf = place.level == spread.depth();
+        let numbered = if is_leaf { self.rules.file_names() } else { self.rules.directory_names() }.number_in(name);
+        let result = match (numbered, kind) {
+            (Some(index), EntryKind::Name) if is_leaf && spread.files_of(place.number).contains(&index) => {
+                self.file(posix::unlink_at(parent, name))
+            }
+            // A load that makes directories gives them names of files; an empty one holds nobody's data.
+            (Some(index), EntryKind::Directory) if is_leaf && spread.files_of(place.number).contains(&index) => {
+                self.file(posix::remove_directory_at(parent, name))
+            }
+            (Some(turn), EntryKind::Directory) if !is_leaf => {
+                let path = place.join(name);
+                let number = place.number * spread.width() + turn;
+                return self.sub_directory(parent, name, &Place { path: &path, level: place.level + 1, number });
+            }
+            _ => return Ok(stays(place.join(name))),
+        };
+        settle_fate(result, || place.join(name))
+    }
+
+    fn file(&self, result: io::Result<()>) -> io::Result<()> {
+        if_there(result.inspect(|()| {
+            self.files.fetch_add(1, Ordering::Relaxed);
+            self.progress.add(1);
+        }))
+    }
+
+    fn sub_directory(&self, parent: BorrowedFd<'_>, name: &CStr, place: &Place<'_>) -> Result<Fate> {
+        self.crew.check()?;
+        let path = || place.path.to_owned();
+        let opened = match posix::open_directory_at(parent, name) {
+            Ok(opened) => opened,
+            Err(error) => return settle_fate(if_there(Err(error)), path),
+        };
+        let failed = |error| EngineError::io("read", place.path, error);
+        if posix::fstat(opened.as_fd()).map_err(failed)?.st_dev != self.device {
+            return Ok(stays(path()));
+        }
+        let foreign = self.directory(&mut Directory::new(opened).map_err(failed)?, place)?;
+        if foreign.total > 0 {
+            return Ok(Fate::Stays(foreign));
+        }
+        let result = posix::remove_directory_at(parent, name).inspect(|()| {
+            self.directories.fetch_add(1, Ordering::Relaxed);
+        });
+        settle_fate(if_there(result), path)
+    }
+}
+
+/// An own descriptor of an open directory, with its own position.
+fn reopen(directory: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    posix::open_at(directory, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0)
+}
+
+fn stays(path: PathBuf) -> Fate {
+    let mut foreign = Foreign::default();
+    foreign.add(path);
+    Fate::Stays(foreign)
+}
+
+/// A directory that is not empty, a mount point, or a name that turned into something else stays; other failures end
+/// the removal.
+fn settle_fate(result: io::Result<()>, path: impl Fn() -> PathBuf) -> Result<Fate> {
+    match result {
+        Ok(()) => Ok(Fate::Gone),
+        Err(error) => match error.raw_os_error() {
+            Some(
+                libc::ENOTEMPTY | libc::EEXIST | libc::EBUSY | libc::EXDEV | libc::ELOOP | libc::ENOTDIR | libc::EISDIR,
+            ) => Ok(stays(path())),
+            _ => Err(EngineError::io("remove", path(), error)),
+        },
+    }
+}

@@ -1,0 +1,171 @@
+use crate::plan::{
+    Action, Affinity, Arrival, Body, CacheCondition, Fallback, FileRef, Layout, OpFlags, OpenFlags, Phase, Pick,
+    RateLimit, Region, Stop, WorkerKind,
+};
+use crate::program::backend_rules::*;
+use crate::program::compile::compile;
+
+fn write(size: f64) -> Op {
+    Op {
+        op: OpKind::Write,
+        name: "write".to_owned(),
+        file: FileRef::Set { set: "data".to_owned(), pick: Pick::Next {}, slot: None },
+        access: Access::Sequential { region: Region::Whole {}, wrap: true },
+        size: Distribution::Fixed { value: size },
+        flags: OpFlags::default(),
+    }
+}
+
+fn job(backend: Backend, op: Op) -> Job {
+    Job {
+        name: "load".to_owned(),
+        workers: 1,
+        kind: WorkerKind::Thread,
+        body: Body::Loop { actions: vec![Action::Op { op }] },
+        arrival: Arrival::Closed {},
+        backend,
+        queue_depth: 1,
+        open: OpenFlags {
+            direct: Direct::Off,
+            sync: false,
+            dsync: false,
+            append: false,
+            no_access_time: false,
+            advice: String::new(),
+        },
+        affinity: Affinity::default(),
+        limit: RateLimit::default(),
+        stop: Stop::default(),
+        timed: Vec::new(),
+    }
+}
+
+fn compiled(job: &Job) -> Result<Program> {
+    let phase = Phase {
+        name: "phase".to_owned(),
+        title: String::new(),
+        repeat: 0,
+        cache: CacheCondition::AsIs,
+        before: Vec::new(),
+        jobs: Vec::new(),
+        stop: Stop::default(),
+        ramp_s: 0.0,
+        after: Vec::new(),
+    };
+    compile(job, &phase, &[crate::files::fileset::tests::set(1, 1e6, Layout::Flat {})])
+}
+
+fn refusal(job: &Job) -> String {
+    compiled(job).unwrap_err().to_string()
+}
+
+#[test]
+fn a_queue_is_refused_where_there_is_none() {
+    for (backend, has_queue) in [
+        (Backend::Psync {}, false),
+        (Backend::Mmap {}, false),
+        (Backend::Stdio { per_character: true }, false),
+        (Backend::Aio {}, true),
+        (Backend::IoUring { sqpoll: false, iopoll: false, fallback: Fallback::Refuse }, true),
+    ] {
+        let mut deep = job(backend, write(4096.0));
+        deep.queue_depth = 8;
+
+        assert_eq!(compiled(&deep).is_ok(), has_queue, "{:?}", deep.backend);
+    }
+}
+
+#[test]
+fn flags_of_an_operation_become_those_of_the_kernel() {
+    let mut op = write(4096.0);
+    op.flags = OpFlags { dsync: true, nowait: true, high_priority: true, ..OpFlags::default() };
+    op.access = Access::Append {};
+    let job = job(Backend::Psync {}, op.clone());
+
+    let flags = rw_flags(&job, &op, &[]).unwrap();
+
+    assert_eq!(flags, libc::RWF_DSYNC | libc::RWF_NOWAIT | libc::RWF_HIPRI | libc::RWF_APPEND);
+}
+
+#[test]
+fn vectors_must_be_equal_and_not_too_many() {
+    let with = |vectors, size| {
+        let mut op = write(size);
+        op.flags.vectors = vectors;
+        job(Backend::Psync {}, op)
+    };
+
+    assert_eq!(compiled(&with(16, 65536.0)).unwrap().most_vectors, 16);
+    assert!(refusal(&with(3, 4096.0)).contains("does not divide into 3 equal vectors"));
+    assert!(refusal(&with(1025, 1025.0 * 512.0)).contains("at most 1024"));
+}
+
+#[test]
+fn what_a_mapping_and_a_stream_cannot_do_is_refused_in_words() {
+    for backend in [Backend::Mmap {}, Backend::Stdio { per_character: false }] {
+        let mut flagged = write(4096.0);
+        flagged.flags.dsync = true;
+        assert!(refusal(&job(backend.clone(), flagged)).contains("use psync"));
+
+        let mut direct = job(backend.clone(), write(4096.0));
+        direct.open.direct = Direct::On;
+        assert!(refusal(&direct).contains("goes through the page cache"));
+
+        let mut append = write(4096.0);
+        append.access = Access::Append {};
+        assert!(compiled(&job(backend, append)).is_err());
+    }
+    let mut synced = job(Backend::Mmap {}, write(4096.0));
+    synced.open.dsync = true;
+    assert!(refusal(&synced).contains("put an fdatasync into the loop"));
+}
+
+#[test]
+fn unknown_advice_is_refused_with_the_names_that_there_are() {
+    let mut advised = job(Backend::Psync {}, write(4096.0));
+    advised.open.advice = "soon".to_owned();
+
+    assert!(refusal(&advised).contains("normal, sequential, random"));
+}
+
+#[test]
+fn polling_needs_direct_and_takes_no_flushes() {
+    let polled = Backend::IoUring { sqpoll: false, iopoll: true, fallback: Fallback::Refuse };
+    let mut job = job(polled, write(4096.0));
+    assert!(refusal(&job).contains("needs direct 'on'"));
+
+    job.open.direct = Direct::On;
+    assert!(compiled(&job).is_ok());
+    let mut flush = write(4096.0);
+    flush.op = OpKind::Fdatasync;
+    job.body = Body::Loop { actions: vec![Action::Op { op: flush }] };
+    assert!(refusal(&job).contains("takes no flushes"));
+}
+
+#[test]
+fn successive_calls_are_for_plain_transfers_of_backends_that_make_them() {
+    let in_pieces = |backend| {
+        let mut op = write(4096.0);
+        op.flags.chunk_bytes = 512;
+        job(backend, op)
+    };
+    for backend in [Backend::Psync {}, Backend::ReadWrite {}, Backend::Stdio { per_character: true }] {
+        assert!(compiled(&in_pieces(backend)).is_ok());
+    }
+    for backend in [Backend::Mmap {}, Backend::Aio {}] {
+        assert!(refusal(&in_pieces(backend)).contains("psync, read_write and stdio"));
+    }
+    for (access, said) in [
+        (Access::Append {}, "an append moves in one call"),
+        (Access::Whole { chunk_bytes: 0 }, "has a chunk_bytes of its own"),
+    ] {
+        let mut job = in_pieces(Backend::Psync {});
+        let Body::Loop { actions } = &mut job.body else { unreachable!("a loop") };
+        let Action::Op { op } = &mut actions[0] else { unreachable!("an operation") };
+        op.access = access;
+        assert!(refusal(&job).contains(said));
+    }
+    let mut flush = write(4096.0);
+    (flush.op, flush.flags.chunk_bytes) = (OpKind::Fsync, 1);
+    assert!(refusal(&job(Backend::Psync {}, flush)).contains("are for reads and writes"));
+}

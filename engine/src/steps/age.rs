@@ -1,0 +1,170 @@
+//! Ageing a file set: files come and go until free space and files are as scattered as in use.
+//!
+//! Each round removes about half of the files, chosen by a hash, and makes them again in another order, several growing
+//! side by side as logs and databases do, so that their blocks lie between each other's and in the holes that others
+//! left. What came of it is said by the mean number of extents a file (FIEMAP), before and after; a file system with
+//! ample free space hardly ages, so ageing follows filling.
+
+use crate::content::fill::mix;
+use crate::error::{EngineError, Result};
+use crate::files::fileset::FileSetState;
+use crate::files::names::PathBuffer;
+use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::files::write_files::grow_chosen;
+use crate::sys::posix;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Files whose extents are counted.
+const SAMPLE: u64 = 1024;
+/// `_IOWR('f', 11, struct fiemap)`.
+const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
+/// Data still in memory has no extents yet: flush first.
+const FIEMAP_FLAG_SYNC: u32 = 1;
+
+/// Head of the argument of FS_IOC_FIEMAP; with room for no extent the kernel only counts.
+#[repr(C)]
+#[derive(Default)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+}
+
+/// Remove and make files again until `churn` times the set's files were replaced. The text says what came of it.
+///
+/// # Errors
+///
+/// `Stopped`, or the system call that failed; the set is incomplete then.
+pub fn age(state: &FileSetState, churn: f64, report: Report<'_>, stop: &AtomicBool) -> Result<String> {
+    let existing = state.existing();
+    let files = existing.end - existing.start;
+    if existing.start != 0 || files == 0 {
+        let set = &state.set().name;
+        return Err(EngineError::Plan(format!(
+            "age '{set}': the set must be prepared and whole; age it before its use"
+        )));
+    }
+    let before = mean_extents(state);
+    let wanted = (files as f64 * churn) as u64;
+    let progress = Progress::new(report, wanted, "files");
+    let mut replaced = 0;
+    for round in 0.. {
+        if replaced >= wanted {
+            break;
+        }
+        let chosen = Chosen::new(files, mix(state.content_seed() ^ round), wanted - replaced);
+        one_round(state, &chosen, &progress, stop)?;
+        replaced += chosen.count;
+    }
+    progress.finish();
+    let words = |extents: Option<f64>| extents.map_or_else(|| "unknown".to_owned(), |mean| format!("{mean:.2}"));
+    Ok(format!(
+        "{replaced} files replaced; extents a file: {} before, {} after",
+        words(before),
+        words(mean_extents(state))
+    ))
+}
+
+/// The files that one round replaces.
+struct Chosen {
+    files: u64,
+    seed: u64,
+    /// Indices from here on are left alone.
+    end: u64,
+    count: u64,
+}
+
+impl Chosen {
+    /// About half of `files`, and at most `limit` of them.
+    fn new(files: u64, seed: u64, limit: u64) -> Self {
+        let mut chosen = Self { files, seed, end: files, count: 0 };
+        for index in 0..files {
+            if chosen.count == limit {
+                chosen.end = index;
+                break;
+            }
+            chosen.count += u64::from(chosen.takes(index));
+        }
+        chosen
+    }
+
+    fn takes(&self, index: u64) -> bool {
+        index < self.end && mix(self.seed ^ index) & 1 == 0
+    }
+
+    /// A step through all indices that visits each once, in an order unlike theirs.
+    fn stride(&self) -> u64 {
+        let gcd = |mut a: u64, mut b: u64| {
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        let first = (self.files as f64 * 0.618_034) as u64 | 1;
+        (first..).find(|&step| gcd(step, self.files) == 1).expect("some step shares no factor with a number")
+    }
+}
+
+fn one_round(state: &FileSetState, chosen: &Chosen, progress: &Progress<'_>, stop: &AtomicBool) -> Result<()> {
+    let crew = Crew::new(stop);
+    let threads = threads_of(state.set().create_workers);
+    let next = AtomicU64::new(0);
+    let unlink = || {
+        let mut path = PathBuffer::new();
+        loop {
+            let index = next.fetch_add(1, Relaxed);
+            if index >= chosen.end {
+                return Ok(());
+            }
+            crew.check()?;
+            if !chosen.takes(index) {
+                continue;
+            }
+            state.path_into(index, &mut path);
+            // SAFETY: the path is NUL-terminated and lives across the call.
+            if unsafe { libc::unlink(path.as_cstr().as_ptr()) } != 0 {
+                return Err(EngineError::last_os("remove", path.to_path()));
+            }
+        }
+    };
+    crew.run(threads, unlink)?;
+    sync(state)?;
+    let stride = chosen.stride();
+    let again = |turn: u64| {
+        let index = (u128::from(turn) * u128::from(stride) % u128::from(chosen.files)) as u64;
+        chosen.takes(index).then_some(index)
+    };
+    grow_chosen(state, &crew, progress, threads, chosen.files, &again)?;
+    sync(state)
+}
+
+/// Removed space is free, and new files have their blocks, once it is on storage.
+fn sync(state: &FileSetState) -> Result<()> {
+    let failed = |error| EngineError::io("sync", state.folder(), error);
+    posix::sync_file_system(File::open(state.folder()).map_err(failed)?.as_fd()).map_err(failed)
+}
+
+/// Mean number of extents of a sample of the set's files; None where the file system does not tell.
+fn mean_extents(state: &FileSetState) -> Option<f64> {
+    let existing = state.existing();
+    let files = existing.end - existing.start;
+    let sampled = files.min(SAMPLE);
+    let mut extents = 0_u64;
+    for turn in 0..sampled {
+        let place = existing.start + (u128::from(turn) * u128::from(files) / u128::from(sampled)) as u64;
+        let index = state.index_at(place)?;
+        let file = File::open(state.path_of(index)).ok()?;
+        let mut map = Fiemap { length: u64::MAX, flags: FIEMAP_FLAG_SYNC, ..Fiemap::default() };
+        // SAFETY: the argument is a fiemap head with room for no extent, which the kernel fills in.
+        if unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut map) } != 0 {
+            return None;
+        }
+        extents += u64::from(map.mapped_extents);
+    }
+    Some(extents as f64 / sampled as f64)
+}

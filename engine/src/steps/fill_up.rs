@@ -1,0 +1,113 @@
+//! Filling a file system to a share of its size: storage at 80 % is not the storage that was delivered empty.
+//!
+//! The filling is a marked file set like any other, of incompressible content that occurs once, so that neither the
+//! device nor `remove` takes it for something else.
+
+use crate::error::{EngineError, Result};
+use crate::files::data_folder::DataFolder;
+use crate::files::fileset::FileSetState;
+use crate::files::free_space::bytes_text;
+use crate::files::lay_out;
+use crate::files::progress::Report;
+use crate::plan::{Allocate, Content, Distribution, FileSet, Layout, Reuse};
+use crate::sys::posix;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// Size of one file of the filling.
+const FILE_BYTES: u64 = 1 << 30;
+
+/// What a filling did.
+#[derive(Debug)]
+pub struct Filled {
+    /// Folder to remove at the end of the run; none where nothing was missing.
+    pub folder: Option<PathBuf>,
+    /// In words.
+    pub detail: String,
+}
+
+/// Space of a file system in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Space {
+    total: u64,
+    used: u64,
+    available: u64,
+}
+
+/// Fill until `used_share` of the file system is in use. `target` names the set.
+///
+/// # Errors
+///
+/// A share outside [0, 1]; less than `reserve_bytes` left; whatever laying out can meet.
+pub fn fill(
+    target: &str,
+    folder: &DataFolder,
+    used_share: f64,
+    reserve_bytes: u64,
+    seed: u64,
+    report: Report<'_>,
+    stop: &AtomicBool,
+) -> Result<Filled> {
+    let before = space(folder)?;
+    let wanted = (before.total as f64 * used_share) as u64;
+    let missing = wanted.saturating_sub(before.used);
+    if missing == 0 {
+        let detail = format!("{} of {} were in use already", bytes_text(before.used), bytes_text(before.total));
+        return Ok(Filled { folder: None, detail });
+    }
+    if before.available < missing.saturating_add(reserve_bytes) {
+        return Err(EngineError::Environment(format!(
+            "filling {} to {:.0} % would leave {} of it, and {} are to stay free; choose a smaller share",
+            folder.directory().display(),
+            used_share * 100.0,
+            bytes_text(before.available.saturating_sub(missing)),
+            bytes_text(reserve_bytes)
+        )));
+    }
+    let set = file_set(target, missing);
+    let state = FileSetState::new(&set, folder.path(), seed)?;
+    lay_out::prepare(&state, folder, reserve_bytes, report, stop)?;
+    let after = space(folder)?;
+    let share = after.used as f64 / after.total as f64 * 100.0;
+    let detail = format!("{} written; {share:.1} % of {} are in use", bytes_text(missing), bytes_text(after.total));
+    Ok(Filled { folder: Some(state.folder().to_owned()), detail })
+}
+
+/// Folder of a target's filling, whether or not it is there.
+pub fn folder_of(target: &str, folder: &DataFolder) -> PathBuf {
+    folder.path().join(set_name(target))
+}
+
+fn set_name(target: &str) -> String {
+    format!("fill-{target}")
+}
+
+fn space(folder: &DataFolder) -> Result<Space> {
+    let found = posix::file_system_of(folder.as_fd())
+        .map_err(|error| EngineError::io("look at the file system of", folder.path(), error))?;
+    let block = found.f_frsize;
+    Ok(Space {
+        total: found.f_blocks * block,
+        used: (found.f_blocks - found.f_bfree) * block,
+        available: found.f_bavail * block,
+    })
+}
+
+fn file_set(target: &str, bytes: u64) -> FileSet {
+    let files = bytes.div_ceil(FILE_BYTES).max(1);
+    FileSet {
+        name: set_name(target),
+        target: target.to_owned(),
+        path: set_name(target),
+        files,
+        size: Distribution::Fixed { value: (bytes / files) as f64 },
+        layout: Layout::Flat {},
+        file_name: "f{index}".to_owned(),
+        existing_share: 1.0,
+        reuse: Reuse::Never,
+        content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
+        allocate: Allocate::Write,
+        create_workers: 2,
+        keep: false,
+    }
+}

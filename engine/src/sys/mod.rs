@@ -1,0 +1,10 @@
+//! System calls and the processor: what the kernel is asked for elsewhere than in a backend.
+
+pub mod advice;
+pub mod affinity;
+pub(crate) mod calls;
+pub mod cpu_cache;
+pub mod own_directory;
+pub mod own_files;
+pub mod posix;
+pub mod syscall;
