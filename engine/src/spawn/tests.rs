@@ -82,15 +82,31 @@ fn a_program_has_its_own_input_output_signals_and_group() {
     assert_eq!(result, 0, "{result}");
 }
 
+/// A shell that is at work until the kernel says that it has had 10 ticks of CPU time itself, however fast the machine is.
+const BURN: &str = "while read line < /proc/self/stat; set -- ${line##*) }; [ $((${12} + ${13})) -lt 10 ]; do :; done";
+
+/// Fields of /proc/self/stat are in ticks of this length.
+fn tick_ns() -> u64 {
+    // SAFETY: takes and gives numbers.
+    1_000_000_000 / unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as u64
+}
+
 #[test]
 fn cpu_time_of_a_program_is_its_own_and_of_what_it_waited_for() {
     let mut spawner = Spawner::new().unwrap();
+    let mut run = |argv: &[&str]| {
+        let begun = std::time::Instant::now();
+        (run_on(&mut spawner, c"", argv), begun.elapsed().as_nanos() as u64)
+    };
 
-    let idle = run_on(&mut spawner, c"", &["true"]);
-    let busy = run_on(&mut spawner, c"", &["sh", "-c", "dd if=/dev/zero of=/dev/null bs=1M count=4000 & wait"]);
+    let (busy, busy_wall_ns) = run(&["sh", "-c", &format!("{BURN}; ({BURN}) & wait")]);
+    let (idle, idle_wall_ns) = run(&["true"]);
 
-    assert!(idle.cpu_ns < busy.cpu_ns / 2, "{idle:?} {busy:?}");
-    assert!(busy.cpu_ns > 50_000_000, "{busy:?}");
+    assert_eq!((busy.result, idle.result), (0, 0));
+    // Only one of the two is at work at a time, so neither they nor one that runs afterwards can have had more CPU time
+    // than went by.
+    assert!((20 * tick_ns()..=busy_wall_ns).contains(&busy.cpu_ns), "{busy:?} in {busy_wall_ns} ns");
+    assert!(idle.cpu_ns > 0 && idle.cpu_ns <= idle_wall_ns, "{idle:?} in {idle_wall_ns} ns");
 }
 
 #[test]
