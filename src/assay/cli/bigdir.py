@@ -23,8 +23,8 @@ def bigdir(context: typer.Context) -> None:
     from pathlib import Path
 
     from assay.cli.classic import check_room, take_apart
-    from assay.running.run import check_directory
     from assay.running.session import Session
+    from assay.targets import check_directory
     from assay.tools.bigdir import plan as front_end
 
     asked = take_apart(context.args)

@@ -82,7 +82,7 @@ def _ram_mib() -> int:
 
 
 def _plan(settings: "Settings", words: Sequence[str]) -> "Plan":
-    from assay.running.run import check_directory
+    from assay.targets import check_directory
     from assay.tools.bonnie import to_plan
 
     directory = check_directory(Path(settings.directory))

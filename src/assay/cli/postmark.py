@@ -164,7 +164,7 @@ class Conversation:
             end.write(text)
 
     def _measure(self, report: str) -> None:
-        from assay.running.run import check_directory
+        from assay.targets import check_directory
         from assay.tools.postmark import output as postmark
         from assay.tools.postmark import rates as postmark_rates
         from assay.tools.postmark.plan import prepare

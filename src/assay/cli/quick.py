@@ -1,6 +1,13 @@
 """`assay quick DIR`: the main job."""
 
+from typing import TYPE_CHECKING
+
 from assay.cli.options import Directory, Json, NoReport, Runs, Size, Time
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assay.loads.sizing import Sizing
 
 
 def quick(
@@ -12,11 +19,38 @@ def quick(
     no_report: NoReport = False,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
-    from assay.loads import quick as job
+    from assay.host.facts import Fact
+    from assay.loads import quick as load
     from assay.running.session import Session
+    from assay.targets import check_directory
     from assay.units import parse_bytes, parse_seconds
 
     session = Session(runs=runs, json=json, report=not no_report)
-    seconds = parse_seconds(time) if time else job.DEFAULT_SECONDS
-    plan, facts = job.plan(directory, seconds=seconds, size_bytes=parse_bytes(size) if size else None)
-    session.measure(plan, source_text=job.source_text(), facts=facts)
+    place = check_directory(directory)
+    seconds = parse_seconds(time) if time else load.DEFAULT_SECONDS
+    sizing = _size(place, seconds, parse_bytes(size) if size else None)
+    facts = (
+        Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
+        Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
+    )
+    session.measure(load.plan(place, sizing), source_text=load.source_text(), facts=facts)
+
+
+def _size(directory: "Path", seconds: float, asked: int | None) -> "Sizing":
+    """Look at the machine and choose the size of the data, `asked` bytes where the user names it."""
+    from assay.loads.sizing import choose_size
+    from assay.plan import RESERVE_BYTES
+    from assay.running.engine import capabilities
+    from assay.running.probe import PROBE_SECONDS, write_bytes_per_s
+    from assay.targets import of_directory, room
+
+    hello = capabilities(of_directory("target", directory))
+    there = room(directory, reserve_bytes=RESERVE_BYTES)
+    return choose_size(
+        ram_bytes=hello.machine.ram_bytes,
+        room=there,
+        probe_write_bytes_per_s=write_bytes_per_s(there) if asked is None else 0.0,
+        probe_seconds=PROBE_SECONDS,
+        total_seconds=seconds,
+        asked=asked,
+    )

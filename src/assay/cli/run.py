@@ -21,8 +21,8 @@ def run(
 ) -> None:
     """Run a defined load in a directory."""
     from assay.loads import native, suites
-    from assay.running.run import check_directory
     from assay.running.session import Session, check_commands, settings
+    from assay.targets import check_directory
 
     text, source = suites.read(load)
     values = settings(text, source, set_ or [], time=time, size=size)

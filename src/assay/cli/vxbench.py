@@ -63,7 +63,7 @@ def vxbench(context: typer.Context) -> None:
 
 def _directory_of(file: str) -> Path:
     """Directory that a file name points into; raises InputError where the name is none of a file."""
-    from assay.running.run import check_directory
+    from assay.targets import check_directory
 
     path = Path(file)
     if file.endswith("/") or path.is_dir():

@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.doctor.check import Check, cannot, gib, limited, ok
 from assay.host.direct_io import probe
 from assay.host.storage import StoragePath
+from assay.targets import DATA_FOLDER, LOCK, MARK
 
 # A data set of 64 MiB, the least that says anything, beside the reserve of 256 MiB that Assay leaves free.
 _LEAST_FREE_BYTES = 320 * 2**20
@@ -130,7 +131,7 @@ def _direct_io(path: StoragePath) -> Check:
 
 def _other_run(path: StoragePath) -> Check:
     """Whether another run holds the lock; a shared lock is tried and let go at once."""
-    subject, lock = "other runs", Path(path.directory) / "assay-data" / ".lock"
+    subject, lock = "other runs", Path(path.directory) / DATA_FOLDER / LOCK
     try:
         descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -152,9 +153,9 @@ def _other_run(path: StoragePath) -> Check:
 
 
 def _leftovers(path: StoragePath) -> list[Check]:
-    data = Path(path.directory) / "assay-data"
+    data = Path(path.directory) / DATA_FOLDER
     try:
-        sets = sorted(mark.parent.name for mark in data.glob("*/.assay-set.json"))
+        sets = sorted(mark.parent.name for mark in data.glob(f"*/{MARK}"))
     except OSError as error:
         text = f"{data} cannot be looked into: {error.strerror}"
         return [limited("left-over data", text, "Run as the user who measured there.")]

@@ -39,7 +39,7 @@ class LoadFile(Table, frozen=True, kw_only=True):
     """Seed of every random choice; the same seed gives the same sequence of operations."""
     sample_interval_s: float | None = None
     """Length of one interval of the record; unset: a thirtieth of the longest timed phase, between 0.1 s and 1 s."""
-    reserve_bytes: int = 256 << 20
+    reserve_bytes: int = plan.RESERVE_BYTES
     """What must stay free on every target."""
     parameters: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
     """Names and default values; `"${name}"` stands for the value anywhere else, `--set name=value` replaces it."""

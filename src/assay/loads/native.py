@@ -24,6 +24,7 @@ from assay.loads.reading import Reader
 from assay.loads.sequence import lay_out_sequence
 from assay.plan import OpKind
 from assay.plan.walk import job_actions
+from assay.targets import of_directory
 
 SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1)
 """Interval lengths to choose from: a person can read a grid of them."""
@@ -128,7 +129,7 @@ class _Translation:
         top = self._reader.table(LoadFile, self._values, ())
         if not top.phase:
             raise self._reader.error(("phase",), "the load has no phase; add a [[phase]]")
-        target = plan.Target(name=TARGET, uri=directory.resolve().as_uri())
+        target = of_directory(TARGET, directory)
         self._unique("target", "target", [TARGET, *(item.name for item in top.target)], first=-1)
         self._unique("file_set", "file set", [item.name for item in top.file_set])
         self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in top.file_set])

@@ -14,6 +14,7 @@ import math
 import msgspec
 
 from assay.errors import InputError
+from assay.targets import Room
 from assay.units import KIB, MIB, format_bytes
 
 SMALLEST_BYTES = 64 * MIB
@@ -61,9 +62,7 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
 def choose_size(
     *,
     ram_bytes: int,
-    free_bytes: int,
-    free_inodes: int | None,
-    reserve_bytes: int,
+    room: Room,
     probe_write_bytes_per_s: float,
     probe_seconds: float,
     total_seconds: float,
@@ -73,9 +72,7 @@ def choose_size(
 
     Args:
         ram_bytes: Memory that could cache the data.
-        free_bytes: Free space that the user may use.
-        free_inodes: Free inodes; None where the file system does not count them.
-        reserve_bytes: Space that must stay free.
+        room: What the file system still takes.
         probe_write_bytes_per_s: Speed of a short sequential write that reached the device; 0 if none was made, which goes
             with `asked` only.
         probe_seconds: What that probe took; it counts towards the time for laying out.
@@ -83,23 +80,23 @@ def choose_size(
         asked: Size that the user wants, in bytes; None to choose.
 
     Raises:
-        InputError: too little time, space or inodes; the text has the numbers and the cure.
+        InputError: too little time, or a size below that of one operation; the text has the numbers and the cure.
+        RunError: too little room.
     """
     phase_seconds, metadata_seconds = _phase_lengths(total_seconds)
-    usable_bytes = max(free_bytes - reserve_bytes, 0)
     if asked is None:
         budget_s = max(LAYOUT_SHARE * total_seconds - probe_seconds, LAYOUT_SHARE * total_seconds / 2)
-        size_bytes, why = _chosen(ram_bytes, free_bytes, reserve_bytes, probe_write_bytes_per_s, budget_s)
+        size_bytes, why = _chosen(ram_bytes, room, probe_write_bytes_per_s, budget_s)
     else:
-        size_bytes, why = _asked(asked, usable_bytes, free_bytes, reserve_bytes)
+        size_bytes, why = _asked(asked, room)
     if 2 * ram_bytes > size_bytes:
         why += f"; 2x RAM would be {format_bytes(2 * ram_bytes)}"
     return Sizing(
         size_bytes=size_bytes,
-        files=_files(metadata_seconds, usable_bytes - size_bytes, free_inodes),
+        files=_files(metadata_seconds, size_bytes, room),
         phase_seconds=phase_seconds,
         metadata_seconds=metadata_seconds,
-        reason=f"{format_bytes(size_bytes)}: {why}; {format_bytes(free_bytes)} free",
+        reason=f"{format_bytes(size_bytes)}: {why}; {format_bytes(room.free_bytes)} free",
         layout_seconds_estimate=size_bytes / probe_write_bytes_per_s if probe_write_bytes_per_s > 0 else None,
     )
 
@@ -114,21 +111,14 @@ def _phase_lengths(total_seconds: float) -> tuple[float, float]:
     return phase_seconds, math.floor(phase_seconds * METADATA_LENGTH * 10) / 10
 
 
-def _chosen(
-    ram_bytes: int, free_bytes: int, reserve_bytes: int, bytes_per_s: float, budget_s: float
-) -> tuple[int, str]:
-    usable_bytes = max(free_bytes - reserve_bytes, 0)
-    if usable_bytes < SMALLEST_BYTES:
-        raise InputError(
-            f"{format_bytes(SMALLEST_BYTES)} of data do not fit: {format_bytes(free_bytes)} are free and "
-            f"{format_bytes(reserve_bytes)} must stay free; free some space, or name a smaller --size"
-        )
+def _chosen(ram_bytes: int, room: Room, bytes_per_s: float, budget_s: float) -> tuple[int, str]:
+    room.require(needed_bytes=SMALLEST_BYTES, cure="name a smaller --size")
     if bytes_per_s <= 0:
         raise InputError("the probe wrote nothing, so no size can be chosen; name one with --size")
     limits = {
         2 * ram_bytes: "2x RAM, more than any cache here can hold",
         int(bytes_per_s * budget_s): f"what {format_bytes(bytes_per_s)}/s can lay out in {budget_s:.0f} s",
-        int(usable_bytes * FREE_SHARE): "a quarter of the space that may be used",
+        int(room.usable_bytes * FREE_SHARE): "a quarter of the space that may be used",
         LARGEST_BYTES: "the most that a quick run lays out by itself",
     }
     smallest = min(limits)
@@ -137,17 +127,13 @@ def _chosen(
     return _round_down(smallest), limits[smallest]
 
 
-def _asked(asked: int, usable_bytes: int, free_bytes: int, reserve_bytes: int) -> tuple[int, str]:
+def _asked(asked: int, room: Room) -> tuple[int, str]:
     if asked < MIB:
         raise InputError(
             f"a size of {asked} bytes is below the 1 MiB that one operation moves; use --size 1MiB or more"
         )
-    if asked > usable_bytes:
-        cure = f"use --size {usable_bytes // MIB}MiB or less" if usable_bytes >= MIB else "free some space"
-        raise InputError(
-            f"{format_bytes(asked)} are asked for, but only {format_bytes(usable_bytes)} may be used: "
-            f"{format_bytes(free_bytes)} are free and {format_bytes(reserve_bytes)} must stay free; {cure}"
-        )
+    fits_mib = room.usable_bytes // MIB
+    room.require(needed_bytes=asked, cure=f"use --size {fits_mib}MiB or less" if fits_mib else "use another directory")
     size_bytes = asked // MIB * MIB
     return size_bytes, "as asked" if size_bytes == asked else f"as asked ({asked} bytes), rounded down to whole MiB"
 
@@ -158,16 +144,16 @@ def _round_down(size_bytes: int) -> int:
     return size_bytes // step * step
 
 
-def _files(metadata_seconds: float, spare_bytes: int, free_inodes: int | None) -> int:
+def _files(metadata_seconds: float, size_bytes: int, room: Room) -> int:
     """Choose how many files each metadata set can hold; half of the spare space stays free."""
+    files_bytes = 2 * METADATA_SETS * BYTES_PER_FILE
+    room.require(
+        needed_bytes=size_bytes + FEWEST_FILES * files_bytes,
+        needed_inodes=math.ceil(FEWEST_FILES / MOST_INODES_SHARE),
+        cure="use a smaller --size or another directory",
+    )
     by_time = int(FILES_PER_SECOND * metadata_seconds)
-    by_space = spare_bytes // 2 // METADATA_SETS // BYTES_PER_FILE
-    by_inodes = by_time if free_inodes is None else int(free_inodes * MOST_INODES_SHARE)
+    by_space = (room.usable_bytes - size_bytes) // files_bytes
+    by_inodes = by_time if room.free_inodes is None else int(room.free_inodes * MOST_INODES_SHARE)
     files = min(by_time, by_space, by_inodes)
-    if files < FEWEST_FILES:
-        short, cure = ("space", "a smaller --size") if by_space < FEWEST_FILES else ("inodes", "another directory")
-        raise InputError(
-            f"{files} files in each metadata set are all that the free {short} allow, fewer than {FEWEST_FILES}; "
-            f"use {cure}, or free some"
-        )
     return files // FILES_STEP * FILES_STEP or files

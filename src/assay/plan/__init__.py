@@ -14,6 +14,8 @@ from assay.errors import PlanError
 from assay.tags import snake_case
 
 SCHEMA = "assay.plan/1"
+RESERVE_BYTES = 256 << 20
+"""What stays free on every target if nobody says otherwise."""
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -922,7 +924,7 @@ class Plan(Value, kw_only=True):
     file_sets: tuple[FileSet, ...]
     phases: tuple[Phase, ...]
     sample_interval_s: float = 1.0
-    reserve_bytes: int = 256 << 20
+    reserve_bytes: int = RESERVE_BYTES
     untranslated: tuple[Untranslated, ...] = ()
     schema: str = SCHEMA
 

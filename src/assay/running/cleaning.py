@@ -13,13 +13,9 @@ from assay import events
 from assay.bundle import RunBundle
 from assay.bundle.catalog import resolve, runs_directory
 from assay.errors import Interrupted, RunError
-from assay.plan import FileSet, Origin, Phase, Plan, Remove, Target
-from assay.running.engine import run_quietly, target_directories
-from assay.running.run import check_directory
-
-DATA_FOLDER = "assay-data"
-MARK = ".assay-set.json"
-LOCK = ".lock"
+from assay.plan import FileSet, Origin, Phase, Plan, Remove
+from assay.running.engine import run_quietly
+from assay.targets import DATA_FOLDER, LOCK, MARK, check_directory, directories, of_directory
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -34,7 +30,7 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
         return [check_directory(Path(place))]
     # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
     bundle = RunBundle.open(resolve(place, runs_directory(runs)))
-    return sorted(set(target_directories(bundle.plan).values()))
+    return sorted(set(directories(bundle.plan).values()))
 
 
 def clean(directory: Path, *, keep_kept: bool = False) -> Iterator[str]:
@@ -94,7 +90,7 @@ def _plan(directory: Path, *sets: FileSet) -> Plan:
         name="clean",
         origin=Origin(front_end="assay", source="clean", sha256=""),
         seed=0,
-        targets=(Target(name="target", uri=directory.as_uri()),),
+        targets=(of_directory("target", directory),),
         file_sets=sets,
         phases=(Phase(name="clean", title="clean", jobs=(), before=before),) if sets else (),
     )

@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -29,6 +28,7 @@ from assay import __version__, events
 from assay.errors import AssayError, Interrupted, PlanError, RunError
 from assay.plan import Origin, Plan, Target
 from assay.running.stopping import Stopped, Stops
+from assay.targets import directories
 
 POLL_S = 0.02
 """How often the stream is looked at: the longest that a phase waits for its start beyond the lead time."""
@@ -60,11 +60,6 @@ def find_engine() -> Path:
     return Path(found)
 
 
-def target_directories(plan: Plan) -> dict[str, Path]:
-    """Directory of each file target."""
-    return {target.name: Path(unquote(urlsplit(target.uri).path, errors="surrogateescape")) for target in plan.targets}
-
-
 class EngineProcess:
     """A running engine. As a context manager it is not left behind, unless the kernel does not let go of it."""
 
@@ -80,7 +75,7 @@ class EngineProcess:
         self._program = find_engine()
         self._stream = stream
         self._log = log
-        cleans = [f"'assay clean {shlex.quote(str(path))}'" for path in target_directories(plan).values()]
+        cleans = [f"'assay clean {shlex.quote(str(path))}'" for path in directories(plan).values()]
         self._cure = f". What was measured is kept; {', '.join(cleans)} removes data that was left" if cleans else ""
         try:
             with stream.open("ab") as output, log.open("ab") as errors:

@@ -6,7 +6,6 @@ a run ends, its bundle is sealed, with the reason in it.
 """
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,12 +13,13 @@ from typing import Protocol
 
 from assay import events
 from assay.bundle import RunBundle
-from assay.errors import AssayError, InputError, Interrupted
+from assay.errors import AssayError, Interrupted
 from assay.host import collect
 from assay.host.facts import Fact
 from assay.plan import Plan
-from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop, target_directories
+from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop
 from assay.running.stopping import Stops
+from assay.targets import directories
 
 START_LEAD_S = 0.02
 """From the order to the start of a phase: enough for every worker to be asleep before it."""
@@ -42,35 +42,6 @@ class Display(Protocol):
 
     def end(self) -> None:
         """The run is over; the terminal is free again."""
-
-
-def check_directory(directory: Path) -> Path:
-    """Return the absolute directory without symbolic links; raises InputError if it is none."""
-    try:
-        resolved = directory.resolve(strict=True)
-    except FileNotFoundError:
-        raise InputError(f"{directory} does not exist; give a directory on the storage to measure") from None
-    except NotADirectoryError:
-        raise InputError(f"{directory}: a part of this path is a file; give a directory on the storage") from None
-    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
-        reason = error.strerror if isinstance(error, OSError) else "its symbolic links lead in a circle"
-        raise InputError(f"{directory} cannot be reached: {reason}; give a directory that you may enter") from None
-    if not resolved.is_dir():
-        raise InputError(f"{directory} is not a directory; give the directory that holds it")
-    if not _is_text(resolved):
-        raise InputError(
-            f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "
-            "reach it by another name, such as a bind mount"
-        )
-    return resolved
-
-
-def _is_text(path: Path) -> bool:
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def run_plan(  # noqa: D417 - the rest is what it says
@@ -101,7 +72,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     error: AssayError | None = None
     with Stops() as stops:
         try:
-            bundle.record_facts((*facts, *collect(target_directories(plan))))
+            bundle.record_facts((*facts, *collect(directories(plan))))
             _carry_out(bundle.plan, bundle, display, stops, gate, user)
         except AssayError as caught:
             error = caught

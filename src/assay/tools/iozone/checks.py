@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlparse
 
 from assay.errors import InputError, RunError
 from assay.plan import Fixed, Phase, Plan, Prepare, Remove
-from assay.running.run import check_directory
+from assay.targets import check_directory
 from assay.tools.files import check_writable
 from assay.tools.iozone.latency import NAMES
 from assay.tools.iozone.options import needs_file

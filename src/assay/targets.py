@@ -1,0 +1,176 @@
+"""Where does a target lie, which folder there is Assay's, and is there room?
+
+A target's address is a URI. `file:///absolute/directory` is the only scheme with a directory of this machine: it is
+percent-encoded UTF-8 (RFC 8089), decoded here as in `engine/src/files/data_folder.rs`. Which other schemes there are is the
+engine's to say.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from assay.errors import InputError, PlanError, RunError
+from assay.plan import FileSet, Plan, Target
+from assay.units import format_bytes
+
+DATA_FOLDER: Final = "assay-data"
+"""Folder in a target's directory that holds all of Assay's file sets."""
+MARK: Final = ".assay-set.json"
+"""File by which the engine knows a file set of its own."""
+LOCK: Final = ".lock"
+"""File in the data folder that a run holds locked."""
+
+_SCHEME = "file://"
+_BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+# -- address -----------------------------------------------------------------------------------------------------------
+
+
+def of_directory(name: str, directory: Path) -> Target:
+    """Make the target of a directory."""
+    return Target(name=name, uri=directory.resolve().as_uri())
+
+
+def directory_of(target: Target) -> Path | None:
+    """Give the directory of a target; None where its address names none.
+
+    Raises:
+        PlanError: the address means a directory, and no directory can have that name.
+    """
+    if not target.uri.startswith(_SCHEME):
+        return None
+    path = target.uri.removeprefix(_SCHEME).removeprefix("localhost")
+    if not path.startswith("/"):
+        raise PlanError(f"target '{target.uri}' has no absolute path; write file:///absolute/directory")
+    if _BROKEN_CODE.search(path):
+        raise PlanError(f"target '{target.uri}' has a '%' that no two hex digits follow")
+    decoded = unquote_to_bytes(path)
+    if b"\0" in decoded:
+        raise PlanError(f"target '{target.uri}' holds a NUL, which no path can")
+    return Path(os.fsdecode(decoded))
+
+
+def directories(plan: Plan) -> dict[str, Path]:
+    """Directory of each target that has one, by the target's name; raises PlanError as `directory_of` does."""
+    found = ((target.name, directory_of(target)) for target in plan.targets)
+    return {name: directory for name, directory in found if directory is not None}
+
+
+def set_folder(plan: Plan, file_set: FileSet) -> Path:
+    """Folder that holds the files of a set; raises PlanError where its target is no directory."""
+    found = directories(plan)
+    if file_set.target not in found:
+        raise PlanError(f"file set '{file_set.name}': target '{file_set.target}' is no directory")
+    return found[file_set.target] / DATA_FOLDER / file_set.path
+
+
+def check_directory(directory: Path) -> Path:
+    """Return the absolute directory without symbolic links; raises InputError if it is none."""
+    try:
+        resolved = directory.resolve(strict=True)
+    except FileNotFoundError:
+        raise InputError(f"{directory} does not exist; give a directory on the storage to measure") from None
+    except NotADirectoryError:
+        raise InputError(f"{directory}: a part of this path is a file; give a directory on the storage") from None
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
+        reason = error.strerror if isinstance(error, OSError) else "its symbolic links lead in a circle"
+        raise InputError(f"{directory} cannot be reached: {reason}; give a directory that you may enter") from None
+    if not resolved.is_dir():
+        raise InputError(f"{directory} is not a directory; give the directory that holds it")
+    if not _is_text(resolved):
+        raise InputError(
+            f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "
+            "reach it by another name, such as a bind mount"
+        )
+    return resolved
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# -- room --------------------------------------------------------------------------------------------------------------
+
+
+class Room(msgspec.Struct, frozen=True, kw_only=True):
+    """What a directory's file system still takes from this user, less what has to stay free."""
+
+    directory: Path
+    free_bytes: int
+    """Free for this user (statvfs, `f_bavail`), the reserve included."""
+    free_inodes: int | None
+    """None where the file system makes inodes as it needs them."""
+    reserve_bytes: int
+
+    @property
+    def usable_bytes(self) -> int:
+        """Bytes that data may take."""
+        return max(self.free_bytes - self.reserve_bytes, 0)
+
+    def require(self, *, needed_bytes: int = 0, needed_inodes: int = 0, cure: str) -> None:
+        """Refuse what does not fit; nothing has been written then.
+
+        Args:
+            needed_bytes: Bytes of all that lies there at one time.
+            needed_inodes: Files and directories likewise.
+            cure: What the user of this command can do about it, such as `use a smaller -s`.
+
+        Raises:
+            RunError: bytes or inodes do not suffice; the text has the numbers and the cure.
+        """
+        if needed_bytes > self.usable_bytes:
+            raise RunError(
+                f"{format_bytes(needed_bytes)} are needed, but only {format_bytes(self.usable_bytes)} are free in "
+                f"{self.directory} beside the reserve of {format_bytes(self.reserve_bytes)}. Nothing was written; {cure}, "
+                "or free some space"
+            )
+        if self.free_inodes is not None and needed_inodes > self.free_inodes:
+            raise RunError(
+                f"{needed_inodes} files and directories are needed, but only {self.free_inodes} more can be made in "
+                f"{self.directory} (df -i). Nothing was written; {cure}, or remove some"
+            )
+
+
+def room(directory: Path, *, reserve_bytes: int) -> Room:
+    """Look how much room there is in a directory."""
+    system = os.statvfs(directory)
+    return Room(
+        directory=directory,
+        free_bytes=system.f_bavail * system.f_frsize,
+        free_inodes=system.f_favail if system.f_files else None,
+        reserve_bytes=reserve_bytes,
+    )
+
+
+class Need(msgspec.Struct, frozen=True):
+    """What a load makes in a directory: the most that lies there at one time."""
+
+    directory: Path
+    bytes: int = 0
+    inodes: int = 0
+
+
+def check_room(needs: Iterable[Need], *, reserve_bytes: int, cure: str) -> None:
+    """Refuse a load that makes more than its file systems hold; directories of one file system share its room.
+
+    Raises:
+        RunError: as for `Room.require`.
+    """
+    of_device: dict[int, Need] = {}
+    for need in needs:
+        device = need.directory.stat().st_dev
+        before = of_device.get(device, Need(need.directory))
+        of_device[device] = Need(need.directory, before.bytes + need.bytes, before.inodes + need.inodes)
+    for need in of_device.values():
+        there = room(need.directory, reserve_bytes=reserve_bytes)
+        there.require(needed_bytes=need.bytes, needed_inodes=need.inodes, cure=cure)
