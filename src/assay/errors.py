@@ -15,6 +15,15 @@ BAD_INPUT = 2
 COULD_NOT_RUN = 3
 INTERRUPTED = 130
 
+EXIT_CODES = {
+    MEASURED: "measured (warnings stand beside the numbers)",
+    NOT_TRUSTED: "measured, but a number must not be used or operations failed",
+    BAD_INPUT: "bad input",
+    COULD_NOT_RUN: "could not run",
+    INTERRUPTED: "Ctrl-C, TERM or HUP (what was measured is kept)",
+}
+"""The rule: what ended a run early has its code; else a finding that is `invalid`, or an operation that failed, makes 1."""
+
 
 class AssayError(Exception):
     """Base of what a caller may want to catch."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from assay import events
+from assay.analysis.record import RunRecord, read
 from assay.bundle.tables import COLUMNS, INTERVALS, WORKERS
 from assay.host.facts import Fact
 from assay.tools.bigdir import plan as bigdir
@@ -24,7 +25,7 @@ def perfpl_run(
     files: Sequence[int] | None = None,
     part_ns: Mapping[str, int] | None = None,
     sync_s: float | None = None,
-) -> MemoryRun:
+) -> RunRecord:
     """One iteration for each of `seconds`; each begins `begin_s` after a whole second of the clock.
 
     Args:
@@ -51,17 +52,18 @@ def perfpl_run(
         if sync_s is not None:
             lines.append(_sync(index, end_ns, sync_s))
         lines.append(_finished(index, begin_ns, end_ns, count))
-    return MemoryRun(
+    run = MemoryRun(
         plan=made,
         facts=(Fact(key="target.target.directory", value=str(DIRECTORY), source="user"),),
         lines=lines,
         tables={INTERVALS: _table(INTERVALS, rows), WORKERS: _table(WORKERS, samples)},
     )
+    return read(run)
 
 
 def bigdir_run(
     argv: Sequence[str], laps: Mapping[str, tuple[Sequence[int | None], Sequence[int | None]]], *, cut: int = 0
-) -> MemoryRun:
+) -> RunRecord:
     """A run whose clients took so long, in ns, for the creates of each step and for each listing.
 
     Args:
@@ -76,7 +78,7 @@ def bigdir_run(
             for group, took_ns in ((bigdir.MAKING, made_ns), (bigdir.LISTING, listed_ns)):
                 at += took_ns or 0
                 lines.append(_lap(client, group, number, at, took_ns))
-    return MemoryRun(plan=bigdir.to_plan(argv, DIRECTORY), lines=[hello(), *lines[: len(lines) - cut]])
+    return read(MemoryRun(plan=bigdir.to_plan(argv, DIRECTORY), lines=[hello(), *lines[: len(lines) - cut]]))
 
 
 def _lap(client: str, group: str, number: int, end_ns: int, took_ns: int | None) -> events.Laps:

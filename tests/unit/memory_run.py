@@ -8,11 +8,13 @@ import numpy.typing as npt
 import polars as pl
 
 from assay import events
-from assay.analysis.record import FactValue
+from assay.analysis.document import document
+from assay.analysis.record import FactValue, RecordedRun, read
 from assay.bundle.files import RunInfo
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.host.facts import Fact
 from assay.plan import Plan
+from assay.results import Document
 
 RUN_ID = "20260102T030405Z-quick-0123abcd"
 
@@ -120,3 +122,8 @@ class MemoryRun:
     def host(self) -> pl.DataFrame:
         """Return host counters."""
         return self.table(HOST)
+
+
+def judged(run: RecordedRun) -> Document:
+    """Work out the result document of a run."""
+    return document(read(run))

@@ -1,6 +1,7 @@
 """bigdir: its command line, its CSV against the published one, and what the CSV cannot say."""
 
 import csv
+import dataclasses
 import os
 import re
 from collections.abc import Sequence
@@ -282,7 +283,8 @@ def test_steps_end_where_an_operation_failed_because_the_count_is_not_known_from
 
 def test_a_lap_that_was_not_kept_ends_the_steps() -> None:
     run = bigdir_run(("50", "10"), {ONE: growing(5)})
-    del run.lines[1 + 2 * 2]
+    lost = 1 + 2 * 2
+    run = dataclasses.replace(run, events=run.events[:lost] + run.events[lost + 1 :])
 
     assert [row[0] for row in rows_of(classic.text(run))] == [10, 20]
 

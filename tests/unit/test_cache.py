@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay import plan
-from assay.analysis.document import document
 from assay.results import Result
+from unit.memory_run import judged
 from unit.synthetic import (
     BLOCK_BACKED,
     MIB,
@@ -66,7 +66,7 @@ def measure(  # what a test varies
     stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=MIB, operation=name)
     counters = Counters(process_read_bytes=fetched, devices=devices)
     run.phase([stream], seconds=5, counters=counters, resident=resident, direct=direct)
-    (result,) = document(run.end()).results
+    (result,) = judged(run.end()).results
     return result
 
 

@@ -17,6 +17,7 @@ from assay.cli.ls import ls
 from assay.errors import BundleError
 from assay.host.facts import Fact
 from unit.bundle_streams import begun, plan
+from unit.memory_run import judged
 
 
 def states(runs: Path) -> dict[str, str]:
@@ -40,6 +41,37 @@ def test_the_list_follows_a_run_from_its_begin_to_its_seal(tmp_path: Path) -> No
 
     (run,) = list_runs(tmp_path)
     assert (run.state, run.exit_code, run.seconds) == (SEALED, 1, bundle.info.seconds)
+
+
+def test_an_exit_code_that_nothing_recorded_is_asked_for_once(tmp_path: Path) -> None:
+    bundle, stopped = begun(tmp_path), begun(tmp_path)
+    bundle.seal()
+    stopped.seal(130)
+    asked: list[Path] = []
+
+    def judge(folder: Path) -> int:
+        asked.append(folder)
+        return 1
+
+    unknown = {run.run_id: run.exit_code for run in list_runs(tmp_path)}
+    known = [{run.run_id: run.exit_code for run in list_runs(tmp_path, judge)} for _ in range(2)]
+
+    assert unknown == {bundle.run_id: None, stopped.run_id: 130}
+    assert known == [{bundle.run_id: 1, stopped.run_id: 130}] * 2
+    assert asked == [bundle.path]
+
+
+def test_where_no_catalog_can_be_kept_exit_codes_are_still_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(tmp_path).seal()
+
+    def refuse(*_: object, **__: object) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("unable to open database file")
+
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+
+    assert [run.exit_code for run in list_runs(tmp_path, lambda _: 1)] == [1]
 
 
 def test_a_line_says_what_was_asked_and_of_what(tmp_path: Path) -> None:
@@ -234,7 +266,7 @@ def test_runs_are_kept_where_the_user_says(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_ls_prints_a_table_or_json(tmp_path: Path, options: list[str]) -> None:
     bundle = begun(tmp_path)
-    bundle.seal(1)
+    bundle.seal()
     app = typer.Typer()
     app.command()(ls)
 
@@ -243,6 +275,6 @@ def test_ls_prints_a_table_or_json(tmp_path: Path, options: list[str]) -> None:
     assert done.exit_code == 0
     if options:
         (run,) = json.loads(done.stdout)
-        assert (run["run_id"], run["exit_code"], run["state"]) == (bundle.run_id, 1, SEALED)
+        assert (run["run_id"], run["exit_code"], run["state"]) == (bundle.run_id, judged(bundle).run.exit_code, SEALED)
     else:
         assert bundle.run_id in done.stdout

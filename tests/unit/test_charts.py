@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.analysis.histogram import QUANTILES
+from assay.analysis.record import read
 from assay.report import axes, charts, figures, heat, overview, theme
 from assay.report.axes import Layered
 from assay.report.export import PictureFormat, all_figures, render
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate_unit
 from assay.report.rates import rates
-from assay.report.recording import Latencies, Recording, Timeline, read
+from assay.report.recording import Latencies, Recording, Timeline
 from assay.report.stack import alt
 from assay.report.titles import title_of
 from assay.results import Document, LatencyNs, Result
@@ -35,7 +36,7 @@ def run() -> tuple[MemoryRun, Document]:
 
 @pytest.fixture(scope="module")
 def recording(run: tuple[MemoryRun, Document]) -> Recording:
-    return read(run[0])
+    return Recording(read(run[0]))
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,18 @@ def results(run: tuple[MemoryRun, Document]) -> tuple[Result, ...]:
 def rows_of(chart: Layered) -> list[dict[str, Any]]:
     """Collect the rows that a figure carries; Altair gathers them under `datasets`."""
     return [row for rows in chart.to_dict()["datasets"].values() if isinstance(rows, list) for row in rows]
+
+
+def timeline_in(recording: Recording, result: Result) -> Timeline:
+    found = recording.timeline(result)
+    assert found is not None
+    return found
+
+
+def latencies_in(recording: Recording, result: Result) -> Latencies:
+    found = recording.latencies(result, "latency")
+    assert found is not None
+    return found
 
 
 def latencies_of(values_ns: list[list[float]], interval_s: float = 1.0) -> Latencies:
@@ -73,7 +86,7 @@ def timeline_of(ops: list[int], ends_s: list[float]) -> Timeline:
 def test_a_stall_is_a_row_of_zeroes_although_the_tables_have_no_rows_for_it(
     recording: Recording, results: tuple[Result, ...]
 ) -> None:
-    timeline = recording.timeline(results[STALLED])
+    timeline = timeline_in(recording, results[STALLED])
 
     assert len(timeline.ops) == INTERVALS
     assert np.flatnonzero(timeline.ops == 0).tolist() == [15, 16, 17, 18]
@@ -82,14 +95,16 @@ def test_a_stall_is_a_row_of_zeroes_although_the_tables_have_no_rows_for_it(
 
 
 def test_the_sample_at_the_start_of_a_phase_is_no_interval(recording: Recording, results: tuple[Result, ...]) -> None:
-    edges = recording.edges_s(recording.phase_index(results[0]))
+    phase = recording.phase_of(results[0])
+    assert phase is not None
+    edges = recording.edges_s(phase)
 
     assert edges == pytest.approx(np.arange(INTERVALS + 1) * INTERVAL_S)
 
 
 def test_a_timeline_holds_all_operations_of_the_phase(recording: Recording, results: tuple[Result, ...]) -> None:
     for result in results:
-        timeline = recording.timeline(result)
+        timeline = timeline_in(recording, result)
 
         assert (timeline.ops.sum(), timeline.bytes.sum()) == (result.ops, result.bytes)
 
@@ -98,7 +113,7 @@ def test_a_phase_cut_by_a_kill_is_placed_by_its_intervals(run: tuple[MemoryRun, 
     bundle, document = run
     cut = replace(bundle, lines=[], is_sealed=False)
 
-    timeline = read(cut).timeline(document.results[1])
+    timeline = timeline_in(Recording(read(cut)), document.results[1])
 
     assert timeline.ops.sum() == document.results[1].ops
     assert timeline.end_s[-1] == pytest.approx(INTERVALS * INTERVAL_S)
@@ -110,7 +125,7 @@ def test_a_phase_cut_by_a_kill_is_placed_by_its_intervals(run: tuple[MemoryRun, 
 def test_the_steps_inside_the_window_average_to_the_result(recording: Recording, results: tuple[Result, ...]) -> None:
     for result in results:
         value, unit = headline(result)
-        series = rates(recording.timeline(result), unit)
+        series = rates(timeline_in(recording, result), unit)
         inside = series.inside(result.window_s)
 
         mean = np.average(series.mean[inside], weights=(series.end_s - series.start_s)[inside])
@@ -154,7 +169,7 @@ def test_streams_are_shown_in_mebibytes_and_small_operations_by_number(results: 
 def test_every_operation_is_in_one_cell_however_coarse(
     recording: Recording, results: tuple[Result, ...], most: int
 ) -> None:
-    latencies = recording.latencies(results[3], "latency")
+    latencies = latencies_in(recording, results[3])
 
     gathered = heat.cells(latencies, most)
 
@@ -183,7 +198,7 @@ def test_percentile_lines_agree_with_the_raw_values() -> None:
 def test_a_percentile_step_waits_until_it_has_enough_operations(
     recording: Recording, results: tuple[Result, ...]
 ) -> None:
-    latencies = recording.latencies(results[SLOW], "latency")
+    latencies = latencies_in(recording, results[SLOW])
 
     steps = heat.quantile_steps(latencies, 1, QUANTILES["p99"])
 
@@ -196,14 +211,14 @@ def test_a_percentile_step_waits_until_it_has_enough_operations(
 def test_percentile_lines_have_a_gap_where_nothing_was_completed(
     recording: Recording, results: tuple[Result, ...]
 ) -> None:
-    steps = heat.quantile_steps(recording.latencies(results[STALLED], "latency"), 1, QUANTILES["p50"])
+    steps = heat.quantile_steps(latencies_in(recording, results[STALLED]), 1, QUANTILES["p50"])
 
     assert not [step for step in steps if step.end_s > 3.0 + 1e-6 and step.start_s < 3.8 - 1e-6]
     assert any(step.start_s == pytest.approx(3.8) for step in steps)
 
 
 def test_vega_draws_one_rectangle_for_each_cell(recording: Recording, results: tuple[Result, ...]) -> None:
-    latencies = recording.latencies(results[STALLED], "latency")
+    latencies = latencies_in(recording, results[STALLED])
     figure = next(f for f in figures.result_figures(recording, results, STALLED) if f.is_dense)
 
     picture = render(figure, PictureFormat.SVG).decode()
@@ -213,7 +228,7 @@ def test_vega_draws_one_rectangle_for_each_cell(recording: Recording, results: t
 
 
 def test_the_wait_of_a_stall_is_in_the_heat_map(recording: Recording, results: tuple[Result, ...]) -> None:
-    gathered = heat.cells(recording.latencies(results[STALLED], "latency"))
+    gathered = heat.cells(latencies_in(recording, results[STALLED]))
 
     slowest = int(np.argmax(gathered.band))
 
@@ -303,7 +318,7 @@ def test_repeats_and_operations_of_one_phase_are_told_apart(results: tuple[Resul
 
 
 def test_every_figure_is_valid_vega_lite(run: tuple[MemoryRun, Document]) -> None:
-    drawn = list(all_figures(*run))
+    drawn = list(all_figures(read(run[0]), run[1]))
 
     for figure in drawn:
         alt.LayerChart.from_dict(figure.chart.to_dict())  # raises SchemaValidationError
@@ -337,7 +352,7 @@ def test_marks_stand_at_their_time_in_the_phase_that_they_fall_into(
 
     assert [i for i, marks in found.items() if marks] == [STALLED]
     assert found[STALLED][0].t_s == pytest.approx(2.9)
-    series = rates(recording.timeline(results[STALLED]), OPS_PER_S)
+    series = rates(timeline_in(recording, results[STALLED]), OPS_PER_S)
     chart = charts.throughput_timeline(series, results[STALLED], found[STALLED])
     assert {"t_s": pytest.approx(2.9), "label": "1"} in rows_of(chart)
 
@@ -346,6 +361,6 @@ def test_a_result_without_intervals_has_no_figures(run: tuple[MemoryRun, Documen
     bundle, document = run
     empty = {name: frame.filter(pl.col("phase_index") != 0) for name, frame in bundle.tables.items()}
 
-    drawn = list(figures.result_figures(read(replace(bundle, tables=empty)), document.results, 0))
+    drawn = list(figures.result_figures(Recording(read(replace(bundle, tables=empty))), document.results, 0))
 
     assert drawn == []

@@ -10,11 +10,13 @@ import msgspec
 import pytest
 import typer
 from msgspec.structs import fields
+from typer.testing import CliRunner
 
 from assay import events, results
 from assay.analysis import thresholds
 from assay.bundle.tables import COLUMNS
 from assay.cli import app, reference
+from assay.errors import EXIT_CODES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -107,6 +109,19 @@ def test_the_schema_of_the_results_is_up_to_date() -> None:
     committed = (ROOT / reference.FOLDER / reference.RESULTS_SCHEMA).read_text(encoding="utf-8")
 
     assert committed == reference.results_schema(), "make it anew: python -m assay.cli.reference"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reference/commands.md"])
+def test_the_rule_of_the_exit_codes_is_told_in_the_words_of_the_code(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+
+    assert not [code for code, words in EXIT_CODES.items() if f"| {code} | {words}" not in text]
+
+
+def test_help_tells_the_exit_codes() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
+
+    assert not [code for code, words in EXIT_CODES.items() if f"{code} {words}" not in shown]
 
 
 RESULT_PARTS = (results.Document, results.Run, results.Result, results.LatencyNs, results.TimeBudget, results.Cache,

@@ -14,16 +14,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from assay.analysis.record import RunRecord, read
 from assay.errors import InputError, RunError
 from assay.report import vega
 from assay.report.archive import write_archive
 from assay.report.export import PictureFormat, all_figures, write_charts
 from assay.report.html import default_path, page, write_html
 from assay.report.numbers import headline, rate
-from assay.report.recording import read
+from assay.report.recording import Recording
 from assay.results import Document, Steady
 from unit.bundle_streams import begun
-from unit.memory_run import RUN_ID, MemoryRun
+from unit.memory_run import RUN_ID
 from unit.quick_run import HOSTILE, LOADS, quick_run
 
 MOST_BYTES = 2_500_000
@@ -72,12 +73,13 @@ class Reader(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def run() -> tuple[MemoryRun, Document]:
-    return quick_run()
+def run() -> tuple[RunRecord, Document]:
+    memory, document = quick_run()
+    return read(memory), document
 
 
 @pytest.fixture(scope="module")
-def text(run: tuple[MemoryRun, Document]) -> str:
+def text(run: tuple[RunRecord, Document]) -> str:
     return page(*run)
 
 
@@ -132,7 +134,7 @@ def test_the_page_forbids_itself_every_connection(seen: Reader) -> None:
     assert "connect-src" not in policy
 
 
-def test_every_figure_has_words_for_who_cannot_see_it_and_a_table(text: str, run: tuple[MemoryRun, Document]) -> None:
+def test_every_figure_has_words_for_who_cannot_see_it_and_a_table(text: str, run: tuple[RunRecord, Document]) -> None:
     figures = re.findall(r"<figure .*?</figure>", text, flags=re.DOTALL)
 
     assert len(figures) == len(list(all_figures(*run))) == 4 + 2 * len(LOADS)
@@ -180,7 +182,7 @@ def test_headings_do_not_skip_a_level(seen: Reader) -> None:
 
 
 def test_numbers_that_are_not_to_be_trusted_are_struck_through_and_no_others(
-    seen: Reader, run: tuple[MemoryRun, Document]
+    seen: Reader, run: tuple[RunRecord, Document]
 ) -> None:
     struck = set(seen.inside("s"))
 
@@ -190,7 +192,7 @@ def test_numbers_that_are_not_to_be_trusted_are_struck_through_and_no_others(
 
 
 def test_a_result_that_never_settled_is_struck_through_although_it_is_trusted(
-    run: tuple[MemoryRun, Document],
+    run: tuple[RunRecord, Document],
 ) -> None:
     bundle, document = run
     drifting = msgspec.structs.replace(document.results[0], steady=Steady(verdict="late_shift", window_s=None))
@@ -213,7 +215,9 @@ def test_text_of_the_run_cannot_become_part_of_the_page(seen: Reader, text: str)
 def test_hostile_titles_stay_data_in_the_figures() -> None:
     load = replace(LOADS[0], title=HOSTILE)
 
-    seen = Reader(page(*quick_run((load,))))
+    memory, document = quick_run((load,))
+
+    seen = Reader(page(read(memory), document))
 
     assert seen.faults == []
     assert any(f'"title": {json.dumps(HOSTILE)}' in json.dumps(spec) for spec in seen.specs())
@@ -227,7 +231,7 @@ def test_facts_stand_with_their_source_and_absent_ones_with_the_reason(seen: Rea
     assert "machine.kernel" in cells
 
 
-def test_a_run_that_did_not_end_says_so(run: tuple[MemoryRun, Document]) -> None:
+def test_a_run_that_did_not_end_says_so(run: tuple[RunRecord, Document]) -> None:
     bundle, document = run
 
     seen = Reader(page(replace(bundle, is_sealed=False), document))
@@ -235,7 +239,7 @@ def test_a_run_that_did_not_end_says_so(run: tuple[MemoryRun, Document]) -> None
     assert any("did not come to its end" in words for words in seen.inside("header"))
 
 
-def test_a_run_without_results_still_has_a_page(run: tuple[MemoryRun, Document]) -> None:
+def test_a_run_without_results_still_has_a_page(run: tuple[RunRecord, Document]) -> None:
     bundle, document = run
 
     seen = Reader(page(bundle, msgspec.structs.replace(document, results=())))
@@ -247,14 +251,15 @@ def test_a_run_without_results_still_has_a_page(run: tuple[MemoryRun, Document])
 def test_a_real_bundle_reads_like_the_one_in_memory(tmp_path: Path) -> None:
     bundle = begun(tmp_path, ticks=12)
 
-    recording = read(bundle)
+    run = read(bundle)
 
-    assert recording.intervals["ops"].sum() == bundle.intervals()["ops"].sum() > 0
-    assert len(recording.edges_s(0)) > 2
+    (phase,) = run.phases
+    assert phase.intervals["ops"].sum() == bundle.intervals()["ops"].sum() > 0
+    assert len(Recording(run).edges_s(phase)) > 2
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_a_browser_draws_every_figure_without_a_network(run: tuple[MemoryRun, Document], tmp_path: Path) -> None:
+def test_a_browser_draws_every_figure_without_a_network(run: tuple[RunRecord, Document], tmp_path: Path) -> None:
     path = write_html(*run, tmp_path / "report.html")
 
     shown = subprocess.run(
@@ -277,7 +282,7 @@ def test_a_browser_draws_every_figure_without_a_network(run: tuple[MemoryRun, Do
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_report_is_never_written_into_a_bundle(run: tuple[MemoryRun, Document], bundle_folder: Path) -> None:
+def test_a_report_is_never_written_into_a_bundle(run: tuple[RunRecord, Document], bundle_folder: Path) -> None:
     before = sorted(bundle_folder.iterdir())
 
     with pytest.raises(InputError, match="inside the run bundle"):
@@ -288,7 +293,7 @@ def test_a_report_is_never_written_into_a_bundle(run: tuple[MemoryRun, Document]
     assert sorted(bundle_folder.iterdir()) == before
 
 
-def test_a_report_says_where_it_cannot_be_written(run: tuple[MemoryRun, Document], tmp_path: Path) -> None:
+def test_a_report_says_where_it_cannot_be_written(run: tuple[RunRecord, Document], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is a directory.*report\.html"):
         write_html(*run, tmp_path)
     with pytest.raises(InputError, match="does not exist"):
@@ -297,12 +302,13 @@ def test_a_report_says_where_it_cannot_be_written(run: tuple[MemoryRun, Document
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_default_report_is_named_after_its_run(run: tuple[MemoryRun, Document]) -> None:
+def test_the_default_report_is_named_after_its_run(run: tuple[RunRecord, Document]) -> None:
     assert default_path(run[0].run_id) == Path(f"assay-{RUN_ID}.html")
 
 
 def test_charts_are_written_as_the_pictures_that_they_say_they_are(tmp_path: Path) -> None:
-    one = quick_run(LOADS[2:3])
+    memory, document = quick_run(LOADS[2:3])
+    one = (read(memory), document)
 
     pngs = write_charts(*one, tmp_path / "png", PictureFormat.PNG)
     svgs = write_charts(*one, tmp_path / "svg", PictureFormat.SVG)
@@ -312,12 +318,10 @@ def test_charts_are_written_as_the_pictures_that_they_say_they_are(tmp_path: Pat
     assert all(path.read_text().startswith("<svg") for path in svgs)
 
 
-def test_an_archive_holds_the_bundle_byte_for_byte_under_its_id(
-    run: tuple[MemoryRun, Document], bundle_folder: Path, tmp_path: Path
-) -> None:
+def test_an_archive_holds_the_bundle_byte_for_byte_under_its_id(bundle_folder: Path, tmp_path: Path) -> None:
     (bundle_folder / "hist.parquet").write_bytes(bytes(range(256)))
 
-    path = write_archive(replace(run[0], path=bundle_folder), tmp_path / "run.tar.gz")
+    path = write_archive(bundle_folder, tmp_path / "run.tar.gz")
 
     with tarfile.open(path) as archive:
         packed = {member.name: archive.extractfile(member) for member in archive.getmembers()}
@@ -326,17 +330,14 @@ def test_an_archive_holds_the_bundle_byte_for_byte_under_its_id(
     assert {Path(name).parts[0] for name in packed} == {bundle_folder.name}
 
 
-def test_an_archive_replaces_nothing_and_says_its_format(
-    run: tuple[MemoryRun, Document], bundle_folder: Path, tmp_path: Path
-) -> None:
+def test_an_archive_replaces_nothing_and_says_its_format(bundle_folder: Path, tmp_path: Path) -> None:
     taken = tmp_path / "run.tar.gz"
     taken.write_bytes(gzip.compress(b"precious"))
-    bundle = replace(run[0], path=bundle_folder)
 
     with pytest.raises(InputError, match="is not replaced"):
-        write_archive(bundle, taken)
+        write_archive(bundle_folder, taken)
     with pytest.raises(InputError, match=r"must end in \.tar\.gz"):
-        write_archive(bundle, tmp_path / "run.tar.zst")
+        write_archive(bundle_folder, tmp_path / "run.tar.zst")
 
     assert gzip.decompress(taken.read_bytes()) == b"precious"
 

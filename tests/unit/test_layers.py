@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "analysis": BASE | {"analysis"},
     "tools": BASE | {"analysis", "report", "targets", "tools"},
-    "report": BASE | {"analysis", "doctor", "host", "loads", "report", "tools", "xdg"},
+    "report": BASE | {"analysis", "doctor", "host", "report", "xdg"},
     "live": {"events", "live", "plan", "units"},
 }
 """What each part of `assay` may import. The commands (`cli`) put the parts together and may import all."""

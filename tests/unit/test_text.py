@@ -8,8 +8,10 @@ from rich.console import Console
 
 from assay import events, plan
 from assay.analysis.document import document
+from assay.analysis.record import read
 from assay.report import text
 from assay.report.titles import title_of
+from unit.memory_run import judged
 from unit.synthetic import MIB, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
 
 TITLES = (
@@ -45,7 +47,8 @@ def example() -> SyntheticRun:
 def printed(width: int, run: SyntheticRun | None = None) -> str:
     run = run or example()
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    text.render(document(run), run, console)
+    recorded = read(run)
+    text.render(document(recorded), recorded, console)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
@@ -105,7 +108,7 @@ def test_rows_of_one_phase_are_told_apart_by_job_and_operation() -> None:
         seconds=5,
     )
 
-    measured = document(run.end()).results
+    measured = judged(run.end()).results
 
     assert [title_of(result, measured) for result in measured] == ["mix: reader", "mix: other: r2", "mix: other: w2"]
 

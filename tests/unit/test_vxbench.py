@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import events, plan
-from assay.analysis import record
+from assay.analysis.record import RunRecord, read
 from assay.bundle.tables import COLUMNS, INTERVALS, WORKERS
 from assay.errors import InputError
 from assay.plan.walk import job_ops
@@ -131,7 +131,7 @@ class Done:
     stopped_by: events.StoppedBy = events.StoppedBy.PASSES
 
 
-def run_of(line: str, *phases: list[Done], is_cut: bool = False) -> MemoryRun:
+def run_of(line: str, *phases: list[Done], is_cut: bool = False) -> RunRecord:
     """Make a run whose phases began at second 5; each lists what its workers did, in I/Os of the asked size."""
     made = parse(line)
     size = vxbench.read(shlex.split(line)).iosize
@@ -158,7 +158,7 @@ def run_of(line: str, *phases: list[Done], is_cut: bool = False) -> MemoryRun:
         INTERVALS: pl.DataFrame(intervals, schema=COLUMNS[INTERVALS], orient="row"),
         WORKERS: pl.DataFrame(samples, schema=COLUMNS[WORKERS], orient="row"),
     }
-    return MemoryRun(plan=made, lines=lines, tables=tables)
+    return read(MemoryRun(plan=made, lines=lines, tables=tables))
 
 
 def _window(job: str, one: Done) -> events.WorkerWindow:
@@ -192,7 +192,7 @@ def test_the_summary_is_the_total_alone_and_megabytes_are_of_1024_kilobytes() ->
 def test_cpu_time_is_exact_where_the_kernel_counts_in_hundredths() -> None:
     done = [Done(0, 1000, 1000, 10, 30, on_cpu_ms=44), Done(1, 1000, 1000, 0, 0, on_cpu_ms=8)]
 
-    first, second = output.users(record.read(run_of("-w read -i iosize=64k,iocount=1000 one two", done)))
+    first, second = output.users(run_of("-w read -i iosize=64k,iocount=1000 one two", done))
 
     assert (first.user_cpu_ns, first.system_cpu_ns) == (11 * MS, 33 * MS)
     assert (second.user_cpu_ns, second.system_cpu_ns) == (2 * MS, 6 * MS)  # as all together: a quarter

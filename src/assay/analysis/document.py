@@ -1,4 +1,4 @@
-"""From a run bundle to its result document: one `Result` per phase, job and operation.
+"""From what was recorded to the result document: one `Result` per phase, job and operation.
 
     iops = ops / seconds        throughput = bytes / seconds        mean latency = sum of latencies / ops
 
@@ -9,7 +9,6 @@ The largest latency is exact where it fell into the window and else known to its
 
 import dataclasses
 
-import msgspec
 import numpy as np
 import polars as pl
 
@@ -18,7 +17,7 @@ from assay.analysis import budget, cache, device, findings, histogram, trust
 from assay.analysis.conservation import conservation
 from assay.analysis.crosscheck import cross_check
 from assay.analysis.operations import Operation, operations_of
-from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord, Span, read
+from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord, Span
 from assay.analysis.window import Window, find_window
 from assay.errors import MEASURED, NOT_TRUSTED
 from assay.plan import Job, Open
@@ -28,24 +27,21 @@ from assay.results import Document, Finding, LatencyNs, Result
 _NO_LATENCY = LatencyNs(mean=None, p50=None, p90=None, p99=None, p99_9=None, max=None)
 
 
-def document(bundle: RecordedRun) -> Document:
+def document(run: RunRecord) -> Document:
     """Compute the result document of a run, sealed or not."""
-    run = read(bundle)
     measured = tuple(result for record in run.phases for result in _phase_results(run, record))
     of_run = findings.distinct(trust.run_findings(run))
-    info = bundle.info
-    # A run that ended well is recorded with 0 before anybody has judged it.
-    exit_code = info.exit_code or _exit_code(measured, of_run)
+    info = run.info
     return Document(
         schema=results.SCHEMA,
         run=results.Run(
-            id=bundle.run_id,
-            bundle=str(bundle.path),
-            sealed=bundle.is_sealed,
+            id=run.run_id,
+            bundle=str(run.path),
+            sealed=run.is_sealed,
             command=info.command,
             started_utc=info.started_utc,
             seconds=info.seconds if info.seconds is not None else _seconds_recorded(run),
-            exit_code=exit_code,
+            exit_code=_exit_code(run, measured, of_run),
             repeats=max((phase.repeat for phase in run.plan.phases), default=0) + 1,
         ),
         results=measured,
@@ -53,22 +49,12 @@ def document(bundle: RecordedRun) -> Document:
     )
 
 
-def concluded(judged: Document, bundle: RecordedRun) -> Document:
-    """Return the document of a run that was sealed after it was judged: the numbers stand, the end is known now."""
-    info = bundle.info
-    seconds = info.seconds if info.seconds is not None else judged.run.seconds
-    run = msgspec.structs.replace(
-        judged.run, sealed=bundle.is_sealed, seconds=seconds, exit_code=info.exit_code or exit_code(judged)
-    )
-    return msgspec.structs.replace(judged, run=run)
-
-
-def exit_code(doc: Document) -> int:
-    """Return 1 when a number must not be used or an operation failed, else 0."""
-    return _exit_code(doc.results, doc.findings)
-
-
-def _exit_code(measured: tuple[Result, ...], of_run: tuple[Finding, ...]) -> int:
+def _exit_code(run: RunRecord, measured: tuple[Result, ...], of_run: tuple[Finding, ...]) -> int:
+    """Say how a run ended: `errors.EXIT_CODES` is the rule."""
+    ended_by = run.info.exit_code
+    # Older versions recorded 0 and 1 too, which are for the findings to say.
+    if ended_by is not None and ended_by > NOT_TRUSTED:
+        return ended_by
     everything = [*of_run, *(finding for result in measured for finding in result.findings)]
     is_unusable = any(finding.severity == findings.INVALID for finding in everything)
     return NOT_TRUSTED if is_unusable or any(result.errors > 0 for result in measured) else MEASURED

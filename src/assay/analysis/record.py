@@ -1,4 +1,6 @@
-"""What was recorded, cut into phases: the input of every judgement.
+"""What was recorded, cut into phases: the input of every judgement, table and figure.
+
+A command reads a run once, with `read`, and hands what it got to all who say something about it.
 
 Times are integer nanoseconds since the engine's hello (`t_ns`), made from the tables' `t_s`, so that they can be
 compared exactly.
@@ -55,7 +57,7 @@ class RecordedInfo(Protocol):
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs, or when it died."""
+        """Of the error that ended it early; None when it ended by itself, runs or died."""
 
     @property
     def assay_version(self) -> str:
@@ -67,7 +69,7 @@ class RecordedInfo(Protocol):
 
 
 class RecordedRun(Protocol):
-    """What analysis and reports read of a run: the reading half of `assay.bundle.RunBundle`, or a run in memory."""
+    """What is read of a run: the reading half of `assay.bundle.RunBundle`, or a run in memory."""
 
     @property
     def path(self) -> Path:
@@ -180,13 +182,24 @@ _E = TypeVar("_E")
 
 @dataclasses.dataclass(frozen=True)
 class RunRecord:
-    """A run, cut into phases."""
+    """A run as it was read, cut into phases."""
 
-    run: RecordedRun
+    run_id: str
+    path: Path
+    is_sealed: bool
+    info: RecordedInfo
     plan: Plan
-    facts: dict[str, FactValue]
+    sourced_facts: tuple[RecordedFact, ...]
+    """Facts of the environment, each with where it is from."""
     events: tuple[events.Event, ...]
+    """Every event but the intervals, in order."""
     phases: tuple[PhaseRecord, ...]
+    """Those that started."""
+
+    @functools.cached_property
+    def facts(self) -> dict[str, FactValue]:
+        """Values of the facts, by key."""
+        return {fact.key: fact.value for fact in self.sourced_facts}
 
     def first(self, kind: type[_E]) -> _E | None:
         """Return the first event of a kind."""
@@ -214,7 +227,7 @@ class RunRecord:
 
 
 def read(run: RecordedRun) -> RunRecord:
-    """Cut a run into its phases."""
+    """Read a run and cut it into its phases."""
     happened = tuple(run.events())
     tables = tuple(
         _by_phase(_with_ns(table)) for table in (run.intervals(), run.histograms(), run.workers(), run.host())
@@ -228,9 +241,12 @@ def read(run: RecordedRun) -> RunRecord:
     started |= tables[0].keys()
     phases = (_phase(run.plan, index, of_phase.get(index, []), tables) for index in sorted(started))
     return RunRecord(
-        run=run,
+        run_id=run.run_id,
+        path=run.path,
+        is_sealed=run.is_sealed,
+        info=run.info,
         plan=run.plan,
-        facts={fact.key: fact.value for fact in run.facts},
+        sourced_facts=tuple(run.facts),
         events=happened,
         phases=tuple(phase for phase in phases if phase is not None),
     )

@@ -1,7 +1,8 @@
 """The run bundle: a directory that holds a whole run. Third of the seams.
 
     <utc>-<slug>-<8 hex>/
-      manifest.json       schema, run id, command, times, exit code, facts, sha256 of every other file; only in a sealed run
+      manifest.json       schema, run id, command, times, what ended it, facts, sha256 of every other file; only in a
+                          sealed run
       run.json            what was known at the start (id, command, started, facts so far): opens a run that died
       plan.toml           the load file as asked, where there was one (asked.* of other front ends)
       resolved.json       the Plan after defaults
@@ -56,6 +57,7 @@ class RunBundle:
         self.plan = plan
         self._head = head
         self._read: tuple[int, Stream] | None = None
+        self._sealed_from: Stream | None = None
         self._began_s: float | None = None
 
     @classmethod
@@ -147,10 +149,8 @@ class RunBundle:
 
     def events(self) -> list[Event]:
         """Return every event but the intervals, in order; raises BundleError when they cannot be read."""
-        if not self.is_sealed:
-            stream = self._stream()
-            if not self.is_sealed:
-                return list(stream.events)
+        if (stream := self._in_memory()) is not None:
+            return list(stream.events)
         path = self.path / files.EVENTS
         try:
             return msgspec.json.decode(path.read_bytes(), type=list[Event])
@@ -183,13 +183,13 @@ class RunBundle:
         merged = {fact.key: fact for fact in (*self.facts, *facts)}
         self._write_record(tuple(merged.values()))
 
-    def seal(self, exit_code: int) -> None:
+    def seal(self, exit_code: int | None = None) -> None:
         """Finish the run: write tables, events and, last, the manifest; then remove what they replace.
 
         The engine must have ended. When this fails, the run stays unsealed and loses nothing.
 
         Args:
-            exit_code: What `assay` will exit with.
+            exit_code: Of the error that ended the run early; None: it ended by itself, and its numbers say the rest.
 
         Raises:
             BundleError: the run is sealed, or its stream is not one.
@@ -203,7 +203,7 @@ class RunBundle:
         manifest = self._manifest(stream, exit_code)
         encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         files.write_durably(self.path / files.MANIFEST, encoded)
-        self._head, self._read = manifest, None
+        self._head, self._read, self._sealed_from = manifest, None, stream
         for replaced in (files.STREAM, files.RUN):
             (self.path / replaced).unlink(missing_ok=True)
 
@@ -216,7 +216,7 @@ class RunBundle:
         if isinstance(self._head, Manifest) and (found := files.faults(self.path, self._head.files)):
             raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {_RESTORE}")
 
-    def _manifest(self, stream: Stream, exit_code: int) -> Manifest:
+    def _manifest(self, stream: Stream, exit_code: int | None) -> Manifest:
         ended = dt.datetime.now(dt.UTC)
         began_s = self._began_s
         if began_s is None:
@@ -237,10 +237,8 @@ class RunBundle:
         )
 
     def _table(self, name: str) -> pl.DataFrame:
-        if not self.is_sealed:
-            stream = self._stream()
-            if not self.is_sealed:
-                return stream.tables[name]
+        if (stream := self._in_memory()) is not None:
+            return stream.tables[name]
         path = self._table_path(name)
         try:
             return pl.read_parquet(path)
@@ -249,6 +247,14 @@ class RunBundle:
 
     def _table_path(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
+
+    def _in_memory(self) -> Stream | None:
+        """Give what the stream says, while there is one or when it was sealed a moment ago; else tables are in files."""
+        if self._sealed_from is None and not self.is_sealed:
+            stream = self._stream()
+            if not self.is_sealed:
+                return stream
+        return self._sealed_from
 
     def _stream(self) -> Stream:
         """Read the stream, again only if it has grown; a run that was sealed meanwhile becomes a sealed one here."""

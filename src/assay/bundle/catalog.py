@@ -3,12 +3,13 @@
 The folders are the truth. `catalog.sqlite` beside them only saves reading every manifest again: it follows folders that
 were added or removed by hand, is made anew when it is missing, damaged or of another version, and where it cannot be
 kept at all (a read-only folder, a file system without shared memory) the manifests are read each time instead.
+The exit code of a run that ended by itself is for its numbers to say; it is worked out when it is first asked for.
 SQLite in WAL mode takes several writers at once.
 """
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -31,6 +32,8 @@ CREATE TABLE runs (run_id TEXT PRIMARY KEY, started_utc TEXT NOT NULL, name TEXT
                    target TEXT NOT NULL, state TEXT NOT NULL, exit_code INTEGER, seconds REAL)
 """
 _WAIT_FOR_WRITERS_S = 30.0
+Judge = Callable[[Path], int | None]
+"""Gives the exit code of a sealed run that ended by itself."""
 _CANDIDATES_SHOWN = 10
 
 
@@ -48,6 +51,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """`sealed`, `unfinished` (under way, or died), `damaged` (cannot be read)."""
     exit_code: int | None
+    """None where nobody knows it: unfinished, damaged, or ended by itself and not judged yet."""
     seconds: float | None
 
 
@@ -60,8 +64,12 @@ def runs_directory(override: Path | None) -> Path:
     return xdg.folder("XDG_DATA_HOME", "~/.local/share") / "runs"
 
 
-def list_runs(runs: Path) -> tuple[RunSummary, ...]:
+def list_runs(runs: Path, judge: Judge | None = None) -> tuple[RunSummary, ...]:
     """List all runs, newest first; an absent folder holds none.
+
+    Args:
+        runs: Where runs are kept.
+        judge: Asked for each exit code that the catalog does not know yet; None: these are left out.
 
     Raises:
         BundleError: the folder cannot be read.
@@ -70,16 +78,16 @@ def list_runs(runs: Path) -> tuple[RunSummary, ...]:
     if not folders:
         return ()
     try:
-        return _indexed(runs, folders)
+        return _indexed(runs, folders, judge)
     except sqlite3.OperationalError:
-        return _newest_first(_summaries(runs, folders))
+        return _newest_first(_judged(runs, _summaries(runs, folders), judge))
     except sqlite3.DatabaseError:
         # Not a database any more. It holds nothing that the folders do not.
         (runs / CATALOG).unlink(missing_ok=True)
     try:
-        return _indexed(runs, folders)
+        return _indexed(runs, folders, judge)
     except sqlite3.DatabaseError:
-        return _newest_first(_summaries(runs, folders))
+        return _newest_first(_judged(runs, _summaries(runs, folders), judge))
 
 
 def resolve(reference: str, runs: Path) -> Path:
@@ -137,7 +145,7 @@ def _folders(runs: Path) -> set[str]:
         raise BundleError(f"{runs}: cannot be listed: {error.strerror}. Name another with --runs DIR") from error
 
 
-def _indexed(runs: Path, folders: set[str]) -> tuple[RunSummary, ...]:
+def _indexed(runs: Path, folders: set[str], judge: Judge | None) -> tuple[RunSummary, ...]:
     with closing(_connect(runs / CATALOG)) as database:
         states = dict(database.execute("SELECT run_id, state FROM runs"))
         # Looked at again: another process may have begun a run since the folders were listed.
@@ -153,9 +161,26 @@ def _indexed(runs: Path, folders: set[str]) -> tuple[RunSummary, ...]:
             )
             database.execute("COMMIT")
         rows = database.execute(f"SELECT {_COLUMNS} FROM runs").fetchall()  # noqa: S608 - a constant of this module
-    fields = RunSummary.__struct_fields__
-    found = (RunSummary(**dict(zip(fields, row, strict=True))) for row in rows)
-    return _newest_first(run for run in found if run.run_id in folders)
+        fields = RunSummary.__struct_fields__
+        found = [RunSummary(**dict(zip(fields, row, strict=True))) for row in rows]
+        known = [run for run in found if run.run_id in folders]
+        judged = _judged(runs, known, judge)
+        database.executemany(
+            "UPDATE runs SET exit_code = ? WHERE run_id = ?",
+            [(run.exit_code, run.run_id) for run, before in zip(judged, known, strict=True) if run is not before],
+        )
+    return _newest_first(judged)
+
+
+def _judged(runs: Path, found: list[RunSummary], judge: Judge | None) -> list[RunSummary]:
+    """Fill in the exit codes of the runs that ended by themselves."""
+
+    def judged(run: RunSummary) -> RunSummary:
+        if judge is None or run.state != SEALED or run.exit_code is not None:
+            return run
+        return msgspec.structs.replace(run, exit_code=judge(runs / run.run_id))
+
+    return [judged(run) for run in found]
 
 
 def _may_have_changed(folder: Path, state: str | None) -> bool:

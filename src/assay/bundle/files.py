@@ -41,9 +41,10 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     started_utc: str
     """ISO 8601, ends in Z."""
     ended_utc: str | None
-    """None until the run is sealed, as are `seconds` and `exit_code`."""
+    """None until the run is sealed, as is `seconds`."""
     seconds: float | None
     exit_code: int | None
+    """Of the error that ended the run early, else None. Older versions put 0 and 1 here too."""
     assay_version: str
     note: str
 

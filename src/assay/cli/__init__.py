@@ -32,7 +32,7 @@ from assay.cli import (
     vxbench,
 )
 from assay.cli.pipes import let_go, outlive_readers
-from assay.errors import COULD_NOT_RUN, INTERRUPTED, AssayError
+from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError
 from assay.running.stopping import Stopped, end_on_signals
 
 app = typer.Typer(
@@ -42,6 +42,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    epilog="Exit codes: " + "; ".join(f"{code} {words}" for code, words in EXIT_CODES.items()) + ".",
 )
 
 COMMANDS: tuple[Callable[..., None], ...] = (
@@ -87,10 +88,7 @@ def _root(
 
 
 def main() -> None:
-    """Run a command and end with its exit code.
-
-    0 measured, 1 measured but not to be trusted, 2 bad input, 3 could not run, 130 stopped by Ctrl-C, TERM or HUP.
-    """
+    """Run a command and end with its exit code: one of `errors.EXIT_CODES`."""
     end_on_signals()
     outlive_readers()
     try:

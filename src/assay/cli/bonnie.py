@@ -71,9 +71,9 @@ def bonnie(context: typer.Context) -> None:
     for note in _notes(settings):
         typer.echo(f"assay: {note}", err=True)
     session = Session(runs=arguments.runs, json=arguments.json, report=not arguments.no_report)
-    bundle, code = session.run(plan, gate=_gate(settings, plan), user=user)
+    run, code = session.run(plan, gate=_gate(settings, plan), user=user)
     if not arguments.json:
-        typer.echo(quiet_text(bundle), nl=False, err=True)
+        typer.echo(quiet_text(run), nl=False, err=True)
     raise typer.Exit(code)
 
 

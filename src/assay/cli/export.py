@@ -31,10 +31,14 @@ def export(
     if output is not None:
         from assay.report.archive import write_archive
 
-        typer.echo(write_archive(bundle, output))
+        typer.echo(write_archive(bundle.path, output))
     if charts is not None:
         from assay.analysis.document import document
+        from assay.analysis.record import read
         from assay.report.export import PictureFormat, write_charts
+        from assay.tools import registry as classic
 
-        for path in write_charts(bundle, document(bundle), charts, PictureFormat(picture_format)):
+        recorded = read(bundle)
+        of_tool, pictures = classic.figures(recorded), PictureFormat(picture_format)
+        for path in write_charts(recorded, document(recorded), charts, pictures, of_tool=of_tool):
             typer.echo(path)

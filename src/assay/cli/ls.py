@@ -7,6 +7,8 @@ import typer
 from assay.cli.options import Json, Runs
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.table import Table
 
     from assay.bundle.catalog import RunSummary
@@ -19,11 +21,24 @@ def ls(json: Json = False, runs: Runs = None) -> None:
 
     from assay.bundle.catalog import list_runs, runs_directory
 
-    found = list_runs(runs_directory(runs))
+    found = list_runs(runs_directory(runs), _exit_code)
     if json:
         typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
     else:
         Console().print(_table(found))
+
+
+def _exit_code(folder: "Path") -> int | None:
+    """Work out what the command that made a run ended with; None where its record cannot be read."""
+    from assay.analysis.document import document
+    from assay.analysis.record import read
+    from assay.bundle import RunBundle
+    from assay.errors import BundleError
+
+    try:
+        return document(read(RunBundle.open(folder))).run.exit_code
+    except BundleError:
+        return None
 
 
 def _table(found: "tuple[RunSummary, ...]") -> "Table":

@@ -176,11 +176,11 @@ class Conversation:
         with tempfile.TemporaryDirectory(prefix="assay-postmark-") as folder:
             prepared = prepare(self.settings, places, Path(folder), request=f"run {report}".strip())
             _check_room(prepared, places)
-            bundle, code = self._session.run(prepared.plan, facts=_facts(prepared))
+            run, code = self._session.run(prepared.plan, facts=_facts(prepared))
         self.exit_code = max(self.exit_code, code)
         if report and not self._json:
-            self._write(postmark.report(bundle), report)
-        for line in postmark_rates.beside(bundle):
+            self._write(postmark.report(run), report)
+        for line in postmark_rates.beside(run):
             typer.echo(line, err=True)
 
 

@@ -12,6 +12,7 @@ import msgspec
 from typer.testing import CliRunner
 
 from assay.cli import CLASSIC, COMMANDS, app
+from assay.errors import EXIT_CODES
 from assay.results import SCHEMA, Document
 
 FOLDER = Path("docs/reference")
@@ -30,11 +31,9 @@ What measures ends with one of these exit codes:
 
 | code | means |
 | --- | --- |
-| 0 | measured; warnings, if any, stand beside the numbers |
-| 1 | measured, but a number must not be used or operations failed (`diff`: the runs differ) |
-| 2 | bad input: a flag, a load file, or a run that is not there or was changed |
-| 3 | could not run: the machine said no, and the message says why |
-| 130 | Ctrl-C, TERM or HUP; what was measured until then is kept |
+"""
+_AFTER_CODES = """
+A number that must not be used has a finding that is `invalid`. `assay diff` ends with 1 when the runs differ.
 """
 
 
@@ -42,7 +41,8 @@ def commands_page() -> str:
     """Write the page of the commands."""
     names = [command.__name__ for command in (*COMMANDS, *CLASSIC)]
     sections = [_section("assay"), *(_section(f"assay {name}", name) for name in names)]
-    return _INTRODUCTION + "\n" + "\n".join(sections)
+    codes = "".join(f"| {code} | {words} |\n" for code, words in EXIT_CODES.items())
+    return _INTRODUCTION + codes + _AFTER_CODES + "\n" + "\n".join(sections)
 
 
 def _section(title: str, *words: str) -> str:

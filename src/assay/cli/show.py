@@ -17,19 +17,20 @@ def show(run: RunReference = "last", json: Json = False, classic: Classic = Fals
     from rich.console import Console
 
     from assay.analysis.document import document
+    from assay.analysis.record import read
     from assay.report import text
     from assay.running.session import open_run, print_json
     from assay.tools import registry as classic_output
 
     if json and classic:
         raise InputError("--json and --classic: choose one")
-    bundle = open_run(run, runs)
+    recorded = read(open_run(run, runs))
     if classic:
-        typer.echo(classic_output.text(bundle), nl=False)
-        typer.echo(classic_output.beside(bundle), nl=False, err=True)
+        typer.echo(classic_output.text(recorded), nl=False)
+        typer.echo(classic_output.beside(recorded), nl=False, err=True)
         return
-    shown = document(bundle)
+    shown = document(recorded)
     if json:
         print_json(shown)
     else:
-        text.render(shown, bundle, Console())
+        text.render(shown, recorded, Console())

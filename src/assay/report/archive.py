@@ -3,12 +3,11 @@
 import tarfile
 from pathlib import Path
 
-from assay.analysis.record import RecordedRun
 from assay.errors import InputError, RunError
 from assay.report.output import check_place
 
 
-def write_archive(bundle: RecordedRun, path: Path) -> Path:
+def write_archive(bundle: Path, path: Path) -> Path:
     """Pack a run bundle, as it is, into a `.tar.gz` whose only folder bears the run's id, and give the path.
 
     Raises:
@@ -24,8 +23,8 @@ def write_archive(bundle: RecordedRun, path: Path) -> Path:
         # "x": made anew or not at all, so that nothing of the user's is ever replaced, not even in a race.
         with tarfile.open(path, "x:gz") as archive:
             try:
-                for file in sorted(bundle.path.rglob("*")):
-                    archive.add(file, arcname=str(Path(bundle.run_id) / file.relative_to(bundle.path)), recursive=False)
+                for file in sorted(bundle.rglob("*")):
+                    archive.add(file, arcname=str(file.relative_to(bundle.parent)), recursive=False)
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise

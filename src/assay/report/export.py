@@ -1,18 +1,17 @@
 """Pictures of a run, for papers and mail."""
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.errors import InputError, RunError
 from assay.report import figures
 from assay.report.figures import Figure
 from assay.report.output import check_place, write_whole
-from assay.report.recording import read
+from assay.report.recording import Recording
 from assay.report.stack import VEGA_LITE, vl_convert
 from assay.results import Document
-from assay.tools import registry as classic
 
 _PNG_SCALE = 2.0
 
@@ -24,8 +23,15 @@ class PictureFormat(enum.StrEnum):
     SVG = "svg"
 
 
-def write_charts(bundle: RecordedRun, document: Document, directory: Path, picture_format: PictureFormat) -> list[Path]:
-    """Write every figure of a run into a folder, which is made if need be, and give the paths.
+def write_charts(
+    run: RunRecord,
+    document: Document,
+    directory: Path,
+    picture_format: PictureFormat,
+    *,
+    of_tool: Sequence[Figure] = (),
+) -> list[Path]:
+    """Write every figure of a run, those of its tool first, into a folder, made if need be, and give the paths.
 
     Raises:
         InputError: the folder is a file, or lies inside a run bundle.
@@ -40,17 +46,16 @@ def write_charts(bundle: RecordedRun, document: Document, directory: Path, pictu
         raise RunError(f"export: cannot make '{directory}': {error.strerror}. Name another folder.") from error
     return [
         write_whole(directory / f"{figure.slug}.{picture_format.value}", render(figure, picture_format))
-        for figure in all_figures(bundle, document)
+        for figure in all_figures(run, document, of_tool)
     ]
 
 
-def all_figures(bundle: RecordedRun, document: Document) -> Iterator[Figure]:
+def all_figures(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> Iterator[Figure]:
     """Draw everything that the report shows: first what spans all results, then result by result."""
-    of_tool = classic.figures(bundle)
     yield from of_tool
     if not figures.draws_each(document.results, of_tool):
         return
-    recording = read(bundle)
+    recording = Recording(run)
     yield from figures.overview_figures(document.results)
     for i in range(len(document.results)):
         yield from figures.result_figures(recording, document.results, i)

@@ -65,7 +65,7 @@ def result_figures(recording: Recording, results: Sequence[Result], number_of: i
     name = title_of(result, results)
     slug = f"{number_of + 1:02d}-{_slug(name)}"
     timeline = recording.timeline(result)
-    if not timeline.ops.any():
+    if timeline is None:
         return
     marks = recording.marks_in(result)
     series = rates(timeline, rate_unit(result))
@@ -80,7 +80,7 @@ def result_figures(recording: Recording, results: Sequence[Result], number_of: i
     most = min(MAX_CELLS, _CELLS_IN_ALL // max(len(results), 1))
     for kind, words in (("latency", "latency"), ("response", "response time")):
         latencies = recording.latencies(result, kind)
-        if not latencies.count.any():
+        if latencies is None:
             continue
         gathered = cells(latencies, most)
         lines = {label: quantile_steps(latencies, gathered.intervals_per_column, q) for label, q in _LINES.items()}

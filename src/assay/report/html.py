@@ -7,16 +7,16 @@ JavaScript every number is still there: each figure has its table.
 
 import html
 import json
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.report import figures, sections, vega
 from assay.report.figures import Figure
 from assay.report.output import check_file, write_whole
-from assay.report.recording import read
+from assay.report.recording import Recording
 from assay.results import Document
-from assay.tools import registry as classic
 
 # Vega compiles its expressions with `new Function`, hence 'unsafe-eval'; there is no source to load anything from.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
@@ -27,26 +27,31 @@ def default_path(run_id: str) -> Path:
     return Path(f"assay-{run_id}.html")
 
 
-def write_html(bundle: RecordedRun, document: Document, path: Path) -> Path:
+def write_html(run: RunRecord, document: Document, path: Path, *, of_tool: Sequence[Figure] = ()) -> Path:
     """Write the report of a run to `path`, replacing a file of that name, and give the path.
+
+    Args:
+        run: What was recorded.
+        document: What it came to.
+        path: The file.
+        of_tool: Figures of the tool that made the run; they stand first.
 
     Raises:
         InputError: `path` is a directory, lies in a folder that does not exist, or inside a run bundle.
         RunError: the file cannot be written.
     """
     check_file(path)  # before the work, not after it
-    return write_whole(path, page(bundle, document).encode())
+    return write_whole(path, page(run, document, of_tool).encode())
 
 
-def page(bundle: RecordedRun, document: Document) -> str:
+def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> str:
     """Make the report's text."""
-    recording = read(bundle)
+    recording = Recording(run)
     results = document.results
-    of_tool = classic.figures(bundle)
     in_single = figures.draws_each(results, of_tool)
     overview = figures.overview_figures(results) if in_single else ()
     body = [
-        sections.header(bundle, document),
+        sections.header(run, document),
         sections.summary_table(results),
         sections.run_findings(document.findings),
         sections.marks(recording.marks),
@@ -58,8 +63,8 @@ def page(bundle: RecordedRun, document: Document) -> str:
         mine = figures.result_figures(recording, results, i) if in_single else ()
         drawn = "".join(_figure(figure) for figure in mine)
         body.append(sections.result_card(results, i, drawn))
-    body += ["</section>", sections.preparation(bundle), sections.environment(bundle), sections.plan(bundle)]
-    title = html.escape(f"{bundle.plan.name} · {document.run.id} · Assay")
+    body += ["</section>", sections.preparation(run), sections.environment(run), sections.plan(run)]
+    title = html.escape(f"{run.plan.name} · {document.run.id} · Assay")
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">'

@@ -7,7 +7,7 @@ from html import escape
 import msgspec
 
 from assay import events
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.report.figures import Table
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
 from assay.report.titles import title_of
@@ -18,28 +18,28 @@ from assay.units import ABSENT, format_bytes, format_ns, format_share
 _SEVERITY_CLASS = {"note": "muted", "warning": "warn", "invalid": "bad"}
 
 
-def header(bundle: RecordedRun, document: Document) -> str:
+def header(run: RunRecord, document: Document) -> str:
     """Say what was measured, when, by what command, and how far it is to be trusted."""
-    run = document.run
+    told = document.run
     trusted = sum(stands(result) for result in document.results)
     verdict = f"{trusted} of {len(document.results)} results are to be trusted"
     colour = "good" if trusted == len(document.results) else "warn"
-    places = ", ".join(_directory(bundle, target.name, target.uri) for target in bundle.plan.targets)
+    places = ", ".join(str(run.target_fact(target.name, "directory") or target.uri) for target in run.plan.targets)
     lines = [
-        f"<h1>{escape(bundle.plan.name)} on {escape(places)}</h1>",
+        f"<h1>{escape(run.plan.name)} on {escape(places)}</h1>",
         f'<p class="{colour}">{verdict}.</p>',
     ]
-    if not bundle.is_sealed:
+    if not run.is_sealed:
         lines.append('<p class="bad">This run did not come to its end. What was measured up to then is shown.</p>')
-    lines += [f'<p class="bad">{escape(_error_words(e))}</p>' for e in bundle.events() if isinstance(e, events.Error)]
-    lines.append(f"<p><code>{escape(run.command)}</code></p>")
+    lines += [f'<p class="bad">{escape(_error_words(e))}</p>' for e in run.all(events.Error)]
+    lines.append(f"<p><code>{escape(told.command)}</code></p>")
     lines.append(
-        f'<p class="muted">Run <code>{escape(run.id)}</code>, started {escape(run.started_utc)}, {run.seconds:.0f} s,'
-        f" exit code {run.exit_code}, Assay {escape(bundle.info.assay_version)}."
-        f" Bundle: <code>{escape(run.bundle)}</code></p>"
+        f'<p class="muted">Run <code>{escape(told.id)}</code>, started {escape(told.started_utc)}, {told.seconds:.0f} s,'
+        f" exit code {told.exit_code}, Assay {escape(run.info.assay_version)}."
+        f" Bundle: <code>{escape(told.bundle)}</code></p>"
     )
-    if bundle.info.note:
-        lines.append(f"<p>Note of the operator: {escape(bundle.info.note)}</p>")
+    if run.info.note:
+        lines.append(f"<p>Note of the operator: {escape(run.info.note)}</p>")
     sections = {"summary": "Summary", "overview": "Overview", "results": "Results", "environment": "Environment"}
     links = " · ".join(f'<a href="#{ident}">{words}</a>' for ident, words in sections.items())
     return f'<header>{"".join(lines)}<nav aria-label="Sections">{links}</nav></header><main>'
@@ -105,16 +105,13 @@ def result_card(results: Sequence[Result], i: int, figures: str) -> str:
     )
 
 
-def preparation(bundle: RecordedRun) -> str:
+def preparation(run: RunRecord) -> str:
     """List the steps between the phases, and whether each did what was asked."""
     rows = []
-    for event in bundle.events():
-        if isinstance(event, events.StepDone):
-            phase = (
-                bundle.plan.phases[event.phase_index].name if event.phase_index < len(bundle.plan.phases) else ABSENT
-            )
-            done = "yes" if event.achieved else "no"
-            rows.append((phase, event.step, event.subject or "", done, f"{event.seconds:.2f} s", event.detail))
+    for event in run.all(events.StepDone):
+        phase = run.plan.phases[event.phase_index].name if event.phase_index < len(run.plan.phases) else ABSENT
+        done = "yes" if event.achieved else "no"
+        rows.append((phase, event.step, event.subject or "", done, f"{event.seconds:.2f} s", event.detail))
     if not rows:
         return ""
     shown = _facts_table(
@@ -126,13 +123,12 @@ def preparation(bundle: RecordedRun) -> str:
     )
 
 
-def environment(bundle: RecordedRun) -> str:
+def environment(run: RunRecord) -> str:
     """List every recorded fact with its source, the engine's own words first."""
-    rows = [(fact.key, _value(fact.value), fact.source) for fact in bundle.facts]
-    for event in bundle.events():
-        if isinstance(event, events.Hello):
-            rows[:0] = [*_struct_rows("engine", event.engine), *_struct_rows("machine", event.machine)]
-            rows += [*_struct_rows("clock", event.clock), *_struct_rows("capabilities", event.capabilities)]
+    rows = [(fact.key, _value(fact.value), fact.source) for fact in run.sourced_facts]
+    for event in run.all(events.Hello):
+        rows[:0] = [*_struct_rows("engine", event.engine), *_struct_rows("machine", event.machine)]
+        rows += [*_struct_rows("clock", event.clock), *_struct_rows("capabilities", event.capabilities)]
     shown = _facts_table(("Fact", "Value", "Source"), rows, "Facts that can move the numbers")
     return (
         '<section aria-labelledby="environment"><h2 id="environment">Environment</h2>'
@@ -140,14 +136,14 @@ def environment(bundle: RecordedRun) -> str:
     )
 
 
-def plan(bundle: RecordedRun) -> str:
+def plan(run: RunRecord) -> str:
     """Give the resolved Plan; it can be run again."""
-    text = msgspec.json.format(bundle.plan.to_json(), indent=2).decode()
-    missing = [(item.what, item.why) for item in bundle.plan.untranslated]
+    text = msgspec.json.format(run.plan.to_json(), indent=2).decode()
+    missing = [(item.what, item.why) for item in run.plan.untranslated]
     lost = _facts_table(("Asked for", "Why it has no equal"), missing, "Not translated") if missing else ""
     return (
         f'<section aria-labelledby="plan"><h2 id="plan">Plan</h2>{lost}<details><summary>The resolved plan, seed'
-        f" {bundle.plan.seed}</summary><pre>{escape(text)}</pre></details></section></main>"
+        f" {run.plan.seed}</summary><pre>{escape(text)}</pre></details></section></main>"
     )
 
 
@@ -239,11 +235,6 @@ def _cache_words(result: Result) -> str:
     cache = result.cache
     words = f"{cache.condition.replace('_', ' ')}, {cache.verdict}"
     return words if cache.hit_ratio is None else f"{words} (hit {format_share(cache.hit_ratio)})"
-
-
-def _directory(bundle: RecordedRun, name: str, uri: str) -> str:
-    found = (fact.value for fact in bundle.facts if fact.key == f"target.{name}.directory")
-    return str(next(found, uri))
 
 
 def _error_words(error: events.Error) -> str:

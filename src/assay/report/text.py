@@ -16,7 +16,7 @@ from rich.text import Text
 
 from assay import events
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
-from assay.analysis.record import FactValue, RecordedRun
+from assay.analysis.record import FactValue, RunRecord
 from assay.report.numbers import MIB_PER_S, OPS_PER_S
 from assay.report.titles import title_of
 from assay.report.verdict import stands
@@ -37,16 +37,16 @@ _TRUST_WIDTH = 8
 _ROW_WIDTH = 3
 
 
-def render(document: Document, bundle: RecordedRun, console: Console, *, html: Path | None = None) -> None:
+def render(document: Document, run: RunRecord, console: Console, *, html: Path | None = None) -> None:
     """Print a run.
 
     Args:
         document: Its results.
-        bundle: Where its facts come from.
+        run: What it was worked out from.
         console: Where to print; its width decides the layout.
         html: The HTML report, if one was written.
     """
-    lines = [*_header(document, bundle), Text()]
+    lines = [*_header(document, run), Text()]
     lines += _table(document.results, console.width)
     lines += _findings(document, console.width)
     lines += _footer(document, html)
@@ -63,13 +63,11 @@ def render_beside(document: Document, console: Console, *, html: Path | None = N
 # -- header and footer -------------------------------------------------------------------------------------------------
 
 
-def _header(document: Document, bundle: RecordedRun) -> list[Text]:
-    facts = {fact.key: fact.value for fact in bundle.facts}
-    happened = bundle.events()
+def _header(document: Document, run: RunRecord) -> list[Text]:
     pairs = [("run", f"{document.run.id}   {document.run.command}")]
-    pairs += [("target", _target(target.name, target.uri, facts)) for target in bundle.plan.targets]
-    pairs += _data(happened, facts)
-    hello = next((event for event in happened if isinstance(event, events.Hello)), None)
+    pairs += [("target", _target(target.name, target.uri, run.facts)) for target in run.plan.targets]
+    pairs += _data(run)
+    hello = run.first(events.Hello)
     if hello:
         machine = hello.machine
         ram = format_bytes(machine.ram_bytes)
@@ -90,11 +88,11 @@ def _target(name: str, uri: str, facts: dict[str, FactValue]) -> str:
     return f"{directory}   {kind or 'file system unknown'}{on}"
 
 
-def _data(happened: Sequence[events.Event], facts: dict[str, FactValue]) -> list[tuple[str, str]]:
-    laid_out = {event.set: event for event in happened if isinstance(event, events.Prepared) and event.bytes}
+def _data(run: RunRecord) -> list[tuple[str, str]]:
+    laid_out = {event.set: event for event in run.all(events.Prepared) if event.bytes}
     sizes = [f"{event.set} {format_bytes(event.bytes)} in {event.files} files" for event in laid_out.values()]
     sizes = [size.replace(" in 1 files", " in 1 file") for size in sizes]
-    reason = facts.get(SIZE_REASON_FACT)
+    reason = run.facts.get(SIZE_REASON_FACT)
     if isinstance(reason, str):
         sizes.append(reason)
     return [("data", "; ".join(sizes))] if sizes else []

@@ -50,7 +50,6 @@ def run_plan(  # noqa: D417 - the rest is what it says
     runs: Path,
     argv: Sequence[str],
     display: Display,
-    judge: Callable[[RunBundle], int],
     source_text: str | None = None,
     facts: Sequence[Fact] = (),
     gate: Gate | None = None,
@@ -59,7 +58,6 @@ def run_plan(  # noqa: D417 - the rest is what it says
     """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
     Args:
-        judge: The exit code of a run that ended by itself, by what it measured; the bundle keeps it.
         facts: Facts beyond those of the host, such as how the size was chosen.
         gate: Called before the start of each phase, which it may put off; it comes back at once when a stop came in.
         user: Number of the user and of the group that the engine runs as; None for those of this process.
@@ -76,7 +74,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
             _carry_out(bundle.plan, bundle, display, stops, gate, user)
         except AssayError as caught:
             error = caught
-        error = _seal(bundle, error, judge)
+        error = _seal(bundle, error)
     if error is None and stops.count:
         error = Interrupted("stopped after the last phase; everything that was measured is kept")
     return bundle, error
@@ -123,12 +121,12 @@ def _drive(engine: EngineProcess, display: Display, stops: Stops, gate: Gate | N
     return seen
 
 
-def _seal(bundle: RunBundle, error: AssayError | None, judge: Callable[[RunBundle], int]) -> AssayError | None:
+def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
     """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
     try:
         if error is not None:
             bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))
-        bundle.seal(error.exit_code if error else judge(bundle))
+        bundle.seal(error.exit_code if error else None)
     except AssayError as unsealed:
         if error is None:
             return unsealed

@@ -1,8 +1,9 @@
-"""One measuring command from Plan to exit code: run, judge, print, write the report."""
+"""One measuring command from Plan to exit code: run, seal, judge, print, write the report."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import typer
@@ -20,6 +21,9 @@ from assay.results import Document
 from assay.running.run import Gate, run_plan
 from assay.running.stopping import Stopped
 from assay.units import parse_seconds
+
+if TYPE_CHECKING:
+    from assay.analysis.record import RunRecord
 
 
 def open_run(reference: str, runs: Path | None) -> RunBundle:
@@ -62,25 +66,6 @@ def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, 
     return values
 
 
-class _Judgement:
-    """The result document of a run, worked out once: for the exit code that is sealed with it, and for the answer."""
-
-    def __init__(self) -> None:
-        self._judged: Document | None = None
-
-    def exit_code(self, bundle: RunBundle) -> int:
-        from assay.analysis.document import document, exit_code
-
-        self._judged = document(bundle)
-        return exit_code(self._judged)
-
-    def document(self, bundle: RunBundle) -> Document:
-        """Give it for the run as it is now; a run that was ended early is judged here."""
-        from assay.analysis.document import concluded, document
-
-        return document(bundle) if self._judged is None else concluded(self._judged, bundle)
-
-
 class Session:
     """What a measuring command does with its Plan."""
 
@@ -103,34 +88,30 @@ class Session:
         facts: Sequence[Fact] = (),
         gate: Gate | None = None,
         user: tuple[int, int] | None = None,
-    ) -> tuple[RunBundle, int]:
+    ) -> "tuple[RunRecord, int]":
         """Run the Plan and print the answer: for a classic tool its own output, with what it could not say on stderr.
 
-        Returns the bundle and the exit code; raises the error that ended the run early after printing what there is.
+        Returns the run as it was read and the exit code; raises what ended the run early after printing what there is.
 
         Args:
             gate: As for `run_plan`.
             user: As for `run_plan`.
         """
-        judgement = _Judgement()
         bundle, error = run_plan(
             plan,
             runs=self._runs,
             argv=("assay", *sys.argv[1:]),
             display=TerminalDisplay(),
-            judge=judgement.exit_code,
             source_text=source_text,
             facts=facts,
             gate=gate,
             user=user,
         )
         try:
-            code = self._answer(bundle, error, judgement)
-        except BundleError:
-            if error is None:
-                raise
-            # What ended the run also spoilt its record; the first is what the user has to know.
-            code = error.exit_code
+            answered = self._answer(bundle, error)
+        except BundleError as unreadable:
+            # What ended the run may have spoilt its record too; the first is what the user has to know.
+            raise error or unreadable from None
         except Stopped as stopped:
             raise Interrupted(
                 f"stopped while the answer was being written. The run is complete and kept: {bundle.path}\n"
@@ -139,34 +120,37 @@ class Session:
         if error is not None:
             typer.echo(f"The run is kept: {bundle.path}", err=True)
             raise error
-        return bundle, code
+        return answered
 
-    def _answer(self, bundle: RunBundle, error: AssayError | None, judgement: _Judgement) -> int:
+    def _answer(self, bundle: RunBundle, error: AssayError | None) -> "tuple[RunRecord, int]":
         from rich.console import Console
 
-        from assay.analysis.document import exit_code
+        from assay.analysis.document import document
+        from assay.analysis.record import read
         from assay.report.text import render, render_beside
         from assay.tools import registry as classic
 
-        judged = judgement.document(bundle)
-        report = self._write_report(bundle, judged) if self._report and error is None else None
+        run = read(bundle)
+        judged = document(run)
+        report = self._write_report(run, judged) if self._report and error is None else None
         if self._json:
             print_json(judged)
-        elif classic.has_output(bundle):
-            typer.echo(classic.text(bundle), nl=False)
-            typer.echo(classic.beside(bundle), nl=False, err=True)
+        elif classic.has_output(run):
+            typer.echo(classic.text(run), nl=False)
+            typer.echo(classic.beside(run), nl=False, err=True)
             render_beside(judged, Console(stderr=True), html=report)
         elif judged.results or error is None:
-            render(judged, bundle, Console(), html=report)
-        for file in classic.files(bundle):
+            render(judged, run, Console(), html=report)
+        for file in classic.files(run):
             file.write()
-        return exit_code(judged)
+        return run, judged.run.exit_code
 
-    def _write_report(self, bundle: RunBundle, judged: Document) -> Path | None:
+    def _write_report(self, run: "RunRecord", judged: Document) -> Path | None:
         from assay.report.html import write_html
+        from assay.tools import registry as classic
 
         try:
-            return write_html(bundle, judged, self._runs / f"{bundle.run_id}.html")
+            return write_html(run, judged, self._runs / f"{run.run_id}.html", of_tool=classic.figures(run))
         except RunError as missing:
             typer.echo(f"No report: {missing}", err=True)
             return None

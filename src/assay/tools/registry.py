@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.errors import InputError
 from assay.tools.files import OutputFile
 
@@ -24,27 +24,27 @@ TOOLS: tuple[str, ...] = ("bigdir", "bonnie", "iozone", "perfpl", "postmark", "v
 
 
 class _Output(Protocol):
-    def text(self, run: RecordedRun) -> str: ...
+    def text(self, run: RunRecord) -> str: ...
 
 
 class _Filed(Protocol):
-    def files(self, run: RecordedRun) -> Sequence[OutputFile]: ...
+    def files(self, run: RunRecord) -> Sequence[OutputFile]: ...
 
 
 class _Drawn(Protocol):
-    def figures(self, run: RecordedRun) -> Sequence["Figure"]: ...
+    def figures(self, run: RunRecord) -> Sequence["Figure"]: ...
 
 
 class _Commented(Protocol):
-    def beside(self, run: RecordedRun) -> str: ...
+    def beside(self, run: RunRecord) -> str: ...
 
 
-def has_output(run: RecordedRun) -> bool:
+def has_output(run: RunRecord) -> bool:
     """Whether a classic tool's front end made the run."""
     return run.plan.origin.front_end in TOOLS
 
 
-def text(run: RecordedRun) -> str:
+def text(run: RunRecord) -> str:
     """Give the output of the classic tool whose front end made the run.
 
     Raises:
@@ -56,13 +56,13 @@ def text(run: RecordedRun) -> str:
     return cast("_Output", _module(tool)).text(run)
 
 
-def beside(run: RecordedRun) -> str:
+def beside(run: RunRecord) -> str:
     """Say what the classic output cannot; empty where its module has nothing to add."""
     module = _module(run.plan.origin.front_end) if has_output(run) else None
     return cast("_Commented", module).beside(run) if hasattr(module, "beside") else ""
 
 
-def files(run: RecordedRun) -> Sequence[OutputFile]:
+def files(run: RunRecord) -> Sequence[OutputFile]:
     """Make the files that the tool's command line asks for beside its text; none where the run is none of a tool."""
     if not has_output(run):
         return ()
@@ -70,7 +70,7 @@ def files(run: RecordedRun) -> Sequence[OutputFile]:
     return cast("_Filed", module).files(run) if hasattr(module, "files") else ()
 
 
-def figures(run: RecordedRun) -> Sequence["Figure"]:
+def figures(run: RunRecord) -> Sequence["Figure"]:
     """Draw what the readers of the classic tool look at; nothing where the run is none of a classic tool."""
     if not has_output(run):
         return ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.analysis.levels import SHORTEST_PIECE, Levels, find_levels
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.tools.bigdir.steps import FloatArray, Row, Steps, steps
 from assay.units import format_ns
 
@@ -26,7 +26,7 @@ _MOST_LEVELS = 4
 """More are a drift, whose steps mean nothing one by one."""
 
 
-def text(run: RecordedRun) -> str:
+def text(run: RunRecord) -> str:
     """Print a run as the tool does."""
     found = steps(run)
     return "\n".join([HEADER, *map(csv_line, found.mean_rows()), ""])
@@ -38,7 +38,7 @@ def csv_line(row: Row) -> str:
     return _SEPARATOR.join([str(row.entries), *(f"{value:.15G}" for value in times)])
 
 
-def beside(run: RecordedRun) -> str:
+def beside(run: RunRecord) -> str:
     """Say what the CSV cannot: what was timed, how far clients lie apart, where the times change."""
     found = steps(run)
     if not found.common:
@@ -131,7 +131,7 @@ def _changes(found: Levels, step: int) -> list[str]:
     ]
 
 
-def figures(run: RecordedRun) -> "Sequence[Figure]":
+def figures(run: RunRecord) -> "Sequence[Figure]":
     """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
     from assay.tools.bigdir.figures import growth_figure  # noqa: PLC0415 - needs the chart stack
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay import events
-from assay.analysis.record import RecordedRun, read
+from assay.analysis.record import RunRecord
 from assay.tools.bigdir import plan as bigdir
 from assay.tools.bigdir.plan import LISTING, MAKING, Settings
 
@@ -116,13 +116,12 @@ def _mean(rows: tuple[Row, ...]) -> Row:
     )
 
 
-def steps(run: RecordedRun) -> Steps:
-    """Read the steps of a run, whole or cut."""
-    record = read(run)
-    settings = bigdir.settings_of(record.plan)
-    jobs = [job.name for phase in record.plan.phases for job in phase.jobs]
+def steps(run: RunRecord) -> Steps:
+    """Find the steps of a run, whole or cut."""
+    settings = bigdir.settings_of(run.plan)
+    jobs = [job.name for phase in run.plan.phases for job in phase.jobs]
     told: dict[tuple[str, str], dict[int, tuple[int, int | None]]] = {}
-    for laps in record.all(events.Laps):
+    for laps in run.all(events.Laps):
         known = told.setdefault((laps.job, laps.group), {})
         known |= dict(zip(laps.number, zip(laps.end_ns, laps.latency_ns, strict=True), strict=True))
     clients = (_client(job, settings.step, told.get((job, MAKING), {}), told.get((job, LISTING), {})) for job in jobs)

@@ -11,7 +11,7 @@ import dataclasses
 import shlex
 
 from assay import events
-from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord, read
+from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
 from assay.events import StoppedBy
 from assay.tools.bonnie import FLUSH, IO_TESTS, TESTS, Settings, parse
 from assay.tools.measured import totals
@@ -63,18 +63,17 @@ class Measured:
     tests: dict[str, Outcome]
 
 
-def measured(run: RecordedRun) -> tuple[Measured, ...]:
+def measured(run: RunRecord) -> tuple[Measured, ...]:
     """Count what every repeat came to; a repeat that was never reached has no tests."""
-    record = read(run)
     settings = parse(shlex.split(run.plan.origin.source))
-    hello = record.first(events.Hello)
+    hello = run.first(events.Hello)
     return tuple(
         Measured(
             settings=settings,
-            size_mib=_size_mib(record, settings),
+            size_mib=_size_mib(run, settings),
             machine=settings.machine or (hello.machine.hostname if hello else ""),
             seed=run.plan.seed,
-            tests=_tests(record, repeat),
+            tests=_tests(run, repeat),
         )
         for repeat in range(settings.times)
     )

@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING
 
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.tools.bonnie.line import header, line_of
 from assay.tools.bonnie.measured import Measured, measured
 from assay.tools.bonnie.table import table
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.report.figures import Figure
 
 
-def text(run: RecordedRun) -> str:
+def text(run: RunRecord) -> str:
     """Give what bonnie++ prints on standard output: table and CSV line, or CSV lines alone with -q and -x."""
     everything = measured(run)
     settings = everything[0].settings
@@ -27,13 +27,13 @@ def text(run: RecordedRun) -> str:
     return line if settings.is_quiet else table(everything[0]) + line
 
 
-def quiet_text(run: RecordedRun) -> str:
+def quiet_text(run: RunRecord) -> str:
     """Give what bonnie++ -q prints on standard error: the table; nothing without -q or with -x."""
     first = measured(run)[0]
     return table(first) if first.settings.is_quiet and first.settings.runs is None else ""
 
 
-def figures(run: RecordedRun) -> "Sequence[Figure]":
+def figures(run: RunRecord) -> "Sequence[Figure]":
     """Draw the rate of each test with its slowest operation beside it."""
     # Drawing needs the extra 'report'; the text does not.
     from assay.tools.bonnie.figures import figures_of  # noqa: PLC0415

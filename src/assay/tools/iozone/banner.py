@@ -2,7 +2,7 @@
 
 import datetime as dt
 
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.tools.iozone.settings import Settings
 
 FORMAT_VERSION = "3.489"
@@ -10,7 +10,7 @@ FORMAT_VERSION = "3.489"
 BUILD = "assay-engine"
 
 
-def text(run: RecordedRun, settings: Settings) -> str:
+def text(run: RunRecord, settings: Settings) -> str:
     """Print the head. The lines of the options are in the order of the command line."""
     began = dt.datetime.fromisoformat(run.info.started_utc).astimezone()
     lines = [

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.report.worksheet import write_worksheet
 from assay.tools.files import OutputFile
 from assay.tools.iozone import banner, latency
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from assay.report.figures import Figure
 
 
-def text(run: RecordedRun) -> str:
+def text(run: RunRecord) -> str:
     """Print what IOzone prints; of a run that was cut, what was measured."""
     measured = Measured.of(run)
     numbers = throughput.text(measured) if measured.settings.is_throughput else single.text(measured)
     return banner.text(run, measured.settings) + numbers
 
 
-def files(run: RecordedRun) -> Sequence[OutputFile]:
+def files(run: RunRecord) -> Sequence[OutputFile]:
     """Make the files that the command line asks for: the worksheet of -b, the latency files of -Q."""
     measured = Measured.of(run)
     made: list[OutputFile] = []
@@ -36,7 +36,7 @@ def files(run: RecordedRun) -> Sequence[OutputFile]:
     return made
 
 
-def figures(run: RecordedRun) -> Sequence["Figure"]:
+def figures(run: RunRecord) -> Sequence["Figure"]:
     """Draw the surfaces of the matrix, or the rates of the children."""
     from assay.tools.iozone import surfaces  # noqa: PLC0415 - it needs the charting library
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay import events
-from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord, read
+from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
 from assay.tools.iozone import settings_of, single, throughput
 from assay.tools.iozone.columns import Column, Load
 from assay.tools.iozone.matrix import Cell
@@ -32,10 +32,9 @@ class Measured:
     phases: dict[str, PhaseRecord]
 
     @classmethod
-    def of(cls, run: RecordedRun) -> "Measured":
-        """Read a run."""
-        record = read(run)
-        return cls(record, settings_of(run.plan), {phase.phase.name: phase for phase in record.phases})
+    def of(cls, run: RunRecord) -> "Measured":
+        """Look at a run as IOzone's."""
+        return cls(run, settings_of(run.plan), {phase.phase.name: phase for phase in run.phases})
 
     @property
     def is_complete(self) -> bool:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from assay import events
 from assay.analysis.levels import find_levels, settled
-from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, read
+from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
 from assay.tools.measured import Totals, totals, workers
 from assay.tools.perfpl import plan as perfpl
 from assay.tools.perfpl.plan import Settings
@@ -68,13 +68,12 @@ class Iterations:
     """Numbers of the iterations that were begun and did not write all their files."""
 
 
-def iterations(run: RecordedRun) -> Iterations:
-    """Read the iterations of a run, whole or cut."""
-    record = read(run)
-    settings = perfpl.settings_of(record.plan)
-    hello = record.first(events.Hello)
+def iterations(run: RunRecord) -> Iterations:
+    """Find the iterations of a run, whole or cut."""
+    settings = perfpl.settings_of(run.plan)
+    hello = run.first(events.Hello)
     epoch_ns = hello.clock.realtime_at_zero_ns if hello else 0
-    found = [(phase.index + 1, _iteration(phase, settings, epoch_ns)) for phase in record.phases]
+    found = [(phase.index + 1, _iteration(phase, settings, epoch_ns)) for phase in run.phases]
     return Iterations(
         settings=settings,
         whole=tuple(iteration for _, iteration in found if iteration is not None),
@@ -105,10 +104,10 @@ def _iteration(phase: PhaseRecord, settings: Settings, epoch_ns: int) -> Iterati
 # -- the script's own output -------------------------------------------------------------------------------------------
 
 
-def text(run: RecordedRun) -> str:
+def text(run: RunRecord) -> str:
     """Print a run as the script does."""
     found = iterations(run)
-    directory = next((fact.value for fact in run.facts if fact.key == "target.target.directory"), None)
+    directory = run.facts.get("target.target.directory")
     base = directory or run.plan.targets[0].uri.removeprefix("file://")
     rows = table(found.settings, [(iteration.number, iteration.clock_seconds) for iteration in found.whole])
     return "\n".join([*_parameters(found.settings, str(base)), "", *rows, ""])
@@ -158,7 +157,7 @@ def _number(value: float | None, *, times: int = 1) -> str:
 # -- what the table cannot say -----------------------------------------------------------------------------------------
 
 
-def beside(run: RecordedRun) -> str:
+def beside(run: RunRecord) -> str:
     """Say what the table cannot: exact times, total work by total time, the warm-up, and what a file's time went into."""
     found = iterations(run)
     if not found.whole:
@@ -252,7 +251,7 @@ def warm_up_words(seconds: FloatArray, capacity: float) -> str:
     )
 
 
-def figures(run: RecordedRun) -> "Sequence[Figure]":
+def figures(run: RunRecord) -> "Sequence[Figure]":
     """Draw the iterations, the warm-up apart, and what a file's time went into."""
     from assay.tools.perfpl.figures import iteration_figures  # noqa: PLC0415 - needs the chart stack
 

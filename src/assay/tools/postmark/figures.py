@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from assay.analysis import histogram
-from assay.analysis.record import PhaseRecord, RecordedRun, read
+from assay.analysis.record import PhaseRecord, RunRecord
 from assay.report import theme
 from assay.report.axes import LATENCY_LABEL, Layered, decades_around, linear_ticks, log_ticks, records
 from assay.report.figures import Figure, Table
@@ -29,16 +29,16 @@ _RATES = {
 }
 
 
-def figures(run: RecordedRun) -> Sequence[Figure]:
+def figures(run: RunRecord) -> Sequence[Figure]:
     """Draw the rates of the columns above, and the latency of each operation in each phase."""
     drawn = [_rates_figure(run)]
-    latencies = [latency for phase in read(run).phases for latency in _latencies(phase)]
+    latencies = [latency for phase in run.phases for latency in _latencies(phase)]
     if latencies:
         drawn.append(_latency_figure(latencies))
     return drawn
 
 
-def _rates_figure(run: RecordedRun) -> Figure:
+def _rates_figure(run: RunRecord) -> Figure:
     row = row_of(run)
     shown = {title: getattr(row, field) for field, title in _RATES.items()}
     rows = [{"row": i, "title": title, "value": value} for i, (title, value) in enumerate(shown.items())]

@@ -9,7 +9,7 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.tools.postmark.commands import Measure, follow
 from assay.tools.postmark.plan import CREATING, DELETING, TRANSACTIONS
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, counts_of
@@ -28,25 +28,25 @@ _OUT_OF_FILES = (
 )
 
 
-def text(run: RecordedRun) -> str:
+def text(run: RunRecord) -> str:
     """Print what `run` prints: what went on and, where it does not go to a file, the report."""
     totals = totals_of(run)
     return progress_of(totals) + ("" if report_file(run) else report_of(totals))
 
 
-def report_file(run: RecordedRun) -> str:
+def report_file(run: RunRecord) -> str:
     """Name the file that the report was to go to; empty: standard output."""
     last = run.plan.origin.source.splitlines()[-1]
     request = follow(last, Settings())
     return request.report if isinstance(request, Measure) else ""
 
 
-def report(run: RecordedRun) -> str:
+def report(run: RunRecord) -> str:
     """Print PostMark's report alone."""
     return report_of(totals_of(run))
 
 
-def figures(run: RecordedRun) -> "Sequence[Figure]":
+def figures(run: RunRecord) -> "Sequence[Figure]":
     """Draw the rates that PostMark's readers look at, as they were, and the latency of its operations."""
     # Altair takes longer to load than the text takes to print.
     from assay.tools.postmark import figures as postmark_figures  # noqa: PLC0415

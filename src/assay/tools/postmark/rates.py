@@ -12,7 +12,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from assay.analysis.record import RecordedRun
+from assay.analysis.record import RunRecord
 from assay.tools.postmark.plan import CREATING, DELETING, TRANSACTIONS
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
 from assay.tools.postmark.totals import Totals, totals_of
@@ -59,7 +59,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 # -- where rows come from ----------------------------------------------------------------------------------------------
 
 
-def row_of(run: RecordedRun) -> Row:
+def row_of(run: RunRecord) -> Row:
     """Return the row of a run; None where there was nothing to time."""
     totals = totals_of(run)
     mixed = totals.part(TRANSACTIONS)
@@ -133,17 +133,16 @@ def row_of_report(text: str, config: str) -> Row:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def beside(run: RecordedRun) -> Sequence[str]:
+def beside(run: RunRecord) -> Sequence[str]:
     """Say on standard error what PostMark's own text cannot."""
     said = ["PostMark's text counts whole seconds and rounds down. By nanosecond clocks:"]
     said += [f"  {line}" for line in table([row_of(run)]).splitlines()]
-    facts = {fact.key: fact.value for fact in run.facts}
     skipped = {
         "postmark.appends_skipped": "met a file of full size and appended nothing",
         "postmark.creates_skipped": "found no place for a new file and made none",
     }
     for key, what in skipped.items():
-        count = facts.get(key)
+        count = run.facts.get(key)
         if isinstance(count, int) and count:
             said.append(f"{count} transactions {what}; PostMark counts them like all others")
     return said

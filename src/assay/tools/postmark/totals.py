@@ -3,7 +3,7 @@
 import dataclasses
 
 from assay import events
-from assay.analysis.record import NS_PER_S, FactValue, PhaseRecord, RecordedRun, read
+from assay.analysis.record import NS_PER_S, FactValue, PhaseRecord, RunRecord
 from assay.tools import measured
 from assay.tools.postmark.commands import settings_from
 from assay.tools.postmark.plan import TRANSACTIONS
@@ -73,17 +73,16 @@ class Totals:
         return max(of_data, of_files)
 
 
-def totals_of(run: RecordedRun) -> Totals:
+def totals_of(run: RunRecord) -> Totals:
     """Sum a run up; one that was cut is what it had measured."""
-    record = read(run)
-    hello = record.first(events.Hello)
-    begin_ns = _begin_ns(record.phases[0]) if record.phases else 0
+    hello = run.first(events.Hello)
+    begin_ns = _begin_ns(run.phases[0]) if run.phases else 0
     return Totals(
         settings=settings_from(run.plan.origin.source),
         begin_s=((hello.clock.realtime_at_zero_ns if hello else 0) + begin_ns) / NS_PER_S,
-        parts={phase.phase.name: _part(phase) for phase in record.phases},
+        parts={phase.phase.name: _part(phase) for phase in run.phases},
         planned=frozenset(phase.name for phase in run.plan.phases),
-        single_bytes=_single_bytes(record.facts),
+        single_bytes=_single_bytes(run.facts),
     )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from assay import plan
-from assay.analysis.record import NS_PER_S, PhaseRecord, RecordedRun, RunRecord, read
+from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
 from assay.events import StoppedBy
 from assay.plan.walk import job_actions
 from assay.tools.measured import totals
@@ -54,16 +54,16 @@ class User:
         return self.bytes / unit_bytes / self.seconds if self.seconds > 0 else 0.0
 
 
-def text(run: RecordedRun) -> str:
+def text(run: RunRecord) -> str:
     """Print the run; of one that was cut, what was measured, and how much of it is missing."""
-    settings, record = from_source(run.plan.origin.source), read(run)
+    settings = from_source(run.plan.origin.source)
     lines = [*_heading(run, settings)] if settings.is_verbose else []
     if not settings.is_summary:
-        lines += [_line(f"user {user.number}:", user, settings) for user in users(record)]
-    lines.append(_line("total:", _together(record, settings), settings))
+        lines += [_line(f"user {user.number}:", user, settings) for user in users(run)]
+    lines.append(_line("total:", _together(run, settings), settings))
     if settings.is_verbose:
-        lines += _by_workload(record, settings)
-    done = sum(totals(phase, name).ops for phase in record.phases for name in _transfers(settings))
+        lines += _by_workload(run, settings)
+    done = sum(totals(phase, name).ops for phase in run.phases for name in _transfers(settings))
     if done < settings.ios_asked:
         lines.append(f"incomplete: {done} of {settings.ios_asked} I/Os were done")
     return "\n".join(lines) + "\n"
@@ -87,15 +87,15 @@ def users(record: RunRecord) -> list[User]:
     ]
 
 
-def figures(run: RecordedRun) -> Sequence["Figure"]:
+def figures(run: RunRecord) -> Sequence["Figure"]:
     """Draw who got how much; nothing for one worker, or for more than a picture can name."""
     # Here, because the text has to be printed where the libraries that draw are not installed.
     from assay.report.figures import Figure, Table  # noqa: PLC0415
     from assay.tools.charts import COLOURS, Axis, Bar, grouped  # noqa: PLC0415
 
-    record, settings = read(run), from_source(run.plan.origin.source)
-    measured = users(record)
-    if not 1 < len(measured) <= MOST_DRAWN or not record.phases:
+    settings = from_source(run.plan.origin.source)
+    measured = users(run)
+    if not 1 < len(measured) <= MOST_DRAWN or not run.phases:
         return ()
     unit, unit_bytes = _unit(settings)
     bars = [Bar(user.file, f"user {user.number}", user.rate(unit_bytes), COLOURS[0]) for user in measured]
@@ -228,7 +228,7 @@ def _cpu(nanoseconds: int | None) -> str:
     return ABSENT if nanoseconds is None else f"{nanoseconds / NS_PER_S:.2f}"
 
 
-def _heading(run: RecordedRun, settings: Settings) -> Iterator[str]:
+def _heading(run: RunRecord, settings: Settings) -> Iterator[str]:
     """Say what a repetition of the run has to know: command, I/O, range, seed, and where each worker's data lies."""
     yield f"command: {run.plan.origin.source}"
     names = (f"sleep {settings.sleeptime:g} s" if w.name == "sleep" else w.name for w in settings.workloads)

@@ -1,0 +1,90 @@
+"""How often a command reads a run: each table once, whatever it prints and writes."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from assay.bundle import RunBundle
+from assay.bundle.catalog import resolve
+from assay.cli import app
+
+TABLES = ("intervals", "histograms", "workers", "host")
+POSTMARK = "set number 50\nset transactions 100\nset subdirectories 2\n"
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count how often each table, and the events, are asked of a bundle."""
+    counted: Counter[str] = Counter()
+
+    def count(name: str) -> None:
+        read = getattr(RunBundle, name)
+
+        def counting(bundle: RunBundle) -> object:
+            counted[name] += 1
+            return read(bundle)
+
+        monkeypatch.setattr(RunBundle, name, counting)
+
+    for name in (*TABLES, "events"):
+        count(name)
+    return counted
+
+
+@pytest.fixture
+def at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory to measure, with runs kept beside it."""
+    monkeypatch.setenv("ASSAY_RUNS", str(tmp_path / "runs"))
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path / "data")
+    return tmp_path
+
+
+def postmark(folder: Path, request: str) -> list[str]:
+    """Command line of a small run of PostMark's."""
+    (folder / "load").write_text(f"{POSTMARK}set location {folder / 'data'}\n{request}\nquit\n")
+    return ["postmark", str(folder / "load")]
+
+
+def end(words: Sequence[str]) -> None:
+    """Run a command here, so that what it reads can be counted."""
+    done = CliRunner().invoke(app, [*words])
+    assert done.exit_code in (0, 1), done.output
+
+
+def once() -> dict[str, int]:
+    return dict.fromkeys((*TABLES, "events"), 1)
+
+
+def test_a_run_of_postmark_reads_each_table_once(at_work: Path, reads: Counter[str]) -> None:
+    end(postmark(at_work, f"run {at_work / 'report'}"))
+
+    assert reads == once()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["show"], ["show", "--json"], ["show", "--classic"], ["report", "-o", "page.html"], ["export", "--charts", "."]],
+    ids=" ".join,
+)
+def test_a_look_at_a_run_reads_each_table_once(at_work: Path, reads: Counter[str], words: list[str]) -> None:
+    end([*postmark(at_work, "run"), "--no-report"])
+    reads.clear()
+
+    end(words)
+
+    assert reads == once()
+
+
+def test_the_list_works_an_exit_code_out_once(at_work: Path, reads: Counter[str]) -> None:
+    end([*postmark(at_work, "run"), "--no-report"])
+    reads.clear()
+
+    end(["ls"])
+    end(["ls"])
+
+    assert reads == once()
+    assert RunBundle.open(resolve("last", at_work / "runs")).info.exit_code is None
