@@ -6,8 +6,7 @@ use crate::backend::words::{Circumstances, explain};
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Arrivals, JobFacts};
-use crate::plan::{Arrival, Backend, Job, WorkerKind};
-use crate::program::backend_rules;
+use crate::plan::{Arrival, Job, WorkerKind};
 use crate::spawn::PROGRAM_FAILED;
 use crate::worker::Ended;
 use crate::worker::stats::WorkerStats;
@@ -33,10 +32,10 @@ impl JobEnd<'_> {
         let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         JobFacts {
             job: self.job.name.clone(),
-            backend: backend_rules::name_of(self.circumstances.backend).to_owned(),
+            backend: self.circumstances.backend.abilities().name.to_owned(),
             direct: self.circumstances.direct,
             mean_queue_depth: match ratio(self.sum(|s| s.depth_sum.get()), submissions) {
-                depth if self.is_aio_without_direct() => depth.min(1.0),
+                depth if self.waits_at_submission() => depth.min(1.0),
                 depth => depth,
             },
             // A worker without a queue takes each result as it comes.
@@ -56,8 +55,8 @@ impl JobEnd<'_> {
     }
 
     /// Whether the kernel carried each request out inside io_submit, one after another.
-    fn is_aio_without_direct(&self) -> bool {
-        *self.circumstances.backend == (Backend::Aio {}) && !self.circumstances.direct
+    fn waits_at_submission(&self) -> bool {
+        self.circumstances.backend.abilities().waits_without_direct && !self.circumstances.direct
     }
 
     /// Requests that threads of the kernel carried out. Where they cannot be counted: 0 if there is no such thread.
@@ -81,7 +80,7 @@ impl JobEnd<'_> {
                     .insert(format!("errno-{errno}-{operation}"), format!("{operation} failed {count} times: {words}"));
             }
         }
-        if self.is_aio_without_direct() && self.job.queue_depth > 1 {
+        if self.waits_at_submission() && self.job.queue_depth > 1 {
             let text = "Linux AIO without O_DIRECT does each request inside io_submit, so no more than one was in flight; \
                         set direct, or use io_uring";
             warnings.insert("aio-buffered".to_owned(), text.to_owned());
@@ -92,7 +91,7 @@ impl JobEnd<'_> {
 
     /// What there is to say about io-wq, as far as it is known.
     fn by_kernel_threads(&self) -> Option<(String, String)> {
-        if !matches!(self.circumstances.backend, Backend::IoUring { .. }) {
+        if !self.circumstances.backend.abilities().has_kernel_threads {
             return None;
         }
         let why = "requests that cannot go on without waiting, such as flushes and many buffered writes";

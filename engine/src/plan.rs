@@ -488,7 +488,7 @@ pub struct Op {
     pub flags: OpFlags,
 }
 
-/// Kinds of operations, and what each makes of `pick` and `slot` (rules: `program/file_rules.rs`).
+/// Kinds of operations, and what each makes of `pick` and `slot` (rules: `program/op_rules.rs`).
 ///
 /// Operations on an open file take one that the worker opened before the start (a set with pick `next`, `random` or
 /// `own`) or a slot. Operations on a name pick it from the set, and some of them take a slot too. With a set, `slot` keeps

@@ -1,5 +1,6 @@
 //! How data operations reach the kernel: one trait, one file a backend.
 
+pub mod abilities;
 pub mod aio;
 pub mod by_fd;
 pub mod mmap;

@@ -19,27 +19,22 @@ pub fn explain(errno: i32, at: Circumstances) -> Option<String> {
     if let Some(status) = exit_status(errno) {
         return Some(format!("its program ended with {status}"));
     }
-    let text = match (errno, at.backend) {
-        (libc::EINVAL, _) if at.direct => {
+    if let Some((_, words)) = at.backend.abilities().errors.iter().find(|(number, _)| *number == errno) {
+        return Some((*words).to_owned());
+    }
+    let text = match errno {
+        libc::EINVAL if at.direct => {
             let alignment = at.alignment_bytes;
             return Some(format!(
                 "O_DIRECT takes offsets, sizes and ends of files that are multiples of {alignment} bytes here; choose \
                  sizes, align and a file size that are, or set direct to 'off'"
             ));
         }
-        (libc::EOPNOTSUPP, Backend::IoUring { iopoll: true, .. }) => {
-            "iopoll needs a device with polling queues (for NVMe the module option poll_queues) and a file system that \
-             passes polling on; set iopoll to false"
-        }
-        (libc::EOPNOTSUPP, _) => {
+        libc::EOPNOTSUPP => {
             "the file system does not offer this flag for this kind of I/O (nowait, high_priority, dsync and access \
              'append' are flags of preadv2 and pwritev2); leave the flag out"
         }
-        (libc::EAGAIN, _) => "with nowait: the data was not at hand, and waiting for it was ruled out",
-        (libc::EIO, Backend::Mmap {}) => {
-            "storage could not give or take a page of the mapping: the file has shrunk, the file system is full, or the \
-             device failed (the kernel log says which)"
-        }
+        libc::EAGAIN => "with nowait: the data was not at hand, and waiting for it was ruled out",
         _ => return None,
     };
     Some(text.to_owned())

@@ -1,9 +1,10 @@
 //! The files that a job's workers hold open before the start, and what their flags really became.
 
+use crate::backend::abilities::DirectIo;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
-use crate::plan::{Access, Backend, Direct, Job, OpKind, OpenFlags, Region};
+use crate::plan::{Access, Direct, Job, OpenFlags, Region};
 use crate::program::backend_rules;
 use crate::program::op::{OpNode, OpenedSet, Program};
 use crate::sys::advice::Advice;
@@ -92,8 +93,9 @@ fn direct_refused(
     file_bytes: Option<u64>,
     alignment_bytes: &mut u64,
 ) -> Result<Option<String>> {
-    if matches!(job.backend, Backend::Mmap {} | Backend::Stdio { .. }) {
-        return Ok(Some(format!("{} goes through the page cache", backend_rules::name_of(&job.backend))));
+    let can = job.backend.abilities();
+    if can.direct == DirectIo::Never {
+        return Ok(Some(format!("{} goes through the page cache", can.name)));
     }
     let fd = match open(path, libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC) {
         Ok(fd) => fd,
@@ -128,8 +130,7 @@ fn direct_alignment(fd: RawFd) -> u64 {
 
 /// Unit that all offsets and sizes of a program are multiples of, as far as they are known beforehand.
 fn smallest_unit(program: &Program, file_bytes: Option<u64>) -> Option<u64> {
-    let data =
-        backend_rules::ops(&program.nodes).into_iter().filter(|op| matches!(op.kind, OpKind::Read | OpKind::Write));
+    let data = backend_rules::ops(&program.nodes).into_iter().filter(|op| op.kind.rules().moves_data());
     data.flat_map(|op| units(op, file_bytes)).filter(|&unit| unit > 0).min_by_key(|unit| unit.trailing_zeros())
 }
 

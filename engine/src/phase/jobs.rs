@@ -8,9 +8,10 @@ use crate::files::growth::Growth;
 use crate::files::open_files::{ResolvedFlags, resolve_flags};
 use crate::pace::coordination::{Coordination, Names};
 use crate::pace::limits::{JobLimits, Rule};
-use crate::plan::{Access, Allocate, Arrival, Backend, Fallback, Job, OpKind, Phase, WorkerKind};
+use crate::plan::{Access, Allocate, Arrival, Backend, Fallback, Job, Phase, WorkerKind};
 use crate::program::backend_rules;
 use crate::program::op::{FileSource, OpNode, Program};
+use crate::program::op_rules::Grows;
 use crate::program::script::Script;
 use crate::sampler::ObservedJob;
 use crate::shared::{SharedBox, SharedSlice};
@@ -123,12 +124,15 @@ impl ReadyJob<'_> {
     /// Whether its files can take more room while it runs than they took when they were laid out.
     fn grows(&self) -> bool {
         let fills_holes = |set: usize| self.shared.sets[set].set().allocate == Allocate::Sparse;
-        let grows = |op: &OpNode| match (op.kind, &op.file) {
-            (OpKind::Write, FileSource::Slot(_)) | (OpKind::Copy | OpKind::Fallocate | OpKind::Spawn, _) => true,
-            (OpKind::Write, FileSource::Opened { opened, .. }) => {
-                op.access == (Access::Append {}) || fills_holes(self.shared.program.opened[*opened].set)
-            }
-            _ => false,
+        let grows = |op: &OpNode| match op.kind.rules().grows {
+            Grows::Never => false,
+            Grows::Always => true,
+            Grows::WhereWritten => match op.file {
+                FileSource::Opened { opened, .. } => {
+                    op.access == (Access::Append {}) || fills_holes(self.shared.program.opened[opened].set)
+                }
+                FileSource::Slot(_) | FileSource::Named { .. } => true,
+            },
         };
         let ops = backend_rules::ops(&self.shared.program.nodes);
         self.job.open.append || ops.into_iter().any(grows)

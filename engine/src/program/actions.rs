@@ -2,7 +2,7 @@
 
 use crate::draw::sizes::Sampler;
 use crate::pace::coordination::Names;
-use crate::plan::{Action, OpKind, TokenUnit};
+use crate::plan::{Action, TokenUnit};
 use crate::program::op::{Node, OpNode};
 
 /// An action that is no operation.
@@ -71,7 +71,7 @@ impl Which {
         match self {
             Self::None => false,
             Self::All => true,
-            Self::Data => matches!(op.kind, OpKind::Read | OpKind::Write),
+            Self::Data => op.kind.rules().moves_data(),
             Self::Named(name) => op.name == *name,
         }
     }

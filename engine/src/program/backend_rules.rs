@@ -1,8 +1,9 @@
 //! What a backend cannot do, refused before a file is touched.
 
+use crate::backend::abilities::{Appends, DirectIo};
 use crate::backend::pieces::MOST_PIECES;
 use crate::error::{EngineError, Result};
-use crate::plan::{Access, Backend, Body, Direct, Distribution, FileSet, Job, Op, OpKind};
+use crate::plan::{Access, Body, Direct, Distribution, FileSet, Job, Op};
 use crate::program::op::{FileSource, Node, OpNode, Program};
 use crate::sys::advice::Advice;
 use crate::sys::cpu_cache;
@@ -10,8 +11,9 @@ use crate::sys::cpu_cache;
 /// Check the job by itself.
 pub fn check_job(job: &Job) -> Result<()> {
     let refuse = |text: String| Err(EngineError::Plan(format!("job '{}': {text}", job.name)));
-    let name = name_of(&job.backend);
-    if job.queue_depth > 1 && !has_queue(&job.backend) {
+    let can = job.backend.abilities();
+    let name = can.name;
+    if job.queue_depth > 1 && !can.has_queue {
         return refuse(format!(
             "{name} keeps one I/O in flight, so queue_depth {depth} has no effect; use the backend io_uring, or {depth} \
              workers",
@@ -21,17 +23,22 @@ pub fn check_job(job: &Job) -> Result<()> {
     if !job.open.advice.is_empty() && Advice::named(&job.open.advice).is_none() {
         return refuse(format!("advice is '{}'; it can be {}", job.open.advice, Advice::names()));
     }
-    match &job.backend {
-        Backend::Mmap {} | Backend::Stdio { .. } if job.open.direct == Direct::On => {
+    match can.direct {
+        DirectIo::Never if job.open.direct == Direct::On => {
             refuse(format!("{name} goes through the page cache, so direct 'on' is not possible; use psync or io_uring"))
         }
-        Backend::Mmap {} if job.open.sync || job.open.dsync || job.open.append => refuse(
-            "sync, dsync and append do nothing for a mapping; put an fdatasync into the loop, or use psync".to_owned(),
-        ),
-        Backend::IoUring { iopoll: true, .. } if job.open.direct != Direct::On => {
+        DirectIo::Needed if job.open.direct != Direct::On => {
             refuse("iopoll polls a device, which needs direct 'on'".to_owned())
         }
-        _ => Ok(()),
+        DirectIo::Never | DirectIo::Possible | DirectIo::Needed => {
+            if !can.has_open_flags && (job.open.sync || job.open.dsync || job.open.append) {
+                return refuse(
+                    "sync, dsync and append do nothing for a mapping; put an fdatasync into the loop, or use psync"
+                        .to_owned(),
+                );
+            }
+            Ok(())
+        }
     }
 }
 
@@ -41,13 +48,14 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
     let refuse = |text: String| Err(error(text));
     let (flags, append) = (&op.flags, op.access == (Access::Append {}));
     let plain = !(flags.dsync || flags.nowait || flags.high_priority || flags.vectors > 1);
-    if !matches!(op.op, OpKind::Read | OpKind::Write) {
+    let rules = op.op.rules();
+    if !rules.moves_data() {
         let text = "dsync, nowait, high_priority, vectors, cold_buffer and chunk_bytes are for reads and writes; leave them \
                     out";
         let is_bare = plain && !flags.cold_buffer && flags.chunk_bytes == 0;
         return if is_bare { Ok(0) } else { refuse(text.to_owned()) };
     }
-    if op.op == OpKind::Read && (flags.dsync || append) {
+    if rules.reads() && (flags.dsync || append) {
         return refuse("dsync and access 'append' are for writes".to_owned());
     }
     if flags.vectors > MOST_PIECES {
@@ -59,8 +67,8 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
         }
         _ => {}
     }
-    if matches!(job.backend, Backend::ReadWrite {} | Backend::Mmap {} | Backend::Stdio { .. }) && !plain {
-        let name = name_of(&job.backend);
+    if !(plain || job.backend.abilities().has_call_flags) {
+        let name = job.backend.abilities().name;
         return refuse(format!("{name} has no calls with dsync, nowait, high_priority or vectors; use psync"));
     }
     check_chunks(job, op).map_err(error)?;
@@ -84,7 +92,7 @@ fn check_chunks(job: &Job, op: &Op) -> std::result::Result<(), String> {
     if flags.chunk_bytes == 0 {
         return Ok(());
     }
-    if !matches!(job.backend, Backend::Psync {} | Backend::ReadWrite {} | Backend::Stdio { .. }) {
+    if !job.backend.abilities().in_pieces {
         return Err("chunk_bytes is for the backends psync, read_write and stdio; use one of them".to_owned());
     }
     if flags.dsync || flags.nowait || flags.high_priority || flags.vectors > 1 {
@@ -107,7 +115,7 @@ fn check_kept_buffer(job: &Job, op: &Op, file_sets: &[FileSet]) -> std::result::
     if !op.flags.keeps_buffer {
         return Ok(());
     }
-    if op.op != OpKind::Write || job.queue_depth > 1 {
+    if !op.op.rules().writes() || job.queue_depth > 1 {
         return Err("keeps_buffer is for writes of a worker with one I/O in flight; leave it out".to_owned());
     }
     if file_sets.iter().any(|set| set.content.stamped) {
@@ -118,12 +126,13 @@ fn check_kept_buffer(job: &Job, op: &Op, file_sets: &[FileSet]) -> std::result::
 
 fn check_append(job: &Job, op: &Op, file_sets: &[FileSet]) -> std::result::Result<(), String> {
     use crate::plan::FileRef;
-    match job.backend {
-        Backend::Mmap {} => return Err("a mapping ends where the file ends; append with psync".to_owned()),
-        Backend::ReadWrite {} | Backend::Stdio { .. } if !job.open.append => {
-            return Err(format!("with {} access 'append' needs the job's append = true", name_of(&job.backend)));
+    let can = job.backend.abilities();
+    match can.appends {
+        Appends::Never => return Err("a mapping ends where the file ends; append with psync".to_owned()),
+        Appends::ByOpening if !job.open.append => {
+            return Err(format!("with {} access 'append' needs the job's append = true", can.name));
         }
-        _ => {}
+        Appends::ByOpening | Appends::ByCall => {}
     }
     let stamped =
         |set: &FileSet| set.content.stamped && matches!(&op.file, FileRef::Set { set: s, .. } if *s == set.name);
@@ -138,36 +147,17 @@ pub fn check_program(job: &Job, program: &Program) -> Result<()> {
     let refuse = |op: &OpNode, text: &str| {
         Err(EngineError::Plan(format!("job '{}': operation '{}': {text}", job.name, op.name)))
     };
+    let can = job.backend.abilities();
     for op in ops(&program.nodes) {
-        let moves_data = matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync);
-        match (&job.backend, op.kind) {
-            (Backend::Mmap {}, _) if moves_data && matches!(op.file, FileSource::Slot(_)) => {
-                return refuse(op, "mmap maps the files of a set before the start, not a slot; use 'set', or psync");
-            }
-            (Backend::IoUring { iopoll: true, .. }, OpKind::Fsync | OpKind::Fdatasync) => {
-                return refuse(op, "a ring with iopoll takes no flushes; use dsync on the writes, or leave iopoll out");
-            }
-            _ => {}
+        let rules = op.kind.rules();
+        if !can.in_slots && rules.request.is_some() && matches!(op.file, FileSource::Slot(_)) {
+            return refuse(op, "mmap maps the files of a set before the start, not a slot; use 'set', or psync");
+        }
+        if !can.flushes && rules.flushes() {
+            return refuse(op, "a ring with iopoll takes no flushes; use dsync on the writes, or leave iopoll out");
         }
     }
     Ok(())
-}
-
-/// Whether a backend can keep several I/Os in flight.
-pub fn has_queue(backend: &Backend) -> bool {
-    matches!(backend, Backend::IoUring { .. } | Backend::Aio {})
-}
-
-/// Name of a backend in the Plan.
-pub fn name_of(backend: &Backend) -> &'static str {
-    match backend {
-        Backend::Psync {} => "psync",
-        Backend::ReadWrite {} => "read_write",
-        Backend::IoUring { .. } => "io_uring",
-        Backend::Aio {} => "aio",
-        Backend::Mmap {} => "mmap",
-        Backend::Stdio { .. } => "stdio",
-    }
 }
 
 /// All operations of a program.

@@ -3,7 +3,7 @@
 //! A name without a slash is looked for in PATH here, once, so no search is in any operation's time.
 
 use crate::error::{EngineError, Result};
-use crate::plan::{Op, OpKind};
+use crate::plan::Op;
 use std::env;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -30,11 +30,11 @@ impl Command {
     pub fn of(job: &str, op: &Op) -> Result<Option<Self>> {
         let argv = &op.flags.argv;
         let refuse = |text: &str| Err(EngineError::Plan(format!("job '{job}': operation '{}': {text}", op.name)));
-        match (op.op, argv.first()) {
-            (OpKind::Spawn, Some(_)) => {}
-            (OpKind::Spawn, None) => return refuse("spawn runs a program; name it and its arguments in argv"),
-            (_, None) => return Ok(None),
-            (_, Some(_)) => return refuse("argv is for spawn; take it away"),
+        match (op.op.rules().runs_program, argv.is_empty()) {
+            (true, false) => {}
+            (true, true) => return refuse("spawn runs a program; name it and its arguments in argv"),
+            (false, true) => return Ok(None),
+            (false, false) => return refuse("argv is for spawn; take it away"),
         }
         if argv.iter().any(|argument| argument.contains('\0')) {
             return refuse("an argument of argv holds a NUL byte, which no program can be given");

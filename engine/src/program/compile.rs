@@ -7,13 +7,14 @@ use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
 use crate::pace::coordination::Names;
 use crate::pace::pacing;
-use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, OpKind, Phase, Pick, ScriptGroup, Stop};
+use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, Phase, Pick, ScriptGroup, Stop};
 use crate::program::actions;
 use crate::program::backend_rules;
 use crate::program::command::Command;
 use crate::program::file_rules;
-use crate::program::file_rules::{SlotUse, Works, works};
+use crate::program::file_rules::SlotUse;
 use crate::program::op::{FileSource, Manner, Node, OpNode, OpenFor, OpenedSet, Program};
+use crate::program::op_rules::{AdviceIn, SizeOf, Works};
 use crate::program::script;
 use crate::sys::advice::Advice;
 
@@ -184,17 +185,21 @@ impl Compiler<'_> {
         let rw_flags = backend_rules::rw_flags(self.job, op, self.file_sets)?;
         self.program.most_vectors = self.program.most_vectors.max(op.flags.vectors);
         let file = self.file(op)?;
-        let is_data = matches!(op.op, OpKind::Read | OpKind::Write);
-        let moves_bytes = is_data || op.op == OpKind::Setxattr;
-        let size = if moves_bytes { Sampler::of_transfers(&op.size)? } else { Sampler::new(&op.size)? };
-        if is_data {
-            let bytes = self.transfer_bytes(op, &size)?;
-            self.program.buffer_bytes = self.program.buffer_bytes.max(bytes as usize);
-        }
+        let rules = op.op.rules();
         file_rules::check_advice(op).map_err(|text| self.refuse(&text))?;
-        let longest = if op.op == OpKind::Setxattr { self.transfer_bytes(op, &size)? } else { 0 };
-        let scratch = file_rules::scratch_bytes(op, longest).map_err(|text| self.refuse(&text))?;
-        self.program.scratch_bytes = self.program.scratch_bytes.max(scratch);
+        let size = match rules.size {
+            SizeOf::Transfer | SizeOf::Attribute => Sampler::of_transfers(&op.size)?,
+            SizeOf::Nothing | SizeOf::Length | SizeOf::LengthAboveZero => Sampler::new(&op.size)?,
+        };
+        let longest = match rules.size {
+            SizeOf::Transfer | SizeOf::Attribute => self.transfer_bytes(op, &size)?,
+            SizeOf::Nothing | SizeOf::Length | SizeOf::LengthAboveZero => 0,
+        };
+        file_rules::check_size(op, longest).map_err(|text| self.refuse(&text))?;
+        if rules.moves_data() {
+            self.program.buffer_bytes = self.program.buffer_bytes.max(longest as usize);
+        }
+        self.program.scratch_bytes = self.program.scratch_bytes.max(rules.scratch_bytes);
         let series = self.series(&op.name);
         self.program.operations += 1;
         Ok(OpNode {
@@ -213,7 +218,7 @@ impl Compiler<'_> {
             open_for: OpenFor::Anything,
             manner: manner_of(op),
             cold_buffer: op.flags.cold_buffer,
-            is_ready: !op.flags.cold_buffer && (op.op == OpKind::Read || manner_of(op) == Manner::KeepsBuffer),
+            is_ready: !op.flags.cold_buffer && (rules.reads() || manner_of(op) == Manner::KeepsBuffer),
             advice: Advice::named(&op.flags.advice),
             is_removable: matches!(&op.file, FileRef::Set { set, .. } if file_rules::removes_beside(self.phase, set)),
             command: Command::of(&self.job.name, op)?,
@@ -241,7 +246,7 @@ impl Compiler<'_> {
     fn file(&mut self, op: &Op) -> Result<FileSource> {
         match &op.file {
             FileRef::Slot { slot } => {
-                if matches!(works(op.op), Works::OnName | Works::OnDirectory) {
+                if matches!(op.op.rules().works, Works::OnName | Works::OnDirectory) {
                     return Err(self.refuse(&format!("operation '{}' needs a file of a set, not a slot", op.name)));
                 }
                 let slot = *slot as usize;
@@ -261,11 +266,13 @@ impl Compiler<'_> {
                     self.slots.keep(slot, op);
                     self.program.slots = self.program.slots.max(slot + 1);
                 }
-                if works(op.op) == Works::OnHandle {
-                    return self.opened(op, set, pick);
+                match op.op.rules().works {
+                    Works::OnHandle | Works::OnOwnHandle => self.opened(op, set, pick),
+                    Works::OnEither | Works::OnPath | Works::OnName | Works::OnDirectory => {
+                        self.check_pick(pick)?;
+                        Ok(FileSource::Named { set, pick: pick.clone() })
+                    }
                 }
-                self.check_pick(pick)?;
-                Ok(FileSource::Named { set, pick: pick.clone() })
             }
         }
     }
@@ -281,7 +288,7 @@ impl Compiler<'_> {
     fn opened(&mut self, op: &Op, set: usize, pick: &Pick) -> Result<FileSource> {
         self.check_pick(pick)?;
         if matches!(pick, Pick::New {} | Pick::Existing {} | Pick::Listed {} | Pick::Shuffled {})
-            || op.op == OpKind::Close
+            || op.op.rules().works == Works::OnOwnHandle
         {
             return Err(self.refuse(&format!(
                 "operation '{}' works on an open file: use pick 'own', 'next', 'random' or 'indexed', or open it into a slot first",
@@ -289,7 +296,7 @@ impl Compiler<'_> {
             )));
         }
         let kept_and_written = || kept_in(op).is_some_and(|slot| writes_to_slot(&self.job.body, slot));
-        let (write, own) = (file_rules::writes(op.op) || kept_and_written(), *pick == (Pick::Own {}));
+        let (write, own) = (op.op.rules().needs_writing || kept_and_written(), *pick == (Pick::Own {}));
         let opened = &mut self.program.opened;
         let position = opened.iter().position(|known| known.set == set).unwrap_or_else(|| {
             opened.push(OpenedSet { set, write, own });
@@ -315,7 +322,7 @@ fn position_of(name: &str, names: &mut Vec<String>) -> usize {
 /// Whether an operation of a job makes the file in a slot writable first.
 fn writes_to_slot(body: &Body, slot: usize) -> bool {
     fn writes(op: &Op, slot: usize) -> bool {
-        matches!(op.file, FileRef::Slot { slot: named } if named as usize == slot) && file_rules::writes(op.op)
+        matches!(op.file, FileRef::Slot { slot: named } if named as usize == slot) && op.op.rules().needs_writing
     }
     fn any(actions: &[Action], slot: usize) -> bool {
         actions.iter().any(|action| match action {
@@ -333,10 +340,13 @@ fn writes_to_slot(body: &Body, slot: usize) -> bool {
 
 /// How the call of an operation is made.
 fn manner_of(op: &Op) -> Manner {
-    match op.op {
-        OpKind::SyncFileRange if !op.flags.advice.is_empty() => Manner::Waits,
-        OpKind::Write if op.flags.keeps_buffer => Manner::KeepsBuffer,
-        _ => Manner::Plain,
+    let rules = op.op.rules();
+    if rules.advice == AdviceIn::Wait && !op.flags.advice.is_empty() {
+        Manner::Waits
+    } else if rules.writes() && op.flags.keeps_buffer {
+        Manner::KeepsBuffer
+    } else {
+        Manner::Plain
     }
 }
 

@@ -7,6 +7,7 @@ pub mod compile;
 pub mod file_rules;
 pub mod lines;
 pub mod op;
+pub mod op_rules;
 pub mod script;
 pub mod script_text;
 pub mod stamp_rules;

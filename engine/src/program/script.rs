@@ -7,11 +7,10 @@
 //! its files itself, so it leaves the set's count of existing files as it is.
 
 use crate::error::{EngineError, Result};
-use crate::plan::{Access, Backend, Content, FileSet, Job, OpKind, ScriptGroup};
-use crate::program::file_rules;
-use crate::program::file_rules::{Works, takes_new, works};
+use crate::plan::{Access, Content, FileSet, Job, ScriptGroup};
 use crate::program::lines::{Entry, Lines, LinesBuilder};
 use crate::program::op::{FileSource, Manner, Node, OpNode, OpenFor};
+use crate::program::op_rules::{Begins, Works};
 use crate::program::script_text::ScriptText;
 use std::fs::File;
 
@@ -74,10 +73,6 @@ fn uses_slots(op: &OpNode) -> bool {
     op.keep.is_some() || matches!(op.file, FileSource::Slot(_))
 }
 
-fn moves(kind: OpKind) -> bool {
-    matches!(kind, OpKind::Read | OpKind::Write)
-}
-
 /// The operations of a line: one, or those of a group.
 pub fn members(node: &Node) -> impl Iterator<Item = &OpNode> {
     let (one, several) = match node {
@@ -100,7 +95,7 @@ pub fn group(
     if ops.is_empty() {
         return refuse("it has no operation; give it one");
     }
-    if (cuts || group.pooled) && !matches!(job.backend, Backend::Psync {} | Backend::Stdio { per_character: false }) {
+    if (cuts || group.pooled) && !job.backend.abilities().in_groups {
         return refuse(
             "chunk_bytes and pooled are for the backends psync and stdio; use one of them, or leave them out",
         );
@@ -110,14 +105,14 @@ pub fn group(
             "pooled gives bytes that neither compress nor repeat; use file sets with compress_ratio and dedupe_ratio 1",
         );
     }
-    if cuts && ops.iter().any(|op| moves(op.kind) && (op.rw_flags != 0 || op.vectors > 1)) {
+    if cuts && ops.iter().any(|op| op.kind.rules().moves_data() && (op.rw_flags != 0 || op.vectors > 1)) {
         return refuse("chunk_bytes goes with plain reads and writes; leave flags and vectors out");
     }
     for (position, asked) in group.ops.iter().enumerate() {
         let (before, rest) = ops.split_at_mut(position);
         let op = &mut rest[0];
         op.access = asked.access.clone();
-        if group.pooled && op.kind == OpKind::Write {
+        if group.pooled && op.kind.rules().writes() {
             op.manner = Manner::Pooled;
         }
         match op.file {
@@ -139,16 +134,12 @@ pub fn group(
 pub fn join(ops: &mut [OpNode]) -> Option<usize> {
     let makes_first = pooled_alone(ops);
     for at in 1..ops.len() {
-        let begins_at_once = match ops[at].kind {
-            OpKind::Close => true,
-            OpKind::Read | OpKind::Fsync | OpKind::Fdatasync => !ops[at].cold_buffer,
-            OpKind::Write => makes_first.is_some(),
-            _ => false,
+        let begins_at_once = match ops[at].kind.rules().begins {
+            Begins::AtOnce => !ops[at].cold_buffer,
+            Begins::OnceMade => makes_first.is_some(),
+            Begins::AfterWork => false,
         };
-        let can_end_open = matches!(
-            ops[at - 1].kind,
-            OpKind::Create | OpKind::Open | OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync
-        );
+        let can_end_open = ops[at - 1].kind.rules().ends_open;
         let is_alone = ops[at - 1].series.is_some() || ops[at].series.is_some();
         ops[at - 1].ends_open = begins_at_once && can_end_open && !is_alone;
     }
@@ -157,7 +148,7 @@ pub fn join(ops: &mut [OpNode]) -> Option<usize> {
 
 /// The set of the one transfer of a group, if that is a pooled write to a file that a member before it opened by name.
 fn pooled_alone(ops: &[OpNode]) -> Option<usize> {
-    let mut transfers = ops.iter().enumerate().filter(|(_, op)| moves(op.kind));
+    let mut transfers = ops.iter().enumerate().filter(|(_, op)| op.kind.rules().moves_data());
     let ((at, write), None) = (transfers.next()?, transfers.next()) else { return None };
     let FileSource::Slot(slot) = write.file else { return None };
     let opener = ops[..at].iter().rfind(|op| op.keep == Some(slot))?;
@@ -177,9 +168,9 @@ fn opened_for(ops: &[OpNode]) -> OpenFor {
     let Some(slot) = ops[0].keep else { return OpenFor::Anything };
     let later = ops[1..].iter().take_while(|op| op.keep != Some(slot));
     let users: Vec<_> = later.filter(|op| matches!(op.file, FileSource::Slot(used) if used == slot)).collect();
-    let reads = users.iter().any(|op| op.kind == OpKind::Read);
-    let writes = users.iter().any(|op| file_rules::writes(op.kind) || op.kind == OpKind::Truncate);
-    let appends = users.iter().any(|op| op.kind == OpKind::Write && op.access == Access::Append {});
+    let reads = users.iter().any(|op| op.kind.rules().reads());
+    let writes = users.iter().any(|op| op.kind.rules().needs_writing);
+    let appends = users.iter().any(|op| op.kind.rules().writes() && op.access == Access::Append {});
     match (reads, writes, appends) {
         (true, _, true) => OpenFor::ReadingAndAppending,
         (false, _, true) => OpenFor::Appending,
@@ -202,10 +193,13 @@ impl Usual {
     fn of(node: &Node, sets: &[FileSet]) -> Self {
         let mut usual = Self { moves: false, files: u64::MAX, offsets: i64::MAX as u64 };
         for op in members(node) {
-            usual.moves |= moves(op.kind);
+            usual.moves |= op.kind.rules().moves_data();
             if let FileSource::Named { set, .. } = op.file {
                 usual.files = usual.files.min(sets[set].files);
-                usual.offsets = if has_two_names(op.kind) { usual.offsets.min(sets[set].files) } else { usual.offsets };
+                // The offset is the file index that it goes to.
+                if op.kind.rules().has_two_names() {
+                    usual.offsets = usual.offsets.min(sets[set].files);
+                }
             }
         }
         usual
@@ -218,11 +212,6 @@ impl Usual {
     }
 }
 
-/// Whether the offset of a line is the file index that its operation goes to.
-fn has_two_names(kind: OpKind) -> bool {
-    takes_new(kind) && !matches!(kind, OpKind::Create | OpKind::Mkdir)
-}
-
 /// Check a line against its operations.
 fn check(entry: Entry, ops: &[Node], sets: &[FileSet]) -> std::result::Result<(), String> {
     let Some(node) = ops.get(entry.op as usize) else {
@@ -233,7 +222,7 @@ fn check(entry: Entry, ops: &[Node], sets: &[FileSet]) -> std::result::Result<()
 
 fn check_entry(entry: Entry, op: &OpNode, sets: &[FileSet]) -> std::result::Result<(), String> {
     let Entry { file, offset, size, .. } = entry;
-    if moves(op.kind) && !(1..=LONGEST_TRANSFER_BYTES).contains(&size) {
+    if op.kind.rules().moves_data() && !(1..=LONGEST_TRANSFER_BYTES).contains(&size) {
         return Err(format!("size is {size}; a transfer has between 1 byte and 1 GiB"));
     }
     if i64::try_from(offset).is_err() || i64::try_from(size).is_err() {
@@ -242,8 +231,8 @@ fn check_entry(entry: Entry, op: &OpNode, sets: &[FileSet]) -> std::result::Resu
     // What the worker opened before the start is looked up when it runs.
     let FileSource::Named { set, .. } = op.file else { return Ok(()) };
     let set = &sets[set];
-    let beyond = |index: u64| works(op.kind) != Works::OnDirectory && index >= set.files;
-    if beyond(u64::from(file)) || (has_two_names(op.kind) && beyond(offset)) {
+    let beyond = |index: u64| op.kind.rules().works != Works::OnDirectory && index >= set.files;
+    if beyond(u64::from(file)) || (op.kind.rules().has_two_names() && beyond(offset)) {
         let (name, files) = (&set.name, set.files);
         return Err(format!("file index {file} or {offset} is beyond file set '{name}', which has {files} files"));
     }

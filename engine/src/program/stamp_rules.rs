@@ -4,8 +4,9 @@ use crate::content::judge::BLOCK_BYTES;
 use crate::content::stamp::SECTOR_BYTES;
 use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
-use crate::plan::{Access, Backend, Body, FileRef, FileSet, Op, OpKind, Plan, Region, WorkerKind};
+use crate::plan::{Access, Body, FileRef, FileSet, Op, Plan, Region, WorkerKind};
 use crate::program::file_rules::ops_of;
+use crate::program::op_rules::Stamps;
 
 /// Bytes of a stamped set that have a generation of their own: a block where all transfers are of whole blocks, else a
 /// sector. None for sets without stamps.
@@ -32,7 +33,7 @@ pub fn unit_of(plan: &Plan, set: &FileSet) -> Result<Option<u64>> {
         if job.open.append {
             return Err(refuse(set, &format!("job '{}' appends, and nobody knows where its writes end up", job.name)));
         }
-        if matches!(job.backend, Backend::Mmap {} | Backend::Stdio { .. }) {
+        if !job.backend.abilities().writes_are_done {
             // A mapped write can stop within a sector, and a stream keeps writes back that it says are done.
             let why = format!("job '{}' needs the backend psync, io_uring or aio for it", job.name);
             return Err(refuse(set, &why));
@@ -51,22 +52,20 @@ pub fn unit_of(plan: &Plan, set: &FileSet) -> Result<Option<u64>> {
 
 /// Numbers that all offsets and sizes of an operation are multiples of.
 fn numbers_of(op: &Op, set: &FileSet) -> Result<Vec<u64>> {
-    let moves = [
-        OpKind::Rename,
-        OpKind::Link,
-        OpKind::Symlink,
-        OpKind::Truncate,
-        OpKind::Fallocate,
-        OpKind::Clone,
-        OpKind::Copy,
-        OpKind::Mkdir,
-        OpKind::Rmdir,
-    ];
-    if moves.contains(&op.op) {
-        return Err(refuse(set, &format!("operation '{}' would change what stamps say", op.name)));
-    }
-    if !matches!(op.op, OpKind::Read | OpKind::Write) {
-        return Ok(Vec::new());
+    let rules = op.op.rules();
+    match rules.stamps {
+        Stamps::Misnamed => {
+            let why = "would put the stamps of one file under the name of another";
+            return Err(refuse(set, &format!("operation '{}' {why}", op.name)));
+        }
+        Stamps::Unnoted => {
+            return Err(refuse(set, &format!("operation '{}' would change what stamps say", op.name)));
+        }
+        Stamps::Overwritten => {
+            return Err(refuse(set, &format!("operation '{}' runs a program, which writes no stamps", op.name)));
+        }
+        Stamps::Right if !rules.moves_data() => return Ok(Vec::new()),
+        Stamps::Right => {}
     }
     let sizes = Sampler::of_transfers(&op.size)?.values();
     let mut numbers = sizes.ok_or_else(|| {

@@ -6,7 +6,6 @@ use crate::backend::Backend;
 use crate::events::StoppedBy;
 use crate::laps::Lap;
 use crate::pace::pacing::UNSCHEDULED;
-use crate::program::file_rules;
 use crate::program::op::OpNode;
 
 /// Failures in a row, with no success between them, after which a worker gives up.
@@ -64,7 +63,7 @@ impl<B: Backend> Worker<B> {
         let sum = Sum { failed: true, ..Sum::default() };
         self.record(op.series, op.counts, sum);
         let lost = matches!(errno, libc::ENOSPC | libc::EDQUOT | libc::EROFS | libc::ENODEV);
-        let unsupported = file_rules::unsupported(op.kind, errno);
+        let unsupported = op.kind.unsupported(errno);
         if lost || unsupported.is_some() || self.failures_in_a_row >= HOPELESS {
             let why = unsupported.or_else(|| self.spawner.as_ref()?.words_of(&op.name));
             self.fatal = Some((why.map_or(op.name.clone(), |why| format!("{} ({why})", op.name)), errno));

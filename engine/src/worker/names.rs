@@ -6,7 +6,6 @@ use crate::backend::{Backend, FILE_MODE};
 use crate::events::StoppedBy;
 use crate::files::indices::Lack;
 use crate::plan::{OpKind, Pick};
-use crate::program::file_rules::takes_old;
 use crate::program::op::{FileSource, OpNode};
 use crate::sys::calls;
 use std::ffi::CStr;
@@ -31,7 +30,7 @@ impl<B: Backend> Worker<B> {
                 (self.states[op.state].picker.shuffled_name(index), Hold::New(index))
             }
             (None, Pick::Listed {} | Pick::Shuffled {}) => self.next_in_order(op, set)?,
-            (None, Pick::Existing {}) if takes_old(op.kind) => {
+            (None, Pick::Existing {}) if op.kind.rules().takes_old() => {
                 let index = self.awaited(|worker| worker.job.sets[set].indices().take_existing())?;
                 (index, Hold::Old(index))
             }

@@ -1,6 +1,6 @@
 use crate::plan::{
-    Action, Affinity, Arrival, Body, CacheCondition, Fallback, FileRef, Layout, OpFlags, OpenFlags, Phase, Pick,
-    RateLimit, Region, Stop, WorkerKind,
+    Action, Affinity, Arrival, Backend, Body, CacheCondition, Fallback, FileRef, Layout, OpFlags, OpKind, OpenFlags,
+    Phase, Pick, RateLimit, Region, Stop, WorkerKind,
 };
 use crate::program::backend_rules::*;
 use crate::program::compile::compile;
