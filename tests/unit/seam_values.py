@@ -16,6 +16,26 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from assay.plan import (
+    Do,
+    FileSet,
+    FinishOn,
+    Fixed,
+    FromSet,
+    Job,
+    Loop,
+    New,
+    Op,
+    OpKind,
+    Phase,
+    Plan,
+    Post,
+    Slot,
+    Target,
+    Wait,
+)
+from assay.plan.walk import job_actions, job_ops, job_sets
+
 U32_MAX = 2**32 - 1
 U64_MAX = 2**64 - 1
 I32_MAX = 2**31 - 1
@@ -60,6 +80,41 @@ def values(kind: Any, field: str = "", depth: int = 0) -> st.SearchStrategy[Any]
             return st.lists(values(inside[0], field, depth), max_size=2).map(tuple)
         return st.tuples(*(values(each, field, depth) for each in inside))
     return _scalars(kind, field)
+
+
+def complete_plan(**fields: Any) -> Plan:
+    """Make a Plan of parts, and the objects of all names that they give."""
+    phases = tuple(_complete_phase(phase) for phase in fields.pop("phases"))
+    steps = [step for phase in phases for step in (*phase.before, *phase.after)]
+    sets = {step.set for step in steps if hasattr(step, "set")}
+    sets |= {name for phase in phases for job in phase.jobs for name in job_sets(job)}
+    there: tuple[FileSet, ...] = fields.pop("file_sets")
+    missing = sorted(sets - {file_set.name for file_set in there})
+    file_sets = (*there, *(FileSet(name=name, target="t", path="", files=1, size=Fixed(value=1.0)) for name in missing))
+    places = {file_set.target for file_set in file_sets} | {step.target for step in steps if hasattr(step, "target")}
+    known: tuple[Target, ...] = fields.pop("targets")
+    targets = (*known, *(Target(name=name, uri="") for name in sorted(places - {target.name for target in known})))
+    return Plan(targets=targets, file_sets=file_sets, phases=phases, **fields)
+
+
+def _complete_phase(phase: Phase) -> Phase:
+    waits = {action.semaphore for job in phase.jobs for action in job_actions(job) if isinstance(action, Wait)}
+    poster = Job(name="poster", body=Loop(actions=tuple(Post(semaphore=name) for name in sorted(waits))))
+    jobs = tuple(_complete_job(job) for job in phase.jobs)
+    return msgspec.structs.replace(phase, jobs=(*jobs, poster) if waits else jobs)
+
+
+def _complete_job(job: Job) -> Job:
+    slots = {op.file.slot for op in job_ops(job) if isinstance(op.file, Slot)}
+    names = {action.op for action in job_actions(job) if isinstance(action, FinishOn)} | set(job.timed)
+    files = [FromSet(set="s", pick=New(), slot=slot) for slot in sorted(slots)]
+    ops = [Op(op=OpKind.OPEN, name="fill", file=file) for file in files]
+    ops += [Op(op=OpKind.OPEN, name=name, file=FromSet(set="s", pick=New())) for name in sorted(names)]
+    if isinstance(job.body, Loop):
+        body: Any = msgspec.structs.replace(job.body, actions=(*job.body.actions, *(Do(op=op) for op in ops)))
+    else:
+        body = msgspec.structs.replace(job.body, ops=(*job.body.ops, *ops))
+    return msgspec.structs.replace(job, body=body)
 
 
 def classes_in(value: Any) -> set[type]:
@@ -127,7 +182,7 @@ def _structs(kind: Any, depth: int) -> st.SearchStrategy[Any]:
         name: st.just(_schema_of(kind)) if name == "schema" else values(hints[name], name, inner)
         for name in kind.__struct_fields__
     }
-    return st.builds(kind, **fields)
+    return st.builds(complete_plan if kind is Plan else kind, **fields)
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
@@ -159,7 +214,8 @@ def _struct_examples(kind: Any, depth: int) -> list[Any]:
         for name in kind.__struct_fields__
     }
     count = max((len(column) for column in fields.values()), default=1)
-    return [kind(**{name: column[i % len(column)] for name, column in fields.items()}) for i in range(count)]
+    make = complete_plan if kind is Plan else kind
+    return [make(**{name: column[i % len(column)] for name, column in fields.items()}) for i in range(count)]
 
 
 def _tuple_examples(inside: tuple[Any, ...], field: str, depth: int) -> list[Any]:

@@ -23,6 +23,7 @@ from assay.loads.parameters import PHASE_SECONDS, Parameter, declared, reference
 from assay.loads.reading import Reader
 from assay.loads.sequence import lay_out_sequence
 from assay.plan import OpKind
+from assay.plan.references import check_job, check_semaphores
 from assay.plan.walk import job_actions
 from assay.targets import of_directory
 
@@ -183,7 +184,7 @@ class _Translation:
                 self._known(place, "set", "file set", getattr(step, "set", None), self._sets)
                 self._known(place, "target", "target", getattr(step, "target", None), self._targets)
         self._unique((*path, "job"), "job", [job.name for job in table.job])
-        return plan.Phase(
+        phase = plan.Phase(
             name=table.name,
             title=table.title or table.name,
             jobs=table.job,
@@ -193,6 +194,11 @@ class _Translation:
             ramp_s=table.ramp_s,
             after=table.after,
         )
+        try:
+            check_semaphores(phase)
+        except PlanError as error:
+            raise self._reader.error((*path, "job"), str(error)) from error
+        return phase
 
     def _job(self, value: object, path: Path) -> plan.Job:
         table = self._reader.table(JobTable, value, path)
@@ -215,9 +221,10 @@ class _Translation:
                 stop=self._stop(table, path),
                 **same,
             )
+            self._check_names(job, path)
+            check_job(job)
         except PlanError as error:
             raise self._reader.error(path, str(error)) from error
-        self._check_names(job, path)
         return job
 
     def _body(self, table: JobTable, path: Path) -> plan.Body:

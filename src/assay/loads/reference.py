@@ -1,7 +1,7 @@
 """Make the reference page of the load file from the types that read it.
 
 `python -m assay.loads.reference [PATH]` writes docs/reference/load-file.md (or PATH). Keys, types, defaults and
-their meaning come from `load_file.py` and `plan.py`, so the page cannot say what the reader does not do; a test holds
+their meaning come from `load_file.py` and the Plan, so the page cannot say what the reader does not do; a test holds
 the committed page against this.
 """
 

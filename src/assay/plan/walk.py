@@ -6,7 +6,10 @@ The Plan's actions are a tree; everything that asks what a job does walks it her
 import itertools
 from collections.abc import Iterable, Iterator
 
-from assay.plan import Action, Choice, Do, FromSet, Group, Job, Op, Phase, Plan, Repeat, Script
+from assay.plan.actions import Action, Choice, Do, Group, Repeat, Script
+from assay.plan.jobs import Job
+from assay.plan.operations import FromSet, Op
+from assay.plan.phases import Phase
 
 
 def all_actions(actions: Iterable[Action]) -> Iterator[Action]:
@@ -37,9 +40,9 @@ def job_ops(job: Job) -> Iterator[Op]:
     return ops_in(job.body.actions)
 
 
-def commands(plan: Plan) -> Iterator[tuple[str, ...]]:
-    """Program and arguments of every operation of a Plan that runs one."""
-    return (op.flags.argv for phase in plan.phases for job in phase.jobs for op in job_ops(job) if op.flags.argv)
+def commands(phases: Iterable[Phase]) -> Iterator[tuple[str, ...]]:
+    """Program and arguments of every operation that runs one."""
+    return (op.flags.argv for phase in phases for job in phase.jobs for op in job_ops(job) if op.flags.argv)
 
 
 def job_groups(job: Job) -> Iterator[tuple[str, tuple[Op, ...]]]:

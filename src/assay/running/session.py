@@ -35,7 +35,7 @@ def open_run(reference: str, runs: Path | None) -> RunBundle:
 
 def check_commands(plan: Plan, *, are_allowed: bool) -> None:
     """Raise InputError where a Plan from a file runs programs and nobody said that it may."""
-    programs = tuple(dict.fromkeys(" ".join(argv) for argv in commands(plan)))
+    programs = tuple(dict.fromkeys(" ".join(argv) for argv in commands(plan.phases)))
     if programs and not are_allowed:
         raise InputError(
             f"this load runs programs: {'; '.join(programs)}\n"

@@ -1,0 +1,103 @@
+"""Who works, how fast, and until when?"""
+
+import enum
+
+from assay.errors import PlanError
+from assay.plan.actions import Body
+from assay.plan.backends import Backend, OpenFlags, Psync
+from assay.plan.values import Kind, Value
+
+
+class Closed(Kind, kw_only=True):
+    """An operation starts as soon as the previous one is done."""
+
+
+class Spacing(enum.Enum):
+    """Time between arrivals of an open loop."""
+
+    UNIFORM = "uniform"
+    POISSON = "poisson"
+
+
+class Open(Kind, kw_only=True):
+    """On a schedule that does not wait for completions; the rate is over all workers of the job."""
+
+    rate_per_s: float
+    """Arrivals per second over all workers of the job."""
+    spacing: Spacing = Spacing.UNIFORM
+    """Time between arrivals: equal, or exponential."""
+
+
+Arrival = Closed | Open
+
+
+class Affinity(Value, kw_only=True):
+    """CPUs (worker i gets entry i modulo the length) and NUMA node; empty: the scheduler chooses."""
+
+    cpus: tuple[int, ...] = ()
+    numa_node: int | None = None
+
+
+class RateLimit(Value, kw_only=True):
+    """Limits that pace a closed loop, over all workers of the job."""
+
+    ops_per_s: float | None = None
+    """Operations per second over all workers of the job."""
+    bytes_per_s: float | None = None
+    """Bytes per second over all workers of the job."""
+
+
+class StopOf(enum.Enum):
+    """Whose operations, bytes and passes a stop rule counts."""
+
+    EACH = "each"
+    ALL = "all"
+    FIRST = "first"
+
+
+class Stop(Value, kw_only=True):
+    """When something is done: the first rule that holds ends it; with none, exhaustion does."""
+
+    seconds: float | None = None
+    """Time since the common start."""
+    ops: int | None = None
+    """Operations."""
+    bytes: int | None = None
+    """Bytes."""
+    passes: int | None = None
+    """Passes of the loop body."""
+    of: StopOf = StopOf.EACH
+    """Who counts: each worker for itself, all together, or everybody stops when the first is done (stonewall)."""
+
+
+class WorkerKind(enum.Enum):
+    """What a worker is."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+
+
+class Job(Value, kw_only=True, rename={"kind": "as"}):
+    """Identical workers that run one body."""
+
+    name: str
+    body: Body
+    workers: int = 1
+    kind: WorkerKind = WorkerKind.THREAD
+    arrival: Arrival = Closed()
+    backend: Backend = Psync()
+    queue_depth: int = 1
+    """I/Os that each worker keeps in flight. 1 means synchronous."""
+    open: OpenFlags = OpenFlags()
+    affinity: Affinity = Affinity()
+    limit: RateLimit = RateLimit()
+    stop: Stop = Stop()
+    timed: tuple[str, ...] = ()
+    """Names of the operations and groups that are recorded; empty: all."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no worker could do."""
+        if self.workers < 1:
+            raise PlanError(f"job '{self.name}': workers is {self.workers}; it must be 1 or more")
+        if self.queue_depth < 1:
+            raise PlanError(f"job '{self.name}': queue_depth is {self.queue_depth}; it must be 1 or more")

@@ -1,0 +1,65 @@
+"""Has every name in a Plan an object: file sets, targets, semaphores, slots, operations?
+
+The engine refuses most of these too, in `engine/src/program` and `engine/src/steps`; it sees them only when it starts.
+"""
+
+from collections.abc import Collection, Iterable
+
+from assay.errors import PlanError
+from assay.plan.actions import FinishOn, Post, Wait
+from assay.plan.file_sets import FileSet, Target
+from assay.plan.jobs import Job
+from assay.plan.operations import FromSet, Slot
+from assay.plan.phases import Phase
+from assay.plan.walk import job_actions, job_groups, job_ops, job_sets
+
+
+def check_plan(targets: Iterable[Target], file_sets: Collection[FileSet], phases: Iterable[Phase]) -> None:
+    """Look every name up; raises PlanError with the first that nothing has."""
+    known_targets = {target.name for target in targets}
+    known_sets = {file_set.name for file_set in file_sets}
+    for file_set in file_sets:
+        _require(f"file set '{file_set.name}'", "target", [file_set.target], known_targets)
+    for phase in phases:
+        where = f"phase '{phase.name}'"
+        for step in (*phase.before, *phase.after):
+            place = f"{where}: step '{step.__struct_config__.tag}'"
+            _require(place, "file set", _named(step, "set"), known_sets)
+            _require(place, "target", _named(step, "target"), known_targets)
+        for job in phase.jobs:
+            _require(f"{where}: job '{job.name}'", "file set", job_sets(job), known_sets)
+            check_job(job)
+        check_semaphores(phase)
+
+
+def check_job(job: Job) -> None:
+    """Look up what a job's parts call each other; raises PlanError with the first name that nothing has."""
+    where = f"job '{job.name}'"
+    files = [op.file for op in job_ops(job)]
+    filled = {file.slot for file in files if isinstance(file, FromSet) and file.slot is not None}
+    _require(where, "operation that fills slot", [file.slot for file in files if isinstance(file, Slot)], filled)
+    operations = {op.name for op in job_ops(job)}
+    named = [action.op for action in job_actions(job) if isinstance(action, FinishOn) and action.op]
+    _require(where, "operation", named, operations)
+    _require(where, "operation or group", job.timed, operations | {name for name, _ in job_groups(job)})
+
+
+def check_semaphores(phase: Phase) -> None:
+    """Raise PlanError where a worker waits for a semaphore that nobody in the phase gives to."""
+    actions = [(job, action) for job in phase.jobs for action in job_actions(job)]
+    posted = {action.semaphore for _, action in actions if isinstance(action, Post)}
+    for job, action in actions:
+        if isinstance(action, Wait):
+            where = f"phase '{phase.name}': job '{job.name}'"
+            _require(where, "post to semaphore", [action.semaphore], posted)
+
+
+def _named(step: object, field: str) -> list[str]:
+    return [getattr(step, field)] if hasattr(step, field) else []
+
+
+def _require(where: str, what: str, names: Iterable[str | int], known: Collection[str | int]) -> None:
+    for name in names:
+        if name not in known:
+            there = ", ".join(sorted(map(str, known))) or "none"
+            raise PlanError(f"{where}: there is no {what} '{name}'; known here: {there}")

@@ -1,0 +1,81 @@
+"""The Plan as a whole: where it comes from, and what it consists of."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assay.errors import PlanError
+from assay.plan.file_sets import FileSet, Target
+from assay.plan.phases import Phase
+from assay.plan.references import check_plan
+from assay.plan.values import Value
+
+SCHEMA = "assay.plan/1"
+RESERVE_BYTES = 256 << 20
+"""What stays free on every target if nobody says otherwise."""
+
+
+class Origin(Value, kw_only=True):
+    """The front end and the text that the Plan was made from."""
+
+    front_end: str
+    source: str
+    sha256: str
+
+
+class Untranslated(Value, kw_only=True):
+    """Something of the source that has no equal in the Plan."""
+
+    what: str
+    why: str
+
+
+class Plan(Value, kw_only=True):
+    """A whole run."""
+
+    name: str
+    origin: Origin
+    seed: int
+    targets: tuple[Target, ...]
+    file_sets: tuple[FileSet, ...]
+    phases: tuple[Phase, ...]
+    sample_interval_s: float = 1.0
+    reserve_bytes: int = RESERVE_BYTES
+    untranslated: tuple[Untranslated, ...] = ()
+    schema: str = SCHEMA
+
+    def __post_init__(self) -> None:
+        """Check that names are unique and that every reference has an object."""
+        if self.schema != SCHEMA:
+            raise PlanError(f"plan '{self.name}': schema is {self.schema}; this Assay reads {SCHEMA}")
+        _unique("target", [t.name for t in self.targets])
+        _unique("file set", [s.name for s in self.file_sets])
+        _unique("phase", [f"{p.name} (repeat {p.repeat})" for p in self.phases])
+        check_plan(self.targets, self.file_sets, self.phases)
+
+    def to_json(self) -> bytes:
+        """Encode for the engine and for `resolved.json`."""
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> "Plan":
+        """Decode; raises PlanError with the place of the first fault."""
+        try:
+            return msgspec.json.decode(data, type=cls)
+        except msgspec.ValidationError as error:
+            raise PlanError(f"plan: {error}") from error
+
+    def file_set(self, name: str) -> FileSet:
+        """Look a file set up; raises PlanError if there is none of that name."""
+        for candidate in self.file_sets:
+            if candidate.name == name:
+                return candidate
+        raise PlanError(f"plan '{self.name}': no file set '{name}'")
+
+
+def _unique(what: str, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise PlanError(f"{what} '{name}' is defined twice; names are unique")
+        seen.add(name)
