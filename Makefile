@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run test check fix bench lock wheels clean
+.PHONY: run test goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -31,6 +31,10 @@ run: $(READY)
 test: $(READY)
 	cargo test --locked
 	$(BIN)/pytest
+
+# Writes every document that a test compares with anew, for the difference to be read and committed.
+goldens: $(READY)
+	$(BIN)/pytest --update-goldens
 
 check: $(READY)
 	cargo fmt --all --check

@@ -8,7 +8,24 @@ from types import FrameType
 
 import pytest
 
-from testbed.leaks import SESSION_VARIABLE, left_over
+pytest.register_assert_rewrite("goldens")
+
+from goldens import Goldens  # noqa: E402 - its asserts are rewritten first
+from testbed.leaks import SESSION_VARIABLE, left_over  # noqa: E402
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the option of `make goldens`."""
+    text = "write the kept documents anew, by running the tests that compare with them and no others"
+    parser.addoption("--update-goldens", action="store_true", help=text)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what has no document to write, when documents are written."""
+    if config.getoption("update_goldens"):
+        others = [item for item in items if "goldens" not in getattr(item, "fixturenames", ())]
+        items[:] = [item for item in items if "goldens" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=others)
 
 
 def pytest_configure() -> None:
@@ -18,6 +35,12 @@ def pytest_configure() -> None:
         raise KeyboardInterrupt(f"signal {number}")
 
     signal.signal(signal.SIGTERM, interrupt)
+
+
+@pytest.fixture(scope="session")
+def goldens(request: pytest.FixtureRequest) -> Goldens:
+    """Kept documents, to compare with."""
+    return Goldens(update=request.config.getoption("update_goldens"))
 
 
 @pytest.fixture(scope="session", autouse=True)

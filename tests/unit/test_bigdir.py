@@ -2,12 +2,10 @@
 
 import csv
 import dataclasses
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,17 +19,12 @@ from assay.tools import registry as classic
 from assay.tools.bigdir import output as bigdir
 from assay.tools.bigdir import plan as front_end
 from assay.tools.bigdir.steps import Row, steps
+from goldens import Goldens
 from unit.classic_runs import DIRECTORY, bigdir_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "bigdir"
 ONE = "client0001"
 TWO = "client0002"
-
-
-def check(name: str, actual: str) -> None:
-    if os.environ.get("UPDATE_GOLDEN"):
-        (GOLDEN / name).write_text(actual)
-    assert actual == (GOLDEN / name).read_text()
 
 
 def published() -> list[dict[str, str]]:
@@ -134,11 +127,13 @@ def count_operations(actions: Sequence[plan.Action], times: int, done: dict[str,
     [("3000", "500"), ("1050", "500", "--files", "--readdir-only", "--clients", "2"), ("3",)],
     ids=["directories", "files", "step-of-one"],
 )
-def test_a_command_line_becomes_the_plan_beside_it(argv: tuple[str, ...], request: pytest.FixtureRequest) -> None:
+def test_a_command_line_becomes_the_plan_beside_it(
+    argv: tuple[str, ...], goldens: Goldens, request: pytest.FixtureRequest
+) -> None:
     made = front_end.to_plan(argv, DIRECTORY)
 
     name = request.node.callspec.id
-    check(f"{name}.plan.json", msgspec.json.format(made.to_json(), indent=1).decode() + "\n")
+    goldens.check_plan(GOLDEN / f"{name}.plan.json", made)
 
 
 @given(st.integers(1, 5000), st.data())
@@ -214,11 +209,11 @@ def growing(steps_: int, *, factor: float = 1.0, from_step: int = 0) -> tuple[li
     return making.astype(int).tolist(), listing.astype(int).tolist()
 
 
-def test_the_output_of_a_run_is_the_one_beside_it() -> None:
+def test_the_output_of_a_run_is_the_one_beside_it(goldens: Goldens) -> None:
     run = bigdir_run(("403", "10", "--clients", "2"), {ONE: growing(40, factor=1.4, from_step=25), TWO: growing(40)})
 
-    check("output.txt", classic.text(run))
-    check("beside.txt", classic.beside(run))
+    goldens.check(GOLDEN / "output.txt", classic.text(run))
+    goldens.check(GOLDEN / "beside.txt", classic.beside(run))
 
 
 def test_a_change_of_level_is_said_with_its_place_and_evidence() -> None:

@@ -1,14 +1,9 @@
-"""Bonnie++'s command line against Plans, its output against recorded output, its lines against published ones.
-
-`UPDATE_GOLDEN=1 pytest tests/unit/test_bonnie.py` writes the expected Plans anew; read the difference.
-"""
+"""Bonnie++'s command line against Plans, its output against recorded output, its lines against published ones."""
 
 import csv
-import os
 import shlex
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from assay import plan
@@ -21,6 +16,7 @@ from assay.tools.bonnie.line import header, line_of, parse_line
 from assay.tools.bonnie.measured import Measured, Outcome
 from assay.tools.bonnie.table import table
 from assay.units import MIB
+from goldens import Goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "bonnie"
 REQUESTS = sorted(GOLDEN.glob("*.args"))
@@ -108,12 +104,8 @@ def measured(arguments: str, line: str, *, machine: str, size_mib: int, seed: in
 
 
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.stem)
-def test_a_command_line_becomes_the_plan_beside_it(path: Path) -> None:
-    text = msgspec.json.format(made(path.read_text().strip()).to_json(), indent=1).decode() + "\n"
-
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.with_suffix(".json").write_text(text)
-    assert text == path.with_suffix(".json").read_text()
+def test_a_command_line_becomes_the_plan_beside_it(path: Path, goldens: Goldens) -> None:
+    goldens.check_plan(path.with_suffix(".json"), made(path.read_text().strip()))
 
 
 @pytest.mark.parametrize("path", REQUESTS, ids=lambda path: path.stem)

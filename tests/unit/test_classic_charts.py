@@ -1,12 +1,8 @@
-"""Charts that the classic tools share, held against a published table of NTFS and FAT32 rates.
-
-`UPDATE_GOLDEN=1 pytest tests/unit/test_classic_charts.py` draws the pictures of docs/tools/index.md anew.
-"""
+"""Charts that the classic tools share, held against a published table of NTFS and FAT32 rates."""
 
 import csv
 import html
 import math
-import os
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +17,7 @@ from assay.report.export import PictureFormat, render
 from assay.report.figures import Figure, Table
 from assay.tools import charts
 from assay.tools.charts import COLOURS, Axis, Bar, Scale, Series, cliffs, grouped, lines
+from goldens import Goldens
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests/golden/classic/charts/ntfs_fat32.csv"
@@ -142,13 +139,11 @@ def test_the_cliff_between_256_and_512_kilobytes_is_found_and_shaded() -> None:
 
 
 @pytest.mark.parametrize("axes", AXES)
-def test_the_picture_of_the_documentation_is_this_chart(axes: str) -> None:
+def test_the_picture_of_the_documentation_is_this_chart(axes: str, goldens: Goldens) -> None:
     path = PICTURES / f"io-sizes-{axes}.svg"
     made = picture(drawn(axes), "Sequential I/O on NTFS and FAT32, by I/O size")
-    if os.environ.get("UPDATE_GOLDEN"):
-        path.write_text(made)
 
-    kept = path.read_text()
+    kept = goldens.kept(path, made)
 
     # Word for word and point for point; other versions of the library may place them a little differently.
     assert words_of(kept) == words_of(made)

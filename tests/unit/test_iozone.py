@@ -1,13 +1,8 @@
-"""IOzone's command line against the sizes, walks and refusals that were seen of the original, and its Plans.
+"""IOzone's command line against the sizes, walks and refusals that were seen of the original, and its Plans."""
 
-`UPDATE_GOLDEN=1 pytest tests/unit/test_iozone.py` writes the expected Plans anew; read the difference.
-"""
-
-import os
 import shlex
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from assay import plan
@@ -17,6 +12,7 @@ from assay.tools.iozone import settings_of, to_plan
 from assay.tools.iozone.columns import COLUMNS
 from assay.tools.iozone.options import parse
 from assay.tools.iozone.work import stride_rounds
+from goldens import Goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "iozone"
 HERE = Path("/mnt/storage")
@@ -38,13 +34,8 @@ def made(arguments: str) -> plan.Plan:
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_an_argument_list_becomes_its_plan(name: str) -> None:
-    expected = GOLDEN / f"{name}.json"
-    actual = msgspec.json.format(made(PLANS[name]).to_json(), indent=1).decode() + "\n"
-
-    if os.environ.get("UPDATE_GOLDEN"):
-        expected.write_text(actual)
-    assert actual == expected.read_text()
+def test_an_argument_list_becomes_its_plan(name: str, goldens: Goldens) -> None:
+    goldens.check_plan(GOLDEN / f"{name}.json", made(PLANS[name]))
 
 
 @pytest.mark.parametrize("name", PLANS)

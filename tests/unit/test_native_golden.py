@@ -1,10 +1,6 @@
-"""Load files against the Plans and the messages that they must become.
-
-`UPDATE_GOLDEN=1 pytest tests/unit/test_native_golden.py` writes the expected files anew; read the difference.
-"""
+"""Load files against the Plans and the messages that they must become."""
 
 import enum
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -15,6 +11,7 @@ import pytest
 from assay import plan
 from assay.errors import FrontEndError
 from assay.loads import native
+from goldens import Goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "native"
 LOADS = sorted(GOLDEN.glob("*.toml"))
@@ -34,25 +31,19 @@ def parse(path: Path) -> plan.Plan:
     )
 
 
-def check(expected: Path, actual: str) -> None:
-    if os.environ.get("UPDATE_GOLDEN"):
-        expected.write_text(actual)
-    assert actual == expected.read_text()
-
-
 @pytest.mark.parametrize("path", LOADS, ids=lambda path: path.stem)
-def test_a_load_file_becomes_the_plan_beside_it(path: Path) -> None:
+def test_a_load_file_becomes_the_plan_beside_it(path: Path, goldens: Goldens) -> None:
     made = parse(path)
 
-    check(path.with_suffix(".json"), msgspec.json.format(made.to_json(), indent=1).decode() + "\n")
+    goldens.check_plan(path.with_suffix(".json"), made)
 
 
 @pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.stem)
-def test_a_faulty_load_file_is_refused_with_file_line_and_cure(path: Path) -> None:
+def test_a_faulty_load_file_is_refused_with_file_line_and_cure(path: Path, goldens: Goldens) -> None:
     with pytest.raises(FrontEndError) as caught:
         parse(path)
 
-    check(path.with_suffix(".txt"), f"{caught.value}\n")
+    goldens.check(path.with_suffix(".txt"), f"{caught.value}\n")
 
 
 def parts(value: object) -> Iterator[object]:

@@ -1,11 +1,9 @@
 """perf.pl: its command line, its table against the published ones, and what the table cannot say."""
 
 import csv
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -16,17 +14,12 @@ from assay.tools import registry as classic
 from assay.tools.perfpl import output as perfpl
 from assay.tools.perfpl import plan as front_end
 from assay.tools.perfpl.output import warm_up
+from goldens import Goldens
 from unit.classic_runs import DIRECTORY, perfpl_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "perfpl"
 EXAMPLE = ("35840", "1", "10000", "5000", "1")
 FORKED = ("35840", "2", "100", "50", "2", "--mode", "fork", "--fsync")
-
-
-def check(name: str, actual: str) -> None:
-    if os.environ.get("UPDATE_GOLDEN"):
-        (GOLDEN / name).write_text(actual)
-    assert actual == (GOLDEN / name).read_text()
 
 
 def published(name: str) -> list[dict[str, str]]:
@@ -89,11 +82,13 @@ def test_published_rows_are_printed_as_they_stand() -> None:
     ],
     ids=["example", "flushed", "one-directory", "forked"],
 )
-def test_a_command_line_becomes_the_plan_beside_it(argv: tuple[str, ...], request: pytest.FixtureRequest) -> None:
+def test_a_command_line_becomes_the_plan_beside_it(
+    argv: tuple[str, ...], goldens: Goldens, request: pytest.FixtureRequest
+) -> None:
     made = front_end.to_plan(argv, DIRECTORY)
 
     name = request.node.callspec.id
-    check(f"{name}.plan.json", msgspec.json.format(made.to_json(), indent=1).decode() + "\n")
+    goldens.check_plan(GOLDEN / f"{name}.plan.json", made)
 
 
 def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
@@ -129,11 +124,11 @@ def test_what_cannot_be_carried_out_is_refused_with_words(argv: Sequence[str], p
     assert part in str(refused.value)
 
 
-def test_the_output_of_a_run_is_the_one_beside_it() -> None:
+def test_the_output_of_a_run_is_the_one_beside_it(goldens: Goldens) -> None:
     run = perfpl_run(("35840", "1", "10000", "5000", "3"), [130.7, 131.9, 130.0], begin_s=0.5)
 
-    check("output.txt", classic.text(run))
-    check("beside.txt", classic.beside(run))
+    goldens.check(GOLDEN / "output.txt", classic.text(run))
+    goldens.check(GOLDEN / "beside.txt", classic.beside(run))
 
 
 def test_the_clock_counts_whole_seconds_as_two_readings_of_time_do() -> None:

@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import itertools
-import os
 import re
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from assay.tools.postmark.rates import Row, row_of_report, table
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Run, counts_of
 from assay.tools.postmark.settings import Location, Settings, scaled
 from assay.tools.postmark.totals import Part, Totals
+from goldens import Goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "postmark"
 RECORDED = sorted(GOLDEN.glob("*.pm"))
@@ -247,32 +247,25 @@ def test_settings_are_shown_with_their_directories() -> None:
 # -- the Plan ----------------------------------------------------------------------------------------------------------
 
 
-def check(expected: Path, actual: str) -> None:
-    if os.environ.get("UPDATE_GOLDEN"):
-        expected.write_text(actual)
-    assert actual == expected.read_text()
-
-
 @pytest.mark.parametrize("name", ["small", "unbuffered", "only-reads", "locations"])
-def test_commands_become_the_plan_beside_them(name: str, tmp_path: Path) -> None:
+def test_commands_become_the_plan_beside_them(name: str, goldens: Goldens, tmp_path: Path) -> None:
     path = GOLDEN / f"{name}.pm"
     settings = settings_of(path) if path.exists() else dataclasses.replace(LOCATIONS, transactions=60)
     places = [Path(place.directory) for place in settings.locations] or [Path("/mnt/a directory")]
 
     made = prepare(settings, places, tmp_path).plan
 
-    text = msgspec.json.format(made.to_json(), indent=1).decode() + "\n"
-    check(GOLDEN / f"{name}.json", text.replace(f"{tmp_path}/", ""))
+    goldens.check_plan(GOLDEN / f"{name}.json", made, leave_out=f"{tmp_path}/")
 
 
 LOCATIONS = Settings(files=6, locations=(Location("/a", 2), Location("/b"), Location("/a")), subdirectories=3)
 
 
-def test_the_lists_of_operations_are_those_beside_the_commands(tmp_path: Path) -> None:
+def test_the_lists_of_operations_are_those_beside_the_commands(goldens: Goldens, tmp_path: Path) -> None:
     prepare(settings_of(GOLDEN / "small.pm"), [Path("/mnt")], tmp_path)
 
     for path in tmp_path.iterdir():
-        check(GOLDEN / f"small-{path.name}", path.read_text())
+        goldens.check(GOLDEN / f"small-{path.name}", path.read_text())
 
 
 def test_lines_refer_to_the_operation_and_the_place_that_they_mean(tmp_path: Path) -> None:
@@ -413,7 +406,7 @@ def test_a_run_that_was_cut_shows_how_far_it_came_and_what_it_had_measured() -> 
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("published/*.csv")), ids=lambda path: path.stem)
-def test_published_results_make_the_table_that_they_were_published_as(path: Path) -> None:
+def test_published_results_make_the_table_that_they_were_published_as(path: Path, goldens: Goldens) -> None:
     records = csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#"))
     rows = []
     for record in records:
@@ -425,7 +418,7 @@ def test_published_results_make_the_table_that_they_were_published_as(path: Path
         }
         rows.append(Row(config=" ".join(names), **numbers))
 
-    check(path.with_suffix(".txt"), table(rows))
+    goldens.check(path.with_suffix(".txt"), table(rows))
 
 
 def test_reports_of_the_original_are_read_into_the_table() -> None:

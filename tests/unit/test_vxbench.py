@@ -1,7 +1,4 @@
-"""vxbench-style command lines against the Plans and the messages that they must become, and runs against their text.
-
-`UPDATE_GOLDEN=1 pytest tests/unit/test_vxbench.py` writes the expected files anew; read the difference.
-"""
+"""vxbench-style command lines against the Plans and the messages that they must become, and runs against their text."""
 
 import dataclasses
 import os
@@ -10,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import polars as pl
 import pytest
 from hypothesis import given
@@ -24,6 +20,7 @@ from assay.plan.walk import job_ops
 from assay.tools import registry as classic
 from assay.tools import vxbench
 from assay.tools.vxbench import output
+from goldens import Goldens
 from unit.memory_run import MemoryRun
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "vxbench"
@@ -38,25 +35,19 @@ def parse(line: str) -> plan.Plan:
     return vxbench.to_plan(settings, arguments, directories)
 
 
-def check(expected: Path, actual: str) -> None:
-    if os.environ.get("UPDATE_GOLDEN"):
-        expected.write_text(actual)
-    assert actual == expected.read_text()
-
-
 @pytest.mark.parametrize("path", LINES, ids=lambda path: path.stem)
-def test_a_command_line_becomes_the_plan_beside_it(path: Path) -> None:
+def test_a_command_line_becomes_the_plan_beside_it(path: Path, goldens: Goldens) -> None:
     made = parse(path.read_text())
 
-    check(path.with_suffix(".json"), msgspec.json.format(made.to_json(), indent=1).decode() + "\n")
+    goldens.check_plan(path.with_suffix(".json"), made)
 
 
 @pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.stem)
-def test_a_faulty_command_line_is_refused_with_what_would_be_right(path: Path) -> None:
+def test_a_faulty_command_line_is_refused_with_what_would_be_right(path: Path, goldens: Goldens) -> None:
     with pytest.raises(InputError) as caught:
         parse(path.read_text())
 
-    check(path.with_suffix(".txt"), f"{caught.value}\n")
+    goldens.check(path.with_suffix(".txt"), f"{caught.value}\n")
 
 
 @pytest.mark.parametrize("path", LINES, ids=lambda path: path.stem)
