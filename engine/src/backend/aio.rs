@@ -4,6 +4,7 @@
 //! thread of the kernel (Linux 4.18); where the kernel refuses them they are made in the worker, and the report says so.
 //! glibc has no wrappers for these calls, so they go through syscall(2).
 
+use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, or_errno};
 use crate::buffer::Buffers;
@@ -175,6 +176,8 @@ impl Aio {
     }
 }
 
+impl OverKernel for Aio {}
+
 impl Backend for Aio {
     const NAME: &'static str = "aio";
 
@@ -206,7 +209,7 @@ impl Backend for Aio {
             data: slot as u64,
             rw_flags: request.rw_flags,
             opcode,
-            fd: request.fd as u32,
+            fd: request.file.0 as u32,
             buffer: address,
             bytes: length,
             offset: request.offset as i64,

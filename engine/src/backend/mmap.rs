@@ -3,8 +3,10 @@
 //! What is mapped is what exists when the file is opened: beyond it reads are short and writes move nothing. Linux makes
 //! msync(MS_SYNC) a flush of data (fdatasync), for both kinds of flush.
 
-use super::by_fd::ByFd;
+use super::by_handle::ByHandle;
+use super::kernel::OverKernel;
 use super::sigbus;
+use super::store::{Handle, Store};
 use super::{Backend, Completion, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use crate::sys::advice::Advice;
@@ -16,7 +18,7 @@ use std::os::fd::RawFd;
 #[derive(Debug)]
 pub struct Mmap {
     buffers: Buffers,
-    maps: ByFd<Map>,
+    maps: ByHandle<Map>,
     advice: Option<Advice>,
     done: Option<Completion>,
 }
@@ -34,9 +36,11 @@ impl Mmap {
     /// One buffer of `buffer_bytes`, and `advice` for every mapping.
     pub fn new(buffer_bytes: usize, advice: Option<Advice>) -> io::Result<Self> {
         sigbus::install();
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, maps: ByFd::default(), advice, done: None })
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, maps: ByHandle::default(), advice, done: None })
     }
 }
+
+impl OverKernel for Mmap {}
 
 impl Backend for Mmap {
     const NAME: &'static str = "mmap";
@@ -57,7 +61,7 @@ impl Backend for Mmap {
     fn execute(&mut self, request: Request) -> i64 {
         let buffer = self.buffers.address(0);
         debug_assert!(request.length == self.buffers.slot(0, request.length).len());
-        let Some(map) = self.maps.get(request.fd) else { return -i64::from(libc::EBADF) };
+        let Some(map) = self.maps.get(request.file) else { return -i64::from(libc::EBADF) };
         let length = request.length.min(map.bytes.saturating_sub(request.offset as usize));
         if matches!(request.kind, RequestKind::Fsync | RequestKind::Fdatasync) {
             return map.flush();
@@ -76,22 +80,21 @@ impl Backend for Mmap {
         -i64::from(libc::EIO)
     }
 
-    fn attach(&mut self, fd: RawFd) -> io::Result<()> {
-        let map = Map::new(fd)?;
+    fn attach(&mut self, file: Handle) -> io::Result<()> {
+        let map = Map::new(file.0)?;
         if let (Some(advice), true) = (self.advice, map.bytes > 0) {
             // SAFETY: exactly the mapping just made.
             if unsafe { libc::madvise(map.address.cast(), map.bytes, advice.of_mapping()) } < 0 {
                 return Err(io::Error::last_os_error());
             }
         }
-        self.maps.insert(fd, map);
+        self.maps.insert(file, map);
         Ok(())
     }
 
-    fn close(&mut self, fd: RawFd) -> i64 {
-        drop(self.maps.remove(fd));
-        // SAFETY: the caller took the descriptor out of the one place that held it.
-        or_errno(unsafe { libc::close(fd) } as isize)
+    fn close_file(&mut self, file: Handle) -> i64 {
+        drop(self.maps.remove(file));
+        self.close(file)
     }
 }
 

@@ -1,8 +1,11 @@
-//! How data operations reach the kernel: one trait, one file a backend.
+//! How operations reach storage: [`store::Store`] has names and handles, [`Backend`] the ways to move data over these, one
+//! file each. All that the local kernel offers go over one store, [`kernel`]; a client of another is both in one file.
 
 pub mod abilities;
 pub mod aio;
-pub mod by_fd;
+mod by_handle;
+pub mod kernel;
+pub mod listing;
 pub mod mmap;
 pub mod pieces;
 pub mod psync;
@@ -10,20 +13,17 @@ pub mod punts;
 pub mod read_write;
 pub mod sigbus;
 pub mod stdio;
+pub mod store;
 mod stream_buffers;
 pub mod uring;
 pub mod words;
 
-use crate::sys::syscall;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::RawFd;
 use std::time::Duration;
-
-/// Permissions of the files that operations make, less the umask.
-pub const FILE_MODE: libc::mode_t = 0o644;
+use store::{Handle, Store};
 
 /// What a data operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum RequestKind {
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
     /// Open file.
-    pub fd: RawFd,
+    pub file: Handle,
     /// What to do.
     pub kind: RequestKind,
     /// Where.
@@ -82,8 +82,8 @@ pub struct Report {
     pub notes: Vec<Note>,
 }
 
-/// Takes requests to the kernel and brings results back. A backend owns its buffers.
-pub trait Backend {
+/// Takes requests to storage and brings results back. A backend owns its buffers.
+pub trait Backend: Store {
     /// Name in the events.
     const NAME: &'static str;
 
@@ -119,24 +119,24 @@ pub trait Backend {
         -i64::from(libc::EOPNOTSUPP)
     }
 
-    /// Open a file for operations. Its descriptor or a negative errno.
-    fn open(&mut self, path: &CStr, flags: i32) -> i64 {
+    /// Open a file to move its data. Errors are negative error numbers.
+    fn open_file(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64> {
         open_and_attach(self, path, flags)
     }
 
     /// Get ready for files that stay open until the worker ends.
-    fn hold(&mut self, files: &[RawFd]) -> io::Result<()> {
-        files.iter().try_for_each(|&fd| self.attach(fd))
+    fn hold(&mut self, files: &[Handle]) -> io::Result<()> {
+        files.iter().try_for_each(|&file| self.attach(file))
     }
 
     /// Get ready for a file that an operation has just opened; part of the time that it took.
-    fn attach(&mut self, _fd: RawFd) -> io::Result<()> {
+    fn attach(&mut self, _file: Handle) -> io::Result<()> {
         Ok(())
     }
 
     /// Close a file, whether attached or not. 0 or a negative errno.
-    fn close(&mut self, fd: RawFd) -> i64 {
-        syscall::close(fd)
+    fn close_file(&mut self, file: Handle) -> i64 {
+        self.close(file)
     }
 
     /// What there is to know when the worker's last operation is done.
@@ -146,18 +146,12 @@ pub trait Backend {
 }
 
 #[inline]
-fn open_and_attach<B: Backend + ?Sized>(backend: &mut B, path: &CStr, flags: i32) -> i64 {
-    let fd = syscall::open(path, flags, FILE_MODE);
-    if fd < 0 {
-        return fd;
-    }
-    match backend.attach(fd as RawFd) {
-        Ok(()) => fd,
-        Err(error) => {
-            syscall::close(fd as RawFd);
-            -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
-        }
-    }
+fn open_and_attach<B: Backend + ?Sized>(backend: &mut B, path: &CStr, flags: i32) -> Result<Handle, i64> {
+    let file = backend.open(path, flags)?;
+    backend.attach(file).map(|()| file).map_err(|error| {
+        backend.close(file);
+        -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
+    })
 }
 
 /// Result of a call of the C library as bytes moved or a negative errno.

@@ -1,5 +1,6 @@
 //! pread(2) and pwrite(2), one at a time; preadv2(2) and pwritev2(2) where flags or pieces are asked for.
 
+use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::{Backend, Completion, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
@@ -26,12 +27,14 @@ impl Psync {
         // SAFETY: the pieces lie in the buffer, which holds `length` bytes and outlives the call.
         unsafe {
             match request.kind {
-                RequestKind::Read => libc::preadv2(request.fd, pieces.as_ptr(), count, offset, request.rw_flags),
-                _ => libc::pwritev2(request.fd, pieces.as_ptr(), count, offset, request.rw_flags),
+                RequestKind::Read => libc::preadv2(request.file.0, pieces.as_ptr(), count, offset, request.rw_flags),
+                _ => libc::pwritev2(request.file.0, pieces.as_ptr(), count, offset, request.rw_flags),
             }
         }
     }
 }
+
+impl OverKernel for Psync {}
 
 impl Backend for Psync {
     const NAME: &'static str = "psync";
@@ -57,11 +60,11 @@ impl Backend for Psync {
         match request.kind {
             // SAFETY: the buffer holds `length` bytes (checked where the job is compiled) and outlives the call.
             RequestKind::Read if plain => unsafe {
-                syscall::pread(request.fd, address, request.length, request.offset)
+                syscall::pread(request.file.0, address, request.length, request.offset)
             },
             // SAFETY: as for read.
             RequestKind::Write if plain => unsafe {
-                syscall::pwrite(request.fd, address, request.length, request.offset)
+                syscall::pwrite(request.file.0, address, request.length, request.offset)
             },
             _ => self.other(request),
         }
@@ -78,8 +81,8 @@ impl Backend for Psync {
             // job is compiled); it outlives the calls.
             let result = unsafe {
                 match request.kind {
-                    RequestKind::Read => syscall::pread(request.fd, start, length, offset),
-                    _ => syscall::pwrite(request.fd, start.add(moved), length, offset),
+                    RequestKind::Read => syscall::pread(request.file.0, start, length, offset),
+                    _ => syscall::pwrite(request.file.0, start.add(moved), length, offset),
                 }
             };
             if result < 0 {
@@ -101,9 +104,9 @@ impl Psync {
         or_errno(match request.kind {
             RequestKind::Read | RequestKind::Write => self.vectored(request),
             // SAFETY: no memory is passed.
-            RequestKind::Fsync => (unsafe { libc::fsync(request.fd) }) as isize,
+            RequestKind::Fsync => (unsafe { libc::fsync(request.file.0) }) as isize,
             // SAFETY: no memory is passed.
-            RequestKind::Fdatasync => (unsafe { libc::fdatasync(request.fd) }) as isize,
+            RequestKind::Fdatasync => (unsafe { libc::fdatasync(request.file.0) }) as isize,
         })
     }
 }

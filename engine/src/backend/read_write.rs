@@ -1,19 +1,20 @@
 //! read(2) and write(2) at a file's own position, with lseek(2) where the next transfer is elsewhere: the calls of programs
 //! that keep no offsets themselves, as most classic benchmarks do.
 
-use super::by_fd::ByFd;
-use super::{Backend, Completion, FILE_MODE, Request, RequestKind, or_errno};
+use super::by_handle::ByHandle;
+use super::kernel::OverKernel;
+use super::store::{Handle, Store};
+use super::{Backend, Completion, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use crate::sys::syscall;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::RawFd;
 
 /// Synchronous calls on the worker's own thread.
 #[derive(Debug)]
 pub struct ReadWrite {
     buffers: Buffers,
-    files: ByFd<Position>,
+    files: ByHandle<Position>,
     done: Option<Completion>,
 }
 
@@ -27,12 +28,12 @@ struct Position {
 impl ReadWrite {
     /// One buffer of `buffer_bytes`.
     pub fn new(buffer_bytes: usize) -> io::Result<Self> {
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, files: ByFd::default(), done: None })
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, files: ByHandle::default(), done: None })
     }
 
     #[inline(always)]
     fn transfer(&mut self, request: Request) -> i64 {
-        let Some(file) = self.files.get_mut(request.fd) else { return -i64::from(libc::EBADF) };
+        let Some(file) = self.files.get_mut(request.file) else { return -i64::from(libc::EBADF) };
         if let Err(errno) = file.go_to(request) {
             return -errno;
         }
@@ -50,7 +51,7 @@ impl Position {
     fn go_to(&self, request: Request) -> Result<(), i64> {
         // O_APPEND finds the end by itself.
         if self.at != Some(request.offset) && (request.kind == RequestKind::Read || !self.appends) {
-            return match syscall::seek(request.fd, request.offset) {
+            return match syscall::seek(request.file.0, request.offset) {
                 result if result < 0 => Err(-result),
                 _ => Ok(()),
             };
@@ -71,8 +72,8 @@ fn flush(request: Request) -> i64 {
     // SAFETY: no memory is passed.
     or_errno(unsafe {
         match request.kind {
-            RequestKind::Fsync => libc::fsync(request.fd),
-            _ => libc::fdatasync(request.fd),
+            RequestKind::Fsync => libc::fsync(request.file.0),
+            _ => libc::fdatasync(request.file.0),
         }
     } as isize)
 }
@@ -87,8 +88,8 @@ unsafe fn move_once(request: Request, address: *mut u8, length: usize) -> i64 {
     // SAFETY: as promised by the caller.
     unsafe {
         match request.kind {
-            RequestKind::Read => syscall::read(request.fd, address, length),
-            _ => syscall::write(request.fd, address, length),
+            RequestKind::Read => syscall::read(request.file.0, address, length),
+            _ => syscall::write(request.file.0, address, length),
         }
     }
 }
@@ -109,9 +110,9 @@ unsafe fn in_pieces<const IS_READ: bool>(request: Request, start: *mut u8, piece
             // SAFETY: `moved + length` is at most the length of the request.
             let result = unsafe {
                 if IS_READ {
-                    syscall::read(request.fd, start, length)
+                    syscall::read(request.file.0, start, length)
                 } else {
-                    syscall::write(request.fd, start.add(moved), length)
+                    syscall::write(request.file.0, start.add(moved), length)
                 }
             };
             if result != length as i64 {
@@ -122,6 +123,8 @@ unsafe fn in_pieces<const IS_READ: bool>(request: Request, start: *mut u8, piece
     }
     moved as i64
 }
+
+impl OverKernel for ReadWrite {}
 
 impl Backend for ReadWrite {
     const NAME: &'static str = "read_write";
@@ -149,7 +152,7 @@ impl Backend for ReadWrite {
     }
 
     fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
-        let Some(file) = self.files.get_mut(request.fd) else { return -i64::from(libc::EBADF) };
+        let Some(file) = self.files.get_mut(request.file) else { return -i64::from(libc::EBADF) };
         if let Err(errno) = file.go_to(request) {
             return -errno;
         }
@@ -167,27 +170,24 @@ impl Backend for ReadWrite {
     }
 
     /// One call: what else there is to know of the file stands in the flags.
-    fn open(&mut self, path: &CStr, flags: i32) -> i64 {
-        let fd = syscall::open(path, flags, FILE_MODE);
-        if fd >= 0 {
-            self.files.insert(fd as RawFd, Position { at: Some(0), appends: flags & libc::O_APPEND != 0 });
-        }
-        fd
+    fn open_file(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64> {
+        let file = self.open(path, flags)?;
+        self.files.insert(file, Position { at: Some(0), appends: flags & libc::O_APPEND != 0 });
+        Ok(file)
     }
 
-    fn attach(&mut self, fd: RawFd) -> io::Result<()> {
+    fn attach(&mut self, file: Handle) -> io::Result<()> {
         // SAFETY: no memory is passed.
-        let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+        let flags = unsafe { libc::fcntl(file.0, libc::F_GETFL) };
         if flags < 0 {
             return Err(io::Error::last_os_error());
         }
-        self.files.insert(fd, Position { at: Some(0), appends: flags & libc::O_APPEND != 0 });
+        self.files.insert(file, Position { at: Some(0), appends: flags & libc::O_APPEND != 0 });
         Ok(())
     }
 
-    fn close(&mut self, fd: RawFd) -> i64 {
-        self.files.remove(fd);
-        // SAFETY: the caller took the descriptor out of the one place that held it.
-        or_errno(unsafe { libc::close(fd) } as isize)
+    fn close_file(&mut self, file: Handle) -> i64 {
+        self.files.remove(file);
+        self.close(file)
     }
 }

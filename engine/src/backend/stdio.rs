@@ -5,14 +5,14 @@
 //! library's own (st_blksize bytes), or another of that size: a write is done when it is there, and reaches the kernel when
 //! the buffer is full, at a seek, at a flush and at the close.
 
-use super::by_fd::ByFd;
+use super::by_handle::ByHandle;
+use super::kernel::OverKernel;
+use super::store::{Handle, Store};
 use super::stream_buffers::{StreamBuffer, StreamBuffers};
 use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
 use crate::buffer::Buffers;
-use crate::sys::syscall;
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::RawFd;
 
 unsafe extern "C" {
     fn getc_unlocked(stream: *mut libc::FILE) -> libc::c_int;
@@ -25,7 +25,7 @@ unsafe extern "C" {
 #[derive(Debug)]
 pub struct Stdio {
     buffers: Buffers,
-    streams: ByFd<Stream>,
+    streams: ByHandle<Stream>,
     stream_buffers: StreamBuffers,
     per_character: bool,
     done: Option<Completion>,
@@ -46,10 +46,12 @@ struct Stream {
 impl Stdio {
     /// One buffer of `buffer_bytes`.
     pub fn new(buffer_bytes: usize, per_character: bool) -> io::Result<Self> {
-        let (buffers, streams) = (Buffers::new(1, buffer_bytes)?, ByFd::default());
+        let (buffers, streams) = (Buffers::new(1, buffer_bytes)?, ByHandle::default());
         Ok(Self { buffers, streams, stream_buffers: StreamBuffers::default(), per_character, done: None })
     }
 }
+
+impl OverKernel for Stdio {}
 
 impl Backend for Stdio {
     const NAME: &'static str = "stdio";
@@ -68,7 +70,7 @@ impl Backend for Stdio {
     }
 
     fn execute(&mut self, request: Request) -> i64 {
-        let Some(stream) = self.streams.get_mut(request.fd) else { return -i64::from(libc::EBADF) };
+        let Some(stream) = self.streams.get_mut(request.file) else { return -i64::from(libc::EBADF) };
         let buffer = self.buffers.slot(0, request.length);
         match request.kind {
             RequestKind::Read => stream.read(request.offset, buffer, self.per_character),
@@ -77,8 +79,8 @@ impl Backend for Stdio {
                 // SAFETY: an open stream, and no memory is passed.
                 or_errno(unsafe {
                     match (libc::fflush(stream.file), request.kind) {
-                        (0, RequestKind::Fsync) => libc::fsync(request.fd),
-                        (0, _) => libc::fdatasync(request.fd),
+                        (0, RequestKind::Fsync) => libc::fsync(request.file.0),
+                        (0, _) => libc::fdatasync(request.file.0),
                         (failed, _) => failed,
                     }
                 } as isize)
@@ -87,7 +89,7 @@ impl Backend for Stdio {
     }
 
     fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
-        let Some(stream) = self.streams.get_mut(request.fd) else { return -i64::from(libc::EBADF) };
+        let Some(stream) = self.streams.get_mut(request.file) else { return -i64::from(libc::EBADF) };
         let buffer = self.buffers.slot(0, request.length);
         if let Err(errno) = stream.go_to(request.offset, request.kind) {
             return -errno;
@@ -100,22 +102,22 @@ impl Backend for Stdio {
 
     /// As fopen(3) where that has the mode asked for: fdopen(3) asks the kernel for the flags first. To append, fopen makes
     /// a file that is missing.
-    fn open(&mut self, path: &CStr, flags: i32) -> i64 {
+    fn open_file(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64> {
         let Some(mode) = mode_of(flags) else { return open_and_attach(self, path, flags) };
         // SAFETY: both strings are NUL-terminated and live through the call.
         let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
         if file.is_null() {
-            return -last_errno();
+            return Err(-last_errno());
         }
         // SAFETY: a stream opened just now; its buffer is kept beside it until `close`, or until both are dropped.
-        let (fd, buffer) = unsafe { (libc::fileno(file), self.stream_buffers.lend(file)) };
-        self.streams.insert(fd, Stream { file, at: 0, last: None, appends: flags & libc::O_APPEND != 0, buffer });
-        i64::from(fd)
+        let (handle, buffer) = unsafe { (Handle(libc::fileno(file)), self.stream_buffers.lend(file)) };
+        self.streams.insert(handle, Stream { file, at: 0, last: None, appends: flags & libc::O_APPEND != 0, buffer });
+        Ok(handle)
     }
 
-    fn attach(&mut self, fd: RawFd) -> io::Result<()> {
+    fn attach(&mut self, handle: Handle) -> io::Result<()> {
         // SAFETY: no memory is passed.
-        let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+        let flags = unsafe { libc::fcntl(handle.0, libc::F_GETFL) };
         if flags < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -128,16 +130,16 @@ impl Backend for Stdio {
             (_, true) => c"a+",
         };
         // SAFETY: an open descriptor and a mode that fits it; fdopen truncates nothing.
-        let file = unsafe { libc::fdopen(fd, mode.as_ptr()) };
+        let file = unsafe { libc::fdopen(handle.0, mode.as_ptr()) };
         if file.is_null() {
             return Err(io::Error::last_os_error());
         }
-        self.streams.insert(fd, Stream { file, at: 0, last: None, appends, buffer: StreamBuffer::Unknown });
+        self.streams.insert(handle, Stream { file, at: 0, last: None, appends, buffer: StreamBuffer::Unknown });
         Ok(())
     }
 
-    fn close(&mut self, fd: RawFd) -> i64 {
-        let Some(stream) = self.streams.remove(fd) else { return syscall::close(fd) };
+    fn close_file(&mut self, file: Handle) -> i64 {
+        let Some(stream) = self.streams.remove(file) else { return self.close(file) };
         // SAFETY: an open stream; the caller took the descriptor out of the one place that held it, and fclose closes it with
         // its stream.
         let closed = unsafe {
@@ -331,18 +333,17 @@ mod tests {
             let flags = flags | libc::O_CLOEXEC;
             let mut backend = Stdio::new(4096, false).unwrap();
 
-            let fd = backend.open(&path, flags) as RawFd;
+            let file = backend.open_file(&path, flags).unwrap_or_else(|failed| panic!("{name}: {failed}"));
 
-            assert!(fd >= 0, "{name}: {fd}");
             // SAFETY: no memory is passed.
-            let (kept, at_exec) = unsafe { (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD)) };
+            let (kept, at_exec) = unsafe { (libc::fcntl(file.0, libc::F_GETFL), libc::fcntl(file.0, libc::F_GETFD)) };
             let lasting = libc::O_ACCMODE | libc::O_APPEND | libc::O_SYNC;
             assert_eq!((kept & lasting, at_exec), (flags & lasting, libc::FD_CLOEXEC));
-            assert_eq!((mode_of(flags).is_some(), backend.close(fd)), (by_fopen, 0));
+            assert_eq!((mode_of(flags).is_some(), backend.close_file(file)), (by_fopen, 0));
         }
         let taken = std::ffi::CString::new(folder.path().join("a").as_os_str().as_bytes()).unwrap();
         let mut backend = Stdio::new(4096, false).unwrap();
-        assert_eq!(backend.open(&taken, libc::O_WRONLY | new | libc::O_CLOEXEC), -i64::from(libc::EEXIST));
+        assert_eq!(backend.open_file(&taken, libc::O_WRONLY | new | libc::O_CLOEXEC), Err(-i64::from(libc::EEXIST)));
     }
 
     #[test]
@@ -354,14 +355,15 @@ mod tests {
         for turn in 0..4_u8 {
             let path = folder.path().join(turn.to_string());
             let name = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
-            let fd = backend.open(&name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC) as RawFd;
+            let new = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+            let file = backend.open_file(&name, new).unwrap();
             backend.buffer(0, 10_000).fill(turn);
-            let request = |kind, offset, length| Request { fd, kind, offset, length, rw_flags: 0, vectors: 0 };
+            let request = |kind, offset, length| Request { file, kind, offset, length, rw_flags: 0, vectors: 0 };
             assert_eq!(backend.execute(request(RequestKind::Write, 0, 9_999)), 9_999);
             assert_eq!(backend.execute(request(RequestKind::Read, 5_000, 10_000)), 4_999);
             // SAFETY: an open stream.
-            sizes.push(unsafe { stream_buffers::bytes_of(backend.streams.get(fd).unwrap().file) });
-            assert_eq!(backend.close(fd), 0);
+            sizes.push(unsafe { stream_buffers::bytes_of(backend.streams.get(file).unwrap().file) });
+            assert_eq!(backend.close_file(file), 0);
 
             assert_eq!(std::fs::read(path).unwrap(), vec![turn; 9_999]);
             assert_eq!(backend.stream_buffers.spare(), usize::from(turn > 0));

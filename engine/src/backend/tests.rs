@@ -5,10 +5,11 @@ use super::mmap::Mmap;
 use super::psync::Psync;
 use super::read_write::ReadWrite;
 use super::stdio::Stdio;
+use super::store::Handle;
 use super::uring::{Uring, UringOptions};
 use super::{Backend, Completion, Request, RequestKind};
 use std::fs::{self, File, OpenOptions};
-use std::os::fd::{IntoRawFd, RawFd};
+use std::os::fd::IntoRawFd;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -31,13 +32,17 @@ impl Scratch {
         Self { _folder: folder, path, content }
     }
 
-    fn open(&self) -> RawFd {
-        OpenOptions::new().read(true).write(true).open(&self.path).unwrap().into_raw_fd()
+    fn open(&self) -> Handle {
+        handle(OpenOptions::new().read(true).write(true).open(&self.path).unwrap())
     }
 }
 
-fn request(fd: RawFd, kind: RequestKind, offset: usize, length: usize) -> Request {
-    Request { fd, kind, offset: offset as u64, length, rw_flags: 0, vectors: 0 }
+fn handle(file: File) -> Handle {
+    Handle(file.into_raw_fd())
+}
+
+fn request(file: Handle, kind: RequestKind, offset: usize, length: usize) -> Request {
+    Request { file, kind, offset: offset as u64, length, rw_flags: 0, vectors: 0 }
 }
 
 fn uring(depth: u32) -> Uring {
@@ -62,7 +67,7 @@ fn reads_and_writes_what_the_file_holds(mut backend: impl Backend) {
         assert_eq!(backend.execute(request(fd, flush, 0, 0)), 0);
         assert_eq!(fs::read(&file.path).unwrap(), file.content);
     }
-    assert_eq!(backend.close(fd), 0);
+    assert_eq!(backend.close_file(fd), 0);
 }
 
 /// The end of a file is met with what there is, then with nothing, and neither is an error.
@@ -78,7 +83,7 @@ fn is_short_at_the_end_of_the_file(mut backend: impl Backend) {
 
     assert_eq!((last, beyond, again), (100, 0, BLOCK as i64));
     assert_eq!(content, file.content[BLOCK..]);
-    backend.close(fd);
+    backend.close_file(fd);
 }
 
 /// A queue brings every request back once, each on its own slot.
@@ -119,7 +124,7 @@ fn keeps_a_queue_full(mut backend: impl Backend, depth: usize) {
 
     assert_eq!(free.len(), depth);
     assert_eq!(fs::read(&file.path).unwrap(), file.content);
-    backend.close(fd);
+    backend.close_file(fd);
 }
 
 /// Pieces and flags of one operation.
@@ -139,7 +144,7 @@ fn carries_out_pieces_and_flags(mut backend: impl Backend) {
     assert_eq!((read, appended), (BLOCK as i64, 1000));
     assert_eq!(content, file.content[100..][..BLOCK]);
     assert_eq!(fs::read(&file.path).unwrap(), [&file.content[..], &content[..1000]].concat());
-    backend.close(fd);
+    backend.close_file(fd);
 }
 
 /// Successive calls put the same bytes into the file as one, and stop where the file ends.
@@ -154,7 +159,7 @@ fn moves_in_pieces(mut backend: impl Backend) {
     let after = backend.execute(request(fd, RequestKind::Read, 150, 10));
     let content = backend.buffer(0, 10).to_vec();
     let read = backend.execute_in_pieces(request(fd, RequestKind::Read, BLOCK - 20, 100), 8);
-    let closed = backend.close(fd);
+    let closed = backend.close_file(fd);
 
     assert_eq!((written, after, read, closed), (100, 10, 20, 0));
     assert_eq!(content, file.content[150..160]);
@@ -164,7 +169,7 @@ fn moves_in_pieces(mut backend: impl Backend) {
 /// Refusals come back as the kernel's own number, and what comes after is carried out.
 fn survives_a_refusal(mut backend: impl Backend) {
     let file = Scratch::new(BLOCK);
-    let fd = File::open(&file.path).unwrap().into_raw_fd();
+    let fd = handle(File::open(&file.path).unwrap());
     backend.hold(&[fd]).unwrap();
 
     let read_only = backend.execute(request(fd, RequestKind::Write, 0, 100));
@@ -174,7 +179,7 @@ fn survives_a_refusal(mut backend: impl Backend) {
     assert_eq!((read_only, unknown_flag), (-i64::from(libc::EBADF), -i64::from(libc::EOPNOTSUPP)));
     assert_eq!(fine, BLOCK as i64);
     assert_eq!(backend.buffer(0, BLOCK), file.content);
-    backend.close(fd);
+    backend.close_file(fd);
 }
 
 #[test]
@@ -250,7 +255,7 @@ fn a_ring_without_registered_files_and_buffers_works_as_well() {
     plain.buffer(0, 4).copy_from_slice(b"abcd");
     assert_eq!(plain.execute(request(fd, RequestKind::Write, 0, 4)), 4);
     assert_eq!(&fs::read(&file.path).unwrap()[..4], b"abcd");
-    plain.close(fd);
+    plain.close_file(fd);
 }
 
 #[test]
@@ -265,7 +270,7 @@ fn a_queue_with_requests_in_flight_can_be_dropped() {
         let mut done = Vec::new();
         backend.complete(&mut done).unwrap();
         drop(backend);
-        Psync::new(1, 1).unwrap().close(fd);
+        Psync::new(1, 1).unwrap().close_file(fd);
     }
 }
 
@@ -292,7 +297,7 @@ fn a_mapping_outlives_its_file_being_cut_short() {
     shorter.set_len(16 * BLOCK as u64).unwrap();
     assert_eq!(backend.execute(request(fd, RequestKind::Read, 9 * BLOCK, BLOCK)), BLOCK as i64);
     assert_eq!(backend.buffer(0, BLOCK), [0; BLOCK]);
-    backend.close(fd);
+    backend.close_file(fd);
 }
 
 #[test]
@@ -309,14 +314,14 @@ fn streams_hold_small_writes_back_until_they_are_flushed_or_closed() {
         assert_eq!(backend.report().notes, []);
         assert_eq!(&fs::read(&file.path).unwrap()[..10], b"0123456789");
         assert_eq!(backend.execute(request(fd, RequestKind::Write, 10, 10)), 10);
-        assert_eq!(backend.close(fd), 0);
+        assert_eq!(backend.close_file(fd), 0);
         assert_eq!(&fs::read(&file.path).unwrap()[..20], b"01234567890123456789");
     }
 }
 
 #[test]
 fn a_stream_on_a_full_device_says_so() {
-    let full = OpenOptions::new().write(true).open("/dev/full").unwrap().into_raw_fd();
+    let full = handle(OpenOptions::new().write(true).open("/dev/full").unwrap());
     let mut backend = Stdio::new(BLOCK, false).unwrap();
     backend.hold(&[full]).unwrap();
 
@@ -324,7 +329,7 @@ fn a_stream_on_a_full_device_says_so() {
     let flush = backend.execute(request(full, RequestKind::Fsync, 0, 0));
 
     assert!(whole_block == -i64::from(libc::ENOSPC) || flush == -i64::from(libc::ENOSPC), "{whole_block} {flush}");
-    backend.close(full);
+    backend.close_file(full);
 }
 
 #[test]
@@ -346,7 +351,7 @@ fn flushes_of_io_uring_go_to_threads_of_the_kernel_and_reads_of_cached_pages_do_
     assert!(after_reads.is_none_or(|count| count == 0), "{after_reads:?}");
     assert!(backend.report().punted.is_none_or(|count| count == 7));
     assert_ne!(super::punts::io_wq_cpu_ns().unwrap(), [] as [u64; 0]);
-    backend.close(fd);
+    backend.close_file(fd);
     drop(file);
 }
 
@@ -362,7 +367,7 @@ fn a_closed_stream_leaves_no_descriptor_behind() {
     backend.hold(&[fd]).unwrap();
 
     assert_eq!(held(), 1);
-    assert_eq!(backend.close(fd), 0);
+    assert_eq!(backend.close_file(fd), 0);
     assert_eq!(held(), 0);
 }
 
@@ -373,12 +378,12 @@ fn a_file_position_is_moved_only_where_the_next_transfer_is_elsewhere() {
     let mut backend = ReadWrite::new(BLOCK).unwrap();
     backend.hold(&[fd]).unwrap();
     // SAFETY: no memory is passed.
-    let position = || unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) };
+    let position = || unsafe { libc::lseek(fd.0, 0, libc::SEEK_CUR) };
 
     let first = backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
     // Moved behind the backend's back: a transfer that follows the one before goes on from here.
     // SAFETY: no memory is passed.
-    unsafe { libc::lseek(fd, 3 * BLOCK as libc::off_t, libc::SEEK_SET) };
+    unsafe { libc::lseek(fd.0, 3 * BLOCK as libc::off_t, libc::SEEK_SET) };
     backend.execute(request(fd, RequestKind::Read, BLOCK, 100));
     let after_following = position();
     backend.execute(request(fd, RequestKind::Read, BLOCK, 100));
@@ -386,5 +391,5 @@ fn a_file_position_is_moved_only_where_the_next_transfer_is_elsewhere() {
 
     assert_eq!(first, BLOCK as i64);
     assert_eq!((after_following, after_jumping), (3 * BLOCK as i64 + 100, BLOCK as i64 + 100));
-    backend.close(fd);
+    backend.close_file(fd);
 }

@@ -5,9 +5,11 @@
 //! without. Files that stay open and the buffers are registered, which spares a look-up and the pinning of pages for
 //! each request; where the kernel refuses that, requests go without and the report says so.
 
-use super::by_fd::ByFd;
+use super::by_handle::ByHandle;
+use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::punts::PuntCounter;
+use super::store::Handle;
 use super::{Backend, Completion, Note, Report, Request, RequestKind};
 use crate::buffer::Buffers;
 use io_uring::{IoUring, opcode, squeue, types};
@@ -39,7 +41,7 @@ pub struct Uring {
     buffers: Buffers,
     pieces: Pieces,
     /// Index of registered files.
-    files: ByFd<u32>,
+    files: ByHandle<u32>,
     has_registered_buffers: bool,
     /// By slot: its latest request as the kernel reads it.
     entries: Vec<squeue::Entry>,
@@ -73,7 +75,7 @@ impl Uring {
             ring,
             buffers,
             pieces: Pieces::new(depth, options.most_pieces),
-            files: ByFd::default(),
+            files: ByHandle::default(),
             has_registered_buffers: registered.is_ok(),
             entries: vec![opcode::Nop::new().build(); depth],
             queued: Vec::with_capacity(depth),
@@ -91,9 +93,9 @@ impl Uring {
 
     #[inline(never)]
     fn entry(&mut self, slot: usize, request: Request) -> squeue::Entry {
-        let (file, flags) = match self.files.get(request.fd) {
+        let (file, flags) = match self.files.get(request.file) {
             Some(&index) => (types::Fd(index as RawFd), squeue::Flags::FIXED_FILE),
-            None => (types::Fd(request.fd), squeue::Flags::empty()),
+            None => (types::Fd(request.file.0), squeue::Flags::empty()),
         };
         let (address, length) = (self.buffers.address(slot), request.length as u32);
         let (offset, rw_flags) = (request.offset, request.rw_flags);
@@ -171,6 +173,8 @@ impl Uring {
     }
 }
 
+impl OverKernel for Uring {}
+
 impl Backend for Uring {
     const NAME: &'static str = "io_uring";
 
@@ -220,12 +224,13 @@ impl Backend for Uring {
         self.ring.completion().next().map_or(-i64::from(libc::EIO), |entry| i64::from(entry.result()))
     }
 
-    fn hold(&mut self, files: &[RawFd]) -> io::Result<()> {
+    fn hold(&mut self, files: &[Handle]) -> io::Result<()> {
         if files.is_empty() {
             return Ok(());
         }
-        match self.ring.submitter().register_files(files) {
-            Ok(()) => (0..).zip(files).for_each(|(index, &fd)| self.files.insert(fd, index)),
+        let descriptors: Vec<RawFd> = files.iter().map(|file| file.0).collect();
+        match self.ring.submitter().register_files(&descriptors) {
+            Ok(()) => (0..).zip(files).for_each(|(index, &file)| self.files.insert(file, index)),
             Err(error) => self.notes.push(Note {
                 id: "io-uring-files-plain".into(),
                 text: format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),

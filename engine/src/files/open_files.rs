@@ -1,6 +1,7 @@
 //! The files that a job's workers hold open before the start, and what their flags really became.
 
 use crate::backend::abilities::DirectIo;
+use crate::backend::store::Store;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
@@ -8,6 +9,7 @@ use crate::plan::{Access, Direct, Job, OpenFlags, Region};
 use crate::program::backend_rules;
 use crate::program::op::{OpNode, OpenedSet, Program};
 use crate::sys::advice::Advice;
+use crate::sys::posix;
 use crate::worker::OpenFile;
 use std::ffi::CString;
 use std::io;
@@ -155,7 +157,13 @@ fn units(op: &OpNode, file_bytes: Option<u64>) -> Vec<u64> {
 }
 
 /// Open the files of one set for one worker.
-pub fn open_set(opened: OpenedSet, state: &FileSetState, flags: ResolvedFlags, worker: u32) -> Result<Vec<OpenFile>> {
+pub fn open_set(
+    store: &mut impl Store,
+    opened: OpenedSet,
+    state: &FileSetState,
+    flags: ResolvedFlags,
+    worker: u32,
+) -> Result<Vec<OpenFile>> {
     let existing = state.existing();
     let count = existing.end - existing.start;
     if count == 0 {
@@ -183,11 +191,13 @@ pub fn open_set(opened: OpenedSet, state: &FileSetState, flags: ResolvedFlags, w
         .into_iter()
         .map(|index| {
             let path = state.path_of(index);
-            let fd = open(&path, flags.flags | mode).map_err(|error| EngineError::io("open", &path, error))?;
-            if let Some(advice) = flags.advice {
-                advice.give(fd, 0, 0).map_err(|error| EngineError::io("advise", &path, error))?;
+            let failed = |call, result: i64| EngineError::io(call, &path, io::Error::from_raw_os_error(-result as i32));
+            let name = posix::c_path(&path).map_err(|error| EngineError::io("open", &path, error))?;
+            let handle = store.open(&name, flags.flags | mode).map_err(|result| failed("open", result))?;
+            match flags.advice.map_or(0, |advice| store.advise(handle, advice, 0, 0)) {
+                result if result < 0 => Err(failed("advise", result)),
+                _ => Ok(OpenFile { handle, index, bytes: state.size_of(index) }),
             }
-            Ok(OpenFile { fd, index, bytes: state.size_of(index) })
         })
         .collect()
 }

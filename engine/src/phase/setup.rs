@@ -19,7 +19,6 @@ use crate::pace::pacing::Pacer;
 use crate::plan::{Affinity, Backend, Content};
 use crate::process::Reporter;
 use crate::sys::affinity;
-use crate::sys::own_directory;
 use crate::worker::stats::WorkerStats;
 use crate::worker::{JobShared, Transfers, Worker};
 use std::io;
@@ -110,22 +109,24 @@ impl Setup {
             ))
         })?;
         let program = &self.shared.program;
+        let refused = |error: io::Error| {
+            EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
+        };
+        let mut backend = make_backend().map_err(refused)?;
         let opened = program
             .opened
             .iter()
-            .map(|&opened| open_set(opened, &self.shared.sets[opened.set], self.flags, self.worker))
+            .map(|&opened| open_set(&mut backend, opened, &self.shared.sets[opened.set], self.flags, self.worker))
             .collect::<Result<Vec<_>>>()?;
-        let files: Vec<_> = opened.iter().flatten().map(|file| file.fd).collect();
-        let backend =
-            make_backend().and_then(|mut backend| backend.hold(&files).map(|()| backend)).map_err(|error| {
-                EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
-            })?;
+        let files: Vec<_> = opened.iter().flatten().map(|file| file.handle).collect();
+        backend.hold(&files).map_err(refused)?;
         let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
         let fills = (0..self.contents.len()).map(|set| self.fill_of(set)).collect::<Result<_>>()?;
         let transfers = Transfers { fills, slots: self.queue_depth };
         let (shared, stats) = (Arc::clone(&self.shared), Arc::clone(&self.stats));
+        let folder = self.shared.working_directory().filter(|folder| backend.work_in(folder));
         let mut worker = Worker::new(backend, self.clock, shared, stats, opened, transfers, walker)?;
-        if let Some(folder) = self.shared.working_directory().filter(|folder| own_directory::begin(folder)) {
+        if let Some(folder) = folder {
             worker.set_working_directory(folder);
         }
         Ok(worker)

@@ -1,8 +1,5 @@
 //! What a program tells the kernel about the use that it will make of a file.
 
-use std::io;
-use std::os::fd::RawFd;
-
 /// A POSIX_FADV_ advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advice {
@@ -35,16 +32,12 @@ impl Advice {
         NAMES.map(|(name, ..)| name).join(", ")
     }
 
-    /// Give it for a range of a file; a length of 0 is the rest of it.
-    pub fn give(self, fd: RawFd, from_bytes: u64, length_bytes: u64) -> io::Result<()> {
-        // SAFETY: no memory is passed.
-        match unsafe { libc::posix_fadvise(fd, from_bytes as libc::off_t, length_bytes as libc::off_t, self.of_file) } {
-            0 => Ok(()),
-            errno => Err(io::Error::from_raw_os_error(errno)),
-        }
+    /// For posix_fadvise(2).
+    pub fn of_file(self) -> libc::c_int {
+        self.of_file
     }
 
-    /// The same for madvise(2).
+    /// For madvise(2).
     pub fn of_mapping(self) -> libc::c_int {
         self.of_mapping
     }

@@ -2,7 +2,6 @@
 
 pub mod advice;
 pub mod affinity;
-pub(crate) mod calls;
 pub mod cpu_cache;
 pub mod own_directory;
 pub mod own_files;

@@ -106,7 +106,7 @@ impl<B: Backend> Worker<B> {
                 self.keep_opened(op, *opened, file, offset + length);
                 self.admit_transfer(length)?;
                 let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-                let request = Request { fd: file.fd, kind, offset, length: length as usize, rw_flags, vectors };
+                let request = Request { file: file.handle, kind, offset, length: length as usize, rw_flags, vectors };
                 Ok((request, file.index))
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
@@ -133,7 +133,7 @@ impl<B: Backend> Worker<B> {
     pub(super) fn way_in_slot(&mut self, op: &OpNode, slot: usize, size: u64) -> Result<Way, StoppedBy> {
         let Some(file) = self.slots[slot] else { return Err(self.empty_slot(op)) };
         let (kind, rw_flags, vectors) = (kind_of(op.kind), op.rw_flags, op.vectors);
-        let request = Request { fd: file.fd, kind, offset: file.at, length: size as usize, rw_flags, vectors };
+        let request = Request { file: file.handle, kind, offset: file.at, length: size as usize, rw_flags, vectors };
         let is_back = matches!(op.access, Access::Backward { .. });
         Ok(Way { request, at: file.at, is_back, file_index: file.index })
     }
@@ -211,15 +211,15 @@ impl<B: Backend> Worker<B> {
 
     /// A whole file in pieces, as one operation.
     pub(super) fn whole(&mut self, op: &OpNode, chunk_bytes: u64) -> Result<Done, StoppedBy> {
-        let (fd, file_index, bytes) = match &op.file {
+        let (file, file_index, bytes) = match &op.file {
             FileSource::Slot(slot) => {
                 let Some(file) = self.slots[*slot] else { return Err(self.empty_slot(op)) };
-                (file.fd, file.index, self.job.sets[file.set].size_of(file.index))
+                (file.handle, file.index, self.job.sets[file.set].size_of(file.index))
             }
             FileSource::Opened { opened, pick } => {
                 let (file, _, _) = self.place(op, *opened, pick, 0, true)?;
                 self.keep_opened(op, *opened, file, file.bytes);
-                (file.fd, file.index, file.bytes)
+                (file.handle, file.index, file.bytes)
             }
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
@@ -230,7 +230,7 @@ impl<B: Backend> Worker<B> {
         while at < bytes {
             let length = piece.min(bytes - at) as usize;
             let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-            let request = Request { fd, kind, offset: at, length, rw_flags, vectors };
+            let request = Request { file, kind, offset: at, length, rw_flags, vectors };
             self.stats.submissions.add(1);
             self.stats.depth_sum.add(1);
             self.prepare_content(0, op, request, file_index);

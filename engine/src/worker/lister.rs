@@ -1,11 +1,10 @@
 //! The files of a set in the order in which its directories list them, one at a time. A directory stays open while its
 //! entries are gone through, so they may be removed meanwhile.
 
-use super::listing;
+use crate::backend::listing;
+use crate::backend::store::{Handle, Store};
 use crate::files::fileset::FileSetState;
 use crate::files::names::PathBuffer;
-use crate::sys::calls;
-use std::os::fd::RawFd;
 
 /// As much as readdir(3) asks for at once.
 const BUFFER_BYTES: usize = 32 << 10;
@@ -13,7 +12,7 @@ const BUFFER_BYTES: usize = 32 << 10;
 /// Goes through the directories that it is given.
 #[derive(Debug)]
 pub(super) struct Lister {
-    directory: Option<RawFd>,
+    directory: Option<Handle>,
     entries: Vec<u8>,
     /// What of `entries` is still to come.
     at: usize,
@@ -28,6 +27,7 @@ impl Lister {
     /// The next file; None when `next_directory` has no more. An error is a negative errno.
     pub(super) fn next(
         &mut self,
+        store: &mut impl Store,
         set: &FileSetState,
         path: &mut PathBuffer,
         mut next_directory: impl FnMut() -> u64,
@@ -41,8 +41,8 @@ impl Lister {
                 return Ok(found);
             }
             match self.directory {
-                Some(directory) => match calls::list(directory, &mut self.entries) {
-                    0 => self.close(),
+                Some(directory) => match store.entries(directory, &mut self.entries) {
+                    0 => self.close(store),
                     filled if filled < 0 => return Err(filled),
                     filled => (self.at, self.filled) = (0, filled as usize),
                 },
@@ -52,25 +52,16 @@ impl Lister {
                         return Ok(None);
                     }
                     set.directory_path_into(level, number, path);
-                    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-                    match calls::open(path.from_here(), flags, 0) {
-                        opened if opened < 0 => return Err(opened),
-                        opened => self.directory = Some(opened as RawFd),
-                    }
+                    self.directory = Some(store.open_directory(path.from_here())?);
                 }
             }
         }
     }
 
-    fn close(&mut self) {
+    /// Leave the directory that is open.
+    pub(super) fn close(&mut self, store: &mut impl Store) {
         if let Some(directory) = self.directory.take() {
-            calls::close(directory);
+            store.close(directory);
         }
-    }
-}
-
-impl Drop for Lister {
-    fn drop(&mut self) {
-        self.close();
     }
 }

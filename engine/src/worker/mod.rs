@@ -13,7 +13,6 @@ mod data;
 mod handles;
 mod in_hand;
 mod lister;
-mod listing;
 mod names;
 mod one_by_one;
 mod pace;
@@ -26,6 +25,7 @@ mod stamped;
 pub mod stats;
 mod straight;
 
+use crate::backend::store::Handle;
 use crate::backend::{Backend, Report};
 use crate::clock;
 use crate::clock::Clock;
@@ -50,7 +50,6 @@ use serde::{Deserialize, Serialize};
 use stamped::Stamps;
 use stats::{NEVER, WorkerStats};
 use std::collections::{BTreeSet, HashMap};
-use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -59,8 +58,8 @@ use straight::Straight;
 /// An open file of a set.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenFile {
-    /// Descriptor.
-    pub fd: RawFd,
+    /// How its backend knows it.
+    pub handle: Handle,
     /// Index in its set.
     pub index: u64,
     /// Size at opening.
@@ -131,7 +130,7 @@ pub struct Worker<B: Backend> {
     /// The line of a script that is being carried out.
     scripted: Option<Entry>,
     /// Handles of the files whose lock it holds.
-    locked: BTreeSet<RawFd>,
+    locked: BTreeSet<Handle>,
     /// At the start of the buffer: how many bytes may not be those of the pool.
     unpooled_bytes: usize,
     /// By token bucket: what of this worker's work is paid for.
@@ -151,8 +150,8 @@ pub struct Worker<B: Backend> {
 /// A file that an operation left in a slot.
 #[derive(Debug, Clone, Copy)]
 struct SlotFile {
-    /// -1: only the name is known, or its open failed.
-    fd: RawFd,
+    /// None: only the name is known, or its open failed.
+    handle: Handle,
     /// Whether the slot closes it.
     is_owned: bool,
     set: usize,

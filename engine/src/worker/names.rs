@@ -1,15 +1,14 @@
 //! Operations on names: which file of the set is meant, and the calls that take its path.
 
 use super::in_hand::{Hold, InHand};
-use super::{Done, SlotFile, Worker, listing};
-use crate::backend::{Backend, FILE_MODE};
+use super::{Done, SlotFile, Worker};
+use crate::backend::Backend;
+use crate::backend::store::Handle;
 use crate::events::StoppedBy;
 use crate::files::indices::Lack;
 use crate::plan::{OpKind, Pick};
 use crate::program::op::{FileSource, OpNode};
-use crate::sys::calls;
 use std::ffi::CStr;
-use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<B: Backend> Worker<B> {
@@ -66,7 +65,7 @@ impl<B: Backend> Worker<B> {
     fn next_in_order(&mut self, op: &OpNode, set: usize) -> Result<(u64, Hold), StoppedBy> {
         let state = &self.job.sets[set];
         let turns = &self.job.next_file[op.state];
-        let next = self.states[op.state].picker.next_in_order(state, turns, &mut self.path);
+        let next = self.states[op.state].picker.next_in_order(&mut self.backend, state, turns, &mut self.path);
         let next = next.map_err(|errno| {
             self.fatal = Some((format!("{} (listing the directory)", op.name), -errno as i32));
             StoppedBy::Error
@@ -83,42 +82,40 @@ impl<B: Backend> Worker<B> {
         let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
         let flags = (self.job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | create;
         let is_kept = op.keep.is_some();
+        // A slot whose open failed holds a handle that no call takes: what comes next on it fails and is counted.
+        let mut handle = Handle::NONE;
         let done = self.timed_in_script(op, false, |worker| {
             let path = worker.path.from_here();
-            if is_kept {
-                return worker.backend.open(path, flags);
+            let opened = if is_kept { worker.backend.open_file(path, flags) } else { worker.backend.open(path, flags) };
+            match opened {
+                Ok(file) if is_kept => handle = file,
+                Ok(file) => _ = worker.backend.close(file),
+                Err(failed) => return failed,
             }
-            match calls::open(path, flags, FILE_MODE) {
-                fd if fd >= 0 => {
-                    calls::close(fd as RawFd);
-                    fd
-                }
-                failed => failed,
-            }
+            0
         });
         self.hand_back(name, done.result);
-        // A slot whose open failed holds a descriptor that no call takes: what comes next on it fails and is counted.
-        let fd = done.result.max(-1) as RawFd;
-        if let (Some(advice), true) = (self.job.advice, is_kept && fd >= 0) {
+        let is_open = handle != Handle::NONE;
+        if let (Some(advice), true) = (self.job.advice, is_open) {
             // A file system without advice leaves the file as it is, which is what advice is.
-            let _ = advice.give(fd, 0, 0);
+            self.backend.advise(handle, advice, 0, 0);
         }
-        self.keep(op, SlotFile { fd, is_owned: fd >= 0, set: name.set, index: name.index, at: 0 });
-        Ok(done.without_bytes())
+        self.keep(op, SlotFile { handle, is_owned: is_open, set: name.set, index: name.index, at: 0 });
+        Ok(done)
     }
 
     pub(super) fn unlink(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        self.call_on_name(op, calls::unlink)
+        self.call_on_name(op, B::unlink)
     }
 
     /// mkdir and rmdir: the names are those of the set's files.
     pub(super) fn directory(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        self.call_on_name(op, if op.kind == OpKind::Mkdir { calls::mkdir } else { calls::rmdir })
+        self.call_on_name(op, if op.kind == OpKind::Mkdir { B::mkdir } else { B::rmdir })
     }
 
-    fn call_on_name(&mut self, op: &OpNode, call: fn(&CStr) -> i64) -> Result<Done, StoppedBy> {
+    fn call_on_name(&mut self, op: &OpNode, call: fn(&mut B, &CStr) -> i64) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
-        let done = self.timed(|worker| call(worker.path.from_here()));
+        let done = self.timed(|worker| call(&mut worker.backend, worker.path.from_here()));
         self.hand_back(name, done.result);
         Ok(done)
     }
@@ -140,7 +137,7 @@ impl<B: Backend> Worker<B> {
         let with_attributes = op.kind == OpKind::ReaddirStat;
         Ok(self.timed(|worker| {
             let go_on = || worker.stats.busy_since_ns.set(worker.clock.now_ns());
-            listing::list(worker.path.from_here(), &mut worker.scratch, with_attributes, go_on)
+            worker.backend.readdir(worker.path.from_here(), &mut worker.scratch, with_attributes, go_on)
         }))
     }
 
@@ -160,20 +157,20 @@ impl<B: Backend> Worker<B> {
         let done = self.timed(|worker| {
             let (from, to) = (worker.path.from_here(), worker.other_path.from_here());
             match op.kind {
-                OpKind::Rename => calls::rename(from, to),
-                OpKind::Link => calls::link(from, to),
+                OpKind::Rename => worker.backend.rename(from, to),
+                OpKind::Link => worker.backend.link(from, to),
                 // What a symbolic link holds is no path from here, but from where it lies.
-                OpKind::Symlink => calls::symlink(worker.path.as_cstr(), to),
-                OpKind::Clone => calls::to_new_file(from, to, calls::clone_file),
-                _ => calls::to_new_file(from, to, calls::copy_file),
+                OpKind::Symlink => worker.backend.symlink(worker.path.as_cstr(), to),
+                OpKind::Clone => worker.backend.clone_file(from, to),
+                _ => worker.backend.copy(from, to),
             }
         });
         if done.result < 0 && done.result != -i64::from(libc::EEXIST) && op.kind != OpKind::Rename {
             // A new file that got no content must not pass for one that did.
-            calls::unlink(self.other_path.from_here());
+            self.backend.unlink(self.other_path.from_here());
         }
         [from, to].into_iter().for_each(|name| self.hand_back(name, done.result));
-        self.keep(op, SlotFile { fd: -1, is_owned: false, set: to.set, index: to.index, at: 0 });
+        self.keep(op, SlotFile { handle: Handle::NONE, is_owned: false, set: to.set, index: to.index, at: 0 });
         Ok(done)
     }
 
@@ -201,10 +198,13 @@ impl<B: Backend> Worker<B> {
         }
     }
 
-    /// Close the files that were opened before the start.
+    /// Close the files that were opened before the start, and what is left of listings.
     pub(super) fn close_opened(&mut self) {
+        for state in &mut self.states {
+            state.picker.close(&mut self.backend);
+        }
         for file in self.opened.drain(..).flatten() {
-            self.backend.close(file.fd);
+            self.backend.close_file(file.handle);
         }
     }
 }

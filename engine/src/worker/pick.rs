@@ -1,6 +1,7 @@
 //! Which file of a set an operation takes next, where it is drawn.
 
 use super::lister::Lister;
+use crate::backend::store::Store;
 use crate::content::fill::mix;
 use crate::draw::permutation::Permutation;
 use crate::draw::ranks::Ranks;
@@ -61,13 +62,14 @@ impl Picker {
     /// error is a negative errno of the listing.
     pub(super) fn next_in_order(
         &mut self,
+        store: &mut impl Store,
         set: &FileSetState,
         turns: &AtomicU64,
         path: &mut PathBuffer,
     ) -> std::result::Result<Option<u64>, i64> {
         let turn = || turns.fetch_add(1, Relaxed);
         match self {
-            Self::Listed(lister) => lister.next(set, path, turn),
+            Self::Listed(lister) => lister.next(store, set, path, turn),
             Self::Shuffled { order, first } => loop {
                 let turn = turn();
                 if turn >= order.count() {
@@ -79,6 +81,13 @@ impl Picker {
                 }
             },
             _ => Ok(None),
+        }
+    }
+
+    /// Close what a listing has open.
+    pub(super) fn close(&mut self, store: &mut impl Store) {
+        if let Self::Listed(lister) = self {
+            lister.close(store);
         }
     }
 

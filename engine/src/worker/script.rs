@@ -1,6 +1,7 @@
 //! The op loop of a worker that follows a script.
 
 use super::{Done, Flow, Sum, Worker};
+use crate::backend::store::Handle;
 use crate::backend::{Backend, Request, RequestKind};
 use crate::events::StoppedBy;
 use crate::pace::pacing::UNSCHEDULED;
@@ -100,26 +101,26 @@ impl<B: Backend> Worker<B> {
             OpKind::Fsync => (RequestKind::Fsync, 0),
             _ => (RequestKind::Fdatasync, 0),
         };
-        let (fd, file_index) = match op.file {
+        let (file, file_index) = match op.file {
             FileSource::Slot(slot) => match &mut self.slots[slot] {
                 Some(file) => {
                     file.at = entry.offset + length;
-                    (file.fd, file.index)
+                    (file.handle, file.index)
                 }
                 None => return Err(self.empty_slot(op)),
             },
             FileSource::Opened { opened, .. } => match self.opened_at(opened, u64::from(entry.file)) {
                 Some(file) => {
                     self.keep_opened(op, opened, file, entry.offset + length);
-                    (file.fd, file.index)
+                    (file.handle, file.index)
                 }
-                None => (-1, u64::from(entry.file)),
+                None => (Handle::NONE, u64::from(entry.file)),
             },
             FileSource::Named { .. } => unreachable!("data operations work on open files"),
         };
         self.limits.admit_bytes(&self.job.limits, length)?;
         let request = Request {
-            fd,
+            file,
             kind,
             offset: entry.offset,
             length: length as usize,

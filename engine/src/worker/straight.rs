@@ -38,7 +38,7 @@ impl Straight {
         }
         let (file, size) = (files.first()?, op.size.is_fixed()?);
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
-        let request = Request { fd: file.fd, kind, offset: 0, length: size as usize, rw_flags, vectors };
+        let request = Request { file: file.handle, kind, offset: 0, length: size as usize, rw_flags, vectors };
         Some(Self { request, size, file_index: file.index, walk: walk.clone(), uniform: walk.uniform(size) })
     }
 

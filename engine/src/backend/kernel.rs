@@ -1,0 +1,220 @@
+//! The local kernel as a store: a handle is a descriptor, and each call is a system call. None allocates.
+
+use super::or_errno;
+use super::store::{Handle, Lock, Store};
+use crate::sys::advice::Advice;
+use crate::sys::{own_directory, syscall};
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+/// Permissions of the files that operations make, less the umask.
+const FILE_MODE: libc::mode_t = 0o644;
+const DIRECTORY_MODE: libc::mode_t = 0o755;
+/// Extended attribute that loads set and get.
+const ATTRIBUTE: &CStr = c"user.assay";
+
+/// A backend that moves data of files of the local kernel.
+pub trait OverKernel {}
+
+/// The local kernel alone, without a way to move data.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernel;
+
+impl OverKernel for Kernel {}
+
+impl<K: OverKernel> Store for K {
+    #[inline]
+    fn open(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64> {
+        match syscall::open(path, flags, FILE_MODE) {
+            failed if failed < 0 => Err(failed),
+            fd => Ok(Handle(fd as i32)),
+        }
+    }
+
+    #[inline]
+    fn close(&mut self, file: Handle) -> i64 {
+        syscall::close(file.0)
+    }
+
+    fn work_in(&mut self, folder: &Path) -> bool {
+        own_directory::begin(folder)
+    }
+
+    fn stat(&mut self, path: &CStr) -> i64 {
+        let mut attributes = MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: the path is NUL-terminated; `attributes` has room for the answer.
+        checked(unsafe { libc::stat(path.as_ptr(), attributes.as_mut_ptr()) })
+    }
+
+    fn fstat(&mut self, file: Handle) -> i64 {
+        let mut attributes = MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: `attributes` has room for the answer.
+        checked(unsafe { libc::fstat(file.0, attributes.as_mut_ptr()) })
+    }
+
+    fn stat_entry(&mut self, directory: Handle, name: &CStr) -> i64 {
+        let mut attributes = MaybeUninit::<libc::stat>::uninit();
+        let flags = libc::AT_SYMLINK_NOFOLLOW;
+        // SAFETY: the name is NUL-terminated; `attributes` has room for the answer.
+        checked(unsafe { libc::fstatat(directory.0, name.as_ptr(), attributes.as_mut_ptr(), flags) })
+    }
+
+    /// getdents64(2) into the caller's own memory, because readdir(3) allocates for every directory that it opens.
+    fn entries(&mut self, directory: Handle, buffer: &mut [u8]) -> i64 {
+        let (to, length) = (buffer.as_mut_ptr(), buffer.len());
+        // SAFETY: the kernel writes at most the buffer's length into it.
+        or_errno(unsafe { libc::syscall(libc::SYS_getdents64, directory.0, to, length) } as isize)
+    }
+
+    fn unlink(&mut self, path: &CStr) -> i64 {
+        // SAFETY: the path is NUL-terminated and lives through the call.
+        checked(unsafe { libc::unlink(path.as_ptr()) })
+    }
+
+    fn rename(&mut self, from: &CStr, to: &CStr) -> i64 {
+        // SAFETY: both paths are NUL-terminated and live through the call.
+        checked(unsafe { libc::rename(from.as_ptr(), to.as_ptr()) })
+    }
+
+    fn link(&mut self, from: &CStr, to: &CStr) -> i64 {
+        // SAFETY: both paths are NUL-terminated and live through the call.
+        checked(unsafe { libc::link(from.as_ptr(), to.as_ptr()) })
+    }
+
+    fn symlink(&mut self, target: &CStr, name: &CStr) -> i64 {
+        // SAFETY: both paths are NUL-terminated and live through the call.
+        checked(unsafe { libc::symlink(target.as_ptr(), name.as_ptr()) })
+    }
+
+    fn mkdir(&mut self, path: &CStr) -> i64 {
+        // SAFETY: the path is NUL-terminated and lives through the call.
+        checked(unsafe { libc::mkdir(path.as_ptr(), DIRECTORY_MODE) })
+    }
+
+    fn rmdir(&mut self, path: &CStr) -> i64 {
+        // SAFETY: the path is NUL-terminated and lives through the call.
+        checked(unsafe { libc::rmdir(path.as_ptr()) })
+    }
+
+    fn copy(&mut self, from: &CStr, to: &CStr) -> i64 {
+        to_new_file(from, to, copy_file)
+    }
+
+    fn clone_file(&mut self, from: &CStr, to: &CStr) -> i64 {
+        // SAFETY: FICLONE takes a descriptor, no memory.
+        to_new_file(from, to, |from, to| checked(unsafe { libc::ioctl(to, libc::FICLONE, from) }))
+    }
+
+    fn truncate(&mut self, path: &CStr, length: u64) -> i64 {
+        // SAFETY: the path is NUL-terminated and lives through the call.
+        checked(unsafe { libc::truncate(path.as_ptr(), length as libc::off_t) })
+    }
+
+    fn ftruncate(&mut self, file: Handle, length: u64) -> i64 {
+        // SAFETY: no memory is passed.
+        checked(unsafe { libc::ftruncate(file.0, length as libc::off_t) })
+    }
+
+    fn chmod(&mut self, path: &CStr, mode: u32) -> i64 {
+        // SAFETY: the path is NUL-terminated and lives through the call.
+        checked(unsafe { libc::chmod(path.as_ptr(), mode) })
+    }
+
+    fn fchmod(&mut self, file: Handle, mode: u32) -> i64 {
+        // SAFETY: no memory is passed.
+        checked(unsafe { libc::fchmod(file.0, mode) })
+    }
+
+    fn setxattr(&mut self, path: &CStr, value: &[u8]) -> i64 {
+        let (name, data) = (ATTRIBUTE.as_ptr(), value.as_ptr().cast());
+        // SAFETY: path and name are NUL-terminated, `value` holds its length; all live through the call.
+        checked(unsafe { libc::setxattr(path.as_ptr(), name, data, value.len(), 0) })
+    }
+
+    fn fsetxattr(&mut self, file: Handle, value: &[u8]) -> i64 {
+        let (name, data) = (ATTRIBUTE.as_ptr(), value.as_ptr().cast());
+        // SAFETY: the name is NUL-terminated, `value` holds its length; both live through the call.
+        checked(unsafe { libc::fsetxattr(file.0, name, data, value.len(), 0) })
+    }
+
+    fn getxattr(&mut self, path: &CStr, value: &mut [u8]) -> i64 {
+        let (name, data) = (ATTRIBUTE.as_ptr(), value.as_mut_ptr().cast());
+        // SAFETY: path and name are NUL-terminated, `value` has room for its length; all live through the call.
+        or_errno(unsafe { libc::getxattr(path.as_ptr(), name, data, value.len()) })
+    }
+
+    fn fgetxattr(&mut self, file: Handle, value: &mut [u8]) -> i64 {
+        let (name, data) = (ATTRIBUTE.as_ptr(), value.as_mut_ptr().cast());
+        // SAFETY: the name is NUL-terminated, `value` has room for its length; both live through the call.
+        or_errno(unsafe { libc::fgetxattr(file.0, name, data, value.len()) })
+    }
+
+    fn fallocate(&mut self, file: Handle, offset: u64, length: u64) -> i64 {
+        // SAFETY: no memory is passed.
+        checked(unsafe { libc::fallocate(file.0, 0, offset as libc::off_t, length as libc::off_t) })
+    }
+
+    fn sync_file_range(&mut self, file: Handle, offset: u64, length: u64, wait: bool) -> i64 {
+        let waiting = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+        let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waiting } else { 0 };
+        // SAFETY: no memory is passed.
+        checked(unsafe { libc::sync_file_range(file.0, offset as libc::off64_t, length as libc::off64_t, flags) })
+    }
+
+    fn advise(&mut self, file: Handle, advice: Advice, offset: u64, length: u64) -> i64 {
+        let (offset, length) = (offset as libc::off_t, length as libc::off_t);
+        // SAFETY: no memory is passed. The call returns its error number instead of keeping it.
+        -i64::from(unsafe { libc::posix_fadvise(file.0, offset, length, advice.of_file()) })
+    }
+
+    fn lock(&mut self, file: Handle, lock: Lock) -> i64 {
+        let kind = match lock {
+            Lock::Exclusive => libc::F_WRLCK,
+            Lock::Shared => libc::F_RDLCK,
+            Lock::Unlocked => libc::F_UNLCK,
+        };
+        let (l_type, l_whence) = (kind as libc::c_short, libc::SEEK_SET as libc::c_short);
+        let whole = libc::flock { l_type, l_whence, l_start: 0, l_len: 0, l_pid: 0 };
+        // SAFETY: `whole` lives through the call.
+        checked(unsafe { libc::fcntl(file.0, libc::F_SETLKW, &raw const whole) })
+    }
+}
+
+#[inline]
+fn checked(result: libc::c_int) -> i64 {
+    or_errno(result as isize)
+}
+
+/// Open a file and make a new one, have something done from the one to the other, and close both.
+fn to_new_file(from: &CStr, to: &CStr, transfer: fn(i32, i32) -> i64) -> i64 {
+    let source = syscall::open(from, libc::O_RDONLY | libc::O_CLOEXEC, 0);
+    if source < 0 {
+        return source;
+    }
+    let new = syscall::open(to, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, FILE_MODE);
+    let result = if new < 0 {
+        new
+    } else {
+        let result = transfer(source as i32, new as i32);
+        let closed = syscall::close(new as i32);
+        if result < 0 || closed == 0 { result } else { closed }
+    };
+    syscall::close(source as i32);
+    result
+}
+
+/// Copy a whole file inside the kernel; bytes copied.
+fn copy_file(from: i32, to: i32) -> i64 {
+    const AT_ONCE_BYTES: usize = 1 << 30;
+    let mut copied = 0;
+    loop {
+        let (here, there) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: null offsets mean the files' own positions; no memory is passed.
+        match or_errno(unsafe { libc::copy_file_range(from, here, to, there, AT_ONCE_BYTES, 0) }) {
+            0 => return copied,
+            bytes if bytes < 0 => return bytes,
+            bytes => copied += bytes,
+        }
+    }
+}
