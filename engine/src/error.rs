@@ -68,8 +68,8 @@ impl EngineError {
 /// The errno in words with what to do, for the ones that users meet.
 fn describe(error: &io::Error) -> String {
     let cure = match error.raw_os_error() {
-        Some(libc::ENOSPC) => "no space left on the device; choose a smaller --size or free some space",
-        Some(libc::EDQUOT) => "the disk quota is used up; choose a smaller --size",
+        Some(libc::ENOSPC) => "no space left on the device; use less data, or free some space",
+        Some(libc::EDQUOT) => "the disk quota is used up; use less data",
         Some(libc::EROFS) => "the file system is mounted read-only",
         Some(libc::EACCES | libc::EPERM) => "permission denied; choose a directory that you may write to",
         Some(libc::EMFILE) => "too many open files; raise the limit (ulimit -n)",

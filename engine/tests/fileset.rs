@@ -508,7 +508,7 @@ fn too_little_space_is_said_with_both_numbers_before_anything_is_written() {
     let text = text_of(prepare(&state, &target, 8 * MIB, &quiet, &GO_ON).unwrap_err());
 
     assert!(text.starts_with("file set 'data' needs 40.0 MiB, but only 24.0 MiB are free on "), "{text}");
-    assert!(text.ends_with("beside the reserve of 8 MiB; choose --size 23MiB or less"), "{text}");
+    assert!(text.ends_with("beside the reserve of 8 MiB; at most 23 MiB fit: use less, or free some space"), "{text}");
     assert!(!state.folder().exists());
 }
 
@@ -540,7 +540,7 @@ fn a_file_system_that_fills_up_on_the_way_ends_with_its_name_and_leaves_nothing_
     let error = prepare(&state, &target, 0, &report, &GO_ON).unwrap_err();
 
     assert_eq!(error.errno(), Some(libc::ENOSPC));
-    assert!(error.to_string().contains("no space left on the device; choose a smaller --size"), "{error}");
+    assert!(error.to_string().contains("no space left on the device; use less data"), "{error}");
     remove(state.folder(), &quiet, &GO_ON).unwrap();
     fs::remove_file(&intruder).unwrap();
     drop(target);

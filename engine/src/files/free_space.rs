@@ -67,8 +67,8 @@ fn cure(beside_bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
     match beside_bytes / 100 * 99 / MIB {
         0 => "free some space or choose another directory".to_owned(),
-        mib if mib >= 1024 => format!("choose --size {}GiB or less", mib / 1024),
-        mib => format!("choose --size {mib}MiB or less"),
+        mib if mib >= 1024 => format!("at most {} GiB fit: use less, or free some space", mib / 1024),
+        mib => format!("at most {mib} MiB fit: use less, or free some space"),
     }
 }
 
