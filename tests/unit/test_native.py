@@ -8,6 +8,7 @@ import pytest
 from assay import plan
 from assay.errors import FrontEndError, InputError
 from assay.loads import native, reference, sizing, suites
+from assay.loads.settings import settings
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.toml"))
@@ -177,6 +178,16 @@ def test_a_time_for_the_whole_is_shared_by_the_phases_that_it_sets() -> None:
     assert native.phase_count(suites.text("quick"), "quick.toml") == sizing.STREAM_PHASES
     with pytest.raises(FrontEndError, match="--time has nothing to set"):
         native.phase_count(LOAD, "load.toml")
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_a_time_is_that_of_the_whole_run_with_its_repeats(repeat: int) -> None:
+    text = f"{LOAD}[[phase]]\nname = 'timed'\nseconds = '${{phase_seconds}}'\n[[phase.job]]\n" + LOAD.splitlines()[-1]
+
+    values = settings(text, "load.toml", ["size=1MiB"], time="30s", size=None, repeat=repeat)
+    made = native.parse(text, "load.toml", directory=Path("/mnt"), settings=values, repeat=repeat)
+
+    assert sum(phase.stop.seconds or 0 for phase in made.phases) == 30
 
 
 def test_an_unknown_suite_is_refused_with_the_known_ones() -> None:

@@ -21,11 +21,12 @@ def run(
 ) -> None:
     """Run a defined load in a directory."""
     from assay.loads import native, suites
-    from assay.running.session import Session, check_commands, settings
+    from assay.loads.settings import settings
+    from assay.running.session import Session, check_commands
     from assay.targets import check_directory
 
     text, source = suites.read(load)
-    values = settings(text, source, set_ or [], time=time, size=size)
+    values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
     Session(runs=runs, json=json, report=not no_report).measure(plan, source_text=text)

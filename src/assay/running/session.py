@@ -13,14 +13,11 @@ from assay.bundle.catalog import resolve, runs_directory
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
-from assay.loads import native
-from assay.loads.parameters import format_phase_seconds
 from assay.plan import Plan
 from assay.plan.walk import commands
 from assay.results import Document
 from assay.running.run import Gate, run_plan
 from assay.running.stopping import Stopped
-from assay.units import parse_seconds
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
@@ -46,24 +43,6 @@ def check_commands(plan: Plan, *, are_allowed: bool) -> None:
 def print_json(judged: Document) -> None:
     """Print a result document on standard output."""
     typer.echo(msgspec.json.format(msgspec.json.encode(judged), indent=2))
-
-
-def settings(text: str, source: str, pairs: Sequence[str], *, time: str | None, size: str | None) -> dict[str, str]:
-    """Parameters of a load file from `--set`, `--time` and `--size`.
-
-    `--time` is the measuring time of the whole run; each phase that uses `${phase_seconds}` gets an equal part.
-    """
-    values: dict[str, str] = {}
-    for pair in pairs:
-        key, separator, value = pair.partition("=")
-        if not separator:
-            raise InputError(f"--set {pair}: write it as KEY=VALUE")
-        values[key.strip()] = value.strip()
-    if time is not None:
-        values["phase_seconds"] = format_phase_seconds(parse_seconds(time) / native.phase_count(text, source))
-    if size is not None:
-        values["size"] = size
-    return values
 
 
 class Session:
