@@ -11,7 +11,8 @@ import pytest
 from assay import plan
 from assay.errors import FrontEndError
 from assay.loads import native
-from goldens import Goldens
+from goldens import Goldens, default_of, shown
+from unit.seam_values import leaves
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "native"
 LOADS = sorted(GOLDEN.glob("*.toml"))
@@ -36,6 +37,16 @@ def test_a_load_file_becomes_the_plan_beside_it(path: Path, goldens: Goldens) ->
     made = parse(path)
 
     goldens.check_plan(path.with_suffix(".json"), made)
+
+
+def test_the_defaults_of_the_plan_are_those_kept(goldens: Goldens) -> None:
+    """The other documents leave them out, and would not notice."""
+    defaults = {
+        part.__name__: {field.name: default_of(field) for field in msgspec.structs.fields(part) if not field.required}
+        for part in sorted(leaves(plan.Value), key=lambda part: part.__name__)
+    }
+
+    goldens.check(GOLDEN.parent / "plan-defaults.json", shown({name: part for name, part in defaults.items() if part}))
 
 
 @pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.stem)
