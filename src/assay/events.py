@@ -16,15 +16,15 @@ PROGRAM_STATUS = 1 << 16
 """Where an error number is that of a program that failed, its exit status as a shell gives it comes on top of this."""
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StreamPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of everything in the stream."""
 
 
-class _Event(Fact, kw_only=True, tag_field="event", tag=snake_case):
+class _Event(StreamPart, kw_only=True, tag_field="event", tag=snake_case):
     """Base of the lines of the stream; `t_ns` says when, 0 for Hello."""
 
 
-class EngineFacts(Fact, kw_only=True):
+class EngineFacts(StreamPart, kw_only=True):
     """The engine that wrote the stream."""
 
     version: str
@@ -34,7 +34,7 @@ class EngineFacts(Fact, kw_only=True):
     uid: int
 
 
-class MachineFacts(Fact, kw_only=True):
+class MachineFacts(StreamPart, kw_only=True):
     """The machine, as far as the engine needs it."""
 
     hostname: str
@@ -44,7 +44,7 @@ class MachineFacts(Fact, kw_only=True):
     ram_bytes: int
 
 
-class ClockFacts(Fact, kw_only=True):
+class ClockFacts(StreamPart, kw_only=True):
     """What `t_ns` means."""
 
     source: str
@@ -53,7 +53,7 @@ class ClockFacts(Fact, kw_only=True):
     monotonic_at_zero_ns: int
 
 
-class Capabilities(Fact, kw_only=True):
+class Capabilities(StreamPart, kw_only=True):
     """What kernel and privileges allow; `notes` says why something is missing."""
 
     io_uring: bool
@@ -64,7 +64,7 @@ class Capabilities(Fact, kw_only=True):
     notes: tuple[str, ...]
 
 
-class Ceiling(Fact, kw_only=True):
+class Ceiling(StreamPart, kw_only=True):
     """One ceiling of one thread of this client."""
 
     name: str
@@ -80,7 +80,7 @@ class Moment(enum.Enum):
     AFTER = "after"
 
 
-class Buckets(Fact, kw_only=True):
+class Buckets(StreamPart, kw_only=True):
     """Sparse histogram; `analysis/histogram.py` says what values an index stands for."""
 
     index: tuple[int, ...]
@@ -91,7 +91,7 @@ class Buckets(Fact, kw_only=True):
     """Sum of this interval's values, exact."""
 
 
-class OperationInterval(Fact, kw_only=True):
+class OperationInterval(StreamPart, kw_only=True):
     """One operation of one job in one interval, all workers together."""
 
     job: str
@@ -103,7 +103,7 @@ class OperationInterval(Fact, kw_only=True):
     response: Buckets | None
 
 
-class WorkerSample(Fact, kw_only=True):
+class WorkerSample(StreamPart, kw_only=True):
     """Where one worker's time went, as running totals since the phase began."""
 
     job: str
@@ -120,7 +120,7 @@ class WorkerSample(Fact, kw_only=True):
     """CPU time of the programs that it ran and that have ended; in none of the others."""
 
 
-class HostSample(Fact, kw_only=True):
+class HostSample(StreamPart, kw_only=True):
     """Counters of one instance of one source."""
 
     source: str
@@ -141,7 +141,7 @@ class StoppedBy(enum.Enum):
     ERROR = "error"
 
 
-class WorkerWindow(Fact, kw_only=True):
+class WorkerWindow(StreamPart, kw_only=True):
     """When one worker was at work; started = completed + failed + abandoned."""
 
     job: str
@@ -155,7 +155,7 @@ class WorkerWindow(Fact, kw_only=True):
     stopped_by: StoppedBy
 
 
-class Arrivals(Fact, kw_only=True):
+class Arrivals(StreamPart, kw_only=True):
     """What became of the arrivals of an open loop."""
 
     scheduled: int
@@ -166,7 +166,7 @@ class Arrivals(Fact, kw_only=True):
     """Never issued: they are in no histogram."""
 
 
-class JobFacts(Fact, kw_only=True):
+class JobFacts(StreamPart, kw_only=True):
     """What really happened below the workers of a job."""
 
     job: str
@@ -180,7 +180,7 @@ class JobFacts(Fact, kw_only=True):
     """None: closed loop."""
 
 
-class ErrorCount(Fact, kw_only=True):
+class ErrorCount(StreamPart, kw_only=True):
     """Errors of one kind."""
 
     job: str
@@ -200,7 +200,7 @@ class CorruptionKind(enum.Enum):
     NEVER_WRITTEN = "never_written"
 
 
-class Corruption(Fact, kw_only=True):
+class Corruption(StreamPart, kw_only=True):
     """Blocks that are not what was written, of one operation and kind; path and offset are those of the first."""
 
     job: str
@@ -435,7 +435,7 @@ def decode(line: bytes) -> Event:
 # -- control lines, from assay to the engine ---------------------------------------------------------------------------
 
 
-class _Control(Fact, kw_only=True, tag_field="control", tag=snake_case):
+class _Control(StreamPart, kw_only=True, tag_field="control", tag=snake_case):
     """Base of the lines on the engine's standard input after the Plan."""
 
 

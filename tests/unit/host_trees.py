@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.host.reading import Tree
+from assay.host.reading import SystemTree
 
 
 class FakeMachine:
@@ -10,7 +10,7 @@ class FakeMachine:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.tree = Tree(root)
+        self.tree = SystemTree(root)
         self._mounts: list[str] = []
         self._diskstats: list[str] = []
         self.directory("/sys/class/block")

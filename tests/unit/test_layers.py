@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "results": set(),
     "targets": {"errors", "plan", "units"},
     "loads": {"errors", "loads", "plan", "targets", "units"},
-    "host": {"errors", "host", "plan"},
+    "host": {"errors", "host"},
     "doctor": {"doctor", "events", "host", "targets"},
     "bundle": {"assay", "bundle", "errors", "events", "host", "plan", "xdg"},
     "running": {
@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "tools",
         "units",
     },
-    "analysis": BASE | {"analysis"},
+    "analysis": BASE | {"analysis", "host"},
     "tools": BASE | {"analysis", "report", "targets", "tools"},
     "report": BASE | {"analysis", "doctor", "host", "report", "xdg"},
     "live": {"events", "live", "plan", "units"},

@@ -95,7 +95,7 @@ def lines_of(messages: list[Any]) -> bytes:
     ("base", "made"),
     [
         (assay.plan.Value, tuple(every_plan())),
-        (assay.events.Fact, tuple(every_line())),
+        (assay.events.StreamPart, tuple(every_line())),
     ],
 )
 def test_the_examples_hold_every_type_and_every_enum_value(base: type, made: tuple[Any, ...]) -> None:

@@ -36,7 +36,7 @@ import polars as pl
 
 from assay import __version__
 from assay.bundle import files as files
-from assay.bundle.files import Manifest, RunInfo, RunRecord
+from assay.bundle.files import Manifest, RunFile, RunInfo
 from assay.bundle.scripts import find_scripts, keep_scripts
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, read_stream
 from assay.errors import BundleError, PlanError, RunError
@@ -51,7 +51,7 @@ _NAME_TRIES = 8
 class RunBundle:
     """One run on storage, sealed or not; both answer the same questions."""
 
-    def __init__(self, path: Path, plan: Plan, head: Manifest | RunRecord) -> None:
+    def __init__(self, path: Path, plan: Plan, head: Manifest | RunFile) -> None:
         """Hold what is known; use `create` or `open`."""
         self.path = path
         self.plan = plan
@@ -98,7 +98,7 @@ class RunBundle:
             note=note,
         )
         kept = keep_scripts(plan, path)
-        bundle = cls(path, find_scripts(kept, path), RunRecord(schema=files.RUN_SCHEMA, info=info, facts=()))
+        bundle = cls(path, find_scripts(kept, path), RunFile(schema=files.RUN_SCHEMA, info=info, facts=()))
         bundle._began_s = time.monotonic()
         files.write_durably(path / files.PLAN, kept.to_json())
         if source_text is not None:
@@ -269,7 +269,7 @@ class RunBundle:
 
     def _write_record(self, facts: tuple[Fact, ...]) -> None:
         self._refuse_if_sealed()
-        record = RunRecord(schema=files.RUN_SCHEMA, info=self.info, facts=facts)
+        record = RunFile(schema=files.RUN_SCHEMA, info=self.info, facts=facts)
         files.write_durably(self.path / files.RUN, msgspec.json.format(msgspec.json.encode(record), indent=2))
         self._head = record
 

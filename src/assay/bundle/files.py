@@ -49,7 +49,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
-class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
+class RunFile(msgspec.Struct, frozen=True, kw_only=True):
     """`run.json`: what was known when the run began."""
 
     schema: str
@@ -80,7 +80,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """By path inside the bundle."""
 
 
-def read_head(folder: Path) -> Manifest | RunRecord:
+def read_head(folder: Path) -> Manifest | RunFile:
     """Read the manifest of a sealed run, or the record of one that is under way or has died.
 
     Raises:
@@ -91,7 +91,7 @@ def read_head(folder: Path) -> Manifest | RunRecord:
     # A run may be sealed while we look: then run.json goes away only after the manifest has come.
     head = (
         _read(folder / MANIFEST, Manifest, MANIFEST_SCHEMA)
-        or _read(folder / RUN, RunRecord, RUN_SCHEMA)
+        or _read(folder / RUN, RunFile, RUN_SCHEMA)
         or _read(folder / MANIFEST, Manifest, MANIFEST_SCHEMA)
     )
     if head is None:
@@ -161,7 +161,7 @@ def faults(folder: Path, files: dict[str, FileEntry]) -> tuple[str, ...]:
     return tuple(found)
 
 
-_Head = TypeVar("_Head", Manifest, RunRecord)
+_Head = TypeVar("_Head", Manifest, RunFile)
 
 
 def _read(path: Path, kind: type[_Head], schema: str) -> _Head | None:

@@ -22,8 +22,8 @@ def diff(
     """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
     from rich.console import Console
 
+    from assay.analysis.difference import diff_facts, diff_plans
     from assay.bundle.scripts import name_scripts
-    from assay.host.difference import diff_facts, diff_plans
     from assay.report.diff_text import render
     from assay.running.session import open_run
 

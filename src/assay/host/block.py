@@ -14,7 +14,7 @@ import msgspec
 
 from assay.host.facts import Fact
 from assay.host.machine import identity_hash
-from assay.host.reading import FactValue, Tree, chosen, fact, flag, kib_to_bytes, sectors_to_bytes
+from assay.host.reading import FactValue, SystemTree, chosen, fact, flag, kib_to_bytes, sectors_to_bytes
 
 BLOCK = "/sys/class/block"
 
@@ -72,13 +72,13 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
         return next((fact.value for fact in self.facts if fact.key == key), None)
 
 
-def name_of_number(tree: Tree, device: str) -> str | None:
+def name_of_number(tree: SystemTree, device: str) -> str | None:
     """Name of the block device `major:minor`; None when sysfs does not show it."""
     link = tree.at(f"/sys/dev/block/{device}")
     return link.resolve().name if link.exists() else None
 
 
-def name_of_path(tree: Tree, path: str) -> str | None:
+def name_of_path(tree: SystemTree, path: str) -> str | None:
     """Name of the block device behind `/dev/mapper/x`; None when the path is none."""
     node = tree.at(path)
     try:
@@ -90,7 +90,7 @@ def name_of_path(tree: Tree, path: str) -> str | None:
     return name_of_number(tree, f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}")
 
 
-def _kind(tree: Tree, name: str) -> str:
+def _kind(tree: SystemTree, name: str) -> str:
     folder = f"{BLOCK}/{name}"
     if tree.at(f"{folder}/partition").exists():
         return "partition"
@@ -104,7 +104,7 @@ def _kind(tree: Tree, name: str) -> str:
     return virtual.group(1) if virtual else "disk"
 
 
-def _below(tree: Tree, name: str, kind: str) -> list[str]:
+def _below(tree: SystemTree, name: str, kind: str) -> list[str]:
     folder = tree.at(f"{BLOCK}/{name}")
     if kind == "partition":
         return [folder.resolve().parent.name]
@@ -114,19 +114,19 @@ def _below(tree: Tree, name: str, kind: str) -> list[str]:
     return tree.names(f"{BLOCK}/{name}/slaves")
 
 
-def whole_disk(tree: Tree, name: str) -> str:
+def whole_disk(tree: SystemTree, name: str) -> str:
     """The disk of a partition, where the queue is; any other device itself."""
     return _below(tree, name, "partition")[0] if _kind(tree, name) == "partition" else name
 
 
-def _serial_hash(tree: Tree, folder: str) -> Fact:
+def _serial_hash(tree: SystemTree, folder: str) -> Fact:
     reading = tree.first(
         f"{folder}/device/serial", f"{folder}/serial", f"{folder}/device/vpd_pg80", f"{folder}/device/wwid"
     )
     return fact("serial_hash", reading, lambda text: identity_hash(re.sub(r"[^ -~]", "", text).strip()))
 
 
-def _facts(tree: Tree, name: str, kind: str) -> tuple[Fact, ...]:
+def _facts(tree: SystemTree, name: str, kind: str) -> tuple[Fact, ...]:
     folder = f"{BLOCK}/{name}"
     facts = [fact("size_bytes", tree.read(f"{folder}/size"), sectors_to_bytes)]
     if kind == "partition":
@@ -147,7 +147,7 @@ def _facts(tree: Tree, name: str, kind: str) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def layers(tree: Tree, name: str) -> tuple[BlockDevice, ...]:
+def layers(tree: SystemTree, name: str) -> tuple[BlockDevice, ...]:
     """The device and all below it, level by level, each once."""
     found: dict[str, BlockDevice] = {}
     waiting: list[tuple[str, str | None]] = [(name, None)]
@@ -161,7 +161,7 @@ def layers(tree: Tree, name: str) -> tuple[BlockDevice, ...]:
     return tuple(found.values())
 
 
-def uncounted(tree: Tree, name: str) -> str | None:
+def uncounted(tree: SystemTree, name: str) -> str | None:
     """Why /proc/diskstats has no usable counters for a device; None when it has."""
     listed = {line.split()[2] for line in (tree.read("/proc/diskstats").text or "").splitlines()}
     if diskstats_name(name) not in listed:

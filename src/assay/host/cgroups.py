@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from assay.host.facts import Fact
 from assay.host.mounts import Mount, mounts_of
-from assay.host.reading import Tree, absent, known
+from assay.host.reading import SystemTree, absent, known
 
 # v1 writes "no limit" as the largest multiple of the page size below 2**63.
 _NO_LIMIT_BYTES = 2**62
@@ -23,7 +23,7 @@ _V1_THROTTLES = {
 }
 
 
-def _folders(tree: Tree, mounts: Sequence[Mount], controller: str) -> tuple[int, list[str]]:
+def _folders(tree: SystemTree, mounts: Sequence[Mount], controller: str) -> tuple[int, list[str]]:
     """Version (1, 2; 0: none) and this process's group folders for a controller, own first, root last."""
     for line in (tree.read("/proc/self/cgroup").text or "").splitlines():
         _, controllers, group = line.split(":", 2)
@@ -42,7 +42,7 @@ def _folders(tree: Tree, mounts: Sequence[Mount], controller: str) -> tuple[int,
     return 0, []
 
 
-def _cpu_limit(tree: Tree, folder: str, version: int) -> float | None:
+def _cpu_limit(tree: SystemTree, folder: str, version: int) -> float | None:
     """CPUs that a group may use, or None for no limit."""
     if version == 2:
         quota, _, period = (tree.read(f"{folder}/cpu.max").text or "max").partition(" ")
@@ -52,7 +52,7 @@ def _cpu_limit(tree: Tree, folder: str, version: int) -> float | None:
     return None if quota in {"max", "-1"} else int(quota) / int(period or "100000")
 
 
-def _memory_limit(tree: Tree, folder: str, version: int) -> int | None:
+def _memory_limit(tree: SystemTree, folder: str, version: int) -> int | None:
     """Bytes of memory, page cache included, that a group may hold before it must reclaim; None for no limit."""
     names = ("memory.max", "memory.high") if version == 2 else ("memory.limit_in_bytes",)
     texts = [tree.read(f"{folder}/{name}").text or "max" for name in names]
@@ -60,7 +60,7 @@ def _memory_limit(tree: Tree, folder: str, version: int) -> int | None:
     return min((limit for limit in limits if limit < _NO_LIMIT_BYTES), default=None)
 
 
-def _io_limits(tree: Tree, folder: str, version: int) -> list[str]:
+def _io_limits(tree: SystemTree, folder: str, version: int) -> list[str]:
     """Throttles as `major:minor rbps=N`."""
     limits = []
     if version == 2:
@@ -84,7 +84,7 @@ def _tightest(key: str, limits: list[tuple[float, str]], folders: list[str], con
     return absent(key, f"no '{controller}' controller to be seen")
 
 
-def io_limits(tree: Tree, mounts: Sequence[Mount]) -> tuple[tuple[str, ...], str]:
+def io_limits(tree: SystemTree, mounts: Sequence[Mount]) -> tuple[tuple[str, ...], str]:
     """Throttles of this process's block I/O and their source."""
     for controller in ("blkio", "io"):
         version, folders = _folders(tree, mounts, controller)
@@ -95,9 +95,9 @@ def io_limits(tree: Tree, mounts: Sequence[Mount]) -> tuple[tuple[str, ...], str
     return (), "n/a: no 'io' or 'blkio' controller to be seen"
 
 
-def cgroup_facts(tree: Tree | None = None) -> tuple[Fact, ...]:
+def cgroup_facts(tree: SystemTree | None = None) -> tuple[Fact, ...]:
     """Facts `host.cgroup.*`: CPUs, memory and block I/O that this process may use."""
-    tree = tree or Tree()
+    tree = tree or SystemTree()
     mounts = mounts_of(tree)
     cpu_version, cpu_folders = _folders(tree, mounts, "cpu")
     memory_version, memory_folders = _folders(tree, mounts, "memory")

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from assay.host.facts import Fact
-from assay.host.reading import FactValue, Tree, fact, flag, known
+from assay.host.reading import FactValue, SystemTree, fact, flag, known
 
 # Key, file below /proc/sys, conversion. 0 in a *_bytes knob means that its *_ratio twin holds, and the other way round.
 _KNOBS: tuple[tuple[str, str, Callable[[str], FactValue]], ...] = (
@@ -29,14 +29,14 @@ _KNOBS: tuple[tuple[str, str, Callable[[str], FactValue]], ...] = (
 DROP_CACHES = "/proc/sys/vm/drop_caches"
 
 
-def can_drop_caches(tree: Tree) -> bool:
+def can_drop_caches(tree: SystemTree) -> bool:
     """Whether this process may empty the caches of the machine; asks, does not do it."""
     return os.access(tree.at(DROP_CACHES), os.W_OK)
 
 
-def knob_facts(tree: Tree | None = None) -> tuple[Fact, ...]:
+def knob_facts(tree: SystemTree | None = None) -> tuple[Fact, ...]:
     """Facts `knob.*`: sysctls, and whether drop_caches may be written."""
-    tree = tree or Tree()
+    tree = tree or SystemTree()
     facts = [fact(f"knob.{key}", tree.read(f"/proc/sys/{path}"), convert) for key, path, convert in _KNOBS]
     facts.append(known("knob.vm.can_drop_caches", can_drop_caches(tree), f"access({DROP_CACHES}, W_OK)"))
     return tuple(facts)

@@ -13,7 +13,7 @@ import resource
 from assay.host.facts import Fact
 from assay.host.reading import (
     Reading,
-    Tree,
+    SystemTree,
     absent,
     chosen,
     colon_table,
@@ -45,7 +45,7 @@ def identity_hash(identity: str) -> str:
     return hmac.new(b"assay host identity 1", identity.encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def _cpu_facts(tree: Tree) -> list[Fact]:
+def _cpu_facts(tree: SystemTree) -> list[Fact]:
     head = tree.read("/proc/cpuinfo", at_most_bytes=_CPUINFO_HEAD_BYTES)
     table = colon_table(head.text or "")
     facts = []
@@ -69,7 +69,7 @@ def _cpu_facts(tree: Tree) -> list[Fact]:
     return facts
 
 
-def _topology(tree: Tree) -> tuple[int, int]:
+def _topology(tree: SystemTree) -> tuple[int, int]:
     """Sockets and cores; 0 where the kernel does not say."""
     packages, cores = set(), set()
     for cpu in tree.names(_CPU):
@@ -87,7 +87,7 @@ def _count(key: str, count: int) -> Fact:
     return known(key, count, source) if count else absent(key, f"{source} is not there")
 
 
-def _caches(tree: Tree) -> Fact:
+def _caches(tree: SystemTree) -> Fact:
     folder = f"{_CPU}/cpu0/cache"
     caches = []
     for index in tree.names(folder):
@@ -98,7 +98,7 @@ def _caches(tree: Tree) -> Fact:
     return known(key, tuple(caches), folder) if caches else absent(key, f"{folder} is not there")
 
 
-def _vulnerabilities(tree: Tree) -> Fact:
+def _vulnerabilities(tree: SystemTree) -> Fact:
     folder = f"{_CPU}/vulnerabilities"
     names = tree.names(folder)
     states = ((name, tree.read(f"{folder}/{name}").text or "unknown") for name in names)
@@ -107,7 +107,7 @@ def _vulnerabilities(tree: Tree) -> Fact:
     return known(key, affected, folder) if names else absent(key, f"{folder} is not there")
 
 
-def _frequency_facts(tree: Tree) -> list[Fact]:
+def _frequency_facts(tree: SystemTree) -> list[Fact]:
     folder = f"{_CPU}/cpufreq"
     policies = tree.names(folder)
     governors = {tree.read(f"{folder}/{policy}/scaling_governor").text for policy in policies} - {None}
@@ -127,7 +127,7 @@ def _frequency_facts(tree: Tree) -> list[Fact]:
     return facts
 
 
-def _memory_facts(tree: Tree) -> list[Fact]:
+def _memory_facts(tree: SystemTree) -> list[Fact]:
     table = colon_table(tree.read("/proc/meminfo").text or "")
 
     def memory(key: str, field: str) -> Fact:
@@ -158,7 +158,7 @@ def _without_secrets(cmdline: str) -> tuple[str, ...]:
     return tuple(_SECRET.sub(r"\1=(not kept)", word) for word in words(cmdline))
 
 
-def _system_facts(tree: Tree) -> list[Fact]:
+def _system_facts(tree: SystemTree) -> list[Fact]:
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
     release = colon_table((tree.read("/etc/os-release").text or "").replace("=", ":"))
     distribution = release.get("PRETTY_NAME", "").strip('"')
@@ -178,7 +178,7 @@ def _system_facts(tree: Tree) -> list[Fact]:
     ]
 
 
-def _virtualisation_facts(tree: Tree) -> list[Fact]:
+def _virtualisation_facts(tree: SystemTree) -> list[Fact]:
     flags = colon_table(tree.read("/proc/cpuinfo", at_most_bytes=_CPUINFO_HEAD_BYTES).text or "").get("flags")
     key = "host.virtualisation.is_virtual"
     # Only x86 has the CPUID bit; elsewhere the absence of the flag says nothing.
@@ -196,7 +196,7 @@ def _virtualisation_facts(tree: Tree) -> list[Fact]:
     ]
 
 
-def _container(tree: Tree) -> Fact:
+def _container(tree: SystemTree) -> Fact:
     key = "host.virtualisation.container"
     manager = tree.read("/run/systemd/container")
     if manager.text is not None:
@@ -217,7 +217,7 @@ def _ulimit_facts() -> list[Fact]:
     return facts
 
 
-def _load_facts(tree: Tree) -> list[Fact]:
+def _load_facts(tree: SystemTree) -> list[Fact]:
     first_line = Reading((tree.read("/proc/stat", at_most_bytes=512).text or "").partition("\n")[0], "/proc/stat")
     return [
         fact("host.load.average_1min", tree.read("/proc/loadavg"), lambda text: float(text.split()[0])),
@@ -240,9 +240,9 @@ def ram_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def machine_facts(tree: Tree | None = None) -> tuple[Fact, ...]:
+def machine_facts(tree: SystemTree | None = None) -> tuple[Fact, ...]:
     """Facts `host.*` of this machine and what it allows this process; cgroups are in `cgroups`."""
-    tree = tree or Tree()
+    tree = tree or SystemTree()
     return (
         *_system_facts(tree),
         *_virtualisation_facts(tree),

@@ -11,7 +11,7 @@ from assay.host.cgroups import cgroup_facts
 from assay.host.facts import Fact
 from assay.host.knobs import knob_facts
 from assay.host.machine import machine_facts
-from assay.host.reading import FactValue, Tree, absent, fact, known
+from assay.host.reading import FactValue, SystemTree, absent, fact, known
 from assay.host.storage import StoragePath, btrfs_folder, storage_path
 
 _MOUNTINFO = "/proc/self/mountinfo"
@@ -21,7 +21,7 @@ def _valued(key: str, value: FactValue, source: str, reason: str) -> Fact:
     return absent(key, reason) if value is None else known(key, value, source)
 
 
-def _ext_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
+def _ext_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
     """What ext4 really does: the mount table names only what differs from the super block's defaults."""
     name = path.devices[0].name if path.devices else "unknown"
     options = tree.read(f"/proc/fs/{path.fs_type}/{name}/options")
@@ -41,7 +41,7 @@ def _ext_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
     return [*facts, absent(key, f"neither {options.source.removeprefix('n/a: ')} nor the mount table says data=")]
 
 
-def _btrfs_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
+def _btrfs_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
     folder = btrfs_folder(tree, path.mount_source)
     facts = []
     for content in ("data", "metadata"):
@@ -53,7 +53,7 @@ def _btrfs_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
     return facts
 
 
-def _fs_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
+def _fs_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
     facts = [
         known(f"{prefix}.fs.type", path.fs_type, _MOUNTINFO),
         known(f"{prefix}.fs.is_block_backed", path.is_block_backed, path.why_uncounted or "/sys/dev/block"),
@@ -71,7 +71,7 @@ def _fs_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
     return facts
 
 
-def path_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
+def path_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
     """Facts of a storage path, and of the paths below it, under a prefix."""
     facts = [
         known(f"{prefix}.directory", path.directory, "realpath"),
@@ -106,14 +106,14 @@ def path_facts(prefix: str, path: StoragePath, tree: Tree) -> list[Fact]:
     return facts
 
 
-def target_facts(targets: Mapping[str, Path], tree: Tree | None = None) -> tuple[Fact, ...]:
+def target_facts(targets: Mapping[str, Path], tree: SystemTree | None = None) -> tuple[Fact, ...]:
     """Facts `target.NAME.*` for each target of a Plan; raises InputError for a directory that is not there."""
-    tree = tree or Tree()
+    tree = tree or SystemTree()
     paths: Sequence[tuple[str, StoragePath]] = [(name, storage_path(at, tree)) for name, at in targets.items()]
     return tuple(own for name, path in paths for own in path_facts(f"target.{name}", path, tree))
 
 
-def collect(targets: Mapping[str, Path], tree: Tree | None = None) -> tuple[Fact, ...]:
+def collect(targets: Mapping[str, Path], tree: SystemTree | None = None) -> tuple[Fact, ...]:
     """Every fact of this machine and of the targets of a Plan.
 
     Args:
@@ -123,5 +123,5 @@ def collect(targets: Mapping[str, Path], tree: Tree | None = None) -> tuple[Fact
     Raises:
         InputError: A directory is not there, or its file system does not answer.
     """
-    tree = tree or Tree()
+    tree = tree or SystemTree()
     return (*machine_facts(tree), *cgroup_facts(tree), *knob_facts(tree), *target_facts(targets, tree))

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from assay.host.reading import Tree
+from assay.host.reading import SystemTree
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ def parse(text: str) -> list[Mount]:
     return mounts
 
 
-def mounts_of(tree: Tree) -> list[Mount]:
+def mounts_of(tree: SystemTree) -> list[Mount]:
     """All mounts that this process sees; none where /proc is not mounted."""
     return parse(tree.read("/proc/self/mountinfo").text or "")
 
@@ -87,7 +87,7 @@ def find(mounts: Sequence[Mount], directory: Path, mount_id: int | None) -> Moun
     return best
 
 
-def mount_id(tree: Tree, directory: Path) -> int | None:
+def mount_id(tree: SystemTree, directory: Path) -> int | None:
     """The kernel's number for the mount of an existing directory or file; None where it does not say."""
     try:
         descriptor = os.open(tree.at(str(directory)), os.O_PATH)

@@ -1,6 +1,6 @@
 """Read the kernel's small text files, and say why where that is not possible.
 
-Every function that looks at the machine takes a `Tree`: the real one at `/`, or one that a test has laid out. Sources
+Every function that looks at the machine takes a `SystemTree`: the real one at `/`, or one that a test has laid out. Sources
 name the path as the user knows it, without the root of the tree.
 """
 
@@ -23,7 +23,7 @@ class Reading(NamedTuple):
     source: str
 
 
-class Tree(msgspec.Struct, frozen=True):
+class SystemTree(msgspec.Struct, frozen=True):
     """The file tree that holds /proc, /sys and /dev."""
 
     root: Path = Path("/")

@@ -16,7 +16,7 @@ import msgspec
 from assay.errors import InputError
 from assay.host.block import BlockDevice, diskstats_name, layers, name_of_number, name_of_path, uncounted
 from assay.host.mounts import Mount, find, mount_id, mounts_of
-from assay.host.reading import Tree
+from assay.host.reading import SystemTree
 
 _MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 _NETWORK = frozenset(
@@ -94,7 +94,7 @@ class _Carrier(msgspec.Struct, frozen=True, kw_only=True):
     upper: StoragePath | None = None
 
 
-def btrfs_folder(tree: Tree, mount_source: str) -> str | None:
+def btrfs_folder(tree: SystemTree, mount_source: str) -> str | None:
     """/sys/fs/btrfs/UUID of a mounted btrfs, found by the device that it was mounted from."""
     source = _device_name(tree, mount_source)
     for uuid in tree.names("/sys/fs/btrfs"):
@@ -103,12 +103,12 @@ def btrfs_folder(tree: Tree, mount_source: str) -> str | None:
     return None
 
 
-def _device_name(tree: Tree, path: str) -> str:
+def _device_name(tree: SystemTree, path: str) -> str:
     """Name of the block device that a /dev path means; where there is no node, what the path itself says."""
     return name_of_path(tree, path) or tree.at(path).resolve().name
 
 
-def _block_carrier(tree: Tree, mount: Mount) -> _Carrier:
+def _block_carrier(tree: SystemTree, mount: Mount) -> _Carrier:
     """A file system whose super block has a block device."""
     name = name_of_number(tree, mount.device)
     if name is None:
@@ -123,7 +123,7 @@ def _block_carrier(tree: Tree, mount: Mount) -> _Carrier:
     return _Carrier(tops=tops, kind="block", why_uncounted=why)
 
 
-def _anonymous_carrier(tree: Tree, mount: Mount, depth: int) -> _Carrier:
+def _anonymous_carrier(tree: SystemTree, mount: Mount, depth: int) -> _Carrier:
     """A file system whose super block has no block device of its own."""
     fs_type = mount.fs_type
     if fs_type == "btrfs":
@@ -147,7 +147,7 @@ def _remote_carrier(fs_type: str) -> _Carrier:
     return _Carrier(kind="other", why_uncounted=f"{fs_type} does not show its devices in sysfs")
 
 
-def _overlay_carrier(tree: Tree, mount: Mount, depth: int) -> _Carrier:
+def _overlay_carrier(tree: SystemTree, mount: Mount, depth: int) -> _Carrier:
     upper = mount.option("upperdir")
     if upper is None:
         return _Carrier(kind="overlay", why_uncounted="this overlay has no upper directory: it is read-only")
@@ -162,7 +162,7 @@ def _overlay_carrier(tree: Tree, mount: Mount, depth: int) -> _Carrier:
     return _Carrier(kind="overlay", upper=below, why_uncounted=below.why_uncounted)
 
 
-def _backing(tree: Tree, devices: tuple[BlockDevice, ...], depth: int) -> dict[str, StoragePath]:
+def _backing(tree: SystemTree, devices: tuple[BlockDevice, ...], depth: int) -> dict[str, StoragePath]:
     """Paths of the files behind loop devices; without those that cannot be seen from here."""
     paths = {}
     for device in devices:
@@ -173,13 +173,13 @@ def _backing(tree: Tree, devices: tuple[BlockDevice, ...], depth: int) -> dict[s
     return paths
 
 
-def _mounted_place(tree: Tree, file: Path) -> Path:
+def _mounted_place(tree: SystemTree, file: Path) -> Path:
     """The directory of a file; the file itself where something is mounted on it, as nbdfuse and containers do."""
     is_mounted_on = any(mount.mount_point == str(file) for mount in mounts_of(tree))
     return file if is_mounted_on else file.parent
 
 
-def _path(tree: Tree, directory: Path, depth: int) -> StoragePath:
+def _path(tree: SystemTree, directory: Path, depth: int) -> StoragePath:
     space = os.statvfs(tree.at(str(directory)))
     mount = find(mounts_of(tree), directory, mount_id(tree, directory))
     if mount is None:
@@ -219,7 +219,7 @@ def _path(tree: Tree, directory: Path, depth: int) -> StoragePath:
     )
 
 
-def storage_path(directory: Path, tree: Tree | None = None) -> StoragePath:
+def storage_path(directory: Path, tree: SystemTree | None = None) -> StoragePath:
     """Follow a directory down to its devices.
 
     Args:
@@ -229,7 +229,7 @@ def storage_path(directory: Path, tree: Tree | None = None) -> StoragePath:
     Raises:
         InputError: The directory is not there, or cannot be asked.
     """
-    tree = tree or Tree()
+    tree = tree or SystemTree()
     absolute = directory.resolve()
     if not tree.is_directory(str(absolute)):
         raise InputError(

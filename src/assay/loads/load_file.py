@@ -24,11 +24,11 @@ class Unit(enum.Enum):
     POSITION = "position"
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LoadTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of the shapes that only a load file has."""
 
 
-class LoadFile(Table, frozen=True, kw_only=True):
+class LoadFile(LoadTable, frozen=True, kw_only=True):
     """The file as a whole."""
 
     name: str
@@ -51,7 +51,7 @@ class LoadFile(Table, frozen=True, kw_only=True):
     """What happens, in order."""
 
 
-class PhaseTable(Table, frozen=True, kw_only=True):
+class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """One barrier-to-barrier part of a run; its jobs start together."""
 
     name: str
@@ -76,7 +76,7 @@ class PhaseTable(Table, frozen=True, kw_only=True):
     """Time from the start that is recorded but kept out of the headline."""
 
 
-class JobTable(Table, frozen=True, kw_only=True, rename={"kind": "as"}):
+class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     """Identical workers. One of `op`, `loop` and `script` says what each of them does."""
 
     name: str = ""
@@ -123,7 +123,7 @@ class JobTable(Table, frozen=True, kw_only=True, rename={"kind": "as"}):
     """Names of the operations and groups that are recorded; empty: all."""
 
 
-class OpTable(Table, frozen=True, kw_only=True):
+class OpTable(LoadTable, frozen=True, kw_only=True):
     """An operation."""
 
     op: plan.OpKind

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from assay.host.difference import Difference
+from assay.analysis.difference import Difference
 
 
 def render(a: str, b: str, facts: Sequence[Difference], plan: Sequence[Difference], console: Console) -> None:

@@ -241,7 +241,7 @@ def _error_words(error: events.Error) -> str:
     return f"Error: {error.text}" + (f" ({error.path})" if error.path else "")
 
 
-def _struct_rows(prefix: str, facts: events.Fact) -> list[tuple[str, str, str]]:
+def _struct_rows(prefix: str, facts: events.StreamPart) -> list[tuple[str, str, str]]:
     return [
         (f"{prefix}.{key}", _value(value), "engine, at its start")
         for key, value in msgspec.structs.asdict(facts).items()

@@ -1,6 +1,6 @@
 """What two runs do not have in common."""
 
-from assay.host.difference import Difference, diff_facts, diff_plans
+from assay.analysis.difference import Difference, diff_facts, diff_plans
 from assay.host.facts import Fact
 from assay.plan import Job, Loop, Origin, Phase, Plan
 
