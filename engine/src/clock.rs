@@ -1,5 +1,17 @@
 //! The run's time: nanoseconds of CLOCK_MONOTONIC since the engine said hello.
 
+/// What a worker needs of time. It is a trait for tests alone, which set a clock of their own and so know each latency exactly.
+pub trait Ticks {
+    /// Nanoseconds since zero.
+    fn now_ns(&self) -> u64;
+
+    /// Sleep until `t_ns` and no longer spin: late by what the timer and the scheduler take. A signal may end it early.
+    fn nap_until(&self, t_ns: u64);
+
+    /// Keep the CPU busy until `t_ns`.
+    fn burn_until(&self, t_ns: u64);
+}
+
 /// Time since the engine began. `Copy`, so that every thread has its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
@@ -38,16 +50,6 @@ impl Clock {
         self.now_ns() + ahead
     }
 
-    /// Sleep until `t_ns` and no longer spin: late by what the timer and the scheduler take. A signal may end it early.
-    pub fn nap_until(self, t_ns: u64) {
-        let at_ns = self.monotonic_at_zero_ns.saturating_add(t_ns);
-        let until = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
-        // SAFETY: `until` is a valid timespec; no remainder is asked for.
-        unsafe {
-            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const until, std::ptr::null_mut())
-        };
-    }
-
     /// Sleep until `t_ns`, waking a little early and spinning the rest, so that all workers leave together.
     pub fn sleep_until(self, t_ns: u64) {
         const SPIN_NS: u64 = 200_000;
@@ -62,6 +64,28 @@ impl Clock {
             } else {
                 std::hint::spin_loop();
             }
+        }
+    }
+}
+
+impl Ticks for Clock {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        Self::now_ns(*self)
+    }
+
+    fn nap_until(&self, t_ns: u64) {
+        let at_ns = self.monotonic_at_zero_ns.saturating_add(t_ns);
+        let until = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+        // SAFETY: `until` is a valid timespec; no remainder is asked for.
+        unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const until, std::ptr::null_mut())
+        };
+    }
+
+    fn burn_until(&self, t_ns: u64) {
+        while Self::now_ns(*self) < t_ns {
+            std::hint::spin_loop();
         }
     }
 }

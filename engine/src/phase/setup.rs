@@ -9,7 +9,7 @@ use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
 use crate::backend::uring::{Uring, UringOptions};
 use crate::clock;
-use crate::clock::Clock;
+use crate::clock::{Clock, Ticks};
 use crate::content::fill::ContentFill;
 use crate::control::Message;
 use crate::draw::offsets::Walker;

@@ -3,6 +3,7 @@
 use super::stats::{NEVER, WorkerCounters};
 use super::{Done, Sum, Worker};
 use crate::backend::Backend;
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::laps::Lap;
 use crate::pace::pacing::UNSCHEDULED;
@@ -18,7 +19,7 @@ pub(super) struct Sums {
     pub(super) bytes: u64,
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Count one finished operation. `result`: bytes moved or a negative errno.
     #[inline(always)]
     pub(super) fn account(&mut self, op: &OpNode, done: Done) -> Result<Sum, StoppedBy> {

@@ -2,6 +2,7 @@
 
 use super::{Flow, Worker};
 use crate::backend::Backend;
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::pace::coordination::Waited;
 use crate::plan::TokenUnit;
@@ -10,7 +11,10 @@ use crate::worker::pace::LONGEST_NAP_NS;
 use crate::worker::stats::NEVER;
 use std::sync::Arc;
 
-impl<B: Backend> Worker<B> {
+/// Longest burning of CPU without a look at the stop flag.
+const LONGEST_BURN_NS: u64 = 1_000_000;
+
+impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn action(&mut self, action: &ActionNode) -> Flow {
         // Waiting on the worker's own account is no stall of the storage.
         self.stats.busy_since_ns.set(NEVER);
@@ -19,8 +23,10 @@ impl<B: Backend> Worker<B> {
             ActionNode::Post { semaphore, count } => self.job.coordination.post(*semaphore, *count),
             ActionNode::Token { bucket, unit, counted } => self.token(*bucket, *unit, counted)?,
             ActionNode::Think { seconds, burn } => {
-                let until_ns = self.clock.now_ns() + (seconds.sample_f64(&mut self.rng) * 1e9) as u64;
-                if *burn { self.burn_until(until_ns)? } else { self.nap_until(until_ns)? }
+                let until_ns = self.clock.now_ns().saturating_add((seconds.sample_f64(&mut self.rng) * 1e9) as u64);
+                let (pass, longest_ns): (fn(&T, u64), _) =
+                    if *burn { (T::burn_until, LONGEST_BURN_NS) } else { (T::nap_until, LONGEST_NAP_NS) };
+                self.pass_time(until_ns, longest_ns, pass)?;
             }
             ActionNode::FinishOn { counted, ops, bytes } => self.finish_on(counted, *ops, *bytes)?,
         }
@@ -74,25 +80,18 @@ impl<B: Backend> Worker<B> {
 
     /// Sleep until `until_ns`, waking to hear a stop.
     pub(super) fn nap_until(&mut self, until_ns: u64) -> Flow {
-        loop {
-            self.last_ns = self.clock.now_ns();
-            if self.last_ns >= until_ns {
-                return Ok(());
-            }
-            self.check()?;
-            let nap_end_ns = until_ns.min(self.last_ns + LONGEST_NAP_NS).min(self.limits.deadline_ns());
-            self.clock.nap_until(nap_end_ns);
-        }
+        self.pass_time(until_ns, LONGEST_NAP_NS, T::nap_until)
     }
 
-    fn burn_until(&mut self, until_ns: u64) -> Flow {
+    /// Let time go by until `until_ns`, with a look for a stop at least every `longest_ns`.
+    fn pass_time(&mut self, until_ns: u64, longest_ns: u64, pass: fn(&T, u64)) -> Flow {
         loop {
             self.last_ns = self.clock.now_ns();
             if self.last_ns >= until_ns {
                 return Ok(());
             }
             self.check()?;
-            std::hint::spin_loop();
+            pass(&self.clock, until_ns.min(self.last_ns + longest_ns).min(self.limits.deadline_ns()));
         }
     }
 }

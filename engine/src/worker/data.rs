@@ -5,6 +5,7 @@ use super::stamped::FileId;
 use super::straight::Straight;
 use super::{Done, Flow, JobShared, OpState, OpenFile, Worker};
 use crate::backend::{Backend, Request, RequestKind};
+use crate::clock::Ticks;
 use crate::content::fill::mix;
 use crate::draw::offsets::{Offsets, Walker};
 use crate::events::StoppedBy;
@@ -13,7 +14,7 @@ use crate::program::op::{FileSource, Manner, Node, OpNode};
 use crate::sys::cpu_cache;
 use std::sync::atomic::Ordering::Relaxed;
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// A data operation of any kind.
     #[inline(never)]
     pub(super) fn roundabout_data(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {

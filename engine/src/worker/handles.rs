@@ -4,11 +4,12 @@ use super::in_hand::{Hold, InHand};
 use super::{Done, OpenFile, SlotFile, Worker};
 use crate::backend::Backend;
 use crate::backend::store::{Handle, Lock};
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::plan::OpKind;
 use crate::program::op::{FileSource, Manner, OpNode};
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn close(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let FileSource::Slot(slot) = op.file else { unreachable!("close takes a slot") };
         let Some(file) = self.slots[slot].take() else { return Err(self.empty_slot(op)) };

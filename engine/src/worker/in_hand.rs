@@ -4,6 +4,7 @@
 
 use super::{Flow, Worker};
 use crate::backend::Backend;
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::files::indices::Lack;
 use crate::worker::stats::NEVER;
@@ -33,10 +34,10 @@ pub(super) enum Hold {
     Old(u64),
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// What `take` gives, as soon as other workers let go of it.
     #[inline]
-    pub(super) fn awaited<T>(&mut self, mut take: impl FnMut(&mut Self) -> Result<T, Lack>) -> Result<T, StoppedBy> {
+    pub(super) fn awaited<A>(&mut self, mut take: impl FnMut(&mut Self) -> Result<A, Lack>) -> Result<A, StoppedBy> {
         let mut looks = 0;
         loop {
             match take(self) {

@@ -28,7 +28,7 @@ mod straight;
 use crate::backend::store::Handle;
 use crate::backend::{Backend, Report};
 use crate::clock;
-use crate::clock::Clock;
+use crate::clock::{Clock, Ticks};
 use crate::content::fill::ContentFill;
 use crate::content::verify::BadBlocks;
 use crate::draw::offsets::{Offsets, Walker};
@@ -106,9 +106,9 @@ pub struct Transfers {
 }
 
 /// One worker, ready to run.
-pub struct Worker<B: Backend> {
+pub struct Worker<B: Backend, T: Ticks = Clock> {
     backend: B,
-    clock: Clock,
+    clock: T,
     job: Arc<JobShared>,
     stats: Arc<WorkerStats>,
     rng: fastrand::Rng,
@@ -199,11 +199,11 @@ struct Sum {
     failed: bool,
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// A worker with its files open.
     pub fn new(
         backend: B,
-        clock: Clock,
+        clock: T,
         job: Arc<JobShared>,
         stats: Arc<WorkerStats>,
         opened: Vec<Vec<OpenFile>>,
@@ -305,7 +305,7 @@ impl<B: Backend> Worker<B> {
     }
 }
 
-impl<B: Backend> Drop for Worker<B> {
+impl<B: Backend, T: Ticks> Drop for Worker<B, T> {
     /// The files stay open until the worker is released: what a file system does at their close is in no phase's time.
     fn drop(&mut self) {
         self.close_slots();

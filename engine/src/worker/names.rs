@@ -4,6 +4,7 @@ use super::in_hand::{Hold, InHand};
 use super::{Done, SlotFile, Worker};
 use crate::backend::Backend;
 use crate::backend::store::Handle;
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::files::indices::Lack;
 use crate::plan::{OpKind, Pick};
@@ -11,7 +12,7 @@ use crate::program::op::{FileSource, OpNode};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::Relaxed;
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// The file that a named operation works on, with its path in `self.path`.
     pub(super) fn named(&mut self, op: &OpNode) -> Result<InHand, StoppedBy> {
         let FileSource::Named { set, pick } = &op.file else {

@@ -2,12 +2,13 @@
 
 use super::{Done, Flow, Sum, Worker};
 use crate::backend::Backend;
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::plan::OpKind;
 use crate::program::op::{Node, OpNode};
 use std::sync::atomic::Ordering::Relaxed;
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn run_loop(&mut self, nodes: &[Node]) -> Flow {
         if let [Node::Op(op)] = nodes
             && self.goes_in_rows(op)

@@ -2,6 +2,7 @@
 
 use super::{Flow, Worker};
 use crate::backend::Backend;
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::pace::pacing::UNSCHEDULED;
 use crate::worker::stats::NEVER;
@@ -9,7 +10,7 @@ use crate::worker::stats::NEVER;
 /// Longest sleep without a look at the stop flag.
 pub(super) const LONGEST_NAP_NS: u64 = 100_000_000;
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Wait until the next operation is due, and begin it. Its intended time is in `self.intended_ns`.
     #[inline]
     pub(super) fn arrive(&mut self) -> Flow {

@@ -2,6 +2,7 @@
 
 use super::{Done, Flow, Worker};
 use crate::backend::{Backend, Completion};
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::pace::pacing::UNSCHEDULED;
 use crate::program::op::{Node, OpNode};
@@ -18,7 +19,7 @@ pub(super) struct InFlight<'a> {
     length: usize,
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn run_queue(&mut self, nodes: &[Node], depth: usize) -> Flow {
         let mut free: Vec<usize> = (0..depth).rev().collect();
         // Slots filled since the last submission: looking through all of them for these would cost more than the rest.

@@ -5,6 +5,7 @@
 use super::stats::{SeriesStats, WorkerCounters};
 use super::{Done, Flow, Sum, Worker};
 use crate::backend::{Backend, Request};
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::program::op::{FileSource, Manner, Node, OpNode};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ struct Row {
     sum: Sum,
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Whether an operation, again and again, goes in rows.
     pub(super) fn goes_in_rows(&self, op: &OpNode) -> bool {
         op.counts && self.follows_itself(op)

@@ -3,6 +3,7 @@
 use super::{Done, Flow, Sum, Worker};
 use crate::backend::store::Handle;
 use crate::backend::{Backend, Request, RequestKind};
+use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::pace::pacing::UNSCHEDULED;
 use crate::plan::OpKind;
@@ -11,7 +12,7 @@ use crate::program::op::{FileSource, Node, OpNode};
 use crate::program::script::{Script, members};
 use crate::worker::stats::NEVER;
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// The worker's lines in order, once, or as many times as a rule on passes says.
     pub(super) fn run_script(&mut self, ops: &[Node], script: &Script, start_ns: u64) -> Flow {
         let (worker, workers) = (self.walker.worker as usize, self.walker.workers as usize);

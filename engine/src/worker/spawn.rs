@@ -2,6 +2,7 @@
 
 use super::{Done, Worker};
 use crate::backend::{Backend, Note, Report};
+use crate::clock::Ticks;
 use crate::error::{EngineError, Result};
 use crate::events::StoppedBy;
 use crate::observe::task::cpu_ns_of;
@@ -21,7 +22,7 @@ pub(super) fn spawner_for(program: &Program) -> Result<Option<Box<Spawner>>> {
     made.map(|spawner| Some(Box::new(spawner)))
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Run the operation's program on its file. What it moves is what the operation's size says.
     pub(super) fn spawn(&mut self, op: &OpNode) -> std::result::Result<Done, StoppedBy> {
         let (_, name) = self.handle_or_path(op)?;

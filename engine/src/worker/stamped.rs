@@ -3,6 +3,7 @@
 
 use super::{JobShared, Worker};
 use crate::backend::{Backend, Request, RequestKind};
+use crate::clock::Ticks;
 use crate::content::generations::Generations;
 use crate::content::judge::Judge;
 use crate::content::stamp::Stamper;
@@ -62,7 +63,7 @@ fn units(request: Request, unit: u64) -> impl Iterator<Item = u64> {
     (request.offset / unit * unit..end).step_by(unit as usize)
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Before a transfer of a stamped file is issued: fill the buffer of a write, remember what a read may find. False if
     /// the file is not stamped.
     pub(super) fn stamp(&mut self, slot: usize, request: Request, file: FileId) -> bool {

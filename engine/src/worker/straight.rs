@@ -5,6 +5,7 @@ use super::account::Sums;
 use super::stats::{NEVER, SlotStats};
 use super::{Done, Flow, OpenFile, Worker};
 use crate::backend::{Backend, Completion, Request, RequestKind};
+use crate::clock::Ticks;
 use crate::draw::offsets::{Offsets, Uniform};
 use crate::events::StoppedBy;
 use crate::histogram::Recorder;
@@ -52,7 +53,7 @@ impl Straight {
     }
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Backend, T: Ticks> Worker<B, T> {
     /// The straight way of an operation, if it has one.
     #[inline(always)]
     fn straight_request(&mut self, op: &OpNode) -> Option<Result<(Request, u64), StoppedBy>> {
