@@ -18,7 +18,6 @@ pub mod draw;
 pub mod emit;
 pub mod error;
 pub mod events;
-pub mod facts;
 pub mod files;
 pub mod histogram;
 pub mod laps;

@@ -1,36 +1,10 @@
 //! Directory entries in a buffer, as getdents64(2) lays them: how stores hand them out.
 
-use super::store::{Handle, Store};
 use std::ffi::CStr;
 
 /// Where fields of `struct linux_dirent64` are (getdents(2)).
 const LENGTH_AT: usize = 16;
 const NAME_AT: usize = 19;
-
-/// Go through an open directory to its end, as [`Store::readdir`] says.
-pub(super) fn read_all<S: Store + ?Sized>(
-    store: &mut S,
-    directory: Handle,
-    buffer: &mut [u8],
-    with_attributes: bool,
-    go_on: impl Fn(),
-) -> i64 {
-    loop {
-        let filled = store.entries(directory, buffer);
-        if filled <= 0 {
-            return filled;
-        }
-        if with_attributes {
-            for name in names_in(&buffer[..filled as usize]) {
-                let result = store.stat_entry(directory, name);
-                if result < 0 && result != -i64::from(libc::ENOENT) {
-                    return result;
-                }
-            }
-        }
-        go_on();
-    }
-}
 
 /// The names in a filled buffer, without `.` and `..`.
 pub fn names_in(entries: &[u8]) -> Names<'_> {
@@ -71,6 +45,7 @@ impl<'a> Iterator for Names<'a> {
 mod tests {
     use super::*;
     use crate::backend::kernel::Kernel;
+    use crate::backend::store::Store;
     use std::collections::BTreeSet;
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;

@@ -16,7 +16,6 @@ pub mod stdio;
 pub mod store;
 mod stream_buffers;
 pub mod uring;
-pub mod words;
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

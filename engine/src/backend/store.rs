@@ -5,7 +5,7 @@
 //! error number of Linux, which others than the kernel translate theirs into. What a store has not, it leaves out: that is
 //! EOPNOTSUPP.
 
-use super::listing;
+use super::listing::names_in;
 use crate::sys::advice::Advice;
 use std::ffi::CStr;
 use std::path::Path;
@@ -157,7 +157,7 @@ pub trait Store {
         self.open(path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC)
     }
 
-    /// The next entries of an open directory, as [`listing`] reads them. Bytes filled, 0 at the end.
+    /// The next entries of an open directory, as [`names_in`] reads them. Bytes filled, 0 at the end.
     fn entries(&mut self, directory: Handle, buffer: &mut [u8]) -> i64 {
         UNSUPPORTED
     }
@@ -175,8 +175,33 @@ pub trait Store {
             Ok(directory) => directory,
             Err(failed) => return failed,
         };
-        let result = listing::read_all(self, directory, buffer, with_attributes, go_on);
+        let result = read_all(self, directory, buffer, with_attributes, go_on);
         let closed = self.close(directory);
         if result < 0 { result } else { closed }
+    }
+}
+
+/// Go through an open directory to its end, as [`Store::readdir`] does.
+fn read_all<S: Store + ?Sized>(
+    store: &mut S,
+    directory: Handle,
+    buffer: &mut [u8],
+    with_attributes: bool,
+    go_on: impl Fn(),
+) -> i64 {
+    loop {
+        let filled = store.entries(directory, buffer);
+        if filled <= 0 {
+            return filled;
+        }
+        if with_attributes {
+            for name in names_in(&buffer[..filled as usize]) {
+                let result = store.stat_entry(directory, name);
+                if result < 0 && result != -i64::from(libc::ENOENT) {
+                    return result;
+                }
+            }
+        }
+        go_on();
     }
 }

@@ -1,13 +1,13 @@
 //! How did a phase end: each worker, each job, and the phase as a whole?
 
 use super::PhaseEnd;
+use super::facts;
 use super::jobs::ReadyJob;
 use crate::content::verify::BadBlocks;
 use crate::corruption;
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Corruption, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
-use crate::facts;
 use crate::sampler::Observed;
 use crate::worker::Ended;
 use crate::worker::stats::NEVER;

@@ -2,7 +2,7 @@
 //! workers share.
 
 use super::Surroundings;
-use crate::backend::words::Circumstances;
+use super::words::Circumstances;
 use crate::error::{EngineError, Result};
 use crate::files::growth::Growth;
 use crate::files::open_files::{ResolvedFlags, resolve_flags};

@@ -2,13 +2,16 @@
 //!
 //! `jobs` settles what each job of the Plan runs with; `crew` brings its workers to life as threads or processes and
 //! sends them home, and `setup` is the life of one of them; `watch` is the main thread's part from the first worker that
-//! is ready to the last that has stopped; `ending` says how it all ended.
+//! is ready to the last that has stopped; `ending` says how it all ended, `facts` what really happened below the workers, and
+//! `words` what errors mean.
 
 mod crew;
 mod ending;
+mod facts;
 mod jobs;
 mod setup;
 mod watch;
+mod words;
 
 use crate::control::Message;
 use crate::emit::Emitter;

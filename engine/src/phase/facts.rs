@@ -1,8 +1,8 @@
 //! What really happened below the workers of a job: which backend, how deep its queue was, what the kernel's own threads
 //! did, and what the errors mean.
 
+use super::words::{Circumstances, explain};
 use crate::backend::punts::io_wq_cpu_ns;
-use crate::backend::words::{Circumstances, explain};
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Arrivals, JobFacts};
