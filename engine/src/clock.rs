@@ -107,3 +107,23 @@ pub fn read_ns(clock: libc::clockid_t) -> u64 {
     };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
+
+/// A clock that stands still until it is told to go on: it sleeps in no time, exactly as long as it is asked to.
+#[cfg(test)]
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StillClock(std::rc::Rc<std::cell::Cell<u64>>);
+
+#[cfg(test)]
+impl Ticks for StillClock {
+    fn now_ns(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn nap_until(&self, t_ns: u64) {
+        self.0.set(self.0.get().max(t_ns));
+    }
+
+    fn burn_until(&self, t_ns: u64) {
+        self.nap_until(t_ns);
+    }
+}

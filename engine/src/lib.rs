@@ -18,6 +18,8 @@ pub mod draw;
 pub mod emit;
 pub mod error;
 pub mod events;
+#[cfg(test)]
+mod exact;
 pub mod files;
 pub mod histogram;
 pub mod laps;
@@ -35,3 +37,7 @@ pub mod stalls;
 pub mod steps;
 pub mod sys;
 pub mod worker;
+
+// Tests of this crate make Plans as those outside of it do (`tests/loads/plans.rs`).
+#[cfg(test)]
+extern crate self as assay_engine;

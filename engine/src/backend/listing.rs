@@ -1,6 +1,8 @@
 //! Directory entries in a buffer, as getdents64(2) lays them: how stores hand them out.
 
 use std::ffi::CStr;
+#[cfg(test)]
+use std::ffi::CString;
 
 /// Where fields of `struct linux_dirent64` are (getdents(2)).
 const LENGTH_AT: usize = 16;
@@ -9,6 +11,22 @@ const NAME_AT: usize = 19;
 /// The names in a filled buffer, without `.` and `..`.
 pub fn names_in(entries: &[u8]) -> Names<'_> {
     Names { entries }
+}
+
+/// Take as many of `names` as there is room for into a buffer: how a store other than the kernel fills it. Bytes filled.
+#[cfg(test)]
+pub(super) fn put(names: &mut Vec<CString>, buffer: &mut [u8]) -> usize {
+    let mut filled = 0;
+    while let Some(name) = names.last() {
+        let bytes = name.to_bytes_with_nul();
+        let length = (NAME_AT + bytes.len()).next_multiple_of(8);
+        let Some(entry) = buffer.get_mut(filled..filled + length) else { break };
+        entry[LENGTH_AT..LENGTH_AT + 2].copy_from_slice(&(length as u16).to_ne_bytes());
+        entry[NAME_AT..NAME_AT + bytes.len()].copy_from_slice(bytes);
+        filled += length;
+        names.pop();
+    }
+    filled
 }
 
 /// What [`names_in`] goes through.

@@ -7,6 +7,8 @@ mod by_handle;
 pub mod kernel;
 pub mod listing;
 pub mod mmap;
+#[cfg(test)]
+pub(crate) mod null;
 pub mod pieces;
 pub mod psync;
 pub mod punts;

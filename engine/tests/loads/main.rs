@@ -3,6 +3,7 @@
 mod actions;
 mod harness;
 mod operations;
+mod plans;
 mod programs;
 mod queues;
 mod refused;

@@ -1,0 +1,95 @@
+//! Workers with several requests in flight.
+
+use super::plans::{act, job, on_set};
+use super::{MS, Manners, START_NS, Trial, buckets, ops, own, taking};
+use crate::plan::{Access, Action, Coverage, Distribution, Op, OpKind, Region};
+use proptest::prelude::*;
+
+/// Loops that go the short way of a queue, and the long one.
+fn shapes() -> Vec<(&'static str, Vec<Action>)> {
+    let access = Access::Random {
+        region: Region::Whole {},
+        coverage: Coverage::WithRepeats,
+        align_bytes: 0,
+        distribution: Distribution::Uniform { min: 0.0, max: 1.0 },
+    };
+    let drawn = |kind| match own(kind, "io", 4096.0) {
+        Action::Op { op } => act(Op { access: access.clone(), ..op }),
+        other => other,
+    };
+    vec![
+        ("reads in order", vec![own(OpKind::Read, "io", 4096.0)]),
+        ("drawn reads", vec![drawn(OpKind::Read)]),
+        ("writes", vec![drawn(OpKind::Write)]),
+        ("files in turn", vec![act(on_set(OpKind::Read, "io", 4096.0, None))]),
+        ("two in turn", vec![drawn(OpKind::Read), drawn(OpKind::Write)]),
+    ]
+}
+
+#[test]
+fn storage_that_works_on_all_at_once_takes_one_latency_a_batch() {
+    for (shape, actions) in shapes() {
+        println!("{shape}");
+
+        let outcome = Trial::new(job("job", actions, ops(800)), taking(&[2 * MS])).queued(8).run();
+
+        outcome.check_against_storage("io");
+        assert_eq!(outcome.latency("io"), buckets(vec![2 * MS; 800]));
+        assert_eq!(outcome.end_ns, START_NS + 100 * 2 * MS);
+        // 8 I/Os every 2 ms, by Little's law 8 in flight.
+        assert_eq!(outcome.stats.ops.get() as f64 / outcome.window_s(), 4000.0);
+        assert_eq!(outcome.stats.depth_sum.get(), 8 * outcome.stats.submissions.get());
+        assert_eq!(outcome.stats.reaps.get(), 100);
+    }
+}
+
+#[test]
+fn storage_that_works_on_one_at_a_time_makes_the_others_of_a_queue_wait() {
+    for (shape, actions) in shapes() {
+        println!("{shape}");
+
+        let manners = Manners { width: 1, ..taking(&[MS]) };
+        let outcome = Trial::new(job("job", actions, ops(200)), manners).queued(4).run();
+
+        outcome.check_against_storage("io");
+        // The first waits for nobody, the second for one; from the fourth on, each comes when three are before it.
+        assert_eq!(outcome.latency("io"), buckets((1..=200).map(|k: u64| k.min(4) * MS)));
+        assert_eq!(outcome.end_ns, START_NS + 200 * MS);
+    }
+}
+
+#[test]
+fn the_mean_depth_of_a_queue_that_fills_and_empties_is_that_of_its_submissions() {
+    let manners = Manners { width: 1, ..taking(&[MS]) };
+
+    let outcome = Trial::new(job("job", vec![own(OpKind::Read, "io", 4096.0)], ops(10)), manners).queued(4).run();
+
+    // Four at once, then six times one that makes four again.
+    assert_eq!((outcome.stats.submissions.get(), outcome.stats.depth_sum.get()), (10, 40));
+    assert_eq!(outcome.stats.reaps.get(), 10);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_storage_does_nothing_is_lost_and_each_latency_is_its_own(
+        request_ns in proptest::collection::vec(0..5 * MS, 1..20),
+        depth in 1..9_u32,
+        width in 1..9_usize,
+        fails_every in proptest::option::of(2..9_usize),
+        short in proptest::option::of(2..9_usize),
+        count in 1..500_u64,
+        shape in 0..5_usize,
+    ) {
+        let failing = fails_every.map(|every| (every, libc::EIO));
+        let manners = Manners { request_ns, width, failing, short, ..Manners::default() };
+        let (_, actions) = shapes().swap_remove(shape);
+        let trial = Trial::new(job("job", actions, ops(count)), manners);
+
+        let outcome = if depth == 1 { trial.run() } else { trial.queued(depth).run() };
+
+        prop_assert_eq!(outcome.carried_out.len() as u64, count);
+        outcome.check_against_storage("io");
+    }
+}

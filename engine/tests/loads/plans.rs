@@ -1,0 +1,98 @@
+//! Plans made in short.
+
+use assay_engine::plan::{
+    Access, Action, Affinity, Allocate, Arrival, Backend, Body, CacheCondition, Content, Direct, Distribution, FileRef,
+    FileSet, Job, Layout, Op, OpFlags, OpKind, OpenFlags, Phase, Pick, RateLimit, Region, Reuse, Step, Stop, StopOf,
+    WorkerKind,
+};
+
+pub(crate) fn set(files: u64, existing_share: f64, size_bytes: f64) -> FileSet {
+    FileSet {
+        name: "data".to_owned(),
+        target: "here".to_owned(),
+        path: "data".to_owned(),
+        files,
+        size: fixed(size_bytes),
+        layout: Layout::PerDirectory { files: 10 },
+        file_name: "f{index}".to_owned(),
+        existing_share,
+        reuse: Reuse::Never,
+        content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
+        allocate: Allocate::Write,
+        create_workers: 1,
+        keep: true,
+    }
+}
+
+pub(crate) fn fixed(value: f64) -> Distribution {
+    Distribution::Fixed { value }
+}
+
+pub(crate) fn usual_pick(kind: OpKind) -> Pick {
+    match kind {
+        OpKind::Create | OpKind::Mkdir => Pick::New {},
+        OpKind::Unlink | OpKind::Rmdir | OpKind::Rename => Pick::Existing {},
+        _ => Pick::Next {},
+    }
+}
+
+pub(crate) fn op_on(kind: OpKind, name: &str, file: FileRef, size_bytes: f64) -> Op {
+    let access = Access::Sequential { region: Region::Whole {}, wrap: true };
+    Op { op: kind, name: name.to_owned(), file, access, size: fixed(size_bytes), flags: OpFlags::default() }
+}
+
+/// An operation on a file of the set, which a slot may keep.
+pub(crate) fn on_set(kind: OpKind, name: &str, size_bytes: f64, slot: Option<u32>) -> Op {
+    op_on(kind, name, FileRef::Set { set: "data".to_owned(), pick: usual_pick(kind), slot }, size_bytes)
+}
+
+pub(crate) fn on_slot(kind: OpKind, name: &str, size_bytes: f64) -> Op {
+    op_on(kind, name, FileRef::Slot { slot: 0 }, size_bytes)
+}
+
+pub(crate) fn act(op: Op) -> Action {
+    Action::Op { op }
+}
+
+pub(crate) fn passes(passes: u64) -> Stop {
+    Stop { passes: Some(passes), ..Stop::default() }
+}
+
+pub(crate) fn job(name: &str, actions: Vec<Action>, stop: Stop) -> Job {
+    Job {
+        name: name.to_owned(),
+        workers: 1,
+        kind: WorkerKind::Thread,
+        body: Body::Loop { actions },
+        arrival: Arrival::Closed {},
+        backend: Backend::Psync {},
+        queue_depth: 1,
+        open: OpenFlags {
+            direct: Direct::Off,
+            sync: false,
+            dsync: false,
+            append: false,
+            no_access_time: false,
+            advice: String::new(),
+        },
+        affinity: Affinity::default(),
+        limit: RateLimit::default(),
+        stop,
+        timed: Vec::new(),
+    }
+}
+
+pub(crate) fn phase(jobs: Vec<Job>, before: Vec<Step>) -> Phase {
+    Phase {
+        name: "phase".to_owned(),
+        title: "phase".to_owned(),
+        repeat: 0,
+        cache: CacheCondition::AsIs,
+        before,
+        jobs,
+        // For one that hangs: a disk that others use was once more than ten times as slow as usual.
+        stop: Stop { seconds: Some(600.0), of: StopOf::Each, ..Stop::default() },
+        ramp_s: 0.0,
+        after: Vec::new(),
+    }
+}
