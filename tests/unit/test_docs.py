@@ -21,6 +21,7 @@ from assay.errors import EXIT_CODES
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"`((?:src|engine|tests|bench|docs)/[\w./-]+)`")
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ENDS = "();<>|&\n"
 
@@ -50,6 +51,14 @@ def test_every_link_and_picture_of_a_page_is_there(page: Path) -> None:
             broken.append(link)
 
     assert not broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    named = CODE.findall(page.read_text(encoding="utf-8"))
+
+    # NAME stands for what the reader is about to write.
+    assert [path for path in named if "NAME" not in path and not (ROOT / path).exists()] == []
 
 
 def _command_lines(page: Path) -> Iterator[list[str]]:

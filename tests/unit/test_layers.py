@@ -1,6 +1,7 @@
 """A stage imports only from its left: front ends, Plan, run, bundle, analysis, reports."""
 
 import ast
+import graphlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,80 +9,91 @@ import assay
 
 SOURCE = Path(assay.__file__).parent
 
-BASE = {"assay", "errors", "events", "plan", "results", "tags", "units"}
-"""The seams and what they are made of."""
-
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "tags": set(),
-    "units": {"errors"},
     "xdg": set(),
-    "plan": {"errors", "plan", "tags"},
-    "events": {"tags"},
     "results": set(),
+    "units": {"errors"},
+    "plan": {"errors", "tags"},
+    "events": {"tags"},
     "targets": {"errors", "plan", "units"},
-    "loads": {"errors", "loads", "plan", "targets", "units"},
-    "host": {"errors", "host"},
-    "doctor": {"doctor", "events", "host", "targets"},
-    "bundle": {"assay", "bundle", "errors", "events", "host", "plan", "xdg"},
+    "loads": {"errors", "plan", "targets", "units"},
+    "host": {"errors"},
+    "doctor": {"events", "host", "targets"},
+    "live": {"events", "plan", "units"},
+    "bundle": {"assay", "errors", "events", "host", "plan", "xdg"},
+    "analysis": {"errors", "events", "host", "plan", "results", "units"},
+    "report": {"analysis", "doctor", "errors", "events", "results", "units", "xdg"},
+    "tools": {"analysis", "errors", "events", "plan", "report", "targets", "units"},
     "running": {
-        "analysis",
-        "assay",
-        "bundle",
-        "errors",
-        "events",
-        "host",
-        "live",
-        "loads",
-        "plan",
-        "report",
-        "results",
-        "running",
-        "targets",
-        "tools",
-        "units",
+        "analysis", "assay", "bundle", "errors", "events", "host", "live", "plan", "report", "results", "targets", "tools",
     },
-    "analysis": BASE | {"analysis", "host"},
-    "tools": BASE | {"analysis", "report", "targets", "tools"},
-    "report": BASE | {"analysis", "doctor", "host", "report", "xdg"},
-    "live": {"events", "live", "plan", "units"},
-}
-"""What each part of `assay` may import. The commands (`cli`) put the parts together and may import all."""
+}  # fmt: skip
+"""What each part of `assay` imports beside itself; `assay` is what the package itself defines. The commands (`cli`) put the
+parts together and may import all."""
 
 
 def imports() -> Iterator[tuple[str, str, str]]:
-    """Importing part, imported part and the place of every import inside `assay`."""
+    """Importing module, imported module and the place of every import inside `assay`, also of those in functions."""
     for file in sorted(SOURCE.rglob("*.py")):
-        part = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+        place = file.relative_to(SOURCE)
+        module = ".".join(("assay", *place.with_suffix("").parts)).removesuffix(".__init__")
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom):
                 assert not node.level, f"{file}:{node.lineno}: imports are absolute here"
-                names = [f"assay.{name.name}" for name in node.names] if node.module == "assay" else [str(node.module)]
+                names = [f"{node.module}.{name.name}" for name in node.names]
             elif isinstance(node, ast.Import):
                 names = [name.name for name in node.names]
             else:
                 continue
             for name in names:
-                top, _, below = name.partition(".")
-                if top == "assay":
-                    yield part, _part_of(below), f"{file.relative_to(SOURCE)}:{node.lineno}"
+                if name.split(".")[0] == "assay":
+                    yield module, _module_of(name), f"{place}:{node.lineno}"
 
 
-def _part_of(below: str) -> str:
-    """Name the part that a dotted name below `assay` lies in; `assay` for what the package itself defines."""
-    part = below.partition(".")[0]
-    return part if part and ((SOURCE / part).is_dir() or (SOURCE / f"{part}.py").is_file()) else "assay"
+def _module_of(name: str) -> str:
+    """Name the module that a dotted name is, or is defined in."""
+    path = SOURCE.parent.joinpath(*name.split("."))
+    return name if path.is_dir() or path.with_suffix(".py").is_file() else name.rpartition(".")[0]
+
+
+def _part(module: str) -> str:
+    """Name the part that a module belongs to; `assay` for what the package itself defines."""
+    return module.split(".")[1] if "." in module else "assay"
 
 
 def test_every_part_imports_only_what_stands_to_its_left() -> None:
-    found = [(part, imported, place) for part, imported, place in imports() if part in MAY_IMPORT]
+    found = [(_part(module), _part(imported), place) for module, imported, place in imports()]
 
     wrong = [
-        f"{place}: {part} imports {imported}" for part, imported, place in found if imported not in MAY_IMPORT[part]
+        f"{place}: {part} imports {imported}"
+        for part, imported, place in found
+        if imported not in {*MAY_IMPORT.get(part, {imported}), part}
     ]
 
     assert len(found) > 100
     assert wrong == []
+
+
+def test_no_part_may_import_what_it_does_not() -> None:
+    used = {(_part(module), _part(imported)) for module, imported, _ in imports()}
+
+    unused = [f"{part}: {may}" for part, all_ in MAY_IMPORT.items() for may in all_ if (part, may) not in used]
+
+    assert unused == []
+
+
+def test_parts_are_in_an_order_without_circles() -> None:
+    graphlib.TopologicalSorter(MAY_IMPORT).prepare()
+
+
+def test_no_module_needs_itself_by_way_of_others() -> None:
+    needs: dict[str, set[str]] = {}
+    for module, imported, _ in imports():
+        needs.setdefault(module, set()).add(imported)
+
+    graphlib.TopologicalSorter(needs).prepare()  # raises with the circle
 
 
 def test_every_part_has_its_place() -> None:

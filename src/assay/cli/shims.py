@@ -50,10 +50,9 @@ def command_in_use() -> Path:
 
 def shim_names() -> dict[str, str]:
     """Give each script's name with the command that it stands for."""
-    from assay.cli import CLASSIC
+    from assay.tools.registry import TOOLS
 
-    tools = [command.__name__ for command in CLASSIC]
-    return {name: tool for tool in tools for name in NAMES.get(tool, (tool,))}
+    return {name: tool for tool in TOOLS for name in NAMES.get(tool, (tool,))}
 
 
 def write_shims(folder: Path, command: Path) -> Iterator[Path]:
