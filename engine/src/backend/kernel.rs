@@ -7,6 +7,7 @@ use crate::sys::{own_directory, syscall};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Permissions of the files that operations make, less the umask.
 const FILE_MODE: libc::mode_t = 0o644;
@@ -97,8 +98,8 @@ impl<K: OverKernel> Store for K {
         checked(unsafe { libc::rmdir(path.as_ptr()) })
     }
 
-    fn copy(&mut self, from: &CStr, to: &CStr) -> i64 {
-        to_new_file(from, to, copy_file)
+    fn copy(&mut self, from: &CStr, to: &CStr, stop: &AtomicBool) -> i64 {
+        to_new_file(from, to, |from, to| copy_file(from, to, stop))
     }
 
     fn clone_file(&mut self, from: &CStr, to: &CStr) -> i64 {
@@ -186,8 +187,9 @@ fn checked(result: libc::c_int) -> i64 {
     or_errno(result as isize)
 }
 
-/// Open a file and make a new one, have something done from the one to the other, and close both.
-fn to_new_file(from: &CStr, to: &CStr, transfer: fn(i32, i32) -> i64) -> i64 {
+/// Open a file and make a new one, have something done from the one to the other, and close both. A new file that got no
+/// content does not stay: it would pass for one that did.
+fn to_new_file(from: &CStr, to: &CStr, transfer: impl FnOnce(i32, i32) -> i64) -> i64 {
     let source = syscall::open(from, libc::O_RDONLY | libc::O_CLOEXEC, 0);
     if source < 0 {
         return source;
@@ -198,15 +200,20 @@ fn to_new_file(from: &CStr, to: &CStr, transfer: fn(i32, i32) -> i64) -> i64 {
     } else {
         let result = transfer(source as i32, new as i32);
         let closed = syscall::close(new as i32);
-        if result < 0 || closed == 0 { result } else { closed }
+        let result = if result < 0 || closed == 0 { result } else { closed };
+        if result < 0 {
+            // SAFETY: the path is NUL-terminated and lives through the call.
+            unsafe { libc::unlink(to.as_ptr()) };
+        }
+        result
     };
     syscall::close(source as i32);
     result
 }
 
-/// Copy a whole file inside the kernel; bytes copied.
-fn copy_file(from: i32, to: i32) -> i64 {
-    const AT_ONCE_BYTES: usize = 1 << 30;
+/// Copy a whole file inside the kernel; bytes copied, or ECANCELED after a stop.
+fn copy_file(from: i32, to: i32, stop: &AtomicBool) -> i64 {
+    const AT_ONCE_BYTES: usize = 64 << 20;
     let mut copied = 0;
     loop {
         let (here, there) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -214,6 +221,7 @@ fn copy_file(from: i32, to: i32) -> i64 {
         match or_errno(unsafe { libc::copy_file_range(from, here, to, there, AT_ONCE_BYTES, 0) }) {
             0 => return copied,
             bytes if bytes < 0 => return bytes,
+            bytes if bytes == AT_ONCE_BYTES as i64 && stop.load(Relaxed) => return -i64::from(libc::ECANCELED),
             bytes => copied += bytes,
         }
     }

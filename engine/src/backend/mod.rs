@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ffi::CStr;
 use std::io;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use store::{Handle, Store};
 
@@ -113,10 +114,10 @@ pub trait Backend: Store {
     /// One request from start to end, for a worker that keeps one I/O in flight. Bytes moved or a negative errno.
     fn execute(&mut self, request: Request) -> i64;
 
-    /// One transfer as successive calls of at most `piece_bytes`, up to the first that fails or moves less. What is written
-    /// comes from the buffer as a whole; each read lands at its start. Bytes moved or a negative errno; jobs are refused
-    /// where a backend has nothing of the kind.
-    fn execute_in_pieces(&mut self, _request: Request, _piece_bytes: usize) -> i64 {
+    /// One transfer as successive calls of at most `piece_bytes`, up to the first that fails or moves less, or that comes after
+    /// `stop` was set. What is written comes from the buffer as a whole; each read lands at its start. Bytes moved or a
+    /// negative errno; jobs are refused where a backend has nothing of the kind.
+    fn execute_in_pieces(&mut self, _request: Request, _piece_bytes: usize, _stop: &AtomicBool) -> i64 {
         -i64::from(libc::EOPNOTSUPP)
     }
 

@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// What the storage is like.
@@ -266,7 +267,7 @@ impl<T: Ticks> Backend for Null<T> {
         result
     }
 
-    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
+    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {
         let mut moved = 0;
         while moved < request.length {
             let length = piece_bytes.min(request.length - moved);
@@ -275,7 +276,7 @@ impl<T: Ticks> Backend for Null<T> {
                 return result;
             }
             moved += result as usize;
-            if (result as usize) < length {
+            if (result as usize) < length || stop.load(Relaxed) {
                 break;
             }
         }
@@ -339,7 +340,7 @@ impl<T: Ticks> Store for Null<T> {
         self.call(result)
     }
 
-    fn copy(&mut self, from: &CStr, to: &CStr) -> i64 {
+    fn copy(&mut self, from: &CStr, to: &CStr, _stop: &AtomicBool) -> i64 {
         let result = self.file_at(from).map(|file| {
             let bytes = self.sizes[file];
             self.sizes.push(bytes);

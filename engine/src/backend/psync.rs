@@ -6,6 +6,7 @@ use super::{Backend, Completion, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use crate::sys::syscall;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Synchronous calls on the worker's own thread.
 #[derive(Debug)]
@@ -70,7 +71,7 @@ impl Backend for Psync {
         }
     }
 
-    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
+    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {
         debug_assert!(request.length == self.buffers.slot(0, request.length).len());
         let start = self.buffers.address(0);
         let mut moved = 0;
@@ -89,7 +90,7 @@ impl Backend for Psync {
                 return result;
             }
             moved += result as usize;
-            if (result as usize) < length {
+            if (result as usize) < length || stop.load(Relaxed) {
                 break;
             }
         }

@@ -9,6 +9,7 @@ use crate::buffer::Buffers;
 use crate::sys::syscall;
 use std::ffi::CStr;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Synchronous calls on the worker's own thread.
 #[derive(Debug)]
@@ -94,6 +95,10 @@ unsafe fn move_once(request: Request, address: *mut u8, length: usize) -> i64 {
     }
 }
 
+/// Calls, and bytes, between two looks for a stop.
+const BETWEEN_LOOKS: usize = 1024;
+const BETWEEN_LOOKS_BYTES: usize = 16 << 20;
+
 /// Call after call until all was moved, or one has moved less than it was asked for: bytes, or a negative errno. Reads all go
 /// to the start. Nothing lies between two calls that need not: a byte a call is the load of classic benchmarks, and the next
 /// instruction after a call is slow to come by.
@@ -101,11 +106,16 @@ unsafe fn move_once(request: Request, address: *mut u8, length: usize) -> i64 {
 /// # Safety
 ///
 /// `start` points to `request.length` bytes, writable ones for reads.
-unsafe fn in_pieces<const IS_READ: bool>(request: Request, start: *mut u8, piece_bytes: usize) -> i64 {
+unsafe fn in_pieces<const IS_READ: bool>(
+    request: Request,
+    start: *mut u8,
+    piece_bytes: usize,
+    stop: &AtomicBool,
+) -> i64 {
     let mut moved = 0;
-    while moved < request.length {
+    while moved < request.length && !(moved > 0 && stop.load(Relaxed)) {
         let length = piece_bytes.min(request.length - moved);
-        let alike = (request.length - moved) / length;
+        let alike = ((request.length - moved) / length).min((BETWEEN_LOOKS_BYTES / length).clamp(1, BETWEEN_LOOKS));
         for _ in 0..alike {
             // SAFETY: `moved + length` is at most the length of the request.
             let result = unsafe {
@@ -151,7 +161,7 @@ impl Backend for ReadWrite {
         }
     }
 
-    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
+    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {
         let Some(file) = self.files.get_mut(request.file) else { return -i64::from(libc::EBADF) };
         if let Err(errno) = file.go_to(request) {
             return -errno;
@@ -161,8 +171,8 @@ impl Backend for ReadWrite {
         // SAFETY: the buffer holds the length of the request (checked where the job is compiled) and outlives the calls.
         let result = unsafe {
             match request.kind {
-                RequestKind::Read => in_pieces::<true>(request, start, piece_bytes),
-                _ => in_pieces::<false>(request, start, piece_bytes),
+                RequestKind::Read => in_pieces::<true>(request, start, piece_bytes, stop),
+                _ => in_pieces::<false>(request, start, piece_bytes, stop),
             }
         };
         file.arrive(request, result);

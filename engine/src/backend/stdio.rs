@@ -13,6 +13,7 @@ use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno,
 use crate::buffer::Buffers;
 use std::ffi::CStr;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 unsafe extern "C" {
     fn getc_unlocked(stream: *mut libc::FILE) -> libc::c_int;
@@ -88,15 +89,15 @@ impl Backend for Stdio {
         }
     }
 
-    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize) -> i64 {
+    fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {
         let Some(stream) = self.streams.get_mut(request.file) else { return -i64::from(libc::EBADF) };
         let buffer = self.buffers.slot(0, request.length);
         if let Err(errno) = stream.go_to(request.offset, request.kind) {
             return -errno;
         }
         match request.kind {
-            RequestKind::Read => stream.read_in_pieces(buffer, piece_bytes),
-            _ => stream.write_in_pieces(buffer, piece_bytes),
+            RequestKind::Read => stream.read_in_pieces(buffer, piece_bytes, stop),
+            _ => stream.write_in_pieces(buffer, piece_bytes, stop),
         }
     }
 
@@ -231,7 +232,7 @@ impl Stream {
     }
 
     /// Fill the start of the buffer again and again: calls for a piece each, until as much as the buffer holds has come.
-    fn read_in_pieces(&mut self, buffer: &mut [u8], piece_bytes: usize) -> i64 {
+    fn read_in_pieces(&mut self, buffer: &mut [u8], piece_bytes: usize, stop: &AtomicBool) -> i64 {
         let mut moved = 0;
         while moved < buffer.len() {
             let length = piece_bytes.min(buffer.len() - moved);
@@ -241,12 +242,15 @@ impl Stream {
             if bytes < length {
                 return self.moved_less_in_pieces(moved, bytes);
             }
+            if stop.load(Relaxed) {
+                break;
+            }
         }
         self.at += moved as u64;
         moved as i64
     }
 
-    fn write_in_pieces(&mut self, buffer: &[u8], piece_bytes: usize) -> i64 {
+    fn write_in_pieces(&mut self, buffer: &[u8], piece_bytes: usize, stop: &AtomicBool) -> i64 {
         let mut moved = 0;
         for piece in buffer.chunks(piece_bytes) {
             // SAFETY: as for read.
@@ -254,6 +258,9 @@ impl Stream {
             moved += bytes;
             if bytes < piece.len() {
                 return self.moved_less_in_pieces(moved, bytes);
+            }
+            if stop.load(Relaxed) {
+                break;
             }
         }
         self.at += moved as u64;

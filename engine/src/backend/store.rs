@@ -9,6 +9,7 @@ use super::listing::names_in;
 use crate::sys::advice::Advice;
 use std::ffi::CStr;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// An open file or directory: a number that only the store which gave it knows the meaning of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,12 +83,13 @@ pub trait Store {
         UNSUPPORTED
     }
 
-    /// Make a new file that holds what another does, without the data passing through the caller. Bytes copied.
-    fn copy(&mut self, from: &CStr, to: &CStr) -> i64 {
+    /// Make a new file that holds what another does, without the data passing through the caller. Bytes copied; ECANCELED
+    /// where `stop` was set before all were. After a failure there is no new file.
+    fn copy(&mut self, from: &CStr, to: &CStr, stop: &AtomicBool) -> i64 {
         UNSUPPORTED
     }
 
-    /// Make a new file that shares the storage of another.
+    /// Make a new file that shares the storage of another. After a failure there is none.
     fn clone_file(&mut self, from: &CStr, to: &CStr) -> i64 {
         UNSUPPORTED
     }

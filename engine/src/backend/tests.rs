@@ -11,6 +11,7 @@ use super::{Backend, Completion, Request, RequestKind};
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::IntoRawFd;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 const BLOCK: usize = 8192;
@@ -155,13 +156,18 @@ fn moves_in_pieces(mut backend: impl Backend) {
 
     let new: Vec<u8> = (0..100).collect();
     backend.buffer(0, 100).copy_from_slice(&new);
-    let written = backend.execute_in_pieces(request(fd, RequestKind::Write, 50, 100), 7);
+    let go_on = AtomicBool::new(false);
+    let written = backend.execute_in_pieces(request(fd, RequestKind::Write, 50, 100), 7, &go_on);
     let after = backend.execute(request(fd, RequestKind::Read, 150, 10));
     let content = backend.buffer(0, 10).to_vec();
-    let read = backend.execute_in_pieces(request(fd, RequestKind::Read, BLOCK - 20, 100), 8);
+    let read = backend.execute_in_pieces(request(fd, RequestKind::Read, BLOCK - 20, 100), 8, &go_on);
+    let stopped = AtomicBool::new(true);
+    let cut = backend.execute_in_pieces(request(fd, RequestKind::Read, 0, BLOCK), 8, &stopped);
     let closed = backend.close_file(fd);
 
     assert_eq!((written, after, read, closed), (100, 10, 20, 0));
+    // A stop is heard between two calls, or after some that take no time to speak of.
+    assert!((8..=8 * 1024).contains(&cut), "{cut}");
     assert_eq!(content, file.content[150..160]);
     assert_eq!(fs::read(&file.path).unwrap(), [&file.content[..50], &new, &file.content[150..]].concat());
 }

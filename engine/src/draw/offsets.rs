@@ -129,6 +129,16 @@ impl Offsets {
         }
     }
 
+    /// Whether a walk that has just begun has a place for an operation of `size` bytes, which is above 0.
+    pub fn fits(&self, size: u64) -> bool {
+        let room = self.end - self.from;
+        match &self.walk {
+            Walk::Sequential { .. } => room > 0,
+            Walk::Permuted(walk) => walk.order.count() > 0 && size <= room,
+            Walk::Backward { .. } | Walk::Stride { .. } | Walk::Uniform { .. } | Walk::Ranked { .. } => size <= room,
+        }
+    }
+
     /// The walk of operations of `size` bytes, if each of their offsets is drawn alike.
     pub fn uniform(&self, size: u64) -> Option<Uniform> {
         let Walk::Uniform { align, .. } = self.walk else { return None };

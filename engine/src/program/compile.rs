@@ -295,7 +295,7 @@ impl Compiler<'_> {
                 op.name
             )));
         }
-        let kept_and_written = || kept_in(op).is_some_and(|slot| writes_to_slot(&self.job.body, slot));
+        let kept_and_written = || kept_in(op).is_some_and(|slot| writes_to_slot(self.job, slot));
         let (write, own) = (op.op.rules().needs_writing || kept_and_written(), *pick == (Pick::Own {}));
         let opened = &mut self.program.opened;
         let position = opened.iter().position(|known| known.set == set).unwrap_or_else(|| {
@@ -320,22 +320,9 @@ fn position_of(name: &str, names: &mut Vec<String>) -> usize {
 }
 
 /// Whether an operation of a job makes the file in a slot writable first.
-fn writes_to_slot(body: &Body, slot: usize) -> bool {
-    fn writes(op: &Op, slot: usize) -> bool {
-        matches!(op.file, FileRef::Slot { slot: named } if named as usize == slot) && op.op.rules().needs_writing
-    }
-    fn any(actions: &[Action], slot: usize) -> bool {
-        actions.iter().any(|action| match action {
-            Action::Op { op } => writes(op, slot),
-            Action::Group { actions, .. } | Action::Repeat { actions, .. } => any(actions, slot),
-            Action::Choice { branches } => branches.iter().any(|branch| any(&branch.actions, slot)),
-            _ => false,
-        })
-    }
-    match body {
-        Body::Loop { actions } => any(actions, slot),
-        Body::Script { ops, .. } => ops.iter().any(|op| writes(op, slot)),
-    }
+fn writes_to_slot(job: &Job, slot: usize) -> bool {
+    let is_it = |file: &FileRef| matches!(file, FileRef::Slot { slot: named } if *named as usize == slot);
+    file_rules::ops_of(job).into_iter().any(|op| is_it(&op.file) && op.op.rules().needs_writing)
 }
 
 /// How the call of an operation is made.

@@ -10,7 +10,7 @@ use crate::error::{EngineError, Result};
 use crate::plan::{Access, Content, FileSet, Job, ScriptGroup};
 use crate::program::lines::{Entry, Lines, LinesBuilder};
 use crate::program::op::{FileSource, Manner, Node, OpNode, OpenFor};
-use crate::program::op_rules::{Begins, Works};
+use crate::program::op_rules::{Begins, LONGEST_ATTRIBUTE_BYTES, SizeOf, Works};
 use crate::program::script_text::ScriptText;
 use std::fs::File;
 
@@ -183,6 +183,8 @@ fn opened_for(ops: &[OpNode]) -> OpenFor {
 /// Bounds within which every line of an operation or group is right: a closer look is for those beyond.
 struct Usual {
     moves: bool,
+    /// Of every size.
+    longest: u64,
     /// Above every file index.
     files: u64,
     /// Above every offset.
@@ -191,9 +193,11 @@ struct Usual {
 
 impl Usual {
     fn of(node: &Node, sets: &[FileSet]) -> Self {
-        let mut usual = Self { moves: false, files: u64::MAX, offsets: i64::MAX as u64 };
+        let mut usual =
+            Self { moves: false, longest: LONGEST_TRANSFER_BYTES, files: u64::MAX, offsets: i64::MAX as u64 };
         for op in members(node) {
             usual.moves |= op.kind.rules().moves_data();
+            usual.longest = usual.longest.min(longest(op));
             if let FileSource::Named { set, .. } = op.file {
                 usual.files = usual.files.min(sets[set].files);
                 // The offset is the file index that it goes to.
@@ -208,8 +212,13 @@ impl Usual {
     #[inline]
     fn holds(&self, entry: Entry) -> bool {
         let is_in_files = u64::from(entry.file) < self.files && entry.offset < self.offsets;
-        is_in_files && (u64::from(self.moves)..=LONGEST_TRANSFER_BYTES).contains(&entry.size)
+        is_in_files && (u64::from(self.moves)..=self.longest).contains(&entry.size)
     }
+}
+
+/// The largest size that an operation has memory for.
+fn longest(op: &OpNode) -> u64 {
+    if op.kind.rules().size == SizeOf::Attribute { LONGEST_ATTRIBUTE_BYTES as u64 } else { u64::MAX }
 }
 
 /// Check a line against its operations.
@@ -224,6 +233,9 @@ fn check_entry(entry: Entry, op: &OpNode, sets: &[FileSet]) -> std::result::Resu
     let Entry { file, offset, size, .. } = entry;
     if op.kind.rules().moves_data() && !(1..=LONGEST_TRANSFER_BYTES).contains(&size) {
         return Err(format!("size is {size}; a transfer has between 1 byte and 1 GiB"));
+    }
+    if size > longest(op) {
+        return Err(format!("size is {size}; the value of an attribute has at most {} bytes", longest(op)));
     }
     if i64::try_from(offset).is_err() || i64::try_from(size).is_err() {
         return Err(format!("offset {offset} or size {size} is beyond what a file can have (2^63 - 1)"));

@@ -24,22 +24,35 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let (request, file_index) = self.request(op)?;
         Ok(match op.chunk_bytes {
             0 => self.carry_out(op, request, file_index),
-            chunk_bytes => self.carry_out_in_pieces(op, request, file_index, chunk_bytes),
+            chunk_bytes => self.carry_out_in_pieces(op, request, file_index, chunk_bytes)?,
         })
     }
 
     /// Carry a request out as successive calls of at most `chunk_bytes`: one operation, whose latency is that of them all.
-    fn carry_out_in_pieces(&mut self, op: &OpNode, request: Request, file_index: u64, chunk_bytes: usize) -> Done {
+    fn carry_out_in_pieces(
+        &mut self,
+        op: &OpNode,
+        request: Request,
+        file_index: u64,
+        chunk_bytes: usize,
+    ) -> Result<Done, StoppedBy> {
         let calls = request.length.div_ceil(chunk_bytes) as u64;
         self.stats.submissions.add(calls);
         self.stats.depth_sum.add(calls);
         self.prepare_content(0, op, request, file_index);
-        let done = self.timed(|worker| worker.backend.execute_in_pieces(request, chunk_bytes));
+        let done = self.timed(|worker| worker.backend.execute_in_pieces(request, chunk_bytes, &worker.job.stop));
         self.settle(0, op, done.result);
+        self.was_not_cut(done, request.length)?;
         if done.result >= 0 && (done.result as usize) < request.length {
             self.stats.short_transfers.add(1);
         }
-        done
+        Ok(done)
+    }
+
+    /// Whether a transfer in pieces is done: what a stop has cut short is given up, not done.
+    pub(super) fn was_not_cut(&self, done: Done, length: usize) -> Flow {
+        let is_short = done.result >= 0 && (done.result as usize) < length;
+        if is_short && self.job.stop.load(Relaxed) { Err(StoppedBy::Control) } else { Ok(()) }
     }
 
     /// Fill the buffer of a write, remember what a read of a stamped file may find, and cool the buffer.
@@ -202,10 +215,16 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             if !sequential && tried < files.len() {
                 continue;
             }
-            if *pick != (Pick::Next {}) || !sequential || file.bytes < size.min(1) {
+            walk.rewind();
+            // Where no file has a place for it, the one after this has none either.
+            let has_place = |walk: &Option<Offsets>| walk.as_ref().is_some_and(|walk| walk.fits(size));
+            let is_next = *pick == (Pick::Next {}) && sequential;
+            if !is_next || !(walk.fits(size) || state.walks.iter().any(has_place)) {
                 return Err(StoppedBy::Exhausted);
             }
-            walk.rewind();
+            if self.job.stop.load(Relaxed) {
+                return Err(StoppedBy::Control);
+            }
             state.file = usize::MAX;
         }
     }
@@ -246,6 +265,9 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             if done.result == 0 {
                 self.stats.short_transfers.add(1);
                 break;
+            }
+            if at < bytes && self.job.stop.load(Relaxed) {
+                return Err(StoppedBy::Control);
             }
         }
         // Latency without the time that making the content took.

@@ -163,14 +163,13 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                 // What a symbolic link holds is no path from here, but from where it lies.
                 OpKind::Symlink => worker.backend.symlink(worker.path.as_cstr(), to),
                 OpKind::Clone => worker.backend.clone_file(from, to),
-                _ => worker.backend.copy(from, to),
+                _ => worker.backend.copy(from, to, &worker.job.stop),
             }
         });
-        if done.result < 0 && done.result != -i64::from(libc::EEXIST) && op.kind != OpKind::Rename {
-            // A new file that got no content must not pass for one that did.
-            self.backend.unlink(self.other_path.from_here());
-        }
         [from, to].into_iter().for_each(|name| self.hand_back(name, done.result));
+        if op.kind == OpKind::Copy && done.result == -i64::from(libc::ECANCELED) {
+            return Err(StoppedBy::Control);
+        }
         self.keep(op, SlotFile { handle: Handle::NONE, is_owned: false, set: to.set, index: to.index, at: 0 });
         Ok(done)
     }

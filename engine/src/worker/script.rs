@@ -136,7 +136,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         self.stats.submissions.add(calls);
         self.stats.depth_sum.add(calls);
         let call = |worker: &mut Self| match is_cut {
-            true => worker.backend.execute_in_pieces(request, chunk_bytes),
+            true => worker.backend.execute_in_pieces(request, chunk_bytes, &worker.job.stop),
             false => worker.backend.execute(request),
         };
         // Otherwise what a write writes was made, or a buffer cooled, after the end of the operation before.
@@ -147,6 +147,9 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             self.unpooled_bytes = self.unpooled_bytes.max(overwritten);
         }
         self.settle(0, op, done.result);
+        if is_cut {
+            self.was_not_cut(done, request.length)?;
+        }
         if done.result >= 0 && (done.result as u64) < length {
             self.stats.short_transfers.add(1);
         }

@@ -66,6 +66,26 @@ fn a_walk_ends_with_its_file_and_a_shorter_last_operation_is_no_short_transfer()
 }
 
 #[test]
+fn a_walk_through_files_none_of_which_has_room_ends() {
+    let region = || Region::Whole {};
+    for access in [
+        Access::Backward { region: region(), wrap: true },
+        Access::Stride { region: region(), stride_bytes: 100, wrap: true },
+        Access::Sequential { region: Region::Slice {}, wrap: true },
+    ] {
+        let size = if matches!(access, Access::Sequential { .. }) { BLOCK } else { 11 * BLOCK };
+        let read = Op { access, ..on_set(OpKind::Read, "op", size as f64, None) };
+        // Two workers: the first one's slice of a file of one block is empty.
+        let job = Job { workers: 2, ..crate::harness::job("job", vec![act(read)], passes(100)) };
+
+        let outcome = Place::new().run(set(3, 1.0, BLOCK as f64), vec![job]);
+
+        assert_eq!(outcome.check_clean().workers()[0]["stopped_by"], "exhausted");
+        assert_eq!(outcome.workers()[0]["completed"], 0);
+    }
+}
+
+#[test]
 fn time_ends_a_row() {
     let outcome = run(&Place::new(), 64 * BLOCK, own(OpKind::Read), Stop { seconds: Some(0.3), ..Stop::default() });
 

@@ -46,6 +46,40 @@ fn the_lines_of_a_script_are_shared_out_and_each_is_done_once() {
 }
 
 #[test]
+fn what_fails_for_want_of_its_source_leaves_the_file_that_was_there() {
+    for kind in [OpKind::Link, OpKind::Copy, OpKind::Clone, OpKind::Rename] {
+        let place = Place::new();
+        // File 5 of 10 does not exist; file 2 does.
+        let job = script(&place, "[0,5,2,0,0]\n", vec![on_set(kind, "make", 0.0, None)], 1);
+
+        let outcome = place.run(set(10, 0.4, 100.0), vec![job]);
+
+        assert_eq!(outcome.finished()["errors"][0]["errno"], libc::ENOENT, "{kind:?}");
+        assert_eq!(place.names(), [0, 1, 2, 3]);
+        assert_eq!(place.path(2).metadata().unwrap().len(), 100);
+    }
+}
+
+#[test]
+fn a_group_that_reads_a_file_into_a_slot_and_writes_to_it_there_may_write() {
+    let place = Place::new();
+    let group = ScriptGroup {
+        name: "change".to_owned(),
+        ops: vec![on_set(OpKind::Read, "read", 512.0, Some(0)), on_slot(OpKind::Write, "write", 512.0)],
+        chunk_bytes: 0,
+        pooled: false,
+    };
+    let mut job = script(&place, "[0,0,0,512,0]\n", Vec::new(), 1);
+    let Body::Script { groups, .. } = &mut job.body else { unreachable!("made above") };
+    groups.push(group);
+
+    let outcome = place.run(set(1, 1.0, 4096.0), vec![job]);
+
+    outcome.check_clean();
+    assert_eq!((outcome.ops("change"), outcome.sum("write", "bytes")), (1, 512));
+}
+
+#[test]
 fn lines_with_a_time_are_begun_then_and_their_response_counts_from_it() {
     let place = Place::new();
     let lines: String = (0..20).map(|k| format!("[0,0,{},4096,{}]\n", k * 4096, (k + 1) * 10_000_000)).collect();
@@ -81,6 +115,9 @@ fn scripts_that_cannot_be_followed_are_refused_with_the_line() {
         place.run(set(1, 1.0, 4096.0), vec![script(&place, lines, ops, workers)]).check_refused(part);
     }
     let place = Place::new();
+    let attribute = vec![on_set(OpKind::Setxattr, "attribute", 16.0, None)];
+    let lines = "[0,0,0,65536,0]\n[0,0,0,65537,0]\n";
+    place.run(set(1, 1.0, 4096.0), vec![script(&place, lines, attribute, 1)]).check_refused("line 2: size is 65537");
     let mut gone = script(&place, "[0,0,0,512,0]\n", vec![on_set(OpKind::Read, "read", 512.0, None)], 1);
     gone.body = Body::Script {
         ops: vec![on_set(OpKind::Read, "read", 512.0, None)],
