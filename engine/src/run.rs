@@ -14,6 +14,7 @@ use crate::phase;
 use crate::phase::{PhaseEnd, Surroundings};
 use crate::plan;
 use crate::plan::{Phase, Plan};
+use crate::program::backend_rules::store_of;
 use crate::program::compile::compile;
 use crate::program::op::Program;
 use crate::program::stamp_rules::unit_of;
@@ -138,7 +139,11 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
         .iter()
         .map(|phase| {
             steps::check(phase, plan)?;
-            phase.jobs.iter().map(|job| compile(job, phase, &plan.file_sets)).collect()
+            let program = |job| {
+                let program = compile(job, phase, &plan.file_sets)?;
+                Ok(Program { store: store_of(job, &program.sets, plan)?, ..program })
+            };
+            phase.jobs.iter().map(program).collect()
         })
         .collect()
 }

@@ -6,10 +6,39 @@
 //! EOPNOTSUPP.
 
 use super::listing::names_in;
+use crate::error::{EngineError, Result};
 use crate::sys::advice::Advice;
 use std::ffi::CStr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+
+/// What a target's URI begins with: one for each store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// `file://`: directories of this machine.
+    File,
+    /// `null://`: nothing (`null.rs`).
+    #[cfg(test)]
+    Null,
+}
+
+impl Scheme {
+    /// The store of a URI, and what the URI says of it.
+    ///
+    /// # Errors
+    ///
+    /// A Plan error where this engine has no such store.
+    pub fn of(uri: &str) -> Result<(Self, &str)> {
+        match uri.split_once("://") {
+            Some(("file", rest)) => Ok((Self::File, rest)),
+            #[cfg(test)]
+            Some(("null", rest)) => Ok((Self::Null, rest)),
+            _ => Err(EngineError::Plan(format!(
+                "target '{uri}' is not a directory: this engine takes file:///absolute/directory"
+            ))),
+        }
+    }
+}
 
 /// An open file or directory: a number that only the store which gave it knows the meaning of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +66,7 @@ const UNSUPPORTED: i64 = -(libc::EOPNOTSUPP as i64);
 #[expect(unused_variables, reason = "what a store has not takes the same arguments as what it has")]
 pub trait Store {
     /// Open a file with flags of open(2), which may ask for a new one; or a directory. Errors are negative error numbers.
-    fn open(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64>;
+    fn open(&mut self, path: &CStr, flags: i32) -> std::result::Result<Handle, i64>;
 
     /// Close what [`Store::open`] gave. The caller took the handle out of the one place that held it.
     fn close(&mut self, file: Handle) -> i64;
@@ -155,7 +184,7 @@ pub trait Store {
     }
 
     /// Open a directory to list it.
-    fn open_directory(&mut self, path: &CStr) -> Result<Handle, i64> {
+    fn open_directory(&mut self, path: &CStr) -> std::result::Result<Handle, i64> {
         self.open(path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC)
     }
 

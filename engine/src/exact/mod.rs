@@ -13,6 +13,7 @@ mod scripts;
 mod serial;
 
 use crate::backend::null::{Carried, Manners, Null};
+use crate::backend::store::Scheme;
 use crate::clock::{StillClock, Ticks};
 use crate::content::fill::ContentFill;
 use crate::draw::offsets::Walker;
@@ -26,6 +27,7 @@ use crate::pace::limits::{JobLimits, Rule};
 use crate::pace::pacing::Pacer;
 use crate::plan::{Action, Backend, Fallback, FileRef, FileSet, Job, OpKind, Pick, Stop};
 use crate::program::compile::compile;
+use crate::program::op::Program;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::worker::stats::{SeriesStats, WorkerStats};
 use crate::worker::{Ended, JobShared, Transfers, Worker};
@@ -87,6 +89,7 @@ impl Trial {
     fn shared(&self) -> Arc<JobShared> {
         let phase = plans::phase(vec![self.job.clone()], Vec::new());
         let program = compile(&self.job, &phase, std::slice::from_ref(&self.set)).unwrap();
+        let program = Program { store: Scheme::Null, ..program };
         let state = FileSetState::new(&self.set, Path::new("/null"), 4).unwrap();
         state.begin_with_initial();
         let coordination = Coordination::new(&Names::of(&phase).unwrap()).unwrap();

@@ -4,6 +4,7 @@
 //! the file; so after locking, the file that is locked is compared with the one of that name, and if somebody removed
 //! it in between, the way starts over. Network file systems pass the lock on to the server where they can.
 
+use crate::backend::store::Scheme;
 use crate::error::{EngineError, Result};
 use crate::sys::posix;
 use std::ffi::{CStr, OsStr, OsString};
@@ -236,9 +237,11 @@ fn host_name() -> String {
 /// The directory of a `file://` URI.
 fn directory_of(uri: &str) -> Result<PathBuf> {
     let unfit = |why: &str| EngineError::Plan(format!("target '{uri}' {why}"));
-    let rest = uri
-        .strip_prefix("file://")
-        .ok_or_else(|| unfit("is not a directory: this engine takes file:///absolute/directory"))?;
+    let rest = match Scheme::of(uri)? {
+        (Scheme::File, rest) => rest,
+        #[cfg(test)]
+        (Scheme::Null, _) => return Err(unfit("holds no file sets")),
+    };
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
     if !path.starts_with('/') {
         return Err(unfit("has no absolute path; write file:///absolute/directory"));

@@ -1,7 +1,7 @@
 //! The files that a job's workers hold open before the start, and what their flags really became.
 
 use crate::backend::abilities::DirectIo;
-use crate::backend::store::Store;
+use crate::backend::store::{Handle, Store};
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
@@ -10,7 +10,6 @@ use crate::program::backend_rules;
 use crate::program::op::{OpNode, OpenedSet, Program};
 use crate::sys::advice::Advice;
 use crate::sys::posix;
-use crate::worker::OpenFile;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::RawFd;
@@ -19,6 +18,17 @@ use std::path::Path;
 
 /// Most files that one worker holds open; larger sets are opened and closed in the loop.
 const MOST_OPEN_FILES: u64 = 1024;
+
+/// An open file of a set.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenFile {
+    /// How its backend knows it.
+    pub handle: Handle,
+    /// Index in its set.
+    pub index: u64,
+    /// Size at opening.
+    pub bytes: u64,
+}
 
 /// What a job opens its files with.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,12 @@ use super::crew::Gates;
 use crate::backend;
 use crate::backend::aio::Aio;
 use crate::backend::mmap::Mmap;
+#[cfg(test)]
+use crate::backend::null::{Manners, Null};
 use crate::backend::psync::Psync;
 use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
+use crate::backend::store::Scheme;
 use crate::backend::uring::{Uring, UringOptions};
 use crate::clock;
 use crate::clock::{Clock, Ticks};
@@ -61,6 +64,17 @@ pub(super) struct Setup {
 impl Setup {
     /// Be that worker, on the thread or in the process that calls.
     pub fn live(self, reporter: Reporter) {
+        match self.shared.program.store {
+            Scheme::File => self.live_on_kernel(reporter),
+            #[cfg(test)]
+            Scheme::Null => {
+                let (clock, depth, bytes) = (self.clock, self.queue_depth, self.shared.program.buffer_bytes);
+                self.serve(reporter, || Null::new(clock, Manners::default(), depth, bytes));
+            }
+        }
+    }
+
+    fn live_on_kernel(self, reporter: Reporter) {
         let (buffer_bytes, most_pieces) = (self.shared.program.buffer_bytes, self.shared.program.most_vectors);
         let (depth, advice) = (self.queue_depth, self.flags.advice);
         match self.backend {

@@ -2,8 +2,9 @@
 
 use crate::backend::abilities::{Appends, DirectIo};
 use crate::backend::pieces::MOST_PIECES;
+use crate::backend::store::Scheme;
 use crate::error::{EngineError, Result};
-use crate::plan::{Access, Body, Direct, Distribution, FileSet, Job, Op};
+use crate::plan::{Access, Body, Direct, Distribution, FileSet, Job, Op, Plan};
 use crate::program::op::{FileSource, Node, OpNode, Program};
 use crate::sys::advice::Advice;
 use crate::sys::cpu_cache;
@@ -140,6 +141,24 @@ fn check_append(job: &Job, op: &Op, file_sets: &[FileSet]) -> std::result::Resul
         return Err("stamped content names its own offset, which an append does not know beforehand".to_owned());
     }
     Ok(())
+}
+
+/// The store that a job works on: the one that all its file sets lie in.
+///
+/// # Errors
+///
+/// A Plan error for sets in several stores, and for a target that no store is behind.
+pub fn store_of(job: &Job, sets: &[usize], plan: &Plan) -> Result<Scheme> {
+    let target = |&set: &usize| plan.targets.iter().find(|target| target.name == plan.file_sets[set].target);
+    let mut stores = sets.iter().filter_map(target).map(|target| Scheme::of(&target.uri).map(|(store, _)| store));
+    let first = stores.next().unwrap_or(Ok(Scheme::File))?;
+    for store in stores {
+        if store? != first {
+            let text = "its file sets lie in different stores, and a worker reaches one; use a job for each";
+            return Err(EngineError::Plan(format!("job '{}': {text}", job.name)));
+        }
+    }
+    Ok(first)
 }
 
 /// Check a compiled job.

@@ -1,6 +1,7 @@
 //! From a job of the Plan to its program, with everything checked that can be checked before a file is touched. What cannot
 //! be carried out is refused here with its name.
 
+use crate::backend::store::Scheme;
 use crate::draw::choice::Weights;
 use crate::draw::ranks::Ranks;
 use crate::draw::sizes::Sampler;
@@ -42,6 +43,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
             scratch_bytes: 0,
             opened: Vec::new(),
             sets: Vec::new(),
+            store: Scheme::File,
         },
     };
     compiler.body()?;

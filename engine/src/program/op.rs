@@ -1,5 +1,6 @@
 //! A job of the Plan, made ready to run by [`compile`](super::compile::compile): names resolved, distributions prepared.
 
+use crate::backend::store::Scheme;
 use crate::draw::choice::Weights;
 use crate::draw::sizes::Sampler;
 use crate::plan::{Access, OpKind, Pick};
@@ -33,6 +34,8 @@ pub struct Program {
     pub opened: Vec<OpenedSet>,
     /// File sets that the job touches at all, by index into the Plan.
     pub sets: Vec<usize>,
+    /// What they lie in.
+    pub store: Scheme,
 }
 
 /// A set whose files a job holds open.

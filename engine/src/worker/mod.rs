@@ -35,6 +35,7 @@ use crate::draw::offsets::{Offsets, Walker};
 use crate::events::StoppedBy;
 use crate::files::fileset::FileSetState;
 use crate::files::names::PathBuffer;
+use crate::files::open_files::OpenFile;
 use crate::pace::coordination::Coordination;
 use crate::pace::limits::{JobLimits, LocalLimits};
 use crate::pace::pacing::{Pacer, UNSCHEDULED};
@@ -54,17 +55,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use straight::Straight;
-
-/// An open file of a set.
-#[derive(Debug, Clone, Copy)]
-pub struct OpenFile {
-    /// How its backend knows it.
-    pub handle: Handle,
-    /// Index in its set.
-    pub index: u64,
-    /// Size at opening.
-    pub bytes: u64,
-}
 
 /// What all workers of a job share.
 pub struct JobShared {

@@ -55,6 +55,28 @@ fn compiled(job: &Job) -> Result<Program> {
     compile(job, &phase, &[crate::files::fileset::tests::set(1, 1e6, Layout::Flat {})])
 }
 
+#[test]
+fn a_job_works_on_the_one_store_that_its_targets_name() {
+    let job = job(Backend::Psync {}, write(4096.0));
+    let store = |uris: [&str; 2]| {
+        let [one, other] = uris.map(|uri| serde_json::json!({"name": uri, "uri": uri}));
+        let set = crate::files::fileset::tests::set(1, 1e6, Layout::Flat {});
+        let sets = uris.map(|uri| FileSet { target: uri.to_owned(), ..set.clone() });
+        let plan = serde_json::json!({
+            "schema": crate::plan::SCHEMA, "name": "stores", "seed": 1, "sample_interval_s": 1.0, "reserve_bytes": 0,
+            "origin": {"front_end": "native", "source": "", "sha256": ""}, "untranslated": [], "phases": [],
+            "targets": [one, other], "file_sets": sets,
+        });
+        let plan = serde_json::from_value(plan).unwrap();
+        store_of(&job, &[0, 1], &plan).map_err(|error| error.to_string())
+    };
+
+    assert_eq!(store(["file:///a", "file:///b"]), Ok(Scheme::File));
+    assert_eq!(store(["null:///a", "null:///b"]), Ok(Scheme::Null));
+    assert!(store(["file:///a", "null:///b"]).unwrap_err().contains("'load': its file sets lie in different stores"));
+    assert!(store(["file:///a", "s3://bucket"]).unwrap_err().contains("'s3://bucket' is not a directory"));
+}
+
 fn refusal(job: &Job) -> String {
     compiled(job).unwrap_err().to_string()
 }
