@@ -12,6 +12,7 @@ use crate::buffer::Buffers;
 use crate::sys::advice::Advice;
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::RawFd;
 
 /// Mappings of a worker's files.
@@ -30,6 +31,9 @@ struct Map {
     address: *mut u8,
     bytes: usize,
     protection: libc::c_int,
+    /// Pages of the mapping that are not the file's, because it could not be mapped there again: what was written to them
+    /// would be lost. The mapping is not used any more.
+    lost: Option<Range<usize>>,
 }
 
 impl Mmap {
@@ -61,7 +65,10 @@ impl Backend for Mmap {
     fn execute(&mut self, request: Request) -> i64 {
         let buffer = self.buffers.address(0);
         debug_assert!(request.length == self.buffers.slot(0, request.length).len());
-        let Some(map) = self.maps.get(request.file) else { return -i64::from(libc::EBADF) };
+        let Some(map) = self.maps.get_mut(request.file) else { return -i64::from(libc::EBADF) };
+        if map.lost.is_some() {
+            return -i64::from(libc::EIO);
+        }
         let length = request.length.min(map.bytes.saturating_sub(request.offset as usize));
         if matches!(request.kind, RequestKind::Fsync | RequestKind::Fdatasync) {
             return map.flush();
@@ -111,7 +118,7 @@ impl Map {
         let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
         let protection = if writes { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         let bytes = attributes.st_size as usize;
-        let mut map = Self { fd, address: std::ptr::null_mut(), bytes, protection };
+        let mut map = Self { fd, address: std::ptr::null_mut(), bytes, protection, lost: None };
         if bytes > 0 {
             // SAFETY: a new mapping at an address of the kernel's choice.
             let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, fd, 0) };
@@ -134,7 +141,7 @@ impl Map {
 
     /// Map the file again where faulty pages were replaced, so that the next operation there meets the file and not them.
     #[cold]
-    fn renew(&self, offset: usize, length: usize) {
+    fn renew(&mut self, offset: usize, length: usize) {
         // SAFETY: no memory is passed.
         let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         let from = offset / page_bytes * page_bytes;
@@ -142,15 +149,18 @@ impl Map {
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;
         let address = self.address.wrapping_add(from).cast();
         // SAFETY: whole pages of this mapping, which spans the file's last page to its end; nothing points into it.
-        unsafe { libc::mmap(address, end - from, self.protection, flags, self.fd, from as libc::off_t) };
+        let mapped = unsafe { libc::mmap(address, end - from, self.protection, flags, self.fd, from as libc::off_t) };
+        self.lost = (mapped == libc::MAP_FAILED).then_some(from..end);
     }
 }
 
 impl Drop for Map {
     fn drop(&mut self) {
-        if self.bytes > 0 {
-            // SAFETY: exactly the mapping made in `new`.
-            unsafe { libc::munmap(self.address.cast(), self.bytes) };
+        // The kernel may have left nothing where mapping failed, and put something else of this process there since.
+        let lost = self.lost.clone().unwrap_or(self.bytes..self.bytes);
+        for kept in [0..lost.start, lost.end..self.bytes].into_iter().filter(|kept| !kept.is_empty()) {
+            // SAFETY: pages of the mapping made in `new`.
+            unsafe { libc::munmap(self.address.wrapping_add(kept.start).cast(), kept.len()) };
         }
     }
 }

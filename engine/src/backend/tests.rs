@@ -281,6 +281,33 @@ fn a_queue_with_requests_in_flight_can_be_dropped() {
 }
 
 #[test]
+fn a_request_that_failed_to_reach_the_kernel_is_not_answered_later_as_another() {
+    let file = Scratch::new(2 * BLOCK);
+    let fd = file.open();
+    let mut backend = uring(2);
+    backend.hold(&[fd]).unwrap();
+    let null = File::open("/dev/null").unwrap().into_raw_fd();
+    // SAFETY: open descriptors; no memory is passed.
+    let ring = unsafe { libc::dup(backend.descriptor()) };
+    // SAFETY: as above.
+    let enter = |descriptor: i32, of: i32| unsafe { libc::dup2(of, descriptor) };
+
+    enter(backend.descriptor(), null);
+    let failed = backend.execute(request(fd, RequestKind::Read, 0, 100));
+    enter(backend.descriptor(), ring);
+    let next: Vec<i64> = (0..4).map(|_| backend.execute(request(fd, RequestKind::Read, BLOCK, BLOCK))).collect();
+    let queued = backend.complete(&mut Vec::new());
+
+    assert!(failed < 0, "{failed}");
+    assert_eq!(next, [failed; 4]);
+    assert_eq!(queued.unwrap_err().raw_os_error(), Some(-failed as i32));
+    for descriptor in [fd.0, null, ring] {
+        // SAFETY: this test's own.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+#[test]
 fn a_mapping_outlives_its_file_being_cut_short() {
     let file = Scratch::new(16 * BLOCK);
     let fd = file.open();
@@ -304,6 +331,29 @@ fn a_mapping_outlives_its_file_being_cut_short() {
     assert_eq!(backend.execute(request(fd, RequestKind::Read, 9 * BLOCK, BLOCK)), BLOCK as i64);
     assert_eq!(backend.buffer(0, BLOCK), [0; BLOCK]);
     backend.close_file(fd);
+}
+
+#[test]
+fn writes_to_pages_that_cannot_be_mapped_again_fail() {
+    let file = Scratch::new(4 * BLOCK);
+    let fd = file.open();
+    let mut backend = Mmap::new(BLOCK, None).unwrap();
+    backend.hold(&[fd]).unwrap();
+    fs::write(&file.path, []).unwrap();
+    let null = File::open("/dev/null").unwrap().into_raw_fd();
+    // What takes the file's place cannot be mapped.
+    // SAFETY: open descriptors of this test's own; no memory is passed.
+    unsafe { libc::dup2(null, fd.0) };
+
+    let writes: Vec<i64> = (0..3).map(|_| backend.execute(request(fd, RequestKind::Write, BLOCK, BLOCK))).collect();
+    let flush = backend.execute(request(fd, RequestKind::Fsync, 0, 0));
+
+    assert_eq!(writes, [-i64::from(libc::EIO); 3]);
+    assert_eq!(flush, -i64::from(libc::EIO));
+    for descriptor in [fd.0, null] {
+        // SAFETY: as above.
+        unsafe { libc::close(descriptor) };
+    }
 }
 
 #[test]

@@ -49,6 +49,9 @@ pub struct Uring {
     /// start on them before their clock does.
     queued: Vec<u32>,
     in_flight: usize,
+    /// What the kernel said when it could not be entered. Requests that it may have seen still own their slots, and could
+    /// come back at any time: nothing else is taken to it from then on.
+    broken: Option<i32>,
     punts: Option<PuntCounter>,
     notes: Vec<Note>,
 }
@@ -80,6 +83,7 @@ impl Uring {
             entries: vec![opcode::Nop::new().build(); depth],
             queued: Vec::with_capacity(depth),
             in_flight: 0,
+            broken: None,
             punts,
             notes,
         })
@@ -89,6 +93,12 @@ impl Uring {
     #[cfg(test)]
     pub(super) fn forget_registered_buffers(&mut self) {
         self.has_registered_buffers = false;
+    }
+
+    /// The ring's descriptor.
+    #[cfg(test)]
+    pub(super) fn descriptor(&self) -> RawFd {
+        std::os::fd::AsRawFd::as_raw_fd(&self.ring)
     }
 
     #[inline(never)]
@@ -130,7 +140,11 @@ impl Uring {
 
     /// Put the queue where the kernel will see it.
     #[inline]
-    fn push(&mut self) {
+    fn push(&mut self) -> io::Result<()> {
+        if let Some(errno) = self.broken {
+            self.queued.clear();
+            return Err(io::Error::from_raw_os_error(errno));
+        }
         let mut ring = self.ring.submission();
         for &slot in &self.queued {
             // SAFETY: the entries point into `self.buffers` and `self.pieces`, which `Drop` frees only after every request
@@ -140,6 +154,13 @@ impl Uring {
         }
         self.in_flight += self.queued.len();
         self.queued.clear();
+        Ok(())
+    }
+
+    #[cold]
+    fn break_off(&mut self, error: io::Error) -> io::Error {
+        self.broken = Some(error.raw_os_error().unwrap_or(libc::EIO));
+        error
     }
 
     /// Take the completions that are there.
@@ -159,12 +180,12 @@ impl Uring {
     /// Show the queue to the kernel and wait for a completion.
     #[inline]
     fn enter(&mut self) -> io::Result<()> {
-        self.push();
+        self.push()?;
         loop {
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(self.break_off(error)),
             }
             if !self.ring.completion().is_empty() {
                 return Ok(());
@@ -203,13 +224,13 @@ impl Backend for Uring {
     }
 
     fn complete_within(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
-        self.push();
+        self.push()?;
         let timeout = types::Timespec::from(at_most);
         match self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&timeout)) {
             Ok(_) => {}
             Err(error)
                 if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(self.break_off(error)),
         }
         self.reap(done);
         Ok(())
