@@ -2,11 +2,10 @@
 
 use crate::error::EngineError;
 use crate::events::Control;
-use crate::shared::{Shareable, SharedBox};
 use crate::worker::Ended;
-use std::io::{self, BufRead};
+use std::io::BufRead;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::Thread;
 use std::time::Instant;
@@ -131,50 +130,6 @@ pub fn listen_to_signals(stopper: Stopper) {
     });
 }
 
-/// A door that opens once, with a value for everybody who waits, in whatever process.
-#[derive(Debug, Clone)]
-pub struct Gate(Arc<SharedBox<Door>>);
-
-#[derive(Debug)]
-struct Door {
-    is_open: AtomicU32,
-    value: AtomicU64,
-}
-
-// SAFETY: atomic numbers only; zero is closed.
-unsafe impl Shareable for Door {}
-
-impl Gate {
-    /// A closed door.
-    ///
-    /// # Errors
-    ///
-    /// No memory to share.
-    pub fn closed() -> io::Result<Self> {
-        Ok(Self(Arc::new(SharedBox::zeroed()?)))
-    }
-
-    /// Let everybody through with `value`; the first call counts. Only the engine's main thread opens.
-    pub fn open(&self, value: u64) {
-        if self.0.is_open.load(Ordering::Relaxed) == 0 {
-            self.0.value.store(value, Ordering::Relaxed);
-            self.0.is_open.store(1, Ordering::Release);
-        }
-        // SAFETY: the address of a number that lives across the call. Not FUTEX_PRIVATE: processes may wait.
-        unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
-    }
-
-    /// Wait for the value.
-    pub fn wait(&self) -> u64 {
-        while self.0.is_open.load(Ordering::Acquire) == 0 {
-            let no_timeout = std::ptr::null::<libc::timespec>();
-            // SAFETY: as in `open`; the kernel sleeps only while the number is still 0.
-            unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAIT, 0, no_timeout) };
-        }
-        self.0.value.load(Ordering::Relaxed)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,19 +153,5 @@ mod tests {
         assert_eq!((slept, stopping.join().unwrap()), (false, true));
         assert!(now.elapsed() < Duration::from_secs(600));
         assert!(matches!(messages.recv().unwrap(), Message::Control(Control::Stop {})));
-    }
-
-    #[test]
-    fn a_door_lets_those_who_wait_and_those_who_come_later_through_with_the_first_value() {
-        let gate = Gate::closed().unwrap();
-        let waiting = std::thread::spawn({
-            let gate = gate.clone();
-            move || gate.wait()
-        });
-
-        gate.open(7);
-        gate.open(8);
-
-        assert_eq!((waiting.join().unwrap(), gate.wait()), (7, 7));
     }
 }

@@ -406,6 +406,17 @@ pub struct HostSample {
     pub values: BTreeMap<String, f64>,
 }
 
+impl HostSample {
+    /// One sample from names and numbers.
+    pub fn new<'a>(source: &str, instance: &str, values: impl Iterator<Item = (&'a str, f64)>) -> Self {
+        Self {
+            source: source.to_owned(),
+            instance: instance.to_owned(),
+            values: values.map(|(name, value)| (name.to_owned(), value)).collect(),
+        }
+    }
+}
+
 /// A finished phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

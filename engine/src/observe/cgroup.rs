@@ -5,7 +5,6 @@
 //! says `throttled_time` in ns, version 2 `throttled_usec`; both become `throttled_ns`. A group without a CPU controller
 //! has none of these lines and is left out.
 
-use super::host_sample;
 use super::procfile::ProcFile;
 use crate::events::HostSample;
 use std::fs;
@@ -43,7 +42,7 @@ impl Cgroup {
     pub fn sample(&self, text: &mut Vec<u8>, samples: &mut Vec<HostSample>) {
         for (instance, file) in &self.0 {
             if let Some(lines) = file.read(text) {
-                samples.push(host_sample("cgroup", instance, lines.lines().filter_map(value)));
+                samples.push(HostSample::new("cgroup", instance, lines.lines().filter_map(value)));
             }
         }
     }

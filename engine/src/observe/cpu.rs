@@ -5,7 +5,6 @@
 //! belongs to no CPU while it waits (kernel: Documentation/filesystems/proc.rst). /proc/loadavg: tasks that run or could
 //! run now (ours among them), and the 1-minute load, which on Linux counts uninterruptible waits as well.
 
-use super::host_sample;
 use super::procfile::ProcFile;
 use crate::events::HostSample;
 
@@ -54,7 +53,7 @@ impl Cpu {
 fn cpu(stat: &str, ns_per_tick: f64) -> Option<HostSample> {
     let ticks = stat.lines().next()?.strip_prefix("cpu ")?.split_ascii_whitespace();
     let numbers = ticks.map_while(|word| word.parse::<u64>().ok()).map(|ticks| ticks as f64 * ns_per_tick);
-    Some(host_sample("cpu", "", FIELDS.into_iter().zip(numbers)))
+    Some(HostSample::new("cpu", "", FIELDS.into_iter().zip(numbers)))
 }
 
 /// The line `load1 load5 load15 running/all last_pid`.
@@ -62,7 +61,7 @@ fn load(loadavg: &str) -> Option<HostSample> {
     let mut words = loadavg.split_ascii_whitespace();
     let load1: f64 = words.next()?.parse().ok()?;
     let running: u64 = words.nth(2)?.split_once('/')?.0.parse().ok()?;
-    Some(host_sample("load", "", [("running", running as f64), ("load1", load1)].into_iter()))
+    Some(HostSample::new("load", "", [("running", running as f64), ("load1", load1)].into_iter()))
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! lives. `io_ns` is the time with at least one request in flight: it is no measure of how loaded a device is that serves
 //! many at once.
 
-use super::host_sample;
 use super::procfile::ProcFile;
 use crate::events::HostSample;
 use std::collections::HashMap;
@@ -80,7 +79,11 @@ fn parse(line: &str, devices: &mut HashMap<String, Device>) -> Option<HostSample
     }
     devices.get_mut(name)?.undo_wraps(&mut columns);
     let present = FIELDS.iter().filter(|(column, ..)| *column < count);
-    Some(host_sample("diskstats", name, present.map(|&(column, field, unit)| (field, columns[column] as f64 * unit))))
+    Some(HostSample::new(
+        "diskstats",
+        name,
+        present.map(|&(column, field, unit)| (field, columns[column] as f64 * unit)),
+    ))
 }
 
 impl Device {

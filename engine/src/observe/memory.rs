@@ -4,7 +4,6 @@
 //! `pg*`, `ps*` and `workingset_*` are pages or events, `nr_dirty`, `nr_writeback` and the thresholds are pages as of now.
 //! /proc/meminfo: gauges in bytes.
 
-use super::host_sample;
 use super::procfile::ProcFile;
 use crate::events::HostSample;
 
@@ -51,10 +50,10 @@ impl Memory {
     /// Both.
     pub fn sample(&self, text: &mut Vec<u8>, samples: &mut Vec<HostSample>) {
         if let Some(table) = self.vmstat.as_ref().and_then(|file| file.read(text)) {
-            samples.push(host_sample("vmstat", "", table.lines().filter_map(vmstat)));
+            samples.push(HostSample::new("vmstat", "", table.lines().filter_map(vmstat)));
         }
         if let Some(table) = self.meminfo.as_ref().and_then(|file| file.read(text)) {
-            samples.push(host_sample("meminfo", "", table.lines().filter_map(meminfo)));
+            samples.push(HostSample::new("meminfo", "", table.lines().filter_map(meminfo)));
         }
     }
 }

@@ -10,7 +10,7 @@
 
 pub mod cache;
 pub mod capabilities;
-mod cgroup;
+pub(crate) mod cgroup;
 mod cpu;
 pub mod delay_accounting;
 mod disk;
@@ -20,8 +20,6 @@ mod net;
 mod pressure;
 mod procfile;
 pub mod task;
-
-pub(crate) use cgroup::memory_limit_bytes;
 
 use crate::events::HostSample;
 use std::os::fd::{AsFd, AsRawFd};
@@ -73,15 +71,6 @@ impl HostObserver {
 impl Default for HostObserver {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// One sample from names and numbers.
-fn host_sample<'a>(source: &str, instance: &str, values: impl Iterator<Item = (&'a str, f64)>) -> HostSample {
-    HostSample {
-        source: source.to_owned(),
-        instance: instance.to_owned(),
-        values: values.map(|(name, value)| (name.to_owned(), value)).collect(),
     }
 }
 

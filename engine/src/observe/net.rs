@@ -3,7 +3,6 @@
 //! /proc/net/dev of the network namespace that the engine runs in: inside a container these are the container's
 //! interfaces, not the host's. Bytes are counted with link-layer headers.
 
-use super::host_sample;
 use super::procfile::ProcFile;
 use crate::events::HostSample;
 
@@ -42,7 +41,7 @@ fn parse(line: &str) -> Option<HostSample> {
     if columns.len() < 12 {
         return None;
     }
-    Some(host_sample("net", name.trim(), FIELDS.iter().map(|&(column, field)| (field, columns[column] as f64))))
+    Some(HostSample::new("net", name.trim(), FIELDS.iter().map(|&(column, field)| (field, columns[column] as f64))))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! could run, stood still for want of the resource (kernel: Documentation/accounting/psi.rst). Absent where the kernel was
 //! built or booted without it (`psi=1`).
 
-use super::host_sample;
 use super::procfile::ProcFile;
 use crate::events::HostSample;
 
@@ -26,7 +25,7 @@ impl Pressure {
             let Some(lines) = file.read(text) else { continue };
             let mut totals = lines.lines().filter_map(total_us).peekable();
             if totals.peek().is_some() {
-                samples.push(host_sample("pressure", resource, totals));
+                samples.push(HostSample::new("pressure", resource, totals));
             }
         }
     }

@@ -1,9 +1,10 @@
 //! The workers of a phase, brought to life as threads or processes, and sent home again.
 
-use super::Surroundings;
+use super::gates::Gates;
 use super::jobs::ReadyJob;
 use super::setup::Setup;
-use crate::control::{Gate, Message};
+use super::surroundings::Surroundings;
+use crate::control::Message;
 use crate::error::{EngineError, Result};
 use crate::histogram::Reader;
 use crate::pace::pacing::Pacer;
@@ -16,35 +17,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
-
-/// Value of the start gate that sends the workers home.
-const GO_HOME: u64 = u64::MAX;
-
-/// What workers wait at.
-#[derive(Clone)]
-pub(super) struct Gates {
-    /// Opened with the time of the start.
-    start: Gate,
-    /// Opened when the last sample of their counters and clocks was taken.
-    release: Gate,
-}
-
-impl Gates {
-    fn closed() -> Result<Self> {
-        let gate = || Gate::closed().map_err(EngineError::no_shared_memory);
-        Ok(Self { start: gate()?, release: gate()? })
-    }
-
-    /// Time of the start; None: there is none.
-    pub fn wait_for_start(&self) -> Option<u64> {
-        Some(self.start.wait()).filter(|&start_ns| start_ns != GO_HOME)
-    }
-
-    /// Wait until nobody looks at this worker's clocks any more.
-    pub fn wait_for_release(&self) {
-        self.release.wait();
-    }
-}
 
 /// All workers of a phase.
 pub(super) struct Crew {
@@ -133,7 +105,7 @@ impl Crew {
 
     /// Let all begin at the same time.
     pub fn start(&self, start_ns: u64) {
-        self.gates.start.open(start_ns);
+        self.gates.start(start_ns);
     }
 
     /// Let go of all, wherever they wait, until the last has gone.
@@ -142,8 +114,7 @@ impl Crew {
     ///
     /// A worker thread has panicked.
     pub fn send_home(self) -> Result<()> {
-        self.gates.start.open(GO_HOME);
-        self.gates.release.open(0);
+        self.gates.send_home();
         self.processes.reap();
         for thread in self.threads {
             if thread.join().is_err() {

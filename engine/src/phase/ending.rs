@@ -1,6 +1,5 @@
 //! How did a phase end: each worker, each job, and the phase as a whole?
 
-use super::PhaseEnd;
 use super::facts;
 use super::jobs::ReadyJob;
 use crate::content::verify::BadBlocks;
@@ -13,6 +12,17 @@ use crate::worker::Ended;
 use crate::worker::stats::NEVER;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// How a phase ended, for the run.
+#[derive(Debug)]
+pub enum PhaseEnd {
+    /// By its own rules.
+    Done,
+    /// By a stop from outside.
+    Stopped,
+    /// By a failure that leaves nothing to go on with.
+    Failed(EngineError),
+}
 
 /// What ended while a phase was on, and why.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! What each job of a phase runs with: its backend as the kernel allows it, the flags of its files, and the state that its
 //! workers share.
 
-use super::Surroundings;
+use super::surroundings::Surroundings;
 use super::words::Circumstances;
 use crate::error::{EngineError, Result};
 use crate::files::growth::Growth;

@@ -1,6 +1,6 @@
 //! One worker's life: bound to its CPUs, its files opened, its backend made, started, run, and kept until it is released.
 
-use super::crew::Gates;
+use super::gates::Gates;
 use crate::backend;
 use crate::backend::aio::Aio;
 use crate::backend::mmap::Mmap;

@@ -1,9 +1,8 @@
 //! The main thread's part of a phase: wait until all workers are ready, give the start, tick on the interval grid and
 //! listen, until the last worker has stopped.
 
-use super::PhaseEnd;
 use super::crew::Crew;
-use super::ending::{Conclusion, Ending};
+use super::ending::{Conclusion, Ending, PhaseEnd};
 use super::jobs::ReadyJob;
 use crate::backend::Report;
 use crate::control::Message;

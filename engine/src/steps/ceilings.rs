@@ -10,7 +10,8 @@
 use crate::clock::read_ns;
 use crate::error::{EngineError, Result};
 use crate::events::Ceiling;
-use crate::observe::{cache, memory_limit_bytes};
+use crate::observe::cache;
+use crate::observe::cgroup::memory_limit_bytes;
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;

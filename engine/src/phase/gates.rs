@@ -1,0 +1,111 @@
+//! What the workers of a phase wait at: the start, and after their end the release.
+
+use crate::error::{EngineError, Result};
+use crate::shared::{Shareable, SharedBox};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Value of the start gate that sends the workers home.
+const GO_HOME: u64 = u64::MAX;
+
+/// What workers wait at.
+#[derive(Clone)]
+pub(super) struct Gates {
+    /// Opened with the time of the start.
+    start: Gate,
+    /// Opened when the last sample of their counters and clocks was taken.
+    release: Gate,
+}
+
+impl Gates {
+    /// Closed ones.
+    ///
+    /// # Errors
+    ///
+    /// No memory to share.
+    pub fn closed() -> Result<Self> {
+        let gate = || Gate::closed().map_err(EngineError::no_shared_memory);
+        Ok(Self { start: gate()?, release: gate()? })
+    }
+
+    /// Time of the start; None: there is none.
+    pub fn wait_for_start(&self) -> Option<u64> {
+        Some(self.start.wait()).filter(|&start_ns| start_ns != GO_HOME)
+    }
+
+    /// Wait until nobody looks at this worker's clocks any more.
+    pub fn wait_for_release(&self) {
+        self.release.wait();
+    }
+
+    /// Let all begin at `start_ns`.
+    pub fn start(&self, start_ns: u64) {
+        self.start.open(start_ns);
+    }
+
+    /// Let go of all, wherever they wait.
+    pub fn send_home(&self) {
+        self.start.open(GO_HOME);
+        self.release.open(0);
+    }
+}
+
+/// A door that opens once, with a value for everybody who waits, in whatever process.
+#[derive(Debug, Clone)]
+struct Gate(Arc<SharedBox<Door>>);
+
+#[derive(Debug)]
+struct Door {
+    is_open: AtomicU32,
+    value: AtomicU64,
+}
+
+// SAFETY: atomic numbers only; zero is closed.
+unsafe impl Shareable for Door {}
+
+impl Gate {
+    /// A closed door.
+    fn closed() -> io::Result<Self> {
+        Ok(Self(Arc::new(SharedBox::zeroed()?)))
+    }
+
+    /// Let everybody through with `value`; the first call counts. Only the engine's main thread opens.
+    fn open(&self, value: u64) {
+        if self.0.is_open.load(Ordering::Relaxed) == 0 {
+            self.0.value.store(value, Ordering::Relaxed);
+            self.0.is_open.store(1, Ordering::Release);
+        }
+        // SAFETY: the address of a number that lives across the call. Not FUTEX_PRIVATE: processes may wait.
+        unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+    }
+
+    /// Wait for the value.
+    fn wait(&self) -> u64 {
+        while self.0.is_open.load(Ordering::Acquire) == 0 {
+            let no_timeout = std::ptr::null::<libc::timespec>();
+            // SAFETY: as in `open`; the kernel sleeps only while the number is still 0.
+            unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAIT, 0, no_timeout) };
+        }
+        self.0.value.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_door_lets_those_who_wait_and_those_who_come_later_through_with_the_first_value() {
+        let gate = Gate::closed().unwrap();
+        let waiting = std::thread::spawn({
+            let gate = gate.clone();
+            move || gate.wait()
+        });
+
+        gate.open(7);
+        gate.open(8);
+
+        assert_eq!((waiting.join().unwrap(), gate.wait()), (7, 7));
+    }
+}
