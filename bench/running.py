@@ -66,7 +66,7 @@ def execute(tool: Tool, extent: Extent, prefix: Sequence[str] = ()) -> tuple[Run
 
 
 def speak(command: Sequence[str], plan_json: bytes | None) -> tuple[str, str]:
-    """Run a command to its end; with a Plan, be the engine's other side and start every phase at once.
+    """Run a command to its end; with a Plan, be the engine's other side, and let every phase start at once.
 
     Returns:
         Standard output and standard error.
@@ -80,19 +80,13 @@ def speak(command: Sequence[str], plan_json: bytes | None) -> tuple[str, str]:
     ):
         assert process.stdin is not None
         assert process.stdout is not None
-        stdout = bytearray()
-        if plan_json is not None:
-            process.stdin.write(plan_json + b"\n")
+        if plan_json is None:
+            process.stdin.close()
+        else:
+            process.stdin.write(plan_json + b"\n" + msgspec.json.encode(events.StartWhenReady()) + b"\n")
             process.stdin.flush()
-            for line in process.stdout:
-                stdout += line
-                event = events.decode(line)
-                if isinstance(event, events.Ready):
-                    start = events.Start(phase_index=event.phase_index, at_realtime_ns=0)
-                    process.stdin.write(msgspec.json.encode(start) + b"\n")
-                    process.stdin.flush()
+        stdout = process.stdout.read()
         process.stdin.close()
-        stdout += process.stdout.read()
         exit_code = process.wait()
         errors.seek(0)
         stderr = errors.read().decode(errors="replace")

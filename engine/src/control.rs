@@ -1,18 +1,22 @@
 //! What reaches the main thread: control lines from outside, reports from the workers.
 
-use crate::error::EngineError;
+use crate::error::{EngineError, Result};
 use crate::events::Control;
+use crate::plan::Plan;
 use crate::worker::Ended;
+use std::cell::Cell;
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::Thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A message to the main thread.
 #[derive(Debug)]
 pub enum Message {
+    /// The first line of standard input, or why it is no Plan.
+    Plan(std::result::Result<Box<Plan>, String>),
     /// A line of standard input.
     Control(Control),
     /// A line of standard input that is no control.
@@ -33,13 +37,56 @@ pub enum Message {
         /// How it ended.
         ended: Ended,
     },
-    /// A worker's process is gone without a word.
+    /// A worker is gone without an end: its process has died, or it has panicked.
     Lost {
         /// Position in the phase's list of workers.
         worker: usize,
-        /// How it ended, in words.
+        /// What of it ended and how, in words.
         how: String,
     },
+}
+
+/// What has come for the main thread, and what it was told once for all phases.
+#[derive(Debug)]
+pub struct Inbox {
+    messages: Receiver<Message>,
+    starts_when_ready: Cell<bool>,
+}
+
+impl Inbox {
+    /// Nothing was told yet.
+    pub fn new(messages: Receiver<Message>) -> Self {
+        Self { messages, starts_when_ready: Cell::new(false) }
+    }
+
+    /// The next message; None once `at_most` has passed, if there is such a bound.
+    ///
+    /// # Errors
+    ///
+    /// Nobody is left who could send one.
+    pub fn receive(&self, at_most: Option<Duration>) -> Result<Option<Message>> {
+        let received = match at_most {
+            Some(at_most) => self.messages.recv_timeout(at_most),
+            None => self.messages.recv().map_err(RecvTimeoutError::from),
+        };
+        match received {
+            Ok(message) => {
+                if matches!(message, Message::Control(Control::StartWhenReady {})) {
+                    self.starts_when_ready.set(true);
+                }
+                Ok(Some(message))
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(EngineError::Environment("standard input and all workers are gone".into()))
+            }
+        }
+    }
+
+    /// Whether phases start as soon as they are ready.
+    pub fn starts_when_ready(&self) -> bool {
+        self.starts_when_ready.get()
+    }
 }
 
 /// A stop from outside, for all that the main thread may be at: a message for the phases, a flag for long work between them,
@@ -84,8 +131,9 @@ pub fn sleep_until(until: Instant, stop: &AtomicBool) -> bool {
     }
 }
 
-/// Read control lines until the input ends. The end means that nobody listens any more, which is a stop.
-pub fn listen(input: impl BufRead, messages: &Sender<Message>, stopper: &Stopper) {
+/// Read the Plan, then control lines until the input ends. The end means that nobody listens any more, which is a stop.
+pub fn listen(mut input: impl BufRead, messages: &Sender<Message>, stopper: &Stopper) {
+    let _ = messages.send(Message::Plan(read_plan(&mut input)));
     for line in input.lines() {
         let Ok(line) = line else { break };
         if line.trim().is_empty() {
@@ -101,6 +149,15 @@ pub fn listen(input: impl BufRead, messages: &Sender<Message>, stopper: &Stopper
         }
     }
     stopper.stop();
+}
+
+fn read_plan(input: &mut impl BufRead) -> std::result::Result<Box<Plan>, String> {
+    let mut line = String::new();
+    input.read_line(&mut line).map_err(|error| format!("the Plan could not be read: {error}"))?;
+    if line.trim().is_empty() {
+        return Err("standard input ended before a Plan came".to_owned());
+    }
+    serde_json::from_str(&line).map_err(|error| format!("the Plan could not be read: {error}"))
 }
 
 /// Take TERM, INT and HUP as a stop, so that data is removed when a session or a service ends with all its processes;
@@ -133,7 +190,6 @@ pub fn listen_to_signals(stopper: Stopper) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_stop_ends_a_sleep() {

@@ -593,6 +593,8 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "control", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Control {
+    /// Start this phase and all that follow as soon as their workers are ready: there is nobody to agree with.
+    StartWhenReady {},
     /// Start the phase that is ready.
     Start {
         /// Phase.

@@ -6,15 +6,15 @@
 
 use assay_engine::clock::Clock;
 use assay_engine::control;
-use assay_engine::control::{Message, Stopper};
+use assay_engine::control::{Inbox, Message, Stopper};
 use assay_engine::emit::Emitter;
 use assay_engine::events;
-use assay_engine::events::{ErrorClass, Event, Outcome};
+use assay_engine::events::{Control, ErrorClass, Event, Outcome};
 use assay_engine::observe::delay_accounting::DelayAccounting;
 use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;
 use assay_engine::{check, run};
-use std::io::{BufRead, Read, Write};
+use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
 
@@ -63,6 +63,7 @@ fn serve() -> ExitCode {
     // SAFETY: no thread was made yet.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     let (sender, messages) = mpsc::channel::<Message>();
+    let inbox = Inbox::new(messages);
     let stopper = Stopper::new(sender.clone());
     let alarm = stopper.clone();
     let emitter = Emitter::with_alarm(Clock::start(), std::io::stdout(), move || {
@@ -83,12 +84,11 @@ fn serve() -> ExitCode {
     if let Some(text) = delay_accounting.warning() {
         emitter.warn(None, "delay-accounting-left-on", text);
     }
-    let outcome = match read_plan() {
-        Ok(plan) => {
-            let (listener_sender, listener_stopper) = (sender.clone(), stopper.clone());
-            std::thread::spawn(move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stopper));
-            run::run(&plan, &emitter, &messages, &sender, stopper.flag(), &capabilities)
-        }
+    let (listener_sender, listener_stopper) = (sender.clone(), stopper.clone());
+    std::thread::spawn(move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stopper));
+    let outcome = match wait_for_plan(&inbox) {
+        Ok(Some(plan)) => run::run(&plan, &emitter, &inbox, &sender, stopper.flag(), &capabilities),
+        Ok(None) => Outcome::Stopped,
         Err(text) => {
             let (t_ns, class) = (emitter.now_ns(), ErrorClass::Plan);
             emitter.emit(&Event::Error { t_ns, phase_index: None, class, text, path: None, errno: None });
@@ -113,11 +113,14 @@ fn serve() -> ExitCode {
     }
 }
 
-fn read_plan() -> Result<Plan, String> {
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(|error| format!("the Plan could not be read: {error}"))?;
-    if line.trim().is_empty() {
-        return Err("standard input ended before a Plan came".to_owned());
+/// The Plan, or why there is none; a stop that comes first leaves nothing to do.
+fn wait_for_plan(inbox: &Inbox) -> Result<Option<Box<Plan>>, String> {
+    loop {
+        match inbox.receive(None) {
+            Ok(Some(Message::Plan(plan))) => return plan.map(Some),
+            Ok(Some(Message::Control(Control::Stop {}))) => return Ok(None),
+            Ok(_) => {}
+            Err(error) => return Err(error.to_string()),
+        }
     }
-    serde_json::from_str(&line).map_err(|error| format!("the Plan could not be read: {error}"))
 }

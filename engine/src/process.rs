@@ -1,7 +1,7 @@
 //! Workers as processes: forked from the engine, heard through a pipe, gone with it.
 //!
 //! A child is a fork of the main thread and runs one worker. What it counts lies in shared memory ([`crate::shared`]); what
-//! it has to say (ready, failed, done) goes through a pipe of its own, one line of JSON each. One thread attends to all the
+//! it has to say (ready, failed, done, lost) goes through a pipe of its own, one line of JSON each. One thread attends to all the
 //! pipes. A pipe that ends without "done" means that the process is dead: the attendant looks how, without reaping it, so that
 //! the sampler can still read its clocks. Children are reaped by the main thread, after the last sample. The kernel
 //! kills them when the engine dies (PR_SET_PDEATHSIG).
@@ -27,6 +27,14 @@ pub enum Reporter {
 }
 
 impl Reporter {
+    /// Who says it.
+    pub fn speaker(&self) -> String {
+        match self {
+            Self::Thread(_) => "thread".to_owned(),
+            Self::Process(_) => format!("process {}", std::process::id()),
+        }
+    }
+
     /// Say it. Nobody listens any more when the phase is given up; then there is nobody to tell.
     pub fn send(&mut self, message: Message) {
         match self {
@@ -48,6 +56,7 @@ enum Line {
     Ready { tid: i32 },
     Failed { class: ErrorClass, text: String, io: Option<(String, PathBuf, i32)> },
     Done(Ended),
+    Lost { how: String },
 }
 
 impl Line {
@@ -64,7 +73,8 @@ impl Line {
                 };
                 Some(Self::Failed { class: error.class(), text: error.to_string(), io })
             }
-            Message::Control(_) | Message::Unreadable(_) | Message::Lost { .. } => None,
+            Message::Lost { how, .. } => Some(Self::Lost { how }),
+            Message::Plan(_) | Message::Control(_) | Message::Unreadable(_) => None,
         }
     }
 
@@ -72,6 +82,7 @@ impl Line {
         match self {
             Self::Ready { tid } => Message::Ready { worker, tid },
             Self::Done(ended) => Message::Done { worker, ended },
+            Self::Lost { how } => Message::Lost { worker, how },
             Self::Failed { io: Some((op, path, errno)), .. } => {
                 Message::Failed(EngineError::io(op, path, io::Error::from_raw_os_error(errno)))
             }
@@ -229,7 +240,7 @@ impl Pipe {
         while let Some(end) = self.text.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.text.drain(..=end).collect();
             let Ok(line) = serde_json::from_slice::<Line>(&line) else { continue };
-            self.is_done |= matches!(line, Line::Done(_) | Line::Failed { .. });
+            self.is_done |= matches!(line, Line::Done(_) | Line::Failed { .. } | Line::Lost { .. });
             let _ = messages.send(line.into_message(self.worker));
         }
         true

@@ -2,7 +2,7 @@
 //! however the run ends.
 
 use crate::content::generations::Generations;
-use crate::control::Message;
+use crate::control::{Inbox, Message};
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
@@ -24,7 +24,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Sender;
 
 /// Files of a set whose residency is looked at; more would take longer than it tells.
 const RESIDENCY_FILES: u64 = 64;
@@ -36,7 +36,7 @@ pub struct Run<'a> {
     /// Way out.
     pub emitter: &'a Emitter,
     /// Messages from outside and from workers.
-    pub messages: &'a Receiver<Message>,
+    pub inbox: &'a Inbox,
     /// For the workers.
     pub sender: &'a Sender<Message>,
     /// Set by a stop from outside.
@@ -73,13 +73,13 @@ enum Left {
 pub fn run(
     plan: &Plan,
     emitter: &Emitter,
-    messages: &Receiver<Message>,
+    inbox: &Inbox,
     sender: &Sender<Message>,
     stop: &AtomicBool,
     capabilities: &Capabilities,
 ) -> Outcome {
     match check(plan).and_then(|programs| {
-        let run = Run::open(plan, emitter, messages, sender, stop, capabilities)?;
+        let run = Run::open(plan, emitter, inbox, sender, stop, capabilities)?;
         Ok((run, programs))
     }) {
         Ok((mut run, programs)) => {
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
     fn open(
         plan: &'a Plan,
         emitter: &'a Emitter,
-        messages: &'a Receiver<Message>,
+        inbox: &'a Inbox,
         sender: &'a Sender<Message>,
         stop: &'a AtomicBool,
         capabilities: &'a Capabilities,
@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
         let left = vec![Left::Nothing; sets.len()];
         let stamp_units = plan.file_sets.iter().map(|set| unit_of(plan, set)).collect::<Result<_>>()?;
         let fillings = Vec::new();
-        Ok(Self { plan, emitter, messages, sender, stop, capabilities, folders, sets, left, fillings, stamp_units })
+        Ok(Self { plan, emitter, inbox, sender, stop, capabilities, folders, sets, left, fillings, stamp_units })
     }
 
     /// Position of the target that holds a file set.
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
         };
         let mut around = Surroundings {
             emitter: self.emitter,
-            messages: self.messages,
+            inbox: self.inbox,
             sender: self.sender,
             sets: &self.sets,
             contents: &contents,

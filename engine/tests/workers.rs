@@ -1,12 +1,14 @@
 //! Workers as a user meets them: the engine as a program, a Plan on its input, events on its output.
 
-use assay_engine::events::{Event, PhaseFinished, StoppedBy, WorkerWindow};
+use assay_engine::events::{Event, Outcome, PhaseFinished, StoppedBy, WorkerWindow};
 use assay_engine::files::data_folder::uri_of;
 use assay_engine::plan::Plan;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
 /// An engine at work; it is killed when a test fails half-way.
@@ -14,24 +16,28 @@ struct Engine {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Engine {
     /// Carry out one phase on a file of 4 MiB.
     fn start(jobs: Vec<Value>, phase_stop: Value) -> Self {
-        let directory = TempDir::new().unwrap();
+        let mut engine = Self::without_a_plan();
+        let plan = plan(&uri_of(engine.directory.path()), jobs, phase_stop);
+        let _: Plan = serde_json::from_value(plan.clone()).expect("the test's Plan is one");
+        engine.tell(plan);
+        engine
+    }
+
+    fn without_a_plan() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_assay-engine"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut input = child.stdin.take().unwrap();
+        let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let text = plan(&uri_of(directory.path()), jobs, phase_stop).to_string();
-        let _: Plan = serde_json::from_str(&text).expect("the test's Plan is one");
-        writeln!(input, "{text}").unwrap();
-        Self { child, input, output, _directory: directory }
+        Self { child, input, output, directory: TempDir::new().unwrap() }
     }
 
     fn next(&mut self) -> Option<Event> {
@@ -40,13 +46,16 @@ impl Engine {
         (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
     }
 
+    fn tell(&mut self, control: Value) {
+        writeln!(self.input, "{control}").unwrap();
+    }
+
     /// Read on until the phase has started.
     fn until_started(&mut self) {
         while let Some(event) = self.next() {
             match event {
                 Event::Ready { .. } => {
-                    writeln!(self.input, "{}", json!({"control": "start", "phase_index": 0, "at_realtime_ns": 0}))
-                        .unwrap();
+                    self.tell(json!({"control": "start", "phase_index": 0, "at_realtime_ns": 0}));
                 }
                 Event::Started { .. } => return,
                 Event::Error { text, .. } => panic!("{text}"),
@@ -61,6 +70,27 @@ impl Engine {
         let has_ops =
             |event: &Event| matches!(event, Event::Interval(i) if i.workers.iter().all(|worker| worker.ops > 0));
         while !has_ops(&self.next().expect("the workers do something before the engine ends")) {}
+    }
+
+    /// Its outcome, if it ends before the patience of a test does.
+    fn outcome(self) -> Option<Outcome> {
+        let pid = self.child.id() as i32;
+        let (ended, has_ended) = mpsc::channel::<()>();
+        let watchdog = std::thread::spawn(move || {
+            if has_ended.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+                // SAFETY: a child that nobody has waited for yet.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+            }
+        });
+        let (mut engine, mut outcome) = (self, None);
+        while let Some(event) = engine.next() {
+            if let Event::Finished { outcome: how, .. } = event {
+                outcome = Some(how);
+            }
+        }
+        drop(ended);
+        watchdog.join().unwrap();
+        outcome
     }
 
     /// The rest of the events.
@@ -254,10 +284,74 @@ fn a_stop_reaches_a_worker_that_waits_for_a_far_arrival() {
     let mut engine = Engine::start(vec![job], stop(None, None, "each"));
     engine.until_started();
 
-    writeln!(engine.input, "{}", json!({"control": "stop"})).unwrap();
+    engine.tell(json!({"control": "stop"}));
     let events = engine.rest();
 
     assert_eq!(finished(&events).stopped_by, StoppedBy::Control);
+}
+
+#[test]
+fn a_stop_is_heard_while_a_far_start_is_waited_for() {
+    for kind in ["thread", "process"] {
+        let job = with(job("readers", stop(None, None, "each")), "as", json!(kind));
+        let mut engine = Engine::start(vec![job], stop(None, None, "each"));
+        while !matches!(engine.next().unwrap(), Event::Ready { .. }) {}
+        let in_an_hour = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() + Duration::from_secs(3600);
+
+        let at = in_an_hour.as_nanos() as u64;
+        engine.tell(json!({"control": "start", "phase_index": 0, "at_realtime_ns": at}));
+        engine.tell(json!({"control": "stop"}));
+
+        assert_eq!(engine.outcome(), Some(Outcome::Stopped), "{kind}");
+    }
+}
+
+#[test]
+fn a_signal_is_heard_before_a_plan_has_come() {
+    let mut engine = Engine::without_a_plan();
+    assert!(matches!(engine.next(), Some(Event::Hello { .. })));
+
+    // SAFETY: a child of this test, alive until it is told to end.
+    assert_eq!(unsafe { libc::kill(engine.child.id() as i32, libc::SIGTERM) }, 0);
+
+    assert_eq!(engine.outcome(), Some(Outcome::Stopped));
+}
+
+#[test]
+fn phases_start_as_soon_as_they_are_ready_when_that_was_said_once() {
+    let once = stop(None, Some(100), "each");
+    let mut plan = plan("file:///", vec![job("readers", once.clone())], stop(None, None, "each"));
+    let mut engine = Engine::without_a_plan();
+    plan["targets"][0]["uri"] = json!(uri_of(engine.directory.path()));
+    let mut second = plan["phases"][0].clone();
+    second["before"] = json!([]);
+    plan["phases"].as_array_mut().unwrap().push(second);
+
+    engine.tell(plan);
+    engine.tell(json!({"control": "start_when_ready"}));
+    let events = engine.rest();
+
+    let phases: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::PhaseFinished(phase) => Some(phase),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(phases.len(), 2, "{events:?}");
+    for (index, phase) in (0..).zip(phases) {
+        assert_eq!((phase.phase_index, phase.workers.len()), (index, 2));
+        assert!(phase.workers.iter().all(|worker| worker.completed == 100));
+        // The counters at the start are from before the first operation of any worker.
+        let first = events.iter().find_map(|event| match event {
+            Event::Interval(interval) if interval.phase_index == index => Some(interval),
+            _ => None,
+        });
+        let first = first.unwrap();
+        assert!(first.operations.is_empty() && first.workers.iter().all(|worker| worker.ops == 0));
+        assert!(first.t_ns <= phase.start_ns);
+        assert!(phase.workers.iter().all(|worker| worker.first_op_ns.unwrap() >= phase.start_ns));
+    }
 }
 
 #[test]

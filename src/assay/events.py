@@ -439,6 +439,10 @@ class _Control(StreamPart, kw_only=True, tag_field="control", tag=snake_case):
     """Base of the lines on the engine's standard input after the Plan."""
 
 
+class StartWhenReady(_Control, kw_only=True):
+    """Start this phase and all that follow as soon as their workers are ready: there is nobody to agree with."""
+
+
 class Start(_Control, kw_only=True):
     """Start the phase that is ready at CLOCK_REALTIME `at_realtime_ns`; the past means now."""
 
@@ -456,4 +460,4 @@ class Stop(_Control, kw_only=True):
     """Stop the workers, clean up, finish."""
 
 
-Control = Start | SetMark | Stop
+Control = StartWhenReady | Start | SetMark | Stop

@@ -31,7 +31,7 @@ pub(super) struct Ending {
     pub ended: Vec<(usize, Ended)>,
     /// Files have grown into the reserve.
     pub overgrown: Option<EngineError>,
-    /// A worker's process has died; of several, the last.
+    /// A worker's process has died, or it has panicked; of several, the last.
     pub lost: Option<EngineError>,
     /// A stop came from outside.
     pub stopped_from_outside: bool,

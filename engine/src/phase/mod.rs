@@ -45,7 +45,7 @@ pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs:
     };
     let watch = Watch {
         emitter: around.emitter,
-        messages: around.messages,
+        inbox: around.inbox,
         interval_ns: around.sample_interval_ns,
         delay_accounting: around.delay_accounting,
         phase_index,
@@ -60,3 +60,6 @@ pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs:
     crew.send_home()?;
     result
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,9 @@ use crate::process::Reporter;
 use crate::sys::affinity;
 use crate::worker::stats::WorkerStats;
 use crate::worker::{JobShared, Transfers, Worker};
+use std::any::Any;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Everything that a worker takes along.
@@ -89,18 +91,39 @@ impl Setup {
         }
     }
 
+    /// A worker that panics is a fault of the engine: it is told as one that is lost, so that nobody waits for its end.
     fn serve<B: backend::Backend>(self, mut reporter: Reporter, make_backend: impl FnOnce() -> io::Result<B>) {
+        let (position, gates) = (self.position, self.gates.clone());
+        match catch_unwind(AssertUnwindSafe(|| self.work(&mut reporter, make_backend))) {
+            Ok(None) => {}
+            Ok(Some(worker)) => {
+                gates.wait_for_release();
+                drop(worker);
+            }
+            Err(panic) => {
+                reporter.send(Message::Lost { worker: position, how: how_it_panicked(&reporter, &*panic) });
+                gates.wait_for_release();
+            }
+        }
+    }
+
+    /// From getting ready to the end; the worker that still holds its files, if it came so far.
+    fn work<B: backend::Backend>(
+        self,
+        reporter: &mut Reporter,
+        make_backend: impl FnOnce() -> io::Result<B>,
+    ) -> Option<Worker<B>> {
         let mut worker = match self.get_ready(make_backend) {
             Ok(worker) => worker,
             Err(error) => {
                 reporter.send(Message::Failed(error));
-                return;
+                return None;
             }
         };
         // SAFETY: no memory is passed.
         let tid = unsafe { libc::gettid() };
         reporter.send(Message::Ready { worker: self.position, tid });
-        let Some(start_ns) = self.gates.wait_for_start() else { return };
+        let start_ns = self.gates.wait_for_start()?;
         // Several are to leave together. One alone need not spin for that: it leaves when its timer wakes it.
         if self.is_alone {
             clock::sleep_exactly();
@@ -110,9 +133,11 @@ impl Setup {
         } else {
             self.clock.sleep_until(start_ns);
         }
+        #[cfg(test)]
+        super::tests::panic_if_told(&self.shared, self.worker);
         let ended = worker.run(start_ns, self.queue_depth, self.pacer);
         reporter.send(Message::Done { worker: self.position, ended });
-        self.gates.wait_for_release();
+        Some(worker)
     }
 
     fn get_ready<B: backend::Backend>(&self, make_backend: impl FnOnce() -> io::Result<B>) -> Result<Worker<B>> {
@@ -155,4 +180,10 @@ impl Setup {
         let seed = if content.stamped { self.shared.sets[set].content_seed() } else { self.seed };
         ContentFill::new(seed, content, set as u64).map(Some)
     }
+}
+
+fn how_it_panicked(reporter: &Reporter, panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+    format!("{} panicked: {text}. This is a fault of the engine; please report it", reporter.speaker())
 }

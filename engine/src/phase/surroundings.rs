@@ -1,19 +1,19 @@
 //! What a phase needs of the run around it.
 
-use crate::control::Message;
+use crate::control::{Inbox, Message};
 use crate::emit::Emitter;
 use crate::files::fileset::FileSetState;
 use crate::observe::HostObserver;
 use crate::plan::Content;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Sender;
 
 /// What a phase needs of the run around it.
 pub struct Surroundings<'a> {
     /// Way out.
     pub emitter: &'a Emitter,
     /// Messages from outside and from workers.
-    pub messages: &'a Receiver<Message>,
+    pub inbox: &'a Inbox,
     /// For the workers.
     pub sender: &'a Sender<Message>,
     /// State of every file set.

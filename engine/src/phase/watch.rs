@@ -5,7 +5,7 @@ use super::crew::Crew;
 use super::ending::{Conclusion, Ending, PhaseEnd};
 use super::jobs::ReadyJob;
 use crate::backend::Report;
-use crate::control::Message;
+use crate::control::{Inbox, Message};
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Control, Event, StoppedBy};
@@ -17,16 +17,19 @@ use crate::stalls::{LOOK_NS, Stalls};
 use crate::worker::Ended;
 use crate::worker::stats::NEVER;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How long before the start the first sample is taken.
+/// How long before an agreed start the first sample is begun.
 const SAMPLE_LEAD_NS: u64 = 5_000_000;
+/// From the first sample to the start: enough for all workers to be awake, so that they leave together. What it takes
+/// for any number of them, and for each.
+const WAKING_NS: u64 = 500_000;
+const WAKING_EACH_NS: u64 = 20_000;
 
 /// A phase between ready and finished.
 pub(super) struct Watch<'a> {
     pub emitter: &'a Emitter,
-    pub messages: &'a Receiver<Message>,
+    pub inbox: &'a Inbox,
     pub interval_ns: u64,
     pub delay_accounting: bool,
     pub phase_index: u32,
@@ -46,14 +49,13 @@ impl Watch<'_> {
         if !self.wait_until_ready()? {
             return Ok(PhaseEnd::Stopped);
         }
-        let Some(start_ns) = self.wait_for_order()? else {
+        let Some(agreed_ns) = self.wait_for_order()? else {
             return Ok(PhaseEnd::Stopped);
         };
-        crew.start(start_ns);
-        let lead = start_ns.saturating_sub(SAMPLE_LEAD_NS).saturating_sub(self.emitter.now_ns());
-        std::thread::sleep(Duration::from_nanos(lead));
         self.sampler.begin(self.emitter);
+        let start_ns = agreed_ns.max(self.emitter.now_ns() + self.waking_ns());
         self.emitter.emit(&Event::Started { t_ns: self.emitter.now_ns(), phase_index: self.phase_index, start_ns });
+        crew.start(start_ns);
         self.watch(start_ns)?;
         self.sampler.tick(self.emitter);
         let Self { emitter, phase_index, jobs, sampler, ending, .. } = self;
@@ -64,15 +66,16 @@ impl Watch<'_> {
     fn wait_until_ready(&mut self) -> Result<bool> {
         let mut waiting = self.sampler.workers.len();
         while waiting > 0 {
-            match self.receive()? {
-                Message::Ready { worker, tid } => {
+            match self.inbox.receive(None)? {
+                Some(Message::Ready { worker, tid }) => {
                     self.observe(worker, tid);
                     waiting -= 1;
                 }
-                Message::Failed(error) => return Err(error),
-                Message::Lost { worker, how } => return Err(self.lost(worker, &how)),
-                Message::Control(Control::Stop {}) => return Ok(false),
-                other => self.aside(other),
+                Some(Message::Failed(error)) => return Err(error),
+                Some(Message::Lost { worker, how }) => return Err(self.lost(worker, &how)),
+                Some(Message::Control(Control::Stop {})) => return Ok(false),
+                Some(other) => self.aside(other),
+                None => {}
             }
         }
         let workers = self.sampler.workers.len() as u32;
@@ -95,23 +98,35 @@ impl Watch<'_> {
         EngineError::Environment(format!("job '{job}': worker {} is gone: its {how}", observed.worker))
     }
 
-    /// Wait for the order to start; the time of the start. None: stopped.
+    /// Wait for the order to start, and until the first sample is due before it; the agreed time of the start, 0 for now.
+    /// None: stopped.
     fn wait_for_order(&mut self) -> Result<Option<u64>> {
+        let mut agreed_ns = None;
         loop {
-            match self.receive()? {
-                Message::Control(Control::Start { phase_index, at_realtime_ns }) if phase_index == self.phase_index => {
-                    let earliest = self.emitter.now_ns() + SAMPLE_LEAD_NS;
-                    return Ok(Some(self.emitter.clock().from_realtime_ns(at_realtime_ns).max(earliest)));
+            if agreed_ns.is_none() && self.inbox.starts_when_ready() {
+                return Ok(Some(0));
+            }
+            let lead_ns = self.emitter.now_ns() + SAMPLE_LEAD_NS + self.waking_ns();
+            let left = agreed_ns.map(|at: u64| Duration::from_nanos(at.saturating_sub(lead_ns)));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(agreed_ns);
+            }
+            match self.inbox.receive(left)? {
+                Some(Message::Control(Control::Start { phase_index, at_realtime_ns }))
+                    if phase_index == self.phase_index =>
+                {
+                    agreed_ns = Some(self.emitter.clock().from_realtime_ns(at_realtime_ns));
                 }
-                Message::Control(Control::Stop {}) => return Ok(None),
-                Message::Lost { worker, how } => return Err(self.lost(worker, &how)),
-                other => self.aside(other),
+                Some(Message::Control(Control::Stop {})) => return Ok(None),
+                Some(Message::Lost { worker, how }) => return Err(self.lost(worker, &how)),
+                Some(other) => self.aside(other),
+                None => {}
             }
         }
     }
 
-    fn receive(&self) -> Result<Message> {
-        self.messages.recv().map_err(|_| EngineError::Environment("standard input and all workers are gone".into()))
+    fn waking_ns(&self) -> u64 {
+        WAKING_NS + WAKING_EACH_NS * self.sampler.workers.len() as u64
     }
 
     /// Messages that mean the same at any time.
@@ -128,7 +143,8 @@ impl Watch<'_> {
                 let text = format!("a control line could not be read: {text}");
                 self.emitter.warn(Some(self.phase_index), "control-unreadable", text);
             }
-            Message::Control(Control::Stop {})
+            Message::Control(Control::Stop {} | Control::StartWhenReady {})
+            | Message::Plan(_)
             | Message::Ready { .. }
             | Message::Failed(_)
             | Message::Done { .. }
@@ -151,18 +167,15 @@ impl Watch<'_> {
                 next += (now - next) / self.interval_ns * self.interval_ns + self.interval_ns;
                 continue;
             }
-            match self.messages.recv_timeout(Duration::from_nanos(next.min(look).saturating_sub(now))) {
-                Ok(Message::Done { worker, ended }) => self.one_ended(worker, ended),
-                Ok(Message::Lost { worker, how }) => self.one_lost(worker, &how),
-                Ok(Message::Control(Control::Stop {})) => {
+            match self.inbox.receive(Some(Duration::from_nanos(next.min(look).saturating_sub(now))))? {
+                Some(Message::Done { worker, ended }) => self.one_ended(worker, ended),
+                Some(Message::Lost { worker, how }) => self.one_lost(worker, &how),
+                Some(Message::Control(Control::Stop {})) => {
                     self.ending.stopped_from_outside = true;
                     self.stop_all();
                 }
-                Ok(other) => self.aside(other),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(EngineError::Environment("all workers are gone".into()));
-                }
+                Some(other) => self.aside(other),
+                None => {}
             }
         }
         Ok(())
@@ -185,12 +198,12 @@ impl Watch<'_> {
         self.ending.ended.push((worker, ended));
     }
 
-    /// A worker's process has died: the phase ends with what was measured until now, and the run with an error.
+    /// A worker's process has died, or a worker has panicked: the phase ends with what was measured until now, and the run with an error.
     fn one_lost(&mut self, worker: usize, how: &str) {
         let stats = &self.sampler.workers[worker].stats;
         stats.busy_since_ns.set(NEVER);
         stats.slots.iter().for_each(|slot| slot.since_ns.set(NEVER));
-        let abandoned = stats.started.get() - stats.completed.get() - stats.failed.get();
+        let abandoned = stats.started.get().saturating_sub(stats.completed.get() + stats.failed.get());
         let (stopped_by, report) = (StoppedBy::Error, Report::default());
         let ended = Ended { stopped_by, errors: Vec::new(), fatal: None, abandoned, report, bad_blocks: Vec::new() };
         self.ending.lost = Some(self.lost(worker, how));

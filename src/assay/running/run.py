@@ -1,12 +1,11 @@
 """Run a Plan on this machine and keep everything in a bundle.
 
-The start of each phase is ordered here (with many clients the same order goes to all); a Ctrl-C becomes a stop line, so
+Phases start as soon as the engine has them ready, unless a gate holds them back; a Ctrl-C becomes a stop line, so
 that the engine ends its load, removes its data and finishes the stream. A second Ctrl-C ends the engine at once. However
 a run ends, its bundle is sealed, with the reason in it.
 """
 
 import contextlib
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -21,8 +20,6 @@ from assay.running.engine import EngineProcess, capabilities, raise_engine_error
 from assay.running.stopping import Stops
 from assay.targets import directories
 
-START_LEAD_S = 0.02
-"""From the order to the start of a phase: enough for every worker to be asleep before it."""
 RUN_ERROR = "run.error"
 """Fact that says what ended a run early."""
 
@@ -107,15 +104,15 @@ def _carry_out(  # noqa: PLR0917 - what run_plan got, taken apart
 def _drive(engine: EngineProcess, display: Display, stops: Stops, gate: Gate | None) -> list[events.Event]:
     """Order the starts, and collect the events that are no intervals."""
     seen: list[events.Event] = []
+    if gate is None:
+        engine.send(events.StartWhenReady())
     for event in engine.follow(stops):
         display.show(event)
-        if isinstance(event, events.Ready):
-            if gate is not None:
-                gate(event, stops)
-                if stops.count:
-                    continue
-            at = time.time_ns() + int(START_LEAD_S * 1e9)
-            engine.send(events.Start(phase_index=event.phase_index, at_realtime_ns=at))
+        if gate is not None and isinstance(event, events.Ready):
+            gate(event, stops)
+            if stops.count:
+                continue
+            engine.send(events.Start(phase_index=event.phase_index, at_realtime_ns=0))
         if event is not None and not isinstance(event, events.Interval | events.Progress):
             seen.append(event)
     return seen
