@@ -1,5 +1,6 @@
 //! Bad blocks as events: the first ones by name, all of them counted.
 
+use crate::concern::Concern;
 use crate::content::verify::BadBlocks;
 use crate::emit::Emitter;
 use crate::events::Corruption;
@@ -13,7 +14,7 @@ pub fn tell(emitter: &Emitter, phase_index: u32, job: &str, operation: &str, bad
             block.offset_bytes,
             serde_json::to_value(block.kind).ok().as_ref().and_then(|kind| kind.as_str()).unwrap_or("wrong")
         );
-        emitter.warn(Some(phase_index), "corrupt-block", text);
+        emitter.warn(Some(phase_index), Concern::CorruptBlock, text);
     }
     let count = |(kind, (blocks, first)): (&_, &(u64, crate::content::verify::BadBlock))| Corruption {
         job: job.to_owned(),

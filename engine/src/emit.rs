@@ -1,6 +1,7 @@
 //! The way out: events as lines on standard output, from any thread.
 
 use crate::clock::Clock;
+use crate::concern::Concern;
 use crate::events::Event;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -65,8 +66,15 @@ impl Emitter {
     }
 
     /// Say that something can move the numbers.
-    pub fn warn(&self, phase_index: Option<u32>, id: &str, text: impl Into<String>) {
-        self.emit(&Event::Warning { t_ns: self.now_ns(), phase_index, id: id.to_owned(), text: text.into() });
+    pub fn warn(&self, phase_index: Option<u32>, concern: Concern, text: impl Into<String>) {
+        self.emit(&Event::Warning {
+            t_ns: self.now_ns(),
+            phase_index,
+            id: concern.id().to_owned(),
+            severity: concern.severity(),
+            text: text.into(),
+            cure: concern.cure().to_owned(),
+        });
     }
 
     /// Say how far something long has come.
@@ -113,7 +121,7 @@ mod tests {
         });
 
         for _ in 0..4 {
-            emitter.warn(None, "id", "text");
+            emitter.warn(None, Concern::Stalled, "text");
         }
 
         assert_eq!((writes.load(SeqCst), alarms.load(SeqCst)), (2, 1));

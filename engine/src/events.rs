@@ -183,8 +183,12 @@ pub enum Event {
         phase_index: Option<u32>,
         /// Stable identifier, such as `direct-refused`.
         id: String,
+        /// What it does to the numbers.
+        severity: Severity,
         /// In words.
         text: String,
+        /// What to do about it; may be empty.
+        cure: String,
     },
     /// Something that ended the run.
     Error {
@@ -216,6 +220,18 @@ pub enum Event {
         /// Peak resident memory.
         peak_rss_bytes: u64,
     },
+}
+
+/// What something does to the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Explains them.
+    Note,
+    /// Moves them.
+    Warning,
+    /// They must not be used.
+    Invalid,
 }
 
 /// The engine that wrote the stream.

@@ -11,6 +11,7 @@ pub mod backend;
 pub mod buffer;
 pub mod check;
 pub mod clock;
+pub mod concern;
 pub mod content;
 pub mod control;
 pub mod corruption;

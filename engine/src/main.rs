@@ -5,6 +5,7 @@
 //! output took no more events (standard error says why): the run was stopped then.
 
 use assay_engine::clock::Clock;
+use assay_engine::concern::Concern;
 use assay_engine::control;
 use assay_engine::control::{Inbox, Message, Stopper};
 use assay_engine::emit::Emitter;
@@ -82,7 +83,7 @@ fn serve() -> ExitCode {
         capabilities: capabilities.clone(),
     });
     if let Some(text) = delay_accounting.warning() {
-        emitter.warn(None, "delay-accounting-left-on", text);
+        emitter.warn(None, Concern::DelayAccountingLeftOn, text);
     }
     let (listener_sender, listener_stopper) = (sender.clone(), stopper.clone());
     std::thread::spawn(move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stopper));
@@ -98,7 +99,7 @@ fn serve() -> ExitCode {
     if capabilities.delay_accounting && !delay_accounting.is_on() {
         let text = "kernel.task_delayacct was turned off by another program during the run: from then on, waits for block \
                     devices are in the other waits";
-        emitter.warn(None, "delay-accounting-lost", text);
+        emitter.warn(None, Concern::DelayAccountingLost, text);
     }
     drop(delay_accounting);
     emitter.emit(&facts::finished(emitter.now_ns(), outcome));

@@ -1,6 +1,7 @@
 //! The whole run: targets opened, phases walked through in order, and everything removed that is not to be kept,
 //! however the run ends.
 
+use crate::concern::Concern;
 use crate::content::generations::Generations;
 use crate::control::{Inbox, Message};
 use crate::emit::Emitter;
@@ -169,10 +170,10 @@ impl<'a> Run<'a> {
             .collect::<Result<Vec<_>>>()?;
         for folder in folders.iter().filter(|folder| !folder.is_locked()) {
             let text = format!(
-                "{} cannot be locked on this file system: nothing keeps a second run out. Start no other one there",
+                "{} cannot be locked on this file system: nothing keeps a second run out",
                 folder.path().display()
             );
-            emitter.warn(None, "data-folder-unlocked", text);
+            emitter.warn(None, Concern::DataFolderUnlocked, text);
         }
         let left = vec![Left::Nothing; sets.len()];
         let stamp_units = plan.file_sets.iter().map(|set| unit_of(plan, set)).collect::<Result<_>>()?;
@@ -284,7 +285,7 @@ impl<'a> Run<'a> {
                 }
                 Err(error) => self.emitter.warn(
                     Some(phase_index),
-                    "residency-unknown",
+                    Concern::ResidencyUnknown,
                     format!("the page cache of {} could not be looked at: {error}", state.folder().display()),
                 ),
             }
@@ -321,7 +322,7 @@ impl<'a> Run<'a> {
         } else {
             format!("{error}; the data in {shown} is still there: 'assay clean' removes it")
         };
-        self.emitter.warn(None, "data-left-behind", text);
+        self.emitter.warn(None, Concern::DataLeftBehind, text);
     }
 
     /// Lay a set out, or take over one that is there, and say which.
@@ -384,7 +385,7 @@ impl<'a> Run<'a> {
         self.left[set] = Left::Nothing;
         for foreign in &removed.foreign {
             let text = format!("{} is not Assay's and was left where it is", foreign.display());
-            self.emitter.warn(None, "foreign-file", text);
+            self.emitter.warn(None, Concern::ForeignFile, text);
         }
         Ok(format!("{} files and {} directories removed", removed.files, removed.directories))
     }

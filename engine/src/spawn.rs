@@ -15,9 +15,6 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 
-/// Identifier of the warning that says what a program that failed had to say; with the operation's name after it.
-pub const PROGRAM_FAILED: &str = "program-failed";
-
 /// What is added to an exit status, so that it is no error number.
 const STATUS: i32 = 1 << 16;
 /// What a shell adds to the number of the signal that ended a program.

@@ -4,6 +4,7 @@
 //! `max(1 s, 2 intervals)`; with a queue, when one operation has been in flight that long. Each stall gives one warning when
 //! it is noticed and one mark when it is over. Workers count times that they know anyway, so looking costs them nothing.
 
+use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::events::Event;
 use crate::sampler::{Observed, ObservedJob};
@@ -51,7 +52,7 @@ impl Stalls {
             }
             if !begun.is_empty() {
                 let text = format!("job '{}': no answer from the storage: {}", job.name, listed(&begun));
-                emitter.warn(Some(phase_index), "stalled", text);
+                emitter.warn(Some(phase_index), Concern::Stalled, text);
             }
             if !over.is_empty() {
                 let label = format!("job '{}': the stall is over: {}", job.name, listed(&over));

@@ -211,6 +211,14 @@ class Corruption(StreamPart, kw_only=True):
     offset_bytes: int
 
 
+class Severity(enum.Enum):
+    """What something does to the numbers: it explains them, moves them, or forbids their use."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    INVALID = "invalid"
+
+
 class ErrorClass(enum.Enum):
     """Whose fault an error is: PLAN exits 2, ENVIRONMENT exits 3."""
 
@@ -368,7 +376,10 @@ class Warning(_Event, kw_only=True):  # noqa: A001 - the name of the line in the
     t_ns: int
     phase_index: int | None
     id: str
+    severity: Severity = Severity.WARNING
+    """The first engines did not say; then it is taken to move the numbers."""
     text: str
+    cure: str = ""
 
 
 class Error(_Event, kw_only=True):

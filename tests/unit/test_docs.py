@@ -160,16 +160,17 @@ def test_the_page_of_the_bundle_names_every_column(table: str) -> None:
     assert not [column for column in COLUMNS[table] if f"`{column}`" not in page]
 
 
-FINDING_ID = re.compile(r"""\b(?:note|warning|invalid|warn)\(\s*(?:Some\(\w+\),|None,)?\s*f?"([a-z]+(?:-[a-z]+)+)",""")
+FINDING_ID = re.compile(r"""\b(?:note|warning|invalid)\(\s*f?"([a-z]+(?:-[a-z]+)*)",""")
+CONCERN_ID = re.compile(r"""=> \(\s*"([a-z]+(?:-[a-z]+)*)",""")
 FINDING_FIELD = re.compile(r"""\bFinding\(id="([a-z]+(?:-[a-z]+)+)",""")
 
 
 def test_the_page_of_the_method_names_every_finding() -> None:
     page = (ROOT / "docs/method.md").read_text(encoding="utf-8")
-    sources = [*ROOT.glob("src/assay/analysis/*.py"), *ROOT.glob("engine/src/**/*.rs")]
-    text = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+    text = "\n".join(source.read_text(encoding="utf-8") for source in ROOT.glob("src/assay/analysis/**/*.py"))
+    concerns = CONCERN_ID.findall((ROOT / "engine/src/concern.rs").read_text(encoding="utf-8"))
 
-    ids = {*FINDING_ID.findall(text), *FINDING_FIELD.findall(text)}
+    ids = {*FINDING_ID.findall(text), *FINDING_FIELD.findall(text), *concerns}
 
     assert {"not-cold", "io-uring-fallback", "step-not-done"} <= ids
     assert not sorted(name for name in ids if f"`{name}`" not in page)

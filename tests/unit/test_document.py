@@ -434,12 +434,30 @@ def test_warnings_of_the_engine_go_to_the_phase_that_they_are_about() -> None:
 def test_a_fallback_that_the_plan_allows_is_said_and_does_not_cost_the_trust() -> None:
     run = SyntheticRun(one_plan(phase()))
     run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
-    run.say(events.Warning(t_ns=1, phase_index=0, id="io-uring-fallback", text="32 threads were used"))
+    note = events.Severity.NOTE
+    run.say(
+        events.Warning(
+            t_ns=1, phase_index=0, id="io-uring-fallback", severity=note, text="32 threads", cure="Allow io_uring."
+        )
+    )
 
     result = only(run.end())
 
-    assert "io-uring-fallback" in ids(result, "note")
+    (said,) = [finding for finding in result.findings if finding.id == "io-uring-fallback"]
+    assert (said.severity, said.text, said.cure) == ("note", "32 threads", "Allow io_uring.")
     assert result.trusted
+
+
+def test_a_warning_of_an_engine_that_gave_no_severity_moves_the_number() -> None:
+    line = b'{"event": "warning", "t_ns": 1, "phase_index": 0, "id": "stalled", "text": "no answer"}'
+    run = SyntheticRun(one_plan(phase()))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
+    run.say(events.decode(line))
+
+    result = only(run.end())
+
+    assert "stalled" in ids(result, "warning")
+    assert not result.trusted
 
 
 def test_what_is_not_judged_is_null_and_said_once() -> None:

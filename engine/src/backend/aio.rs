@@ -8,6 +8,7 @@ use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, or_errno};
 use crate::buffer::Buffers;
+use crate::concern::Concern;
 use std::io;
 use std::ptr;
 use std::time::Duration;
@@ -246,7 +247,7 @@ impl Backend for Aio {
         let mut report = Report { punted: Some(self.flushes - self.flushes_by_worker), notes: Vec::new() };
         if self.flushes_by_worker > 0 {
             let text = "this kernel or file system has no asynchronous flush: the worker waited for each in fsync(2)";
-            report.notes.push(Note { id: "aio-flush-waits".into(), text: text.to_owned() });
+            report.notes.push(Note::new(Concern::AioFlushWaits, text));
         }
         report
     }

@@ -19,8 +19,8 @@ pub mod store;
 mod stream_buffers;
 pub mod uring;
 
+use crate::concern::Concern;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -69,10 +69,19 @@ pub struct Completion {
 /// Something of a backend that a reader of the numbers should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// Identifier of the warning.
-    pub id: Cow<'static, str>,
+    /// What kind of thing.
+    pub concern: Concern,
+    /// Operation that it is about; empty: all.
+    pub operation: String,
     /// In words.
     pub text: String,
+}
+
+impl Note {
+    /// A note on all that the backend did.
+    pub fn new(concern: Concern, text: impl Into<String>) -> Self {
+        Self { concern, operation: String::new(), text: text.into() }
+    }
 }
 
 /// What a backend knows at its end.

@@ -11,6 +11,7 @@ use super::store::{Handle, Store};
 use super::stream_buffers::{StreamBuffer, StreamBuffers};
 use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
 use crate::buffer::Buffers;
+use crate::concern::Concern;
 use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -158,9 +159,9 @@ impl Backend for Stdio {
             let failed = stream.last == Some(RequestKind::Write) && unsafe { libc::fflush(stream.file) } != 0;
             failed.then(io::Error::last_os_error)
         });
-        let note = failed.last().map(|error| Note {
-            id: "stdio-flush-failed".into(),
-            text: format!("what was left in the buffers of the C library could not be written: {error}"),
+        let note = failed.last().map(|error| {
+            let text = format!("what was left in the buffers of the C library could not be written: {error}");
+            Note::new(Concern::StdioFlushFailed, text)
         });
         Report { punted: Some(0), notes: note.into_iter().collect() }
     }

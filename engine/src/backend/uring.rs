@@ -12,6 +12,7 @@ use super::punts::PuntCounter;
 use super::store::Handle;
 use super::{Backend, Completion, Note, Report, Request, RequestKind};
 use crate::buffer::Buffers;
+use crate::concern::Concern;
 use io_uring::{IoUring, opcode, squeue, types};
 use std::io;
 use std::os::fd::RawFd;
@@ -252,10 +253,10 @@ impl Backend for Uring {
         let descriptors: Vec<RawFd> = files.iter().map(|file| file.0).collect();
         match self.ring.submitter().register_files(&descriptors) {
             Ok(()) => (0..).zip(files).for_each(|(index, &file)| self.files.insert(file, index)),
-            Err(error) => self.notes.push(Note {
-                id: "io-uring-files-plain".into(),
-                text: format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),
-            }),
+            Err(error) => self.notes.push(Note::new(
+                Concern::IoUringFilesPlain,
+                format!("io_uring could not register {} files ({error}); it looked each up anew", files.len()),
+            )),
         }
         Ok(())
     }
@@ -289,7 +290,7 @@ fn buffers_refused(error: &io::Error, bytes: usize) -> Note {
         _ => error.to_string(),
     };
     let text = format!("io_uring could not register its buffers ({why}); it pinned pages for each request");
-    Note { id: "io-uring-buffers-plain".into(), text }
+    Note::new(Concern::IoUringBuffersPlain, text)
 }
 
 impl Drop for Uring {

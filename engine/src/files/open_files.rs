@@ -2,6 +2,7 @@
 
 use crate::backend::abilities::DirectIo;
 use crate::backend::store::{Handle, Store};
+use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
@@ -70,7 +71,7 @@ pub fn resolve_flags(
             }
             emitter.warn(
                 Some(phase_index),
-                "direct-refused",
+                Concern::DirectRefused,
                 format!("{}: O_DIRECT is not possible here ({reason}); the job ran through the page cache", job.name),
             );
             return Ok(buffered);

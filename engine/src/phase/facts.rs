@@ -3,11 +3,11 @@
 
 use super::words::{Circumstances, explain};
 use crate::backend::punts::io_wq_cpu_ns;
+use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Arrivals, JobFacts};
 use crate::plan::{Arrival, Job, WorkerKind};
-use crate::spawn::PROGRAM_FAILED;
 use crate::worker::Ended;
 use crate::worker::stats::WorkerStats;
 use std::collections::BTreeMap;
@@ -66,31 +66,32 @@ impl JobEnd<'_> {
         counted.or_else(|| (all_are_here && io_wq_cpu_ns().is_ok_and(|threads| threads.is_empty())).then_some(0))
     }
 
-    /// Warnings by identifier: what the backends noted, each once, and what the errors mean.
-    fn warnings(&self) -> BTreeMap<String, String> {
+    /// Warnings in words, by what tells them apart: what the backends noted, each once, and what the errors mean.
+    fn warnings(&self) -> BTreeMap<(Concern, &str, i32), String> {
         let notes = self.ended.iter().flat_map(|ended| &ended.report.notes);
-        let mut warnings: BTreeMap<_, _> = notes.map(|note| (note.id.to_string(), note.text.clone())).collect();
+        let mut warnings: BTreeMap<_, _> =
+            notes.map(|note| ((note.concern, note.operation.as_str(), 0), note.text.clone())).collect();
         let mut errors = BTreeMap::<(&str, i32), u64>::new();
         for (operation, errno, count) in self.ended.iter().flat_map(|ended| &ended.errors) {
             *errors.entry((operation, *errno)).or_insert(0) += count;
         }
         for ((operation, errno), count) in errors {
             if let Some(words) = explain(errno, self.circumstances) {
-                warnings
-                    .insert(format!("errno-{errno}-{operation}"), format!("{operation} failed {count} times: {words}"));
+                let text = format!("{operation} failed {count} times: {words}");
+                warnings.insert((Concern::OperationRefused, operation, errno), text);
             }
         }
         if self.waits_at_submission() && self.job.queue_depth > 1 {
-            let text = "Linux AIO without O_DIRECT does each request inside io_submit, so no more than one was in flight; \
-                        set direct, or use io_uring";
-            warnings.insert("aio-buffered".to_owned(), text.to_owned());
+            let text =
+                "Linux AIO without O_DIRECT does each request inside io_submit, so no more than one was in flight";
+            warnings.insert((Concern::AioBuffered, "", 0), text.to_owned());
         }
-        warnings.extend(self.by_kernel_threads());
+        warnings.extend(self.by_kernel_threads().map(|text| ((Concern::IoWq, "", 0), text)));
         warnings
     }
 
     /// What there is to say about io-wq, as far as it is known.
-    fn by_kernel_threads(&self) -> Option<(String, String)> {
+    fn by_kernel_threads(&self) -> Option<String> {
         if !self.circumstances.backend.abilities().has_kernel_threads {
             return None;
         }
@@ -111,16 +112,14 @@ impl JobEnd<'_> {
                 )
             }
         };
-        Some(("io-wq".to_owned(), text))
+        Some(text)
     }
 }
 
 /// Say what a reader of the job's numbers should know.
 pub fn warn(end: &JobEnd, emitter: &Emitter, phase_index: u32) {
-    for (id, text) in end.warnings() {
-        let kinds = [("errno-", "operation-refused"), (PROGRAM_FAILED, PROGRAM_FAILED)];
-        let id = kinds.iter().find_map(|(start, kind)| id.starts_with(start).then_some(*kind)).unwrap_or(&id);
-        emitter.warn(Some(phase_index), id, format!("{}: {text}", end.job.name));
+    for ((concern, ..), text) in end.warnings() {
+        emitter.warn(Some(phase_index), concern, format!("{}: {text}", end.job.name));
     }
 }
 

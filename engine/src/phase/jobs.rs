@@ -3,6 +3,7 @@
 
 use super::surroundings::Surroundings;
 use super::words::Circumstances;
+use crate::concern::Concern;
 use crate::error::{EngineError, Result};
 use crate::files::growth::Growth;
 use crate::files::open_files::{ResolvedFlags, resolve_flags};
@@ -92,7 +93,7 @@ fn settle_backend(around: &Surroundings, phase_index: u32, job: &Job) -> Result<
     }
     around.emitter.warn(
         Some(phase_index),
-        "io-uring-fallback",
+        Concern::IoUringFallback,
         format!("{reason}; depth {} was kept by as many threads with psync", job.queue_depth),
     );
     Ok((Backend::Psync {}, job.workers * job.queue_depth, 1))

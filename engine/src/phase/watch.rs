@@ -5,6 +5,7 @@ use super::crew::Crew;
 use super::ending::{Conclusion, Ending, PhaseEnd};
 use super::jobs::ReadyJob;
 use crate::backend::Report;
+use crate::concern::Concern;
 use crate::control::{Inbox, Message};
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
@@ -137,11 +138,11 @@ impl Watch<'_> {
             }
             Message::Control(Control::Start { phase_index, .. }) => {
                 let text = format!("a start for phase {phase_index} came while phase {} was on", self.phase_index);
-                self.emitter.warn(Some(self.phase_index), "control-out-of-order", text);
+                self.emitter.warn(Some(self.phase_index), Concern::ControlOutOfOrder, text);
             }
             Message::Unreadable(text) => {
                 let text = format!("a control line could not be read: {text}");
-                self.emitter.warn(Some(self.phase_index), "control-unreadable", text);
+                self.emitter.warn(Some(self.phase_index), Concern::ControlUnreadable, text);
             }
             Message::Control(Control::Stop {} | Control::StartWhenReady {})
             | Message::Plan(_)

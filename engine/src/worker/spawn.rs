@@ -3,12 +3,13 @@
 use super::{Done, Worker};
 use crate::backend::{Backend, Note, Report};
 use crate::clock::Ticks;
+use crate::concern::Concern;
 use crate::error::{EngineError, Result};
 use crate::events::StoppedBy;
 use crate::observe::task::cpu_ns_of;
 use crate::program::backend_rules;
 use crate::program::op::{OpNode, Program};
-use crate::spawn::{PROGRAM_FAILED, Ran, Spawner, exit_status};
+use crate::spawn::{Ran, Spawner, exit_status};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What runs the programs of a job, if it has any.
@@ -68,8 +69,9 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         let mut report = self.backend.report();
         let said = self.spawner.iter().flat_map(|spawner| spawner.words());
         report.notes.extend(said.map(|(operation, words)| Note {
-            id: format!("{PROGRAM_FAILED}-{operation}").into(),
+            concern: Concern::ProgramFailed,
             text: format!("the first program of {operation} that failed said: {words}"),
+            operation: operation.to_string(),
         }));
         report
     }

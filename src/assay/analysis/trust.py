@@ -25,24 +25,6 @@ from assay.results import Finding, LatencyNs
 _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
 """Steps whose effect is verified by counters afterwards: one that failed is not by itself a fault of the number."""
 
-_HARMLESS = frozenset(
-    {
-        "io-uring-fallback",
-        "io-uring-buffers-plain",
-        "io-uring-files-plain",
-        "io-wq",
-        "residency-unknown",
-        "control-out-of-order",
-        "control-unreadable",
-        "delay-accounting-left-on",
-        "stalled",
-    }
-)
-"""Warnings of the engine that move no number: the Plan allows the fallback expressly, and it puts the same load on storage;
-what io_uring does without, or leaves to threads of the kernel, is part of what it costs here; what is not known about the
-page cache is judged by what follows from it; a control line that was not obeyed did nothing; a kernel
-switch left on is no part of the load; a stall is what the storage did."""
-
 _RELEASE = "release"
 
 
@@ -102,11 +84,11 @@ def execution_findings(record: PhaseRecord, job: plan.Job, operation: str) -> tu
     if facts.arrivals is not None:
         found += _arrivals(facts.arrivals)
     said = {event.id for event in record.warnings}
-    if facts.backend != _backend(job) and not any("backend" in id_ or "uring" in id_ for id_ in said):
+    if facts.backend != _backend(job) and "io-uring-fallback" not in said:
         text = f"The Plan asks for {_backend(job)}; {facts.backend} was used."
         cure = "Allow io_uring on this machine (kernel.io_uring_disabled = 0), or compare like with like."
         found.append(findings.note("backend-fallback", text, cure))
-    if job.open.direct is not plan.Direct.OFF and not facts.direct and not any("direct" in id_ for id_ in said):
+    if job.open.direct is not plan.Direct.OFF and not facts.direct and "direct-refused" not in said:
         text = "The Plan asks for O_DIRECT; the file system refused it and the page cache was used."
         cure = "Use a file system that supports O_DIRECT, or a set of more than twice the RAM."
         found.append(findings.warning("direct-refused", text, cure))
@@ -137,8 +119,7 @@ def _backend(job: plan.Job) -> str:
 
 
 def _from_engine(event: events.Warning) -> Finding:
-    severity = findings.NOTE if event.id in _HARMLESS else findings.WARNING
-    return Finding(id=event.id, severity=severity, text=event.text, cure="")
+    return Finding(id=event.id, severity=event.severity.value, text=event.text, cure=event.cure)
 
 
 def _step(event: events.StepDone) -> Finding:
