@@ -85,6 +85,10 @@ class Result(Part, kw_only=True):
     job: str
     operation: str
     target: str
+    """Names of its targets, with commas between them."""
+    targets: tuple[str, ...]
+    client: str | None
+    """Null: all clients together."""
     repeat: int
     workers: int
     queue_depth: int

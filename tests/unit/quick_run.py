@@ -190,7 +190,8 @@ def _result(load: Load, values: np.ndarray, window_ops: int, all_ops: int) -> re
     on_cpu, run_delay, block_delay, other = load.budget
     reads = load.name.startswith(("read", "rand"))
     return results.Result(
-        phase=load.name, title=load.title, job=load.name, operation=load.name, target="target", repeat=0,
+        phase=load.name, title=load.title, job=load.name, operation=load.name, target="target", targets=("target",),
+        client=None, repeat=0,
         workers=4 if load.name.endswith("-4") else 1, queue_depth=32 if load.name.endswith("-32") else 1,
         ops=all_ops, bytes=all_ops * load.op_bytes, errors=0, seconds=seconds, window_s=WINDOW_S,
         iops=window_ops / seconds, throughput_bytes_per_s=window_ops * load.op_bytes / seconds,

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from assay.analysis.levels import MOST_VALUES, FloatArray, find_levels, settled
+from assay.analysis.levels import FloatArray, find_levels, settled
+from assay.analysis.thresholds import MOST_VALUES
 
 SEEDS = range(100)
 

@@ -16,13 +16,12 @@ Limits: block delay comes in ticks of 10 ms; it can exceed what on-CPU time and 
 
 import dataclasses
 
-import polars as pl
-
-from assay.analysis import findings, thresholds
-from assay.analysis.record import NS_PER_S, PhaseRecord
+from assay.analysis import thresholds
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import NS_PER_S
 from assay.analysis.window import Window
 from assay.plan import Job, WorkerKind
-from assay.results import Finding, TimeBudget
+from assay.results import TimeBudget
 
 _COUNTERS = ("ops", "bytes", "on_cpu_ns", "run_delay_ns", "block_delay_ns", "children_cpu_ns")
 _UNITS = 1 << 20
@@ -51,25 +50,17 @@ def worker_use(record: PhaseRecord, job: str, window: Window) -> tuple[WorkerUse
 
     Samples are totals since the phase began, so a worker without a sample at the start of the phase began at nothing.
     """
-    rows = record.workers.filter(job=job).sort("t_ns")
-    until = rows.filter(pl.col("t_ns") <= window.counted.end_ns).group_by("worker").last().sort("worker")
+    until, before = (record.workers_at(job, at_ns) for at_ns in (window.counted.end_ns, window.counted.begin_ns))
     from_start = window.counted.begin_ns <= record.whole.begin_ns
-    before = {
-        row["worker"]: row
-        for row in rows.filter(pl.col("t_ns") <= window.counted.begin_ns)
-        .group_by("worker")
-        .last()
-        .iter_rows(named=True)
-    }
     uses = []
-    for row in until.iter_rows(named=True):
-        base = before.get(row["worker"])
+    for number, row in until.items():
+        base = before.get(number)
         if base is None and not from_start:
             continue
         grown = {name: None if row[name] is None else row[name] - ((base or {}).get(name) or 0) for name in _COUNTERS}
         wall_ns = row["t_ns"] - (base["t_ns"] if base else record.whole.begin_ns)
         if wall_ns > 0:
-            uses.append(_use(row["worker"], wall_ns, grown))
+            uses.append(_use(number, wall_ns, grown))
     return tuple(uses)
 
 
@@ -125,14 +116,6 @@ def cpu_ns_per_op(record: PhaseRecord, job: Job, window: Window, uses: tuple[Wor
     return None if None in on_cpu else sum(ns for ns in on_cpu if ns is not None) / ops
 
 
-def cpu_findings(cpu_ns: float | None, ops: int) -> tuple[Finding, ...]:
-    """Say why the CPU time of an operation is not known."""
-    if cpu_ns is not None or ops == 0:
-        return ()
-    text = "The CPU time of the engine's process and of its workers was not sampled: CPU/op is null."
-    return (findings.note("cpu-time-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO."),)
-
-
 def greatest_run_delay(uses: tuple[WorkerUse, ...]) -> tuple[int, float] | None:
     """Return the worker that waited longest for a CPU, with the share of its time.
 
@@ -174,5 +157,5 @@ def _host_cpu_ns(record: PhaseRecord, window: Window) -> dict[str, float]:
     """Return the CPU time of the machine in the window, by what it went into; nothing where its ticks are too coarse."""
     if window.counted.seconds < thresholds.HOST_CPU_WINDOW_S:
         return {}
-    names = record.host.filter(source="cpu")["name"].unique().to_list()
-    return {name.removesuffix("_ns"): record.host_delta(window.counted, "cpu", "", name) or 0.0 for name in names}
+    counters, span = record.counters, window.counted
+    return {name.removesuffix("_ns"): counters.delta(span, "cpu", "", name) or 0.0 for name in counters.names("cpu")}

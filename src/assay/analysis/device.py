@@ -2,7 +2,8 @@
 
 import re
 
-from assay.analysis.record import PhaseRecord, RunRecord, Span
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.rows import Span
 
 _STACKED = re.compile(r"(loop|dm-|md|zram|ram|bcache)")
 _COUNTERS = {"read": "read_bytes", "write": "write_bytes"}
@@ -19,7 +20,7 @@ def devices_of(run: RunRecord, target: str) -> tuple[str, ...]:
 
 def moved_bytes(record: PhaseRecord, devices: tuple[str, ...], direction: str, span: Span) -> int | None:
     """Return the bytes that devices moved in a direction; None when one of them was not sampled."""
-    moved = [record.host_delta(span, "diskstats", device, _COUNTERS[direction]) for device in devices]
+    moved = [record.counters.delta(span, "diskstats", device, _COUNTERS[direction]) for device in devices]
     if not moved or None in moved:
         return None
     return int(sum(part for part in moved if part is not None))
@@ -31,14 +32,14 @@ def most_bytes_below(record: PhaseRecord, direction: str, span: Span) -> int | N
     A file system on a loop device has a file below it, and where that file is kept is not in the facts. But nothing can
     have come from storage that came from no disk and over no wire.
     """
-    names = record.host.filter(source="diskstats")["instance"].unique().to_list()
+    names = record.counters.instances("diskstats")
     real = [name for name in names if not _STACKED.match(name)]
     disks = tuple(name for name in real if not any(_is_partition(name, disk) for disk in real))
     from_disks = moved_bytes(record, disks, direction, span)
     if from_disks is None:
         return None
-    wires = [name for name in record.host.filter(source="net")["instance"].unique().to_list() if name != "lo"]
-    over_wires = (record.host_delta(span, "net", wire, _NET_COUNTERS[direction]) or 0.0 for wire in wires)
+    wires = [name for name in record.counters.instances("net") if name != "lo"]
+    over_wires = (record.counters.delta(span, "net", wire, _NET_COUNTERS[direction]) or 0.0 for wire in wires)
     return from_disks + int(sum(over_wires))
 
 

@@ -25,18 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.analysis import thresholds
+
 FloatArray = npt.NDArray[np.float64]
 
-SHORTEST_PIECE = 5
-"""Values that a level needs."""
-SAME_LEVEL = 0.05
-"""Levels that differ by less are one."""
-PENALTY = 3.0
-OUTLIER_DEVIATIONS = 4.0
-MOST_VALUES = 60
-"""Longer series are gathered into medians of neighbours."""
 _MAD_TO_DEVIATION = 1.4826
-_MOST_PHI = 0.8
 _NEIGHBOURS = 2
 
 
@@ -63,7 +56,7 @@ class Levels:
     """Values, or medians, that lie apart from their neighbours; they moved no level."""
 
 
-def find_levels(values: FloatArray, *, shortest: int = SHORTEST_PIECE) -> Levels:
+def find_levels(values: FloatArray, *, shortest: int = thresholds.SHORTEST_PIECE) -> Levels:
     """Cut a series into levels.
 
     Args:
@@ -80,7 +73,7 @@ def find_levels(values: FloatArray, *, shortest: int = SHORTEST_PIECE) -> Levels
     z, outliers = _without_outliers(z)
     phi = _autocorrelation(z)
     variance = _step_deviation(z) ** 2 / (2 * (1 - phi)) * (1 + phi) / (1 - phi)
-    edges = _partition(z, PENALTY * math.log(len(z)) * variance, shortest)
+    edges = _partition(z, thresholds.LEVEL_PENALTY * math.log(len(z)) * variance, shortest)
     edges, noise = _merged(z, edges)
     levels = tuple(
         Level(begin * gathered, min(end * gathered, len(values)), math.exp(float(z[begin:end].mean())))
@@ -91,7 +84,7 @@ def find_levels(values: FloatArray, *, shortest: int = SHORTEST_PIECE) -> Levels
 
 def _gathering(count: int) -> int:
     """Values in a median: an odd number, since a median of two is a mean."""
-    return 1 if count <= MOST_VALUES else max(3, math.ceil(count / MOST_VALUES) | 1)
+    return 1 if count <= thresholds.MOST_VALUES else max(3, math.ceil(count / thresholds.MOST_VALUES) | 1)
 
 
 def _gather(values: FloatArray, by: int) -> FloatArray:
@@ -115,7 +108,7 @@ def _autocorrelation(z: FloatArray) -> float:
     power = float(steps @ steps)
     if power <= 0:
         return 0.0
-    return min(max(1 + 2 * float(steps[1:] @ steps[:-1]) / power, 0.0), _MOST_PHI)
+    return min(max(1 + 2 * float(steps[1:] @ steps[:-1]) / power, 0.0), thresholds.MOST_CORRELATION)
 
 
 def _without_outliers(z: FloatArray) -> tuple[FloatArray, int]:
@@ -126,7 +119,7 @@ def _without_outliers(z: FloatArray) -> tuple[FloatArray, int]:
     # At the ends the first and last whole window serve.
     middle = np.median(windows, axis=1)
     middle = np.concatenate([np.repeat(middle[:1], _NEIGHBOURS), middle, np.repeat(middle[-1:], _NEIGHBOURS)])
-    apart = np.abs(z - middle) > OUTLIER_DEVIATIONS * max(_step_deviation(z) / math.sqrt(2), 1e-12)
+    apart = np.abs(z - middle) > thresholds.OUTLIER_DEVIATIONS * max(_step_deviation(z) / math.sqrt(2), 1e-12)
     apart[:_NEIGHBOURS] = apart[-_NEIGHBOURS:] = False
     return np.where(apart, middle, z), int(apart.sum())
 
@@ -162,12 +155,14 @@ def _merged(z: FloatArray, edges: list[int]) -> tuple[list[int], float]:
         freedom = max(len(z) - len(pieces), 1)
         noise = math.sqrt(sum(float(((piece - piece.mean()) ** 2).sum()) for piece in pieces) / freedom)
         gaps = np.abs(np.diff(means))
-        if not len(gaps) or gaps.min() >= max(math.log1p(SAME_LEVEL), noise):
+        if not len(gaps) or gaps.min() >= max(math.log1p(thresholds.SAME_LEVEL), noise):
             return edges, noise
         del edges[int(np.argmin(gaps)) + 1]
 
 
-def settled(found: Levels, *, fewest: int = 3, share: float = 0.3) -> Level | None:
+def settled(
+    found: Levels, *, fewest: int = thresholds.SETTLED_VALUES, share: float = thresholds.SETTLED_SHARE
+) -> Level | None:
     """Give the last level, if the series stayed there long enough to call it settled; else None.
 
     Args:

@@ -6,20 +6,21 @@ Times are integer nanoseconds since the engine's hello (`t_ns`), made from the t
 compared exactly.
 """
 
-import bisect
 import dataclasses
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 import polars as pl
 
 from assay import events
-from assay.plan import Phase, Plan
-
-NS_PER_S = 1_000_000_000
+from assay.analysis.operations import WRITES, Operation, operations_of
+from assay.analysis.rows import NS_PER_S, Counters, Rows, Span
+from assay.plan import Job, Phase, Plan
+from assay.plan.walk import job_ops, touched_sets
 
 FactValue = str | int | float | bool | tuple[str, ...] | None
 
@@ -112,19 +113,6 @@ class RecordedRun(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Span:
-    """A stretch of time: `begin_ns` to `end_ns`."""
-
-    begin_ns: int
-    end_ns: int
-
-    @property
-    def seconds(self) -> float:
-        """Length."""
-        return (self.end_ns - self.begin_ns) / NS_PER_S
-
-
-@dataclasses.dataclass(frozen=True)
 class PhaseRecord:
     """One phase that started."""
 
@@ -137,7 +125,11 @@ class PhaseRecord:
     intervals: pl.DataFrame
     histograms: pl.DataFrame
     workers: pl.DataFrame
-    host: pl.DataFrame
+    counters: Counters
+    operation_rows: Mapping[tuple[str, ...], Rows]
+    """Of `intervals`, by job and operation."""
+    bucket_rows: Mapping[tuple[str, ...], Rows]
+    """Of `histograms`, by job, operation and series."""
     residency: tuple[events.Residency, ...]
     warnings: tuple[events.Warning, ...]
     steps: tuple[events.StepDone, ...]
@@ -147,34 +139,56 @@ class PhaseRecord:
         """From the counters' first sample to their last."""
         return Span(self.grid[0].begin_ns, self.grid[-1].end_ns)
 
+    @functools.cached_property
+    def operations(self) -> dict[str, dict[str, Operation]]:
+        """Operations and groups that the Plan names, by job and name."""
+        return {job.name: operations_of(job) for job in self.phase.jobs}
+
+    def recorded(self, job: str) -> tuple[str, ...]:
+        """Name the operations of a job that were recorded, in the order in which they were first seen."""
+        return tuple(name for of, name in self.operation_rows if of == job)
+
+    def rows(self, job: str, operation: str) -> Rows:
+        """Give what one operation of a job did, interval by interval."""
+        return self.operation_rows.get((job, operation)) or Rows(self.intervals.clear())
+
+    def buckets(self, job: str, operation: str, series: str) -> Rows:
+        """Give the filled buckets of one operation; `series` is `latency` or `response`."""
+        return self.bucket_rows.get((job, operation, series)) or Rows(self.histograms.clear())
+
+    def moving(self, direction: str) -> tuple[tuple[Job, Operation], ...]:
+        """Return the recorded operations that move data in a direction, without groups of which members are recorded."""
+        found = []
+        for job in self.phase.jobs:
+            recorded = self.recorded(job.name)
+            for operation in self.operations[job.name].values():
+                is_recorded_below = operation.is_group and any(op.name in recorded for op in operation.members)
+                if operation.direction == direction and operation.name in recorded and not is_recorded_below:
+                    found.append((job, operation))
+        return tuple(found)
+
+    def moved_bytes(self, direction: str, span: Span) -> int:
+        """Return what all recorded operations moved in a direction."""
+        return sum(self.rows(job.name, op.name).total("bytes", span) for job, op in self.moving(direction))
+
+    def workers_at(self, job: str, t_ns: int | None = None) -> dict[int, dict[str, Any]]:
+        """Return the last sample of each worker of a job, up to a time if given, in the order of their numbers."""
+        rows = self.workers.filter(job=job) if len(self.phase.jobs) > 1 else self.workers
+        until = rows.height if t_ns is None else int(np.searchsorted(rows["t_ns"].to_numpy(), t_ns, side="right"))
+        workers = rows["worker"].to_numpy()[:until]
+        # Of several places that an assignment has for one worker, the last stays.
+        last = np.full(int(workers.max(initial=-1)) + 1, -1)
+        last[workers] = np.arange(len(workers))
+        return {row["worker"]: row for row in rows[last[last >= 0]].iter_rows(named=True)}
+
     def job_facts(self, job: str) -> events.JobFacts | None:
         """Return what really happened below a job; None when the phase was cut."""
         jobs = self.finished.jobs if self.finished else ()
         return next((facts for facts in jobs if facts.job == job), None)
 
-    def host_delta(self, span: Span, source: str, instance: str, name: str) -> float | None:
-        """Return the growth of a counter over a span; None when it was not sampled at the begin or not at all."""
-        times, values = self._counters.get((source, instance, name), ((), ()))
-        before, until = bisect.bisect_right(times, span.begin_ns), bisect.bisect_right(times, span.end_ns)
-        if not before:
-            return None
-        first, last = values[before - 1], values[until - 1]
-        return None if first is None or last is None else last - first
-
-    @functools.cached_property
-    def _counters(self) -> dict[tuple[str, str, str], tuple[list[int], list[float | None]]]:
-        """Every counter with its samples in order: a filter of the table for each question would cost far more."""
-        counters: dict[tuple[str, str, str], tuple[list[int], list[float | None]]] = {}
-        columns = ("source", "instance", "name", "t_ns", "value")
-        for source, instance, name, t_ns, value in self.host.select(columns).sort("t_ns").iter_rows():
-            times, values = counters.setdefault((source, instance, name), ([], []))
-            times.append(t_ns)
-            values.append(value)
-        return counters
-
     def process_delta(self, span: Span, name: str) -> float | None:
         """Return the growth of one of the engine's own counters over a span."""
-        return self.host_delta(span, "process", "", name)
+        return self.counters.delta(span, "process", "", name)
 
 
 _E = TypeVar("_E")
@@ -222,23 +236,38 @@ class RunRecord:
 
     def set_bytes(self, name: str) -> int | None:
         """Return the size of a file set as it was laid out last."""
-        sizes = [event.bytes for event in self.all(events.Prepared) if event.set == name]
-        return sizes[-1] if sizes else None
+        return self._set_bytes.get(name)
+
+    @functools.cached_property
+    def _set_bytes(self) -> dict[str, int]:
+        return {event.set: event.bytes for event in self.all(events.Prepared)}
+
+    def was_written(self, name: str, before: int) -> bool:
+        """Whether a phase before that of an index wrote to a set."""
+        return self._first_written.get(name, before) < before
+
+    @functools.cached_property
+    def _first_written(self) -> dict[str, int]:
+        """Index of the first phase that writes to each set."""
+        first: dict[str, int] = {}
+        for index, phase in enumerate(self.plan.phases):
+            for job in phase.jobs:
+                for name in touched_sets(job, (op for op in job_ops(job) if op.op in WRITES)):
+                    first.setdefault(name, index)
+        return first
 
 
 def read(run: RecordedRun) -> RunRecord:
     """Read a run and cut it into its phases."""
     happened = tuple(run.events())
-    tables = tuple(
-        _by_phase(_with_ns(table)) for table in (run.intervals(), run.histograms(), run.workers(), run.host())
-    )
+    tables = _Tables(*(_in_time(table) for table in (run.intervals(), run.histograms(), run.workers(), run.host())))
     of_phase: dict[int, list[events.Event]] = {}
     for event in happened:
         index = getattr(event, "phase_index", None)
         if index is not None:
             of_phase.setdefault(index, []).append(event)
     started = {event.phase_index for event in happened if isinstance(event, events.Started)}
-    started |= tables[0].keys()
+    started |= tables.intervals.keys()
     phases = (_phase(run.plan, index, of_phase.get(index, []), tables) for index in sorted(started))
     return RunRecord(
         run_id=run.run_id,
@@ -250,6 +279,18 @@ def read(run: RecordedRun) -> RunRecord:
         events=happened,
         phases=tuple(phase for phase in phases if phase is not None),
     )
+
+
+class _Tables:
+    """The tables, each cut once: a filter for each of a thousand phases would read it a thousand times."""
+
+    def __init__(
+        self, intervals: pl.DataFrame, histograms: pl.DataFrame, workers: pl.DataFrame, host: pl.DataFrame
+    ) -> None:
+        self.intervals, self.histograms = _by_phase(intervals), _by_phase(histograms)
+        self.workers, self.host = _by_phase(workers), _by_phase(host)
+        self.operations = _by_name(intervals, "job", "operation")
+        self.buckets = _by_name(histograms, "job", "operation", "series")
 
 
 class _Parts(dict[int, pl.DataFrame]):
@@ -264,21 +305,27 @@ class _Parts(dict[int, pl.DataFrame]):
 
 
 def _by_phase(table: pl.DataFrame) -> _Parts:
-    # One pass over the table: a filter for each of a thousand phases would read it a thousand times.
     parts = table.partition_by("phase_index", as_dict=True, maintain_order=True)
     return _Parts({int(key[0]): part for key, part in parts.items()}, table.clear())
 
 
-def _with_ns(table: pl.DataFrame) -> pl.DataFrame:
+def _by_name(table: pl.DataFrame, *names: str) -> dict[int, dict[tuple[str, ...], Rows]]:
+    found: dict[int, dict[tuple[str, ...], Rows]] = {}
+    for (index, *key), part in table.partition_by("phase_index", *names, as_dict=True, maintain_order=True).items():
+        found.setdefault(int(index), {})[tuple(key)] = Rows(part)
+    return found
+
+
+def _in_time(table: pl.DataFrame) -> pl.DataFrame:
     columns = [(pl.col("t_s") * NS_PER_S).round().cast(pl.Int64).alias("t_ns")]
     if "dt_s" in table.columns:
         columns.append((pl.col("dt_s") * NS_PER_S).round().cast(pl.Int64).alias("dt_ns"))
-    return table.with_columns(columns)
+    return table.with_columns(columns).sort("t_ns", maintain_order=True)
 
 
-def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: tuple[_Parts, ...]) -> PhaseRecord | None:
-    intervals, histograms, workers, host = (table[index] for table in tables)
-    grid = _grid(intervals, host)
+def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: _Tables) -> PhaseRecord | None:
+    intervals, counters = tables.intervals[index], Counters(tables.host[index])
+    grid = _grid(intervals, counters)
     if not grid:
         return None
     started = next((event.start_ns for event in of_phase if isinstance(event, events.Started)), grid[0].begin_ns)
@@ -290,23 +337,26 @@ def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: tup
         finished=finished,
         grid=grid,
         intervals=intervals,
-        histograms=histograms,
-        workers=workers,
-        host=host,
+        histograms=tables.histograms[index],
+        workers=tables.workers[index],
+        counters=counters,
+        operation_rows=tables.operations.get(index, {}),
+        bucket_rows=tables.buckets.get(index, {}),
         residency=tuple(event for event in of_phase if isinstance(event, events.Residency)),
         warnings=tuple(event for event in of_phase if isinstance(event, events.Warning)),
         steps=tuple(event for event in of_phase if isinstance(event, events.StepDone)),
     )
 
 
-def _grid(intervals: pl.DataFrame, host: pl.DataFrame) -> tuple[Span, ...]:
+def _grid(intervals: pl.DataFrame, counters: Counters) -> tuple[Span, ...]:
     """Return the intervals of a phase.
 
     An interval in which nothing completed has no row among the operations, but its counters were sampled: the ticks are
     the union of both. The first tick holds the counters at the start and ends no interval.
     """
-    ticks = set(intervals["t_ns"].to_list()) | set(host.filter(source="process")["t_ns"].to_list())
-    lengths = {row[0]: row[1] for row in intervals.select("t_ns", "dt_ns").iter_rows() if row[1] > 0}
+    ends_ns, lengths_ns = (intervals[name].to_list() for name in ("t_ns", "dt_ns"))
+    ticks = counters.ticks_ns("process").union(ends_ns)
+    lengths = {end_ns: length_ns for end_ns, length_ns in zip(ends_ns, lengths_ns, strict=True) if length_ns > 0}
     edges = sorted(ticks)
     if edges and edges[0] in lengths:
         edges.insert(0, edges[0] - lengths[edges[0]])

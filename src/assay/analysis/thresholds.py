@@ -58,3 +58,21 @@ TIMER_SHARE = 0.02
 
 EVEN_SHARE = 0.90
 """Workers that the first to finish stopped are uneven when one did less than this share of the most."""
+
+# -- levels of a series (levels.py says how they are found) --------------------------------------------------------------
+SHORTEST_PIECE = 5
+"""Values that a level needs."""
+SAME_LEVEL = 0.05
+"""Levels that differ by less are one."""
+LEVEL_PENALTY = 3.0
+"""What one more level costs, in logarithms of the number of values times the variance of the noise."""
+OUTLIER_DEVIATIONS = 4.0
+"""Standard deviations from the median of its neighbours from which on a value is an outlier."""
+MOST_VALUES = 60
+"""Longer series are gathered into medians of neighbours."""
+MOST_CORRELATION = 0.8
+"""Correlation of neighbours above which the noise is not told from a drift."""
+SETTLED_VALUES = 3
+"""Values that the last level needs, for a series to have settled there."""
+SETTLED_SHARE = 0.3
+"""Part of the series that it needs."""

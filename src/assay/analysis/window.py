@@ -22,7 +22,8 @@ from collections.abc import Sequence
 
 from assay import events
 from assay.analysis import findings, thresholds
-from assay.analysis.record import NS_PER_S, PhaseRecord, Span
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import NS_PER_S, Span
 from assay.results import Finding
 from assay.units import format_seconds
 

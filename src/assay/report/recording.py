@@ -8,11 +8,11 @@ as zero here, never bridged.
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from assay import events
 from assay.analysis.histogram import FloatArray, IntArray, bucket_middle_ns, bucket_width_ns
-from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.rows import NS_PER_S
 from assay.errors import BundleError
 from assay.results import Result
 
@@ -86,8 +86,8 @@ class Recording:
         of the start and is left out unless operations were counted at it.
         """
         if phase.index not in self._edges_s:
-            counted = set(_since_start_s(phase, phase.intervals).tolist())
-            ends = sorted(counted.union(_since_start_s(phase, phase.workers).tolist()))
+            counted = set(_since_start_s(phase, phase.intervals["t_ns"].to_numpy()).tolist())
+            ends = sorted(counted.union(_since_start_s(phase, phase.workers["t_ns"].to_numpy()).tolist()))
             kept = [end for end in ends if end > 0 and (end > self._earliest_s or end in counted)]
             self._edges_s[phase.index] = np.array([0.0, *kept], dtype=np.float64)
         return self._edges_s[phase.index]
@@ -95,31 +95,31 @@ class Recording:
     def timeline(self, result: Result) -> Timeline | None:
         """Give operations, bytes and errors of a result's operation in every interval; None where it did nothing."""
         phase = self.phase_of(result)
-        rows = _rows_of(phase.intervals, result) if phase else None
-        if phase is None or rows is None or not rows["ops"].sum():
+        rows = phase.rows(result.job, result.operation) if phase else None
+        if phase is None or rows is None or not rows.total("ops"):
             return None
         edges = self.edges_s(phase)
-        at = self._interval_numbers(rows, phase)
+        at = self._interval_numbers(rows.t_ns, phase)
         columns = {}
         for name in ("ops", "bytes", "errors"):
             column = np.zeros(len(edges) - 1, dtype=np.int64)
-            np.add.at(column, at, rows[name].to_numpy())
+            np.add.at(column, at, rows.column(name))
             columns[name] = column
         return Timeline(start_s=edges[:-1], end_s=edges[1:], **columns)
 
     def latencies(self, result: Result, series: str) -> Latencies | None:
         """Give the histogram of a result's operation; `series` is `latency` or `response`. None where it is empty."""
         phase = self.phase_of(result)
-        rows = _rows_of(phase.histograms, result).filter(series=series) if phase else None
-        if phase is None or rows is None or rows.is_empty():
+        rows = phase.buckets(result.job, result.operation, series) if phase else None
+        if phase is None or not rows:
             return None
-        bucket = rows["bucket"].to_numpy().astype(np.int64)
+        bucket = rows.column("bucket")
         return Latencies(
             edges_s=self.edges_s(phase),
-            interval=self._interval_numbers(rows, phase),
+            interval=self._interval_numbers(rows.t_ns, phase),
             value_ns=bucket_middle_ns(bucket),
             width_ns=bucket_width_ns(bucket).astype(np.float64),
-            count=rows["n"].to_numpy().astype(np.int64),
+            count=rows.column("n"),
         )
 
     def marks_in(self, result: Result) -> tuple[NumberedMark, ...]:
@@ -131,15 +131,11 @@ class Recording:
         placed = (NumberedMark(i, t_s - start_s, label, source) for i, (t_s, label, source) in enumerate(self.marks, 1))
         return tuple(mark for mark in placed if 0 <= mark.t_s <= end_s)
 
-    def _interval_numbers(self, rows: pl.DataFrame, phase: PhaseRecord) -> IntArray:
-        return np.searchsorted(self.edges_s(phase)[1:], _since_start_s(phase, rows)).astype(np.int64)
+    def _interval_numbers(self, ends_ns: IntArray, phase: PhaseRecord) -> IntArray:
+        return np.searchsorted(self.edges_s(phase)[1:], _since_start_s(phase, ends_ns)).astype(np.int64)
 
 
-def _rows_of(table: pl.DataFrame, result: Result) -> pl.DataFrame:
-    return table.filter(job=result.job, operation=result.operation)
-
-
-def _since_start_s(phase: PhaseRecord, rows: pl.DataFrame) -> FloatArray:
-    """Give the ends of the rows' intervals since the start of the phase, to the microsecond."""
-    since_us: FloatArray = np.rint((rows["t_ns"].to_numpy() - phase.start_ns) / 10 ** (9 - _GRID_DIGITS))
+def _since_start_s(phase: PhaseRecord, ends_ns: IntArray) -> FloatArray:
+    """Give ends of intervals since the start of the phase, to the microsecond."""
+    since_us: FloatArray = np.rint((ends_ns - phase.start_ns) / 10 ** (9 - _GRID_DIGITS))
     return since_us / 10.0**_GRID_DIGITS

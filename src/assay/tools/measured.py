@@ -8,7 +8,8 @@ import dataclasses
 
 import polars as pl
 
-from assay.analysis.record import NS_PER_S, PhaseRecord
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import NS_PER_S
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from assay.analysis.levels import SHORTEST_PIECE, find_levels
+from assay.analysis.levels import find_levels
+from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, numeric_csv, records
 from assay.report.figures import Figure, Table

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.levels import SHORTEST_PIECE, Levels, find_levels
+from assay.analysis.levels import Levels, find_levels
 from assay.analysis.record import RunRecord
+from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.tools.bigdir.steps import FloatArray, Row, Steps, steps
 from assay.units import format_ns
 

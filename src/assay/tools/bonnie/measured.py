@@ -11,7 +11,8 @@ import dataclasses
 import shlex
 
 from assay import events
-from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.rows import NS_PER_S
 from assay.events import StoppedBy
 from assay.tools.bonnie import FLUSH, IO_TESTS, TESTS, Settings, parse
 from assay.tools.measured import totals

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay import events
-from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.rows import NS_PER_S
 from assay.tools.iozone import settings_of, single, throughput
 from assay.tools.iozone.columns import Column, Load
 from assay.tools.iozone.matrix import Cell

@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from assay import events
 from assay.analysis.levels import find_levels, settled
-from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.rows import NS_PER_S
 from assay.tools.measured import Totals, totals, workers
 from assay.tools.perfpl import plan as perfpl
 from assay.tools.perfpl.plan import Settings

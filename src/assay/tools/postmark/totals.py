@@ -3,7 +3,8 @@
 import dataclasses
 
 from assay import events
-from assay.analysis.record import NS_PER_S, FactValue, PhaseRecord, RunRecord
+from assay.analysis.record import FactValue, PhaseRecord, RunRecord
+from assay.analysis.rows import NS_PER_S
 from assay.tools import measured
 from assay.tools.postmark.commands import settings_from
 from assay.tools.postmark.plan import TRANSACTIONS

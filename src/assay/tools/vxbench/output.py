@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from assay import plan
-from assay.analysis.record import NS_PER_S, PhaseRecord, RunRecord
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.rows import NS_PER_S
 from assay.events import StoppedBy
 from assay.plan.walk import job_actions
 from assay.tools.measured import totals

@@ -1,47 +1,46 @@
 """Does a second, independent counter agree?
 
-Reads: what the kernel fetched for the engine's process against what the target's device delivered, over the whole
-phase. Writes that were forced out: what the operations wrote against what the device wrote, in the window. A difference
-is a note: the numbers stand, but somebody else used the device, or a layer between multiplies or hides bytes.
+Reads: what the kernel fetched for the engine's process against what the devices of all that it read from delivered, over
+the whole phase. Writes that were forced out: what the operations wrote against what their devices wrote, in the window. A
+difference is a note: the numbers stand, but somebody else used the device, or a layer between multiplies or hides bytes.
 
 Source: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018).
 """
 
+from collections.abc import Iterable
+
 from assay.analysis import findings, thresholds
-from assay.analysis.cache import Subject
-from assay.analysis.device import devices_of, moved_bytes
-from assay.results import Cache, Finding
+from assay.analysis.case import Case
+from assay.analysis.device import moved_bytes
+from assay.results import Finding
+from assay.units import MIB
 
 
-def cross_check(subject: Subject, judged: Cache, device_bytes: int | None, app_bytes: int) -> tuple[Finding, ...]:
-    """Compare the counters of process and device.
-
-    Args:
-        subject: The operation.
-        judged: Its cache verdict.
-        device_bytes: What the device moved in the operation's direction in the window.
-        app_bytes: What all recorded operations of the phase moved in that direction in the window.
-    """
-    devices = devices_of(subject.run, subject.target)
-    name = ", ".join(devices)
-    if device_bytes is None:
-        return () if subject.is_memory else (_no_device(subject),)
-    if subject.operation.direction == "read":
-        whole = subject.record.whole
-        fetched = subject.record.process_delta(whole, "process_read_bytes")
-        delivered = moved_bytes(subject.record, devices, "read", whole)
-        if fetched is None or delivered is None:
-            return ()
-        return _read(name, fetched, delivered, subject.read_bytes)
-    if judged.verdict == "flushed" and device_bytes is not None and app_bytes > 0:
-        return _write(name, device_bytes / app_bytes)
+def judge(case: Case) -> Iterable[Finding]:
+    """Compare the counters of process and devices."""
+    if case.operation.direction is None:
+        return ()
+    if case.device_bytes is None or case.subject.devices is None:
+        return () if case.subject.is_memory else (_no_device(case.subject.file_system),)
+    if case.operation.direction == "read":
+        return _reads(case)
+    if case.cache.verdict == "flushed" and case.app_bytes:
+        return _write(", ".join(case.subject.devices), case.device_bytes / case.app_bytes)
     return ()
 
 
-def _no_device(subject: Subject) -> Finding:
-    kind = subject.file_system or "file system of unknown type"
+def _no_device(kind: str) -> Finding:
     text = f"No block device's counters are known for this {kind}: what storage itself moved is null."
     return findings.note("device-unknown", text, "Look at the counters of the server or device that holds the data.")
+
+
+def _reads(case: Case) -> tuple[Finding, ...]:
+    whole, devices = case.record.whole, case.subject.devices_of_phase("read")
+    fetched = case.record.process_delta(whole, "process_read_bytes")
+    delivered = None if devices is None else moved_bytes(case.record, devices, "read", whole)
+    if fetched is None or delivered is None or devices is None:
+        return ()
+    return _read(", ".join(devices), fetched, delivered, case.subject.read_bytes)
 
 
 def _read(device: str, fetched: float, delivered: int, read_bytes: int) -> tuple[Finding, ...]:
@@ -70,4 +69,4 @@ def _write(device: str, ratio: float) -> tuple[Finding, ...]:
 
 
 def _mib(size_bytes: float) -> str:
-    return f"{size_bytes / (1 << 20):.1f} MiB"
+    return f"{size_bytes / MIB:.1f} MiB"

@@ -4,12 +4,10 @@ from collections.abc import Iterable
 
 from assay import events
 from assay.analysis import findings
-from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.case import Case
+from assay.analysis.record import RunRecord
 from assay.events import CorruptionKind
 from assay.results import Finding
-
-BLOCK_WARNING = "corrupt-block"
-"""Identifier of the engine's warnings that name one bad block each; the findings here count them."""
 
 _WORDS = {
     CorruptionKind.WRONG_DATA: "hold bytes that were never written",
@@ -24,13 +22,14 @@ _CURE = (
 )
 
 
-def read_findings(record: PhaseRecord, job: str, operation: str) -> tuple[Finding, ...]:
+def judge(case: Case) -> Iterable[Finding]:
     """Judge what the reads of one operation found."""
-    found = record.finished.corruption if record.finished else ()
-    return _findings([item for item in found if (item.job, item.operation) == (job, operation)], "Reads found")
+    found = case.record.finished.corruption if case.record.finished else ()
+    mine = (case.job.name, case.operation.name)
+    return _findings([item for item in found if (item.job, item.operation) == mine], "Reads found")
 
 
-def verify_findings(run: RunRecord) -> tuple[Finding, ...]:
+def of_run(run: RunRecord) -> Iterable[Finding]:
     """Judge what the verify steps of the run found."""
     found: list[Finding] = []
     for event in run.all(events.Verified):

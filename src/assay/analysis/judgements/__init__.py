@@ -1,0 +1,55 @@
+"""Every judgement: what there is to know about a number, or about the run.
+
+A judgement is a function of one `Case`, or of the whole run, that gives findings. A new one is a file here and its line
+below. Every number that one turns on is in `analysis/thresholds.py`.
+"""
+
+from collections.abc import Callable, Iterable
+
+from assay.analysis.case import Case
+from assay.analysis.judgements import (
+    cache,
+    client,
+    conservation,
+    corruption,
+    counters,
+    cpu_time,
+    data,
+    ending,
+    errors,
+    execution,
+    said,
+    sample,
+    whole_run,
+    window,
+)
+from assay.analysis.record import RunRecord
+from assay.results import Finding
+
+OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
+    conservation.judge,
+    window.judge,
+    cache.judge,
+    counters.judge,
+    client.judge,
+    said.judge,
+    errors.judge,
+    corruption.judge,
+    ending.judge,
+    execution.judge,
+    cpu_time.judge,
+    sample.judge,
+    data.judge,
+)
+"""In the order in which findings of the same severity stand."""
+
+OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
+    whole_run.engine_errors,
+    whole_run.reason,
+    corruption.of_run,
+    whole_run.ending,
+    whole_run.engine_warnings,
+    whole_run.untranslated,
+    whole_run.missing_counters,
+    whole_run.not_judged,
+)

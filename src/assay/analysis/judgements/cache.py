@@ -1,0 +1,72 @@
+"""Was the page cache in the state that the phase wanted, and is this a number of storage?"""
+
+from collections.abc import Iterable
+
+from assay import events
+from assay.analysis import findings, thresholds
+from assay.analysis.cache import resident_share
+from assay.analysis.case import Case
+from assay.plan import CacheCondition
+from assay.results import Finding
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Judge the cache's part in one operation."""
+    if case.operation.direction == "read":
+        memory = (_memory(case),) if case.subject.is_memory else ()
+        return (*memory, *case.hit.findings, *_wanted(case))
+    if case.cache.verdict == "absorbed":
+        return (_memory(case),) if case.subject.is_memory else (_absorbed(case),)
+    return ()
+
+
+def _memory(case: Case) -> Finding:
+    text = f"{case.subject.file_system} keeps its data in memory: this number is not one of storage."
+    return findings.note("memory-file-system", text, "Measure a directory on the storage that is meant.")
+
+
+def _wanted(case: Case) -> tuple[Finding, ...]:
+    """Warn when the cache was not in the state that the phase wanted."""
+    wanted, hit = case.record.phase.cache, case.hit.value
+    if hit is None:
+        return _unchecked(wanted, case)
+    share = f"{100 * hit:.0f} %"
+    if wanted is CacheCondition.COLD and hit > thresholds.STORAGE_HIT:
+        if case.subject.is_memory:
+            text = f"Cold reads were wanted, but {case.subject.file_system} is memory."
+            return (findings.warning("not-cold", text, "Measure a directory on the storage that is meant."),)
+        text = f"Cold reads were wanted, but {share} of the bytes read came from memory."
+        cure = "Use direct I/O, a set larger than memory, or read each byte once (wrap = false)."
+        return (findings.warning("not-cold", text, cure),)
+    if wanted is CacheCondition.WARM and hit < thresholds.CACHE_HIT:
+        text = f"Warm reads were wanted, but only {share} of the bytes read came from memory."
+        return (findings.warning("not-warm", text, "Use a set that fits in memory, and no direct I/O."),)
+    if case.subject.is_direct and wanted is not CacheCondition.WARM and hit > thresholds.STORAGE_HIT:
+        text = f"The files were open with O_DIRECT, but {share} of the bytes read came from memory."
+        cure = "The file system ignores the flag: use a set larger than memory."
+        return (findings.warning("direct-not-honoured", text, cure),)
+    return ()
+
+
+def _unchecked(wanted: CacheCondition, case: Case) -> tuple[Finding, ...]:
+    """Say that a wanted state was not verified; where the set was seen to be out of the cache, a cold start was."""
+    if wanted is CacheCondition.AS_IS or case.subject.is_direct:
+        return ()
+    before = resident_share(case.subject, events.Moment.BEFORE)
+    if wanted is CacheCondition.COLD and before is not None and before <= thresholds.STORAGE_HIT:
+        return ()
+    if wanted is CacheCondition.WARM and before is not None and before >= thresholds.CACHE_HIT:
+        return ()
+    text = f"A {wanted.value} cache was wanted; nothing here can tell whether it was."
+    return (findings.warning("cache-unverified", text, "Use direct I/O, or a kernel with cachestat (6.5 or later)."),)
+
+
+def _absorbed(case: Case) -> Finding:
+    if case.device_bytes is None or not case.app_bytes:
+        share = "how much of it the device wrote meanwhile is not known"
+    else:
+        share = f"the device wrote {100 * case.device_bytes / case.app_bytes:.0f} % of the bytes meanwhile"
+        if case.device_bytes > case.app_bytes:
+            share += " (earlier writes, the journal or other programs among them)"
+    text = f"A write counts as done when this machine's memory has it; {share}."
+    return findings.note("absorbed", text, "Use direct I/O, O_DSYNC or an fsync in the loop to measure storage.")

@@ -1,0 +1,45 @@
+"""Was the data such that storage had to work for it?"""
+
+from collections.abc import Iterable
+
+from assay import events, plan
+from assay.analysis import findings, thresholds
+from assay.analysis.case import Case
+from assay.results import Finding
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Judge the data that was worked on."""
+    yield from _size(case)
+    for name in case.operation.sets:
+        yield from _content(case, case.run.plan.file_set(name))
+
+
+def _size(case: Case) -> Iterable[Finding]:
+    """Say so when buffered reads may have come from memory."""
+    hello = case.run.first(events.Hello)
+    size_bytes = sum(case.run.set_bytes(name) or 0 for name in case.operation.sets)
+    is_buffered = case.cache.condition != "direct"
+    if not (case.operation.direction == "read" and is_buffered and hello and size_bytes):
+        return ()
+    times = size_bytes / hello.machine.ram_bytes
+    if times >= thresholds.SET_TO_RAM:
+        return ()
+    text = f"The data set is {times:.2g} times this machine's RAM, so buffered reads can come from memory."
+    return (findings.note("small-set", text, "The hit ratio says whether they did; a set of 2x RAM rules it out."),)
+
+
+def _content(case: Case, file_set: plan.FileSet) -> list[Finding]:
+    operation = case.operation
+    is_unwritten = file_set.allocate is not plan.Allocate.WRITE and operation.direction == "read"
+    if is_unwritten and not case.run.was_written(file_set.name, case.record.index):
+        text = f"Set '{file_set.name}' was allocated but never written: the file system answers such reads itself."
+        return [findings.warning("unwritten-blocks", text, "Lay the set out with allocate = write.")]
+    content = file_set.content
+    if operation.direction and (content.compress_ratio > 1 or content.dedupe_ratio > 1):
+        text = (
+            f"Set '{file_set.name}' compresses {content.compress_ratio:g} : 1 and deduplicates"
+            f" {content.dedupe_ratio:g} : 1; storage that does either moves fewer bytes."
+        )
+        return [findings.note("reducible-content", text)]
+    return []

@@ -1,0 +1,47 @@
+"""Did the phase end by the rule that the Plan gave it, and its workers together?"""
+
+from collections.abc import Iterable
+
+from assay import events, plan
+from assay.analysis import findings, thresholds
+from assay.analysis.case import Case
+from assay.results import Finding
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Judge what ended the phase, and how evenly."""
+    return (*_end(case), *_uneven(case))
+
+
+def _end(case: Case) -> list[Finding]:
+    """Say so when a phase did not end by the rule that the Plan gave it."""
+    record, job = case.record, case.job
+    if record.finished is None:
+        return []
+    stopped = record.finished.stopped_by
+    if stopped is events.StoppedBy.CONTROL:
+        return [findings.warning("stopped-early", "The phase was stopped from outside.", "Run it again to the end.")]
+    if stopped is events.StoppedBy.ERROR:
+        return [findings.warning("stopped-by-error", "An error ended the phase early.", "Remove its cause, run again.")]
+    has_time = record.phase.stop.seconds is not None or job.stop.seconds is not None
+    if stopped is events.StoppedBy.EXHAUSTED and has_time:
+        text = "Nothing was left to do before the phase's time was over."
+        return [findings.note("exhausted", text, "Use a larger set to fill the time.")]
+    return []
+
+
+def _uneven(case: Case) -> list[Finding]:
+    """Say so when the first worker that was done stopped others far behind it."""
+    record, job = case.record, case.job
+    is_stonewalled = plan.StopOf.FIRST in {record.phase.stop.of, job.stop.of}
+    if not is_stonewalled or job.workers == 1 or record.finished is None:
+        return []
+    ends = record.workers_at(job.name).values()
+    counted = "bytes" if any(row["bytes"] for row in ends) else "ops"
+    done = [row[counted] for row in ends]
+    if not done or min(done) >= thresholds.EVEN_SHARE * max(done):
+        return []
+    share = 100 * min(done) / max(done)
+    text = f"When the first worker was done and stopped the others, the slowest had done {share:.0f} % of its work."
+    cure = "Give each worker more to do, so that start and end weigh less, or let all of them finish."
+    return [findings.invalid("uneven-workers", text, cure)]

@@ -1,0 +1,55 @@
+"""Did the engine do what the Plan asked for?"""
+
+from collections.abc import Iterable, Iterator
+
+from assay import events, plan
+from assay.analysis import findings, thresholds
+from assay.analysis.case import Case
+from assay.results import Finding
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Judge transfers, arrivals, backend and open flags against the Plan."""
+    facts = case.subject.facts
+    if facts is None:
+        return
+    if facts.short_transfers:
+        text = f"{facts.short_transfers} operations moved fewer bytes than asked for."
+        cure = "Look for a full file system, or a set smaller than the region that is read."
+        yield findings.warning("short-transfers", text, cure)
+    if facts.arrivals is not None:
+        yield from _arrivals(facts.arrivals)
+    yield from _fallbacks(case, facts)
+
+
+def _arrivals(arrivals: events.Arrivals) -> list[Finding]:
+    """Say whether an open loop kept its schedule (METHOD 2.5: below 99 % of the target the rate was not held)."""
+    scheduled, missed, unissued = arrivals.scheduled, arrivals.missed, arrivals.unissued
+    if not scheduled:
+        return []
+    achieved = (scheduled - unissued) / scheduled
+    if achieved < thresholds.ACHIEVED_SHARE:
+        text = f"{unissued} of {scheduled} scheduled arrivals had not been issued when the phase ended: "
+        text += f"{100 * achieved:.1f} % of the asked rate was achieved. Those left over are in no percentile, and the "
+        text += "response time grows with the length of the run."
+        return [findings.warning("overloaded", text, "Ask for a lower rate, or allow more operations in flight.")]
+    if missed or unissued:
+        text = f"{missed} of {scheduled} arrivals were issued after the next one was due already"
+        text += f", {unissued} were due and not issued at the end." if unissued else "."
+        text += " Response times count from when they were due."
+        return [findings.note("missed-slots", text, "")]
+    return []
+
+
+def _fallbacks(case: Case, facts: events.JobFacts) -> Iterator[Finding]:
+    """Name what was done in place of what was asked for, where the engine did not say so itself."""
+    said = {event.id for event in case.record.warnings}
+    asked = str(case.job.backend.__struct_config__.tag)
+    if facts.backend != asked and "io-uring-fallback" not in said:
+        text = f"The Plan asks for {asked}; {facts.backend} was used."
+        cure = "Allow io_uring on this machine (kernel.io_uring_disabled = 0), or compare like with like."
+        yield findings.note("backend-fallback", text, cure)
+    if case.job.open.direct is not plan.Direct.OFF and not facts.direct and "direct-refused" not in said:
+        text = "The Plan asks for O_DIRECT; the file system refused it and the page cache was used."
+        cure = "Use a file system that supports O_DIRECT, or a set of more than twice the RAM."
+        yield findings.warning("direct-refused", text, cure)

@@ -1,0 +1,33 @@
+"""What did the engine say of the phase, and which steps before and after it were not possible?"""
+
+from collections.abc import Iterable
+
+from assay import events
+from assay.analysis import findings
+from assay.analysis.case import Case
+from assay.results import Finding
+
+BLOCK_WARNING = "corrupt-block"
+"""Identifier of the engine's warnings that name one bad block each; the findings of `corruption.py` count them."""
+
+_CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
+"""Steps whose effect is verified by counters afterwards: one that failed is not by itself a fault of the number."""
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Pass on the engine's warnings, and name the steps that were not done."""
+    record = case.record
+    yield from (from_engine(event) for event in record.warnings if event.id != BLOCK_WARNING)
+    yield from (_step(event) for event in record.steps if not event.achieved)
+
+
+def from_engine(event: events.Warning) -> Finding:
+    """Make a finding of a warning."""
+    return Finding(id=event.id, severity=event.severity.value, text=event.text, cure=event.cure)
+
+
+def _step(event: events.StepDone) -> Finding:
+    subject = f" of '{event.subject}'" if event.subject else ""
+    text = f"Step {event.step}{subject} was not possible: {event.detail}"
+    severity = findings.NOTE if event.step in _CACHE_STEPS else findings.WARNING
+    return Finding(id="step-not-done", severity=severity, text=text, cure="")

@@ -1,0 +1,29 @@
+"""Are there enough operations for the number?"""
+
+from collections.abc import Iterable
+
+from assay.analysis import findings, thresholds
+from assay.analysis.case import Case
+from assay.results import Finding
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Judge the size of the sample."""
+    job_ops = max(case.ops, sum(use.ops for use in case.uses))
+    if job_ops == 0:
+        text = "No operation of this job was completed in the window."
+        return (findings.invalid("no-operations", text, "Look at the errors, or run longer."),)
+    if case.ops == 0:
+        return (findings.note("no-operations", "This operation was never completed in the window."),)
+    found: list[Finding] = []
+    if case.seconds < thresholds.SHORT_WINDOW_S or case.ops < thresholds.FEW_OPS:
+        text = f"Shorter than {thresholds.SHORT_WINDOW_S:g} s, or fewer than {thresholds.FEW_OPS} operations."
+        found.append(findings.note("small-sample", text, "Run longer for a number that repeats."))
+    latency = case.latency_ns
+    values = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "p99.9": latency.p99_9}
+    withheld = [name for name, value in values.items() if value is None]
+    if withheld:
+        text = f"{', '.join(withheld)}: too few operations."
+        cure = "A percentile q needs 10 / (1 - q) operations (p99 1000, p99.9 10000): run longer."
+        found.append(findings.note("percentiles-withheld", text, cure))
+    return tuple(found)

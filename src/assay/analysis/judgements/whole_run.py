@@ -1,0 +1,88 @@
+"""What is there to say of the run as a whole?"""
+
+from collections.abc import Iterable
+
+from assay import events
+from assay.analysis import findings
+from assay.analysis.judgements.errors import errno_name
+from assay.analysis.judgements.said import from_engine
+from assay.analysis.record import RunRecord
+from assay.results import Finding
+
+
+def engine_errors(run: RunRecord) -> Iterable[Finding]:
+    """Name what ended the engine."""
+    cure = "Remove the cause and run again."
+    return [findings.invalid("engine-error", _error_text(event), cure) for event in run.all(events.Error)]
+
+
+def engine_warnings(run: RunRecord) -> Iterable[Finding]:
+    """Pass on the engine's warnings that belong to no phase."""
+    return [from_engine(event) for event in run.all(events.Warning) if event.phase_index is None]
+
+
+def untranslated(run: RunRecord) -> Iterable[Finding]:
+    """Name what the front end left out."""
+    return [
+        findings.warning("untranslated", f"'{item.what}' of {run.plan.origin.source} was left out: {item.why}", "")
+        for item in run.plan.untranslated
+    ]
+
+
+def not_judged(run: RunRecord) -> Iterable[Finding]:  # noqa: ARG001 - the same of every run
+    """Say what this version does not look at."""
+    text = "Steady state and limiter are not judged by this version; their fields are null."
+    cure = "Look at the timeline for drift; intervals, counters and time budgets are in the bundle."
+    return (findings.note("not-judged", text, cure),)
+
+
+def reason(run: RunRecord) -> Iterable[Finding]:
+    """Say what ended the run early, where the engine did not say it itself."""
+    text = run.facts.get("run.error")
+    if not isinstance(text, str) or any(event.text in text for event in run.all(events.Error)):
+        return []
+    return [findings.warning("run-ended-early", text, "Run again for the rest.")]
+
+
+def _error_text(event: events.Error) -> str:
+    kind = f" ({errno_name(event.errno)})" if event.errno is not None else ""
+    return event.text + kind
+
+
+def ending(run: RunRecord) -> Iterable[Finding]:
+    """Say so when phases of the Plan have no result."""
+    finished = {record.index for record in run.phases if record.finished is not None}
+    missing = [phase.title for index, phase in enumerate(run.plan.phases) if index not in finished]
+    end = run.first(events.Finished)
+    if end is None:
+        count = f"{len(missing)} of {len(run.plan.phases)} phases are not complete"
+        text = f"The engine's stream has no end: it was killed, or still runs. {count}."
+        return [findings.invalid("unfinished", text, "What was measured before is kept; run again for the rest.")]
+    if missing:
+        text = f"{len(missing)} of {len(run.plan.phases)} phases are not complete: {', '.join(missing)}."
+        return [findings.warning("unfinished", text, "Run again for the rest.")]
+    return []
+
+
+def missing_counters(run: RunRecord) -> Iterable[Finding]:
+    """Say which times of the workers the kernel did not tell."""
+    if not run.phases:
+        return []
+    workers = [record.workers for record in run.phases if not record.workers.is_empty()]
+    if not workers or any(table["on_cpu_ns"].null_count() for table in workers):
+        text = "The kernel did not say how long threads ran and waited for a CPU (no schedstat): time budgets are null."
+        return [findings.note("time-budget-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO.")]
+    lacking = [record for record in run.phases if record.workers["block_delay_ns"].null_count()]
+    if not lacking:
+        return []
+    if all(table["block_delay_ns"].null_count() == table.height for table in workers):
+        text = "Time spent waiting for block devices was not counted; it is part of the other waits."
+        cure = "Run as root, or set sysctl kernel.task_delayacct=1 before the run."
+    else:
+        titles = ", ".join(record.phase.title for record in lacking)
+        text = (
+            "The kernel gave a thread more waiting for block devices than there was time, so that time was dropped: "
+            f"it is part of the other waits in {titles}."
+        )
+        cure = "Run again; with no more workers than CPUs it is rarer."
+    return [findings.note("block-delay-unavailable", text, cure)]
