@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from assay.analysis.histogram import QUANTILES
 from assay.analysis.record import read
-from assay.report import axes, charts, figures, heat, overview, theme
+from assay.report import axes, figures, theme
 from assay.report.axes import Layered
 from assay.report.export import PictureFormat, all_figures, render
+from assay.report.figures import heat_map, latency, time_budget, timeline
+from assay.report.figures import rates as rate_bars
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate_unit
-from assay.report.rates import rates
 from assay.report.recording import Latencies, Recording, Timeline
 from assay.report.stack import alt
 from assay.report.titles import title_of
@@ -125,7 +126,7 @@ def test_a_phase_cut_by_a_kill_is_placed_by_its_intervals(run: tuple[MemoryRun, 
 def test_the_steps_inside_the_window_average_to_the_result(recording: Recording, results: tuple[Result, ...]) -> None:
     for result in results:
         value, unit = headline(result)
-        series = rates(timeline_in(recording, result), unit)
+        series = timeline.rates(timeline_in(recording, result), unit)
         inside = series.inside(result.window_s)
 
         mean = np.average(series.mean[inside], weights=(series.end_s - series.start_s)[inside])
@@ -135,7 +136,7 @@ def test_the_steps_inside_the_window_average_to_the_result(recording: Recording,
 
 
 def test_a_last_interval_of_a_few_milliseconds_makes_no_spike() -> None:
-    series = rates(timeline_of([1000, 1000, 40], [1.0, 2.0, 2.002]), OPS_PER_S)
+    series = timeline.rates(timeline_of([1000, 1000, 40], [1.0, 2.0, 2.002]), OPS_PER_S)
 
     assert series.mean.tolist() == pytest.approx([1000, 1040 / 1.002])
     assert series.end_s.tolist() == [1.0, 2.002]
@@ -145,7 +146,7 @@ def test_a_stall_survives_the_gathering_of_a_long_run() -> None:
     ops = [100] * 3600
     ops[1234] = 0
 
-    series = rates(timeline_of(ops, [float(i + 1) for i in range(3600)]), OPS_PER_S)
+    series = timeline.rates(timeline_of(ops, [float(i + 1) for i in range(3600)]), OPS_PER_S)
 
     assert series.is_gathered
     assert len(series.mean) == 600
@@ -171,14 +172,14 @@ def test_every_operation_is_in_one_cell_however_coarse(
 ) -> None:
     latencies = latencies_in(recording, results[3])
 
-    gathered = heat.cells(latencies, most)
+    gathered = heat_map.cells(latencies, most)
 
     assert gathered.count.sum() == results[3].ops
     assert len(gathered.count) <= most
 
 
 def test_cells_hold_the_values_of_their_band() -> None:
-    gathered = heat.cells(latencies_of([[100.0, 110.0, 1000.0], [], [99.0]]))
+    gathered = heat_map.cells(latencies_of([[100.0, 110.0, 1000.0], [], [99.0]]))
 
     # 16 bands a decade: 100 and 110 ns lie in [10^(32/16), 10^(33/16) = 115.5), 99 ns just below.
     placed = zip(gathered.column.tolist(), gathered.band.tolist(), gathered.count.tolist(), strict=True)
@@ -189,7 +190,7 @@ def test_percentile_lines_agree_with_the_raw_values() -> None:
     rng = np.random.default_rng(7)
     values = [np.round(rng.lognormal(12, 0.5, 2000)).tolist() for _ in range(3)]
 
-    steps = heat.quantile_steps(latencies_of(values), 1, QUANTILES["p99"])
+    steps = heat_map.quantile_steps(latencies_of(values), 1, QUANTILES["p99"])
 
     exact = [np.quantile(column, 0.99, method="inverted_cdf") for column in values]
     assert [step.value_ns for step in steps] == exact
@@ -200,18 +201,18 @@ def test_a_percentile_step_waits_until_it_has_enough_operations(
 ) -> None:
     latencies = latencies_in(recording, results[SLOW])
 
-    steps = heat.quantile_steps(latencies, 1, QUANTILES["p99"])
+    steps = heat_map.quantile_steps(latencies, 1, QUANTILES["p99"])
 
     assert steps
     assert all(step.ops >= 1000 for step in steps)
     assert all(step.end_s - step.start_s > 1.0 for step in steps)  # 655 operations a second
-    assert heat.quantile_steps(latencies_of([[5.0] * 999]), 1, QUANTILES["p99"]) == []
+    assert heat_map.quantile_steps(latencies_of([[5.0] * 999]), 1, QUANTILES["p99"]) == []
 
 
 def test_percentile_lines_have_a_gap_where_nothing_was_completed(
     recording: Recording, results: tuple[Result, ...]
 ) -> None:
-    steps = heat.quantile_steps(latencies_in(recording, results[STALLED]), 1, QUANTILES["p50"])
+    steps = heat_map.quantile_steps(latencies_in(recording, results[STALLED]), 1, QUANTILES["p50"])
 
     assert not [step for step in steps if step.end_s > 3.0 + 1e-6 and step.start_s < 3.8 - 1e-6]
     assert any(step.start_s == pytest.approx(3.8) for step in steps)
@@ -224,11 +225,11 @@ def test_vega_draws_one_rectangle_for_each_cell(recording: Recording, results: t
     picture = render(figure, PictureFormat.SVG).decode()
 
     drawn = [colour for colour in re.findall(r'fill="(rgb\([^)]*\))"', picture) if colour != "rgb(0, 0, 0)"]
-    assert len(drawn) == len(heat.cells(latencies).count)
+    assert len(drawn) == len(heat_map.cells(latencies).count)
 
 
 def test_the_wait_of_a_stall_is_in_the_heat_map(recording: Recording, results: tuple[Result, ...]) -> None:
-    gathered = heat.cells(latencies_in(recording, results[STALLED]))
+    gathered = heat_map.cells(latencies_in(recording, results[STALLED]))
 
     slowest = int(np.argmax(gathered.band))
 
@@ -243,8 +244,8 @@ def test_rates_far_apart_stand_on_a_log_axis_and_near_ones_are_bars_from_zero(re
     streams = [result for result in results if rate_unit(result) == MIB_PER_S]
     others = [result for result in results if rate_unit(result) == OPS_PER_S]
 
-    bars = overview.rate_bars(streams, MIB_PER_S, results).to_dict()["layer"][0]
-    dots = overview.rate_bars(others, OPS_PER_S, results).to_dict()["layer"][0]
+    bars = rate_bars.chart(streams, MIB_PER_S, results).to_dict()["layer"][0]
+    dots = rate_bars.chart(others, OPS_PER_S, results).to_dict()["layer"][0]
 
     assert bars["mark"]["type"] == "bar"
     assert bars["encoding"]["x"]["scale"]["domain"][0] == 0
@@ -256,7 +257,7 @@ def test_a_percentile_without_enough_samples_is_not_drawn_and_reads_not_availabl
     few = LatencyNs(mean=1e6, p50=1e6, p90=None, p99=None, p99_9=None, max=3e6)
     result = msgspec.structs.replace(results[0], latency_ns=few)
 
-    row = rows_of(overview.latency_overview([result]))[0]
+    row = rows_of(latency.chart([result]))[0]
 
     assert row["p99"] is None
     assert row["words"] == "p50 1.00 ms, p99 n/a, max 3.00 ms"
@@ -279,9 +280,9 @@ def test_rows_keep_the_order_of_the_results_when_one_has_no_p99(results: tuple[R
 
 
 def test_no_cell_seems_to_last_beyond_the_phase() -> None:
-    gathered = heat.cells(latencies_of([[100.0], [200.0]]))
+    gathered = heat_map.cells(latencies_of([[100.0], [200.0]]))
 
-    drawn = charts.latency_heat_map(gathered, {}).to_dict()["datasets"]
+    drawn = heat_map.chart(gathered, {}).to_dict()["datasets"]
 
     lines = next(text for text in drawn.values() if isinstance(text, str)).splitlines()
     assert lines[0] == "t_s,right,band,operations"
@@ -290,7 +291,7 @@ def test_no_cell_seems_to_last_beyond_the_phase() -> None:
 
 
 def test_time_shares_fill_the_bar_and_what_is_not_counted_is_left_out(results: tuple[Result, ...]) -> None:
-    bars = [row for row in rows_of(overview.time_budget(results)) if "share" in row]
+    bars = [row for row in rows_of(time_budget.chart(results)) if "share" in row]
 
     for i, result in enumerate(results):
         mine = [bar for bar in bars if bar["row"] == i]
@@ -300,7 +301,7 @@ def test_time_shares_fill_the_bar_and_what_is_not_counted_is_left_out(results: t
 
 
 def test_a_result_that_is_not_to_be_trusted_is_grey_and_says_so(results: tuple[Result, ...]) -> None:
-    rows = {row["row"]: row for row in rows_of(overview.latency_overview(results))}
+    rows = {row["row"]: row for row in rows_of(latency.chart(results))}
 
     assert len(rows) == len(results)
     for i, result in enumerate(results):
@@ -352,8 +353,8 @@ def test_marks_stand_at_their_time_in_the_phase_that_they_fall_into(
 
     assert [i for i, marks in found.items() if marks] == [STALLED]
     assert found[STALLED][0].t_s == pytest.approx(2.9)
-    series = rates(timeline_in(recording, results[STALLED]), OPS_PER_S)
-    chart = charts.throughput_timeline(series, results[STALLED], found[STALLED])
+    series = timeline.rates(timeline_in(recording, results[STALLED]), OPS_PER_S)
+    chart = timeline.chart(series, results[STALLED], found[STALLED])
     assert {"t_s": pytest.approx(2.9), "label": "1"} in rows_of(chart)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assay.report.axes import Layered
 from assay.report.export import PictureFormat, render
-from assay.report.figures import Figure, Table
+from assay.report.figure import Figure, Table
 from assay.tools import charts
 from assay.tools.charts import COLOURS, Axis, Bar, Scale, Series, cliffs, grouped, lines
 from goldens import Goldens

@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.analysis.record import RunRecord
 from assay.errors import InputError, RunError
 from assay.report import figures
-from assay.report.figures import Figure
+from assay.report.figure import Figure
 from assay.report.output import check_place, write_whole
 from assay.report.recording import Recording
 from assay.report.stack import VEGA_LITE, vl_convert

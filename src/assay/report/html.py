@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay.analysis.record import RunRecord
 from assay.report import figures, sections, vega
-from assay.report.figures import Figure
+from assay.report.figure import Figure
 from assay.report.output import check_file, write_whole
 from assay.report.recording import Recording
 from assay.results import Document

@@ -5,6 +5,7 @@ phase. An interval in which an operation did not complete once has no row in the
 as zero here, never bridged.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from assay.analysis.histogram import FloatArray, IntArray, bucket_middle_ns, buc
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.errors import BundleError
+from assay.report.titles import slug_of, title_of
 from assay.results import Result
 
 _GRID_DIGITS = 6
@@ -139,3 +141,34 @@ def _since_start_s(phase: PhaseRecord, ends_ns: IntArray) -> FloatArray:
     """Give ends of intervals since the start of the phase, to the microsecond."""
     since_us: FloatArray = np.rint((ends_ns - phase.start_ns) / 10 ** (9 - _GRID_DIGITS))
     return since_us / 10.0**_GRID_DIGITS
+
+
+@dataclass(frozen=True)
+class OneResult:
+    """What the figures of one result are drawn from."""
+
+    recording: Recording
+    results: Sequence[Result]
+    """All of the run: they name each other."""
+    number: int
+    """Place among them, from 0."""
+
+    @property
+    def result(self) -> Result:
+        """The one."""
+        return self.results[self.number]
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others."""
+        return title_of(self.result, self.results)
+
+    @property
+    def slug(self) -> str:
+        """For file names and anchors."""
+        return f"{self.number + 1:02d}-{slug_of(self.name)}"
+
+    @property
+    def marks(self) -> tuple[NumberedMark, ...]:
+        """The marks in its phase."""
+        return self.recording.marks_in(self.result)

@@ -8,7 +8,7 @@ import msgspec
 
 from assay import events
 from assay.analysis.record import RunRecord
-from assay.report.figures import Table
+from assay.report.figure import Table
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
 from assay.report.titles import title_of
 from assay.report.verdict import stands, trust_words

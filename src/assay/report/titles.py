@@ -15,3 +15,9 @@ def title_of(result: Result, measured: Sequence[Result]) -> str:
         parts.append(result.operation)
     repeats = {other.repeat for other in measured if other.phase == result.phase}
     return ": ".join(parts) + (f" (repeat {result.repeat + 1})" if len(repeats) > 1 else "")
+
+
+def slug_of(text: str) -> str:
+    """Make a file name's part of words."""
+    plain = "".join(c if c.isascii() and c.isalnum() else " " for c in text.lower())
+    return "-".join(plain.split()[:8]) or "result"

@@ -17,7 +17,7 @@ from assay.tools.files import OutputFile
 
 if TYPE_CHECKING:
     # Text is printed where the libraries that draw are not installed.
-    from assay.report.figures import Figure
+    from assay.report.figure import Figure
 
 TOOLS: tuple[str, ...] = ("bigdir", "bonnie", "iozone", "perfpl", "postmark", "vxbench")
 """Front ends whose runs have an output of their own."""

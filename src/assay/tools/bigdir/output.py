@@ -18,7 +18,7 @@ from assay.units import format_ns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.report.figures import Figure
+    from assay.report.figure import Figure
 
 HEADER = "Iterations, MkDirOpTime(ms), EnumerationTimeDOS(ms), EnumerationOpTimeDOS(ms)"
 _SEPARATOR = ", "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, records
-from assay.report.figures import Figure, Table
+from assay.report.figure import Figure, Table
 from assay.report.stack import alt
 from assay.tools.bonnie import FILE_TESTS, IO_TESTS
 from assay.tools.bonnie.measured import Measured, Outcome

@@ -13,7 +13,7 @@ from assay.tools.bonnie.table import table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.report.figures import Figure
+    from assay.report.figure import Figure
 
 
 def text(run: RunRecord) -> str:

@@ -13,7 +13,7 @@ from assay.tools.iozone import throughput_text as throughput
 from assay.tools.iozone.values import Measured
 
 if TYPE_CHECKING:
-    from assay.report.figures import Figure
+    from assay.report.figure import Figure
 
 
 def text(run: RunRecord) -> str:

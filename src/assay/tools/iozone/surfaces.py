@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, records
-from assay.report.figures import Figure, Table
+from assay.report.figure import Figure, Table
 from assay.report.stack import alt
 from assay.tools.iozone.columns import Column
 from assay.tools.iozone.isometric import Surface, svg

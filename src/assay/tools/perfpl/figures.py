@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, records
-from assay.report.figures import Figure, Table
+from assay.report.figure import Figure, Table
 from assay.report.stack import alt
 from assay.tools.perfpl.plan import WRITE
 from assay.units import format_ns, format_number

@@ -26,7 +26,7 @@ from assay.tools.perfpl.plan import Settings
 from assay.units import ABSENT, MIB, format_ns, format_number, format_seconds
 
 if TYPE_CHECKING:
-    from assay.report.figures import Figure
+    from assay.report.figure import Figure
 
 FloatArray = npt.NDArray[np.float64]
 

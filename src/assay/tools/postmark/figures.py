@@ -10,7 +10,7 @@ from assay.analysis import histogram
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.report import theme
 from assay.report.axes import LATENCY_LABEL, Layered, decades_around, linear_ticks, log_ticks, records
-from assay.report.figures import Figure, Table
+from assay.report.figure import Figure, Table
 from assay.report.stack import alt
 from assay.tools import measured
 from assay.tools.postmark.plan import TITLES

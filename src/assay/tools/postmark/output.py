@@ -19,7 +19,7 @@ from assay.tools.postmark.totals import Totals, totals_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.report.figures import Figure
+    from assay.report.figure import Figure
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _DOTS = 10

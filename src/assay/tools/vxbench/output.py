@@ -26,7 +26,7 @@ from assay.tools.vxbench.plan import FSYNC, transfer_names
 from assay.units import ABSENT, KIB, MIB
 
 if TYPE_CHECKING:
-    from assay.report.figures import Figure
+    from assay.report.figure import Figure
 
 MOST_DRAWN = 64
 """Workers in one picture."""
@@ -91,7 +91,7 @@ def users(record: RunRecord) -> list[User]:
 def figures(run: RunRecord) -> Sequence["Figure"]:
     """Draw who got how much; nothing for one worker, or for more than a picture can name."""
     # Here, because the text has to be printed where the libraries that draw are not installed.
-    from assay.report.figures import Figure, Table  # noqa: PLC0415
+    from assay.report.figure import Figure, Table  # noqa: PLC0415
     from assay.tools.charts import COLOURS, Axis, Bar, grouped  # noqa: PLC0415
 
     settings = from_source(run.plan.origin.source)

@@ -1,0 +1,35 @@
+"""What the figures over all results share: one row a result.
+
+Its title stands above its bar, so that figures read the same at any width and no axis of names eats the room. A result
+that is not to be trusted is grey and says so.
+"""
+
+from collections.abc import Sequence
+
+from assay.report import theme
+from assay.report.stack import alt
+from assay.report.titles import title_of
+from assay.report.verdict import stands
+from assay.results import Result
+
+ROW_PX = 44
+
+
+def rows(count: int) -> alt.Y:
+    """Place rows by their numbers."""
+    # All rows by name: layers that leave some out (no p99, say) must not reorder the others.
+    return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(domain=list(range(count)), paddingOuter=0.05))
+
+
+def row(i: int, result: Result, named_among: Sequence[Result]) -> dict[str, object]:
+    """Number, name and colour of a result's row."""
+    doubt = "" if stands(result) else " (not to be trusted)"
+    ink = theme.MEASURED if stands(result) else theme.UNTRUSTED
+    return {"row": i, "title": title_of(result, named_among) + doubt, "ink": ink}
+
+
+def titles(base: alt.Chart, count: int, dy: int = -9) -> alt.Chart:
+    """Write each result's name above its bar."""
+    mark = base.mark_text(align="left", baseline="middle", x=2, dy=dy, color=theme.INK)
+    words: alt.Chart = mark.encode(y=rows(count), text=alt.Text("title:N"))
+    return words

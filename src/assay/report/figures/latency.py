@@ -1,0 +1,74 @@
+"""Median, tail and slowest operation of all results."""
+
+from collections.abc import Iterator, Sequence
+
+from assay.report import theme
+from assay.report.axes import LATENCY_LABEL, Layered, decades_around, log_ticks, records
+from assay.report.by_result import row, rows, titles
+from assay.report.figure import Figure, Table, sentence
+from assay.report.stack import alt
+from assay.report.titles import title_of
+from assay.report.verdict import trust_words
+from assay.results import Result
+from assay.units import format_ns
+
+_TALL_ROW_PX = 58
+
+
+def draw(results: Sequence[Result]) -> Iterator[Figure]:
+    """Draw the latencies of every result."""
+    if not results:
+        return
+    told = []
+    for result in results:
+        spread = result.latency_ns
+        values = (format_ns(value) for value in (spread.p50, spread.p99, spread.max))
+        told.append((title_of(result, results), *values, trust_words(result)))
+    yield Figure(
+        slug="overview-latency",
+        title="Latency, from issue to completion",
+        caption="Dot: p50. Upright stroke: p99. Ring: the slowest operation. n/a: too few operations for it"
+        " (10 / (1 - q) are needed).",
+        alt_text="Latency. " + sentence(f"{r[0]}: p50 {r[1]}, p99 {r[2]}, slowest {r[3]}, {r[4]}" for r in told),
+        chart=chart(results),
+        table=Table(("Result", "p50", "p99", "Slowest", "Trust"), tuple(told)),
+    )
+
+
+def chart(results: Sequence[Result]) -> Layered:
+    """Draw p50, p99 and maximum of each result on one logarithmic axis, with the values in words under each title."""
+    drawn_rows = [row(i, result, results) | _latency_row(result) for i, result in enumerate(results)]
+    known = [
+        value
+        for one in drawn_rows
+        for key in ("p50", "p99", "max")
+        if isinstance(value := one[key], float) and value > 0
+    ]
+    low, high = decades_around(min(known, default=1e3), max(known, default=1e6))
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
+    base = alt.Chart(records(drawn_rows)).encode(y=rows(len(results)), color=alt.Color("ink:N", scale=None))
+    words = alt.Chart(records(drawn_rows)).mark_text(align="left", x=2, dy=-4, fontSize=10, color=theme.MUTED_INK)
+    layers: list[alt.Chart] = []
+    for start, end, width, dash in (("p50", "p99", 4, [1, 0]), ("p99", "max", 1.2, [3, 2])):
+        spans = base.transform_filter(f"datum.{start} > 0 && datum.{end} > 0")
+        x = alt.X(f"{start}:Q", title="latency", scale=scale, axis=axis)
+        layers.append(spans.mark_rule(yOffset=14, strokeWidth=width, strokeDash=dash).encode(x=x, x2=f"{end}:Q"))
+    for key, shape, filled in (("p50", "circle", True), ("p99", "stroke", False), ("max", "circle", False)):
+        points = base.transform_filter(f"datum.{key} > 0")
+        angle = 90 if shape == "stroke" else 0
+        mark = points.mark_point(
+            shape=shape, filled=filled, size=80, opacity=1, angle=angle, strokeWidth=2.2, yOffset=14
+        )
+        layers.append(mark.encode(x=alt.X(f"{key}:Q", scale=scale, axis=axis, title="latency")))
+    layers += [
+        words.encode(y=rows(len(results)), text=alt.Text("words:N")),
+        titles(alt.Chart(records(drawn_rows)), len(results), dy=-19),
+    ]
+    return Layered(layers, alt.Step(_TALL_ROW_PX))
+
+
+def _latency_row(result: Result) -> dict[str, object]:
+    values = {"p50": result.latency_ns.p50, "p99": result.latency_ns.p99, "max": result.latency_ns.max}
+    words = ", ".join(f"{name} {format_ns(value)}" for name, value in values.items())
+    return {name: None if value is None else float(value) for name, value in values.items()} | {"words": words}

@@ -1,0 +1,61 @@
+"""The rates of all results: streams in MiB/s, all else in operations per second."""
+
+from collections.abc import Iterator, Sequence
+
+from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, records
+from assay.report.by_result import ROW_PX, row, rows, titles
+from assay.report.figure import Figure, Table, sentence
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit, headline, rate, rate_unit
+from assay.report.stack import alt
+from assay.report.titles import title_of
+from assay.report.verdict import trust_words
+from assay.results import Result
+from assay.units import format_number
+
+_BARS_FROM_ZERO_UP_TO = 100
+"""Rates further apart than this factor are dots on a log axis: bars from zero would hide the small ones."""
+
+
+def draw(results: Sequence[Result]) -> Iterator[Figure]:
+    """Draw the results of each unit."""
+    for unit in (MIB_PER_S, OPS_PER_S):
+        chosen = [result for result in results if rate_unit(result) == unit and headline(result)[0] is not None]
+        if chosen:
+            told = [(title_of(r, results), rate(*headline(r)), trust_words(r)) for r in chosen]
+            what = "Throughput of streams" if unit.of_bytes else "Operations per second"
+            yield Figure(
+                slug="overview-" + ("throughput" if unit.of_bytes else "operations"),
+                title=what,
+                caption="Mean over each result's window." + (" 1 MiB is 1,048,576 bytes." if unit.of_bytes else ""),
+                alt_text=f"{what}. " + sentence(f"{title}: {value}, {trust}" for title, value, trust in told),
+                chart=chart(chosen, unit, results),
+                table=Table(("Result", unit.label, "Trust"), tuple(told)),
+            )
+
+
+def chart(results: Sequence[Result], unit: RateUnit, named_among: Sequence[Result]) -> Layered:
+    """Draw results that count in `unit`: bars from zero, or dots on a log axis where rates lie far apart."""
+    drawn_rows = []
+    for i, result in enumerate(results):
+        value = headline(result)[0]
+        drawn_rows.append(row(i, result, named_among) | {"value": value, "label": format_number(value)})
+    values = [one["value"] for one in drawn_rows if isinstance(one["value"], float) and one["value"] > 0]
+    base = alt.Chart(records(drawn_rows)).encode(y=rows(len(results)))
+    if values and max(values) > _BARS_FROM_ZERO_UP_TO * min(values):
+        low, high = decades_around(min(values), max(values))
+        scale = alt.Scale(type="log", domain=[low, high * 2.2], nice=False)
+        ticks = log_ticks(low, high)
+    else:
+        scale = alt.Scale(domain=[0, 1.16 * max(values, default=1.0)], nice=False)
+        ticks = linear_ticks(max(values, default=1.0), 5)
+    x = alt.X("value:Q", title=unit.label, scale=scale, axis=alt.Axis(values=ticks, format=",~r", grid=True))
+    shape = (
+        base.mark_point(filled=True, size=90, opacity=1, yOffset=8)
+        if scale.type == "log"
+        else base.mark_bar(height=14, yOffset=8)
+    )
+    known = "isValid(datum.value) && datum.value > 0"
+    drawn = shape.transform_filter(known).encode(x=x, color=alt.Color("ink:N", scale=None))
+    value_label = base.transform_filter("isValid(datum.value)").mark_text(align="left", dx=8, dy=8, fontWeight="bold")
+    layers = [drawn, value_label.encode(x=x, text=alt.Text("label:N")), titles(base, len(results))]
+    return Layered(layers, alt.Step(ROW_PX))

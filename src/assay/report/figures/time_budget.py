@@ -1,0 +1,70 @@
+"""Where the wall time of each result's workers went."""
+
+from collections.abc import Iterator, Sequence
+
+from assay.report import theme
+from assay.report.axes import Layered, records
+from assay.report.by_result import ROW_PX, row, rows, titles
+from assay.report.figure import Figure, Table, sentence
+from assay.report.stack import alt
+from assay.report.titles import title_of
+from assay.results import Result
+from assay.units import format_share
+
+
+def draw(results: Sequence[Result]) -> Iterator[Figure]:
+    """Draw the time budget of every result."""
+    if not results:
+        return
+    told = []
+    for result in results:
+        spent = result.time_budget
+        parts = (spent.on_cpu, spent.run_delay, spent.block_delay, spent.other_wait)
+        told.append((title_of(result, results), *(format_share(part) for part in parts)))
+    unsplit = any(result.time_budget.block_delay is None for result in results)
+    yield Figure(
+        slug="overview-time-budget",
+        title="Where the workers' time went",
+        caption="Mean over the workers of each result, in its window."
+        + (" Where the kernel does not count block delay, it is part of the other waits." if unsplit else ""),
+        alt_text="Where the workers' time went. "
+        + sentence(f"{r[0]}: on CPU {r[1]}, waiting for a CPU {r[2]}, block I/O {r[3]}, other {r[4]}" for r in told),
+        chart=chart(results),
+        table=Table(("Result", "On CPU", "Waiting for a CPU", "Waiting for block I/O", "Other waits"), tuple(told)),
+    )
+
+
+def chart(results: Sequence[Result]) -> Layered:
+    """Draw where the wall time of each result's workers went, as shares that fill the row."""
+    bars = [segment for i, result in enumerate(results) for segment in _segments(i, result)]
+    named = [row(i, result, results) for i, result in enumerate(results)]
+    kinds = list(theme.BUDGET.values())
+    colour = alt.Color(
+        "kind:N",
+        scale=alt.Scale(domain=[words for words, _, _ in kinds], range=[fill for _, fill, _ in kinds]),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal", columns=2, symbolType="square"),
+    )
+    x = alt.X(
+        "start:Q",
+        title="share of the workers' wall time",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=False),
+    )
+    base = alt.Chart(records(bars)).encode(y=rows(len(results)))
+    drawn = base.mark_bar(height=16, yOffset=8).encode(x=x, x2=alt.X2("end:Q"), color=colour)
+    labelled = base.transform_filter("datum.end - datum.start >= 0.1").mark_text(dy=8, fontSize=10)
+    percent = labelled.encode(
+        x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"), color=alt.Color("ink:N", scale=None)
+    )
+    layers = [drawn, percent, titles(alt.Chart(records(named)), len(results))]
+    return Layered(layers, alt.Step(ROW_PX), independent_colours=True)
+
+
+def _segments(i: int, result: Result) -> Iterator[dict[str, object]]:
+    at = 0.0
+    for field, (words, _, ink) in theme.BUDGET.items():
+        part = getattr(result.time_budget, field)
+        if part:
+            middle = at + part / 2
+            yield {"row": i, "kind": words, "start": at, "end": at + part, "middle": middle, "share": part, "ink": ink}
+            at += part
