@@ -179,7 +179,7 @@ def test_a_run_that_is_interrupted_prints_what_was_measured(tmp_path: Path) -> N
 
 
 def _phases_done(runs: Path) -> int:
-    return sum(stream.read_text().count('"phase_finished"') for stream in runs.glob("*/events.ndjson"))
+    return sum(stream.read_text().count('"phase_finished"') for stream in runs.glob("*/events/0.ndjson"))
 
 
 def test_files_that_do_not_fit_are_refused_before_anything_is_written(assay: Assay) -> None:

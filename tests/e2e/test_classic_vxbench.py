@@ -44,7 +44,7 @@ def document(assay: Assay) -> dict[str, Any]:
 
 
 def events_of(assay: Assay) -> list[dict[str, Any]]:
-    kept: list[dict[str, Any]] = json.loads((Path(document(assay)["run"]["bundle"]) / "events.json").read_text())
+    kept: list[dict[str, Any]] = json.loads((Path(document(assay)["run"]["bundle"]) / "events/0.json").read_text())
     return kept
 
 

@@ -215,7 +215,7 @@ def _engine_at_work(parent: int, runs: Path) -> int:
     """Wait until the engine below a process has told two intervals with operations; its process id."""
     for _ in range(600):
         time.sleep(0.05)
-        for stream in runs.glob("*/events.ndjson"):
+        for stream in runs.glob("*/events/0.ndjson"):
             lines = [json.loads(line) for line in stream.read_text().splitlines() if line.endswith("}")]
             hello: dict[str, Any] = next((line for line in lines if line["event"] == "hello"), {})
             busy = [line for line in lines if line["event"] == "interval" and line["operations"]]

@@ -177,7 +177,7 @@ def test_processes_move_and_account_for_the_same_bytes_as_threads(measure: Measu
 
 
 def _wait_for_the_phase(runs: Path, running: Future[dict[str, Any]]) -> None:
-    while not any(b'"event":"started"' in stream.read_bytes() for stream in runs.glob("*/events.ndjson")):
+    while not any(b'"event":"started"' in stream.read_bytes() for stream in runs.glob("*/events/0.ndjson")):
         if running.done():
             pytest.fail(f"the run has ended before its phase began: {running.result()}")
         time.sleep(0.05)

@@ -7,7 +7,7 @@ import polars as pl
 
 from assay import events
 from assay.analysis.record import RunRecord, read
-from assay.bundle.tables import COLUMNS, INTERVALS, WORKERS
+from assay.bundle.tables import INTERVALS, OF_STREAM, WORKERS
 from assay.host.facts import Fact
 from assay.tools.bigdir import plan as bigdir
 from assay.tools.perfpl import plan as perfpl
@@ -95,7 +95,9 @@ def _lap(client: str, group: str, number: int, end_ns: int, took_ns: int | None)
 
 
 def _table(name: str, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
-    return pl.DataFrame([{column: row.get(column) for column in COLUMNS[name]} for row in rows], schema=COLUMNS[name])
+    return pl.DataFrame(
+        [{column: row.get(column) for column in OF_STREAM[name]} for row in rows], schema=OF_STREAM[name]
+    )
 
 
 def _interval(index: int, t_s: float, *, dt_s: float, operation: str, ops: int, ns: int) -> dict[str, object]:

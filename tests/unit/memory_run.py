@@ -11,7 +11,7 @@ from assay import events
 from assay.analysis.document import document
 from assay.analysis.record import FactValue, RecordedRun, read
 from assay.bundle.files import RunInfo
-from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS
 from assay.host.facts import Fact
 from assay.plan import Plan
 from assay.results import Document
@@ -101,7 +101,7 @@ class MemoryRun:
 
     def table(self, name: str) -> pl.DataFrame:
         """Return a table by its name in a bundle."""
-        return self.tables.get(name, pl.DataFrame(schema=COLUMNS[name]))
+        return self.tables.get(name, pl.DataFrame(schema=OF_STREAM[name]))
 
     def events(self) -> list[events.Event]:
         """Return every event but the intervals."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from assay import events, plan
 from assay.analysis.record import FactValue
-from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS
 from assay.events import Event, Hello, Moment, Outcome, PhaseFinished, StoppedBy
 from unit.memory_run import MemoryRun, facts_of, filled_buckets, hello
 
@@ -144,12 +144,12 @@ class SyntheticRun(MemoryRun):
             ),
         ]
         super().__init__(plan=its_plan, facts=facts_of(BLOCK_BACKED if facts is None else facts), lines=begun)
-        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in COLUMNS}
+        self._rows: dict[str, list[tuple[object, ...]]] = {name: [] for name in OF_STREAM}
         self._now_ns = 10 * NS
 
     def table(self, name: str) -> pl.DataFrame:
         """Make a table of what was added so far."""
-        return pl.DataFrame(self._rows[name], schema=COLUMNS[name], orient="row")
+        return pl.DataFrame(self._rows[name], schema=OF_STREAM[name], orient="row")
 
     def say(self, *what: Event) -> "SyntheticRun":
         """Add events."""

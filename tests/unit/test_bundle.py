@@ -1,6 +1,8 @@
+import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 from assay.bundle import RunBundle
 from assay.bundle import files as bundle_files
+from assay.bundle.tables import COLUMNS
 from assay.errors import BundleError, RunError
 from assay.events import Hello, Interval
 from assay.host.facts import Fact
@@ -124,8 +127,8 @@ def test_a_sealed_run_says_how_it_ended_and_what_measured_it(tmp_path: Path) -> 
     assert reader.info.ended_utc is not None
     assert reader.info.seconds is not None
     assert reader.plan == plan()
-    assert manifest["schema"] == "assay.bundle/1"
-    assert manifest["hello"]["engine"]["version"] == "0.1.0"
+    assert manifest["schema"] == "assay.bundle/2"
+    assert manifest["clients"]["0"]["hello"]["engine"]["version"] == "0.1.0"
 
 
 def test_a_manifest_holds_the_hash_that_other_tools_find(tmp_path: Path) -> None:
@@ -137,9 +140,10 @@ def test_a_manifest_holds_the_hash_that_other_tools_find(tmp_path: Path) -> None
     checked = subprocess.run(["sha256sum", "--check", "-"], cwd=bundle.path, input=listed.encode(), check=False)
 
     assert checked.returncode == 0
-    assert set(entries) == {path.name for path in bundle.path.iterdir()} - {"manifest.json"}
-    assert {"plan.toml", "hist.parquet", "resolved.json"} < set(entries)
-    assert not {"events.ndjson", "run.json"} & set(entries)
+    kept = {path.relative_to(bundle.path).as_posix() for path in bundle.path.rglob("*") if path.is_file()}
+    assert set(entries) == kept - {"manifest.json"}
+    assert {"plan.toml", "hist.parquet", "resolved.json", "events/0.json"} < set(entries)
+    assert not {"events/0.ndjson", "run.json"} & set(entries)
 
 
 def test_a_sealed_run_is_never_rewritten(tmp_path: Path) -> None:
@@ -179,6 +183,84 @@ def test_a_reader_that_came_before_the_seal_still_reads_after_it(tmp_path: Path)
     assert early.is_sealed
 
 
+# -- clients -----------------------------------------------------------------------------------------------------------
+
+
+def as_before_there_were_clients(bundle: RunBundle) -> None:
+    """Rewrite a sealed bundle as the first version kept it."""
+    shutil.move(bundle.path / "events" / "0.json", bundle.path / "events.json")
+    (bundle.path / "events").rmdir()
+    for table in COLUMNS:
+        file = bundle.path / f"{table}.parquet"
+        pl.read_parquet(file).drop("client").write_parquet(file)
+    manifest = json.loads((bundle.path / "manifest.json").read_bytes())
+    manifest |= {"schema": "assay.bundle/1", **manifest.pop("clients")["0"]}
+    manifest["info"]["exit_code"] = 0
+    paths = {name: bundle.path / name for name in (*(n for n in manifest["files"] if "/" not in n), "events.json")}
+    manifest["files"] = {
+        name: {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        for name, path in paths.items()
+    }
+    (bundle.path / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_every_row_says_which_client_it_is_from(tmp_path: Path) -> None:
+    bundle = begun(tmp_path)
+
+    under_way = [table["client"].unique().to_list() for table in tables(bundle)]
+    bundle.seal()
+
+    assert under_way == [table["client"].unique().to_list() for table in tables(bundle)] == [["0"]] * 4
+    assert bundle.clients == ("0",)
+
+
+def test_a_bundle_of_before_there_were_clients_still_opens(tmp_path: Path) -> None:
+    bundle = begun(tmp_path)
+    bundle.seal()
+    now, happened = tables(bundle), bundle.events()
+    as_before_there_were_clients(bundle)
+
+    old = RunBundle.open(bundle.path)
+
+    old.verify()
+    assert (old.is_sealed, old.clients, old.events(), old.stream_cut_bytes) == (True, ("0",), happened, 0)
+    for was, is_now in zip(now, tables(old), strict=True):
+        assert_frame_equal(was, is_now)
+
+
+def test_a_run_that_died_before_there_were_clients_still_opens_and_can_be_sealed(tmp_path: Path) -> None:
+    bundle = begun(tmp_path)
+    before = tables(bundle)
+    shutil.move(bundle.events_path, bundle.path / "events.ndjson")
+
+    old = RunBundle.open(bundle.path)
+    read = tables(old)
+    old.seal(3)
+
+    for was, is_now in zip(before, read, strict=True):
+        assert_frame_equal(was, is_now)
+    assert not (bundle.path / "events.ndjson").exists()
+    assert RunBundle.open(bundle.path).clients == ("0",)
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_a_run_of_two_clients_keeps_each_ones_stream_and_is_not_judged_as_one(tmp_path: Path, is_sealed: bool) -> None:
+    bundle = begun(tmp_path)
+    shutil.copy(bundle.events_path, bundle.events_path.with_name("node7.ndjson"))
+    if is_sealed:
+        bundle.seal()
+
+    reader = RunBundle.open(bundle.path)
+
+    assert reader.clients == ("0", "node7")
+    assert reader.events("node7") == reader.events("0") != []
+    rows = reader.intervals()
+    assert rows["client"].unique(maintain_order=True).to_list() == ["0", "node7"]
+    assert rows.filter(client="node7").drop("client").equals(rows.filter(client="0").drop("client"))
+    with pytest.raises(BundleError, match="a run of 2 clients"):
+        reader.events()
+
+
 # -- verify ------------------------------------------------------------------------------------------------------------
 
 
@@ -189,7 +271,7 @@ def test_a_run_as_it_was_sealed_verifies(tmp_path: Path) -> None:
     RunBundle.open(bundle.path).verify()
 
 
-@pytest.mark.parametrize("name", ["intervals.parquet", "resolved.json", "events.json"])
+@pytest.mark.parametrize("name", ["intervals.parquet", "resolved.json", "events/0.json"])
 def test_one_changed_byte_is_found(tmp_path: Path, name: str) -> None:
     bundle = begun(tmp_path)
     bundle.seal(0)
@@ -251,7 +333,7 @@ def test_a_broken_line_before_whole_ones_is_refused_with_its_number(tmp_path: Pa
     bundle = begun(tmp_path)
     bundle.events_path.write_bytes(encoded([hello()]) + broken + encoded([interval(0)]))
 
-    with pytest.raises(BundleError, match=r"events\.ndjson:2: "):
+    with pytest.raises(BundleError, match=r"events/0\.ndjson:2: "):
         bundle.intervals()
 
 
@@ -343,9 +425,9 @@ def test_a_manifest_of_a_later_version_is_refused(tmp_path: Path) -> None:
     bundle = begun(tmp_path)
     bundle.seal(0)
     manifest = bundle.path / bundle_files.MANIFEST
-    manifest.write_text(manifest.read_text().replace("assay.bundle/1", "assay.bundle/2"))
+    manifest.write_text(manifest.read_text().replace("assay.bundle/2", "assay.bundle/3"))
 
-    with pytest.raises(BundleError, match=r"schema is assay\.bundle/2; this Assay reads assay\.bundle/1"):
+    with pytest.raises(BundleError, match=r"schema is assay\.bundle/3; this Assay reads assay\.bundle/2"):
         RunBundle.open(bundle.path)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assay import events, plan
 from assay.analysis.record import RunRecord, read
-from assay.bundle.tables import COLUMNS, INTERVALS, WORKERS
+from assay.bundle.tables import INTERVALS, OF_STREAM, WORKERS
 from assay.errors import InputError
 from assay.plan.walk import job_ops
 from assay.tools import registry as classic
@@ -146,8 +146,8 @@ def run_of(line: str, *phases: list[Done], is_cut: bool = False) -> RunRecord:
         )  # fmt: skip
         lines.append(events.Started(t_ns=0, phase_index=index, start_ns=5000 * MS) if is_cut else finished)
     tables = {
-        INTERVALS: pl.DataFrame(intervals, schema=COLUMNS[INTERVALS], orient="row"),
-        WORKERS: pl.DataFrame(samples, schema=COLUMNS[WORKERS], orient="row"),
+        INTERVALS: pl.DataFrame(intervals, schema=OF_STREAM[INTERVALS], orient="row"),
+        WORKERS: pl.DataFrame(samples, schema=OF_STREAM[WORKERS], orient="row"),
     }
     return read(MemoryRun(plan=made, lines=lines, tables=tables))
 

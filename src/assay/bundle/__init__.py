@@ -7,18 +7,22 @@
       plan.toml           the load file as asked, where there was one (asked.* of other front ends)
       resolved.json       the Plan after defaults
       script-*.ndjson     the lists of operations that the Plan refers to
-      events.ndjson       the engine's stream; after sealing `events.json` (all but the intervals) and the tables replace it
-      intervals.parquet   phase_index i32, job, operation, t_s, dt_s, ops, bytes, errors,
+      events/CLIENT.ndjson  a client's stream; after sealing `events/CLIENT.json` (all but the intervals) and the tables
+                          replace it. A client that is alone is called `0`
+      intervals.parquet   client, phase_index i32, job, operation, t_s, dt_s, ops, bytes, errors,
                           latency_max_ns (running), latency_sum_ns, response_max_ns, response_sum_ns (null: closed loop)
-      hist.parquet        phase_index i32, job, operation, series (latency | response), t_s, bucket u32, n
-      workers.parquet     phase_index i32, t_s, job, worker i32, ops, bytes, and the *_ns and io_calls of the stream
-      host.parquet        phase_index i32, t_s, source, instance, name, value f64; source `process` holds the engine's own
-                          process_cpu_ns, observer_cpu_ns, process_read_bytes, process_write_bytes
+      hist.parquet        client, phase_index i32, job, operation, series (latency | response), t_s, bucket u32, n
+      workers.parquet     client, phase_index i32, t_s, job, worker i32, ops, bytes, and the *_ns and io_calls of the stream
+      host.parquet        client, phase_index i32, t_s, source, instance, name, value f64; source `process` holds the
+                          engine's own process_cpu_ns, observer_cpu_ns, process_read_bytes, process_write_bytes
 
 `t_s` is seconds since the engine's hello, at the end of the interval. Counters are running totals (events.py).
 
 A run is unsealed until its tables are written and the manifest, last of all, is in place. Opening never writes. A
 sealed run is never rewritten. A run that died opens just the same; only its end (`ended_utc`, `exit_code`) is unknown.
+
+Bundles of before there were clients (`assay.bundle/1`: `events.ndjson` or `events.json` beside the tables, no column
+`client`) open as those of client `0`.
 """
 
 import datetime as dt
@@ -36,9 +40,9 @@ import polars as pl
 
 from assay import __version__
 from assay.bundle import files as files
-from assay.bundle.files import Manifest, RunFile, RunInfo
+from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.scripts import find_scripts, keep_scripts
-from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, read_stream
+from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream, with_client
 from assay.errors import BundleError, PlanError, RunError
 from assay.events import Event
 from assay.host.facts import Fact
@@ -46,6 +50,10 @@ from assay.plan import Plan
 
 _SLUG_CHARACTERS = 40
 _NAME_TRIES = 8
+
+
+Streams = dict[str, Stream]
+"""What each client's stream says, by the client's name."""
 
 
 class RunBundle:
@@ -56,8 +64,8 @@ class RunBundle:
         self.path = path
         self.plan = plan
         self._head = head
-        self._read: tuple[int, Stream] | None = None
-        self._sealed_from: Stream | None = None
+        self._read: tuple[dict[str, int], Streams] | None = None
+        self._sealed_from: Streams | None = None
         self._began_s: float | None = None
 
     @classmethod
@@ -98,6 +106,7 @@ class RunBundle:
             note=note,
         )
         kept = keep_scripts(plan, path)
+        files.of_client(path, files.STREAMS, files.ALONE).parent.mkdir()
         bundle = cls(path, find_scripts(kept, path), RunFile(schema=files.RUN_SCHEMA, info=info, facts=()))
         bundle._began_s = time.monotonic()
         files.write_durably(path / files.PLAN, kept.to_json())
@@ -140,18 +149,32 @@ class RunBundle:
     @property
     def events_path(self) -> Path:
         """Where the engine's standard output goes, straight from the engine: it survives the death of `assay`."""
-        return self.path / files.STREAM
+        return files.of_client(self.path, files.STREAMS, files.ALONE)
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """Names of the clients, in order."""
+        if isinstance(self._head, Manifest):
+            return tuple(self._head.clients)
+        return tuple(self._streams())
 
     @property
     def stream_cut_bytes(self) -> int:
-        """Bytes of a line that the engine was writing when it was killed; 0 when the stream ends with a whole line."""
-        return self._head.stream_cut_bytes if isinstance(self._head, Manifest) else self._stream().cut_bytes
+        """Bytes of lines that engines were writing when they were killed; 0 when each stream ends with a whole line."""
+        cut: Iterable[ClientEntry | Stream]
+        cut = self._head.clients.values() if isinstance(self._head, Manifest) else self._streams().values()
+        return sum(one.cut_bytes if isinstance(one, Stream) else one.stream_cut_bytes for one in cut)
 
-    def events(self) -> list[Event]:
-        """Return every event but the intervals, in order; raises BundleError when they cannot be read."""
-        if (stream := self._in_memory()) is not None:
-            return list(stream.events)
-        path = self.path / files.EVENTS
+    def events(self, client: str | None = None) -> list[Event]:
+        """Return every event of a client but the intervals, in order; None: of the only one.
+
+        Raises:
+            BundleError: they cannot be read, or there are several clients and none was named.
+        """
+        name = self._only_client() if client is None else client
+        if (streams := self._in_memory()) is not None:
+            return list(streams[name].events)
+        path = files.by_client(self.path, files.EVENTS).get(name, files.of_client(self.path, files.EVENTS, name))
         try:
             return msgspec.json.decode(path.read_bytes(), type=list[Event])
         except (OSError, msgspec.DecodeError) as error:
@@ -196,16 +219,21 @@ class RunBundle:
             RunError: a file cannot be written.
         """
         self._refuse_if_sealed()
-        stream = self._stream()
-        for name, table in stream.tables.items():
-            files.write_durably(self._table_path(name), _parquet(table))
-        files.write_durably(self.path / files.EVENTS, msgspec.json.format(msgspec.json.encode(stream.events), indent=2))
-        manifest = self._manifest(stream, exit_code)
+        streams, replaced = (
+            self._streams(),
+            [*files.by_client(self.path, files.STREAMS).values(), self.path / files.RUN],
+        )
+        for table in COLUMNS:
+            files.write_durably(self._table_path(table), _parquet(_joined(streams, table)))
+        for client, stream in streams.items():
+            encoded = msgspec.json.format(msgspec.json.encode(stream.events), indent=2)
+            files.write_durably(files.of_client(self.path, files.EVENTS, client), encoded)
+        manifest = self._manifest(streams, exit_code)
         encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         files.write_durably(self.path / files.MANIFEST, encoded)
-        self._head, self._read, self._sealed_from = manifest, None, stream
-        for replaced in (files.STREAM, files.RUN):
-            (self.path / replaced).unlink(missing_ok=True)
+        self._head, self._read, self._sealed_from = manifest, None, streams
+        for path in replaced:
+            path.unlink(missing_ok=True)
 
     def verify(self) -> None:
         """Check every file of a sealed run against the manifest; an unsealed run has nothing to check against.
@@ -216,7 +244,7 @@ class RunBundle:
         if isinstance(self._head, Manifest) and (found := files.faults(self.path, self._head.files)):
             raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {_RESTORE}")
 
-    def _manifest(self, stream: Stream, exit_code: int | None) -> Manifest:
+    def _manifest(self, streams: Streams, exit_code: int | None) -> Manifest:
         ended = dt.datetime.now(dt.UTC)
         began_s = self._began_s
         if began_s is None:
@@ -230,41 +258,53 @@ class RunBundle:
             schema=files.MANIFEST_SCHEMA,
             info=info,
             plan_sha256=entries[files.PLAN].sha256,
-            hello=stream.hello,
-            stream_cut_bytes=stream.cut_bytes,
+            clients={
+                client: ClientEntry(hello=stream.hello, stream_cut_bytes=stream.cut_bytes)
+                for client, stream in streams.items()
+            },
             facts=self.facts,
             files=entries,
         )
 
     def _table(self, name: str) -> pl.DataFrame:
-        if (stream := self._in_memory()) is not None:
-            return stream.tables[name]
+        if (streams := self._in_memory()) is not None:
+            return _joined(streams, name)
         path = self._table_path(name)
         try:
-            return pl.read_parquet(path)
+            return with_client(pl.read_parquet(path), files.ALONE)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise BundleError(f"{path}: cannot be read ({error}). {_RESTORE}") from error
 
     def _table_path(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
 
-    def _in_memory(self) -> Stream | None:
-        """Give what the stream says, while there is one or when it was sealed a moment ago; else tables are in files."""
+    def _only_client(self) -> str:
+        clients = self.clients
+        if len(clients) > 1:
+            raise BundleError(
+                f"{self.path}: is a run of {len(clients)} clients ({', '.join(clients)}), and this Assay judges runs of"
+                " one. Read it with a newer one"
+            )
+        return clients[0]
+
+    def _in_memory(self) -> Streams | None:
+        """Give what the streams say, while there are any or when they were sealed a moment ago; else tables are in files."""
         if self._sealed_from is None and not self.is_sealed:
-            stream = self._stream()
+            streams = self._streams()
             if not self.is_sealed:
-                return stream
+                return streams
         return self._sealed_from
 
-    def _stream(self) -> Stream:
-        """Read the stream, again only if it has grown; a run that was sealed meanwhile becomes a sealed one here."""
+    def _streams(self) -> Streams:
+        """Read the streams, again only if one has grown; a run that was sealed meanwhile becomes a sealed one here."""
         try:
-            size_bytes = self.events_path.stat().st_size
+            found = files.by_client(self.path, files.STREAMS) or {files.ALONE: self.events_path}
+            sizes_bytes = {client: path.stat().st_size for client, path in found.items()}
         except FileNotFoundError:
-            size_bytes = 0
+            sizes_bytes = {}
             self._head = files.read_head(self.path)
-        if self._read is None or self._read[0] != size_bytes:
-            self._read = (size_bytes, read_stream(self.events_path))
+        if self._read is None or self._read[0] != sizes_bytes:
+            self._read = (sizes_bytes, {client: read_stream(path) for client, path in found.items()})
         return self._read[1]
 
     def _write_record(self, facts: tuple[Fact, ...]) -> None:
@@ -306,6 +346,10 @@ def _read_plan(path: Path) -> Plan:
         raise BundleError(f"{path}: cannot be read: {error.strerror}. Without its Plan a run has no meaning") from error
     except (PlanError, msgspec.DecodeError) as error:
         raise BundleError(f"{path}: is no Plan that this Assay reads ({error}). {_RESTORE}") from error
+
+
+def _joined(streams: Streams, name: str) -> pl.DataFrame:
+    return join({client: stream.tables[name] for client, stream in streams.items()})
 
 
 def _parquet(table: pl.DataFrame) -> bytes:

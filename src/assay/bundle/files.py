@@ -8,7 +8,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,17 +16,24 @@ from assay.errors import BundleError, RunError
 from assay.events import Hello
 from assay.host.facts import Fact
 
-MANIFEST_SCHEMA = "assay.bundle/1"
+MANIFEST_SCHEMA = "assay.bundle/2"
+_BEFORE_CLIENTS = "assay.bundle/1"
+"""One client, whose hello stood in the manifest itself, and whose events in the bundle's own folder."""
 RUN_SCHEMA = "assay.run/1"
 
 MANIFEST = "manifest.json"
 RUN = "run.json"
 PLAN = "resolved.json"
 SOURCE = "plan.toml"
-STREAM = "events.ndjson"
-EVENTS = "events.json"
+STREAMS = "events/*.ndjson"
+EVENTS = "events/*.json"
+"""A file for each client, named after it."""
 
-_NEVER_HASHED = frozenset({MANIFEST, RUN, STREAM})
+ALONE = "0"
+"""Name of the client where there is one: this machine. The same on every machine, so that runs compare."""
+
+_OLD_STREAM, _OLD_EVENTS = "events.ndjson", "events.json"
+_NEVER_HASHED = frozenset({MANIFEST, RUN, _OLD_STREAM})
 _TEMPORARY = ".part"
 _CHUNK_BYTES = 1 << 20
 
@@ -64,6 +71,15 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
+class ClientEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One client of a sealed bundle."""
+
+    hello: Hello | None
+    """The engine, its machine and its clock; None when the engine never spoke."""
+    stream_cut_bytes: int
+    """Bytes of a line that was still being written when the engine was killed; they are not in the tables."""
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """`manifest.json`: what a sealed run is, and the hash of everything in it."""
 
@@ -71,10 +87,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     info: RunInfo
     plan_sha256: str
     """Of `resolved.json`: runs with the same hash did the same."""
-    hello: Hello | None
-    """The engine, its machine and its clock; None when the engine never spoke."""
-    stream_cut_bytes: int
-    """Bytes of a line that was still being written when the engine was killed; they are not in the tables."""
+    clients: dict[str, ClientEntry]
+    """By name."""
     facts: tuple[Fact, ...]
     files: dict[str, FileEntry]
     """By path inside the bundle."""
@@ -97,6 +111,18 @@ def read_head(folder: Path) -> Manifest | RunFile:
     if head is None:
         raise BundleError(f"{folder}: this is no run: it holds neither {MANIFEST} nor {RUN}. 'assay ls' lists the runs")
     return head
+
+
+def of_client(folder: Path, pattern: str, client: str) -> Path:
+    """Give a client's file of a pattern."""
+    return folder / pattern.replace("*", client)
+
+
+def by_client(folder: Path, pattern: str) -> dict[str, Path]:
+    """Find every client's file of a pattern, also where a bundle of before there were clients keeps the one it has."""
+    old = folder / {STREAMS: _OLD_STREAM, EVENTS: _OLD_EVENTS}[pattern]
+    found = {path.stem: path for path in sorted(folder.glob(pattern))}
+    return found or ({ALONE: old} if old.exists() else {})
 
 
 def is_run(folder: Path) -> bool:
@@ -141,7 +167,8 @@ def sealed_files(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield name and path of each file that a seal covers: all but the manifest and what the seal replaces."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and name not in _NEVER_HASHED and not name.endswith(_TEMPORARY):
+        is_replaced = name in _NEVER_HASHED or path.match(STREAMS)
+        if path.is_file() and not is_replaced and not name.endswith(_TEMPORARY):
             yield name, path
 
 
@@ -172,7 +199,7 @@ def _read(path: Path, kind: type[_Head], schema: str) -> _Head | None:
     except OSError as error:
         raise BundleError(f"{path}: cannot be read: {error.strerror}. Check its permissions") from error
     try:
-        head = msgspec.json.decode(data, type=kind)
+        head = msgspec.convert(_upgraded(msgspec.json.decode(data)), kind)
     except msgspec.DecodeError as error:
         raise BundleError(
             f"{path}: is no {schema} ({error}). It was changed after it was written, or a newer Assay wrote it; "
@@ -182,6 +209,14 @@ def _read(path: Path, kind: type[_Head], schema: str) -> _Head | None:
         raise BundleError(
             f"{path}: its schema is {head.schema}; this Assay reads {schema}. Read it with the Assay that made it"
         )
+    return head
+
+
+def _upgraded(head: Any) -> Any:
+    """Give what was read as this version writes it."""
+    if isinstance(head, dict) and head.get("schema") == _BEFORE_CLIENTS:
+        alone = {name: head.pop(name, None) for name in ("hello", "stream_cut_bytes")}
+        return head | {"schema": MANIFEST_SCHEMA, "clients": {ALONE: alone}}
     return head
 
 

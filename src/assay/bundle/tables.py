@@ -23,8 +23,10 @@ HISTOGRAMS = "hist"
 WORKERS = "workers"
 HOST = "host"
 
+CLIENT = "client"
+
 # Counters are signed: differences of running totals must not wrap around when a counter was reset.
-COLUMNS: Mapping[str, dict[str, pl.DataType]] = {
+OF_STREAM: Mapping[str, dict[str, pl.DataType]] = {
     INTERVALS: {
         "phase_index": pl.Int32(),
         "job": pl.String(),
@@ -73,11 +75,26 @@ COLUMNS: Mapping[str, dict[str, pl.DataType]] = {
     },
 }
 
+COLUMNS: Mapping[str, dict[str, pl.DataType]] = {
+    name: {CLIENT: pl.String(), **columns} for name, columns in OF_STREAM.items()
+}
+"""As they are kept: what the streams of all clients say, each row with the client that it is from."""
+
 _LISTS = {HISTOGRAMS: ("bucket", "n"), HOST: ("name", "value")}
 """Columns that arrive as one list a row and are spread over as many rows."""
 
 _CHUNK_INTERVALS = 256
 _NS_PER_S = 1e9
+
+
+def join(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Put the tables of clients, by their names, into one; it begins with the column that names them."""
+    return pl.concat([with_client(table, client) for client, table in tables.items()], rechunk=True)
+
+
+def with_client(table: pl.DataFrame, client: str) -> pl.DataFrame:
+    """Say of every row which client it is from, where that is not said yet."""
+    return table if CLIENT in table.columns else table.select(pl.lit(client).alias(CLIENT), pl.all())
 
 
 @dataclass(frozen=True)
@@ -149,8 +166,8 @@ class _Tables:
     """Collects the rows of intervals and makes tables of them."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in COLUMNS}
-        self._chunks: dict[str, list[pl.DataFrame]] = {name: [_frame(name, [])] for name in COLUMNS}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in OF_STREAM}
+        self._chunks: dict[str, list[pl.DataFrame]] = {name: [_frame(name, [])] for name in OF_STREAM}
         self._intervals = 0
 
     def add(self, interval: Interval, path: Path, number: int) -> None:
@@ -216,7 +233,7 @@ def _host_samples(interval: Interval) -> Iterable[tuple[str, str, Mapping[str, f
 
 
 def _frame(name: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
-    columns = COLUMNS[name]
+    columns = OF_STREAM[name]
     lists = _LISTS.get(name, ())
     packed = {column: pl.List(kind) if column in lists else kind for column, kind in columns.items()}
     frame = pl.DataFrame(rows, schema=packed, orient="row")

@@ -1,6 +1,6 @@
 """Find the engine, start it with a Plan, and follow what it says.
 
-The engine's standard output is the bundle's own `events.ndjson`: what it has written is on record even if this process is
+The engine's standard output is the bundle's own stream of events: what it has written is on record even if this process is
 killed, and this process reads along as any other reader would. Control lines go down its standard input; when that ends,
 the engine stops its load, removes what is not to be kept, and leaves.
 
