@@ -31,7 +31,7 @@ use crate::program::op::Program;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::worker::stats::{SeriesStats, WorkerStats};
 use crate::worker::{Ended, JobShared, Transfers, Worker};
-use plans::{act, op_on};
+use plans::{act, job, on_set, op_on, set};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ const MS: u64 = 1_000_000;
 const START_NS: u64 = 1000 * MS;
 
 /// A job, and the storage that it is to run on.
-struct Trial {
-    job: Job,
+pub(crate) struct Trial {
+    pub(crate) job: Job,
     set: FileSet,
     manners: Manners,
 }
@@ -58,9 +58,15 @@ struct Outcome {
 }
 
 impl Trial {
+    /// New files, as many, on storage that takes no time.
+    pub(crate) fn making(files: u64) -> Self {
+        let create = act(on_set(OpKind::Create, "create", 0.0, None));
+        Self { job: job("job", vec![create], ops(files)), set: set(files, 0.0, 0.0), manners: Manners::default() }
+    }
+
     /// On files of a set of which all exist.
     fn new(job: Job, manners: Manners) -> Self {
-        Self { job, set: plans::set(4, 1.0, 65_536.0), manners }
+        Self { job, set: set(4, 1.0, 65_536.0), manners }
     }
 
     /// With so many requests in flight.
@@ -86,7 +92,8 @@ impl Trial {
         (0..workers).map(|worker| self.run_one(&shared, worker, |_, _| {})).collect()
     }
 
-    fn shared(&self) -> Arc<JobShared> {
+    /// What the workers of its job share.
+    pub(crate) fn shared(&self) -> Arc<JobShared> {
         let phase = plans::phase(vec![self.job.clone()], Vec::new());
         let program = compile(&self.job, &phase, std::slice::from_ref(&self.set)).unwrap();
         let program = Program { store: Scheme::Null, ..program };

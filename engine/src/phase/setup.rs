@@ -187,3 +187,48 @@ fn how_it_panicked(reporter: &Reporter, panic: &(dyn Any + Send)) -> String {
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
     format!("{} panicked: {text}. This is a fault of the engine; please report it", reporter.speaker())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::Trial;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_worker_lives_on_the_store_that_its_files_lie_in() {
+        let trial = Trial::making(500);
+        let (shared, gates) = (trial.shared(), Gates::closed().unwrap());
+        let stats = Arc::new(WorkerStats::new(shared.program.series.len(), false, 1).unwrap());
+        let content = Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false };
+        let setup = Setup {
+            position: 7,
+            worker: 0,
+            workers: 1,
+            seed: 4,
+            clock: Clock::start(),
+            backend: trial.job.backend.clone(),
+            queue_depth: 1,
+            flags: ResolvedFlags { flags: 0, direct: false, alignment_bytes: 1, advice: None },
+            contents: Arc::new([content]),
+            pacer: Pacer::new(&trial.job, 0, 1, 4),
+            affinity: Affinity::default(),
+            gates: gates.clone(),
+            is_alone: true,
+            stats: Arc::clone(&stats),
+            shared,
+        };
+        let (sender, messages) = mpsc::channel();
+        gates.start(0);
+        gates.send_home();
+
+        setup.live(Reporter::Thread(sender));
+
+        let told: Vec<Message> = messages.iter().collect();
+        let [Message::Ready { worker: 7, .. }, Message::Done { worker: 7, ended }] = &told[..] else {
+            panic!("{} messages", told.len());
+        };
+        // A kernel has no folder for them, and would have failed each.
+        assert_eq!((stats.completed.get(), stats.failed.get()), (500, 0));
+        assert_eq!((&ended.errors, &ended.fatal), (&Vec::new(), &None));
+    }
+}
