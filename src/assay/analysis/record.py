@@ -9,7 +9,7 @@ compared exactly.
 import dataclasses
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -18,7 +18,8 @@ import polars as pl
 
 from assay import events
 from assay.analysis.operations import WRITES, Operation, operations_of
-from assay.analysis.rows import NS_PER_S, Counters, Rows, Span
+from assay.analysis.rows import Counters, Rows, Span
+from assay.analysis.tables import Tables
 from assay.plan import Job, Phase, Plan
 from assay.plan.walk import job_ops, touched_sets
 
@@ -122,17 +123,36 @@ class PhaseRecord:
     finished: events.PhaseFinished | None
     grid: tuple[Span, ...]
     """The intervals of the phase in order."""
-    intervals: pl.DataFrame
-    histograms: pl.DataFrame
-    workers: pl.DataFrame
-    counters: Counters
-    operation_rows: Mapping[tuple[str, ...], Rows]
-    """Of `intervals`, by job and operation."""
-    bucket_rows: Mapping[tuple[str, ...], Rows]
-    """Of `histograms`, by job, operation and series."""
+    tables: Tables
+    """Of the whole run."""
     residency: tuple[events.Residency, ...]
     warnings: tuple[events.Warning, ...]
     steps: tuple[events.StepDone, ...]
+
+    @property
+    def intervals(self) -> pl.DataFrame:
+        """Rows of the phase in `intervals`."""
+        return self.tables.intervals[self.index]
+
+    @property
+    def histograms(self) -> pl.DataFrame:
+        """Rows of the phase in `hist`."""
+        return self.tables.histograms[self.index]
+
+    @property
+    def workers(self) -> pl.DataFrame:
+        """Rows of the phase in `workers`."""
+        return self.tables.workers[self.index]
+
+    @property
+    def counters(self) -> Counters:
+        """Its part of `host`."""
+        return self.tables.host.of_phase(self.index)
+
+    @property
+    def operation_rows(self) -> Mapping[tuple[str, ...], Rows]:
+        """What each operation did, by job and operation."""
+        return self.tables.operations.get(self.index, {})
 
     @property
     def whole(self) -> Span:
@@ -150,11 +170,11 @@ class PhaseRecord:
 
     def rows(self, job: str, operation: str) -> Rows:
         """Give what one operation of a job did, interval by interval."""
-        return self.operation_rows.get((job, operation)) or Rows(self.intervals.clear())
+        return self.operation_rows.get((job, operation)) or self.tables.no_intervals
 
     def buckets(self, job: str, operation: str, series: str) -> Rows:
         """Give the filled buckets of one operation; `series` is `latency` or `response`."""
-        return self.bucket_rows.get((job, operation, series)) or Rows(self.histograms.clear())
+        return self.tables.buckets.get(self.index, {}).get((job, operation, series)) or self.tables.no_buckets
 
     def moving(self, direction: str) -> tuple[tuple[Job, Operation], ...]:
         """Return the recorded operations that move data in a direction, without groups of which members are recorded."""
@@ -260,14 +280,14 @@ class RunRecord:
 def read(run: RecordedRun) -> RunRecord:
     """Read a run and cut it into its phases."""
     happened = tuple(run.events())
-    tables = _Tables(*(_in_time(table) for table in (run.intervals(), run.histograms(), run.workers(), run.host())))
+    tables = Tables(run.intervals(), run.histograms(), run.workers(), run.host())
     of_phase: dict[int, list[events.Event]] = {}
     for event in happened:
         index = getattr(event, "phase_index", None)
         if index is not None:
             of_phase.setdefault(index, []).append(event)
     started = {event.phase_index for event in happened if isinstance(event, events.Started)}
-    started |= tables.intervals.keys()
+    started |= tables.operations.keys()
     phases = (_phase(run.plan, index, of_phase.get(index, []), tables) for index in sorted(started))
     return RunRecord(
         run_id=run.run_id,
@@ -281,51 +301,8 @@ def read(run: RecordedRun) -> RunRecord:
     )
 
 
-class _Tables:
-    """The tables, each cut once: a filter for each of a thousand phases would read it a thousand times."""
-
-    def __init__(
-        self, intervals: pl.DataFrame, histograms: pl.DataFrame, workers: pl.DataFrame, host: pl.DataFrame
-    ) -> None:
-        self.intervals, self.histograms = _by_phase(intervals), _by_phase(histograms)
-        self.workers, self.host = _by_phase(workers), _by_phase(host)
-        self.operations = _by_name(intervals, "job", "operation")
-        self.buckets = _by_name(histograms, "job", "operation", "series")
-
-
-class _Parts(dict[int, pl.DataFrame]):
-    """A table, cut by phase; a phase that has no row has an empty part."""
-
-    def __init__(self, parts: dict[int, pl.DataFrame], empty: pl.DataFrame) -> None:
-        super().__init__(parts)
-        self._empty = empty
-
-    def __missing__(self, key: int) -> pl.DataFrame:
-        return self._empty
-
-
-def _by_phase(table: pl.DataFrame) -> _Parts:
-    parts = table.partition_by("phase_index", as_dict=True, maintain_order=True)
-    return _Parts({int(key[0]): part for key, part in parts.items()}, table.clear())
-
-
-def _by_name(table: pl.DataFrame, *names: str) -> dict[int, dict[tuple[str, ...], Rows]]:
-    found: dict[int, dict[tuple[str, ...], Rows]] = {}
-    for (index, *key), part in table.partition_by("phase_index", *names, as_dict=True, maintain_order=True).items():
-        found.setdefault(int(index), {})[tuple(key)] = Rows(part)
-    return found
-
-
-def _in_time(table: pl.DataFrame) -> pl.DataFrame:
-    columns = [(pl.col("t_s") * NS_PER_S).round().cast(pl.Int64).alias("t_ns")]
-    if "dt_s" in table.columns:
-        columns.append((pl.col("dt_s") * NS_PER_S).round().cast(pl.Int64).alias("dt_ns"))
-    return table.with_columns(columns).sort("t_ns", maintain_order=True)
-
-
-def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: _Tables) -> PhaseRecord | None:
-    intervals, counters = tables.intervals[index], Counters(tables.host[index])
-    grid = _grid(intervals, counters)
+def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: Tables) -> PhaseRecord | None:
+    grid = _grid(tables.operations.get(index, {}).values(), tables.host.of_phase(index))
     if not grid:
         return None
     started = next((event.start_ns for event in of_phase if isinstance(event, events.Started)), grid[0].begin_ns)
@@ -336,27 +313,25 @@ def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: _Ta
         start_ns=finished.start_ns if finished else started,
         finished=finished,
         grid=grid,
-        intervals=intervals,
-        histograms=tables.histograms[index],
-        workers=tables.workers[index],
-        counters=counters,
-        operation_rows=tables.operations.get(index, {}),
-        bucket_rows=tables.buckets.get(index, {}),
+        tables=tables,
         residency=tuple(event for event in of_phase if isinstance(event, events.Residency)),
         warnings=tuple(event for event in of_phase if isinstance(event, events.Warning)),
         steps=tuple(event for event in of_phase if isinstance(event, events.StepDone)),
     )
 
 
-def _grid(intervals: pl.DataFrame, counters: Counters) -> tuple[Span, ...]:
+def _grid(operations: Iterable[Rows], counters: Counters) -> tuple[Span, ...]:
     """Return the intervals of a phase.
 
     An interval in which nothing completed has no row among the operations, but its counters were sampled: the ticks are
     the union of both. The first tick holds the counters at the start and ends no interval.
     """
-    ends_ns, lengths_ns = (intervals[name].to_list() for name in ("t_ns", "dt_ns"))
-    ticks = counters.ticks_ns("process").union(ends_ns)
-    lengths = {end_ns: length_ns for end_ns, length_ns in zip(ends_ns, lengths_ns, strict=True) if length_ns > 0}
+    ticks = counters.ticks_ns("process")
+    lengths: dict[int, int] = {}
+    for rows in operations:
+        of_these = dict(zip(rows.t_ns.tolist(), rows.column("dt_ns").tolist(), strict=True))
+        ticks |= of_these.keys()
+        lengths |= {end_ns: length_ns for end_ns, length_ns in of_these.items() if length_ns > 0}
     edges = sorted(ticks)
     if edges and edges[0] in lengths:
         edges.insert(0, edges[0] - lengths[edges[0]])

@@ -4,9 +4,9 @@ A phase has few rows and there may be hundreds of phases: a query of a table for
 the answers. So each table is cut once, and what is asked of a part is asked of its arrays.
 """
 
-import bisect
 import dataclasses
 import functools
+import math
 from typing import Final
 
 import numpy as np
@@ -72,55 +72,88 @@ class Rows:
         return int(values.max()) if len(values) else None
 
 
+Counter = tuple[str, str, str]
+"""Source, instance and name."""
+
+
 @dataclasses.dataclass(frozen=True)
 class _Samples:
-    """One counter in one phase."""
+    """One counter over the whole run, phase by phase in the order of time."""
 
-    t_ns: list[int]
-    values: list[float | None]
+    phase_index: IntArray
+    t_ns: IntArray
+    values: npt.NDArray[np.float64]
+
+    def bounds(self, phase_index: int) -> tuple[int, int]:
+        """Give the places of a phase's samples."""
+        first, end = np.searchsorted(self.phase_index, (phase_index, phase_index + 1))
+        return int(first), int(end)
 
 
+class HostTable:
+    """What the machine's and the engine's own counters stood at, cut by counter."""
+
+    def __init__(self, table: pl.DataFrame) -> None:
+        """Hold the rows of all phases, in the order of phases and time."""
+        self._table = table
+
+    def of_phase(self, index: int) -> "Counters":
+        """Give the counters of one phase."""
+        return Counters(self, index)
+
+    @functools.cached_property
+    def samples(self) -> dict[Counter, _Samples]:
+        """Every counter with its samples."""
+        by = ("source", "instance", "name")
+        parts = self._table.partition_by(by, as_dict=True, maintain_order=True)
+        return {(str(key[0]), str(key[1]), str(key[2])): _samples(part) for key, part in parts.items()}
+
+
+def _samples(part: pl.DataFrame) -> _Samples:
+    index, t_ns = (part[name].to_numpy().astype(np.int64, copy=False) for name in ("phase_index", "t_ns"))
+    return _Samples(index, t_ns, part["value"].to_numpy())
+
+
+@dataclasses.dataclass(frozen=True)
 class Counters:
-    """What the machine's and the engine's own counters stood at in one phase: running totals by source and instance."""
+    """The counters of one phase: running totals by source and instance."""
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        """Hold the rows of the phase, in the order of time."""
-        self._frame = frame
+    table: HostTable
+    phase_index: int
 
     def delta(self, span: Span, source: str, instance: str, name: str) -> float | None:
         """Return the growth of a counter over a span; None when it was not sampled at the begin or not at all."""
-        samples = self._samples.get((source, instance, name))
+        samples = self.table.samples.get((source, instance, name))
         if samples is None:
             return None
-        before, until = (bisect.bisect_right(samples.t_ns, at_ns) for at_ns in (span.begin_ns, span.end_ns))
+        first, end = samples.bounds(self.phase_index)
+        before, until = np.searchsorted(samples.t_ns[first:end], (span.begin_ns, span.end_ns), side="right")
         if not before:
             return None
-        first, last = samples.values[before - 1], samples.values[until - 1]
-        return None if first is None or last is None else last - first
+        grown = float(samples.values[first + until - 1] - samples.values[first + before - 1])
+        return None if math.isnan(grown) else grown
 
     def instances(self, source: str) -> tuple[str, ...]:
         """Name the instances of a source."""
-        return tuple(dict.fromkeys(instance for of, instance, _ in self._samples if of == source))
+        return tuple(dict.fromkeys(instance for _, instance, _ in self._sampled(source)))
 
     def names(self, source: str) -> tuple[str, ...]:
         """Name the counters of a source."""
-        return tuple(dict.fromkeys(name for of, _, name in self._samples if of == source))
+        return tuple(dict.fromkeys(name for _, _, name in self._sampled(source)))
 
     def ticks_ns(self, source: str) -> set[int]:
         """Say when a source was sampled."""
-        return {t_ns for (of, _, _), samples in self._samples.items() if of == source for t_ns in samples.t_ns}
+        ticks: set[int] = set()
+        for samples in self._sampled(source).values():
+            ticks.update(samples.t_ns[slice(*samples.bounds(self.phase_index))].tolist())
+        return ticks
 
-    @functools.cached_property
-    def _samples(self) -> dict[tuple[str, str, str], _Samples]:
-        found: dict[tuple[str, str, str], _Samples] = {}
-        columns = ("source", "instance", "name", "t_ns", "value")
-        for source, instance, name, t_ns, value in zip(
-            *(self._frame[column].to_list() for column in columns), strict=True
-        ):
-            key = (source, instance, name)
-            samples = found.get(key)
-            if samples is None:
-                samples = found[key] = _Samples([], [])
-            samples.t_ns.append(t_ns)
-            samples.values.append(value)
+    def _sampled(self, source: str) -> dict[Counter, _Samples]:
+        """Find the counters of a source that were sampled in the phase."""
+        found = {}
+        for key, samples in self.table.samples.items():
+            if key[0] == source:
+                first, end = samples.bounds(self.phase_index)
+                if end > first:
+                    found[key] = samples
         return found

@@ -6,8 +6,6 @@ said beside them, not in them.
 
 import dataclasses
 
-import polars as pl
-
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S
 
@@ -54,15 +52,13 @@ class WorkerTotals:
 
 def totals(phase: PhaseRecord, operation: str, job: str | None = None) -> Totals:
     """Sum one operation or group of a phase up; all zero where nothing of it completed."""
-    rows = phase.intervals.filter(pl.col("operation") == operation)
-    if job is not None:
-        rows = rows.filter(pl.col("job") == job)
+    rows = [part for (of, name), part in phase.operation_rows.items() if name == operation and job in {None, of}]
     return Totals(
-        ops=int(rows["ops"].sum()),
-        bytes=int(rows["bytes"].sum()),
-        errors=int(rows["errors"].sum()),
-        latency_sum_ns=int(rows["latency_sum_ns"].sum()),
-        latency_max_ns=int(rows["latency_max_ns"].max() or 0),  # type: ignore[arg-type]  # an integer column
+        ops=sum(part.total("ops") for part in rows),
+        bytes=sum(part.total("bytes") for part in rows),
+        errors=sum(part.total("errors") for part in rows),
+        latency_sum_ns=sum(part.total("latency_sum_ns") for part in rows),
+        latency_max_ns=max((int(part.column("latency_max_ns").max()) for part in rows), default=0),
     )
 
 
