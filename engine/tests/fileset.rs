@@ -193,9 +193,17 @@ fn a_stop_ends_laying_out_and_what_is_there_can_be_removed() {
     let place = Place::new();
     let stop = AtomicBool::new(false);
     let set = plain(200_000, 4096, Layout::PerDirectory { files: 100 });
-    let report = |done: u64, _: u64, _: &str| stop.store(done > 0, Ordering::Relaxed);
+    let state = place.state(&set);
 
-    let stopped = prepare(&place.state(&set), &place.target, 0, &report, &stop);
+    let stopped = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !state.path_of(0).exists() {
+                std::thread::yield_now();
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        prepare(&state, &place.target, 0, &quiet, &stop)
+    });
 
     assert!(matches!(stopped, Err(EngineError::Stopped)));
     assert_eq!(marked_sets(place.target.path())[0].1.state, State::LayingOut);
@@ -568,8 +576,8 @@ fn warming_brings_pages_in_and_evicting_takes_them_out() {
 
     assert_eq!(evicted, "fsync and POSIX_FADV_DONTNEED on 4 files, 16 MiB");
     assert_eq!(after_evict, 0);
-    assert_eq!(warm(0.5, 2048).unwrap().0, "read the first part of 4 files, 8 MiB");
-    assert!(warm(1.0, 4096).is_some());
+    assert_eq!(warm(0.5, pages_of(8 * MIB)).unwrap().0, "read the first part of 4 files, 8 MiB");
+    assert!(warm(1.0, pages_of(16 * MIB)).is_some());
 }
 
 #[test]
@@ -579,7 +587,7 @@ fn dirty_pages_of_many_small_files_are_evicted_too() {
     prepare(&state, &place.target, 0, &quiet, &GO_ON).unwrap();
     (0..200).for_each(|index| fs::write(state.path_of(index), [1; 5000]).unwrap());
     let resident = || (0..200).map(|index| resident_pages(&state.path_of(index))).sum::<u64>();
-    assert_eq!(resident(), 400);
+    assert_eq!(resident(), 200 * pages_of(5000));
 
     let detail = cache::evict(&state).unwrap();
 
@@ -612,11 +620,17 @@ fn nothing_of_a_prepared_set_is_dirty() {
     cache::sync_target(&place.target).unwrap();
 }
 
+/// Pages that hold so many bytes of a file.
+fn pages_of(bytes: u64) -> u64 {
+    // SAFETY: takes and gives numbers.
+    bytes.div_ceil(unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64)
+}
+
 /// Pages of a file in the page cache, by mincore(2).
 fn resident_pages(path: &Path) -> u64 {
     let file = fs::File::open(path).unwrap();
     let length = file.metadata().unwrap().len() as usize;
-    let mut pages = vec![0_u8; length.div_ceil(4096)];
+    let mut pages = vec![0_u8; pages_of(length as u64) as usize];
     // SAFETY: the mapping is as long as the file, `pages` has a byte for each of its pages, and it is unmapped here.
     unsafe {
         let fd = std::os::fd::AsRawFd::as_raw_fd(&file);

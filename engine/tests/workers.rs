@@ -373,8 +373,20 @@ fn a_schedule_that_cannot_be_kept_counts_what_was_not_issued() {
 
 #[test]
 fn a_cpu_or_node_that_is_not_there_is_named() {
+    // The first that this process, and so the engine, may not run on.
+    // SAFETY: a zeroed set is the empty set; the call looks at the first 1024 bits, which it has.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set);
+        set
+    };
+    // SAFETY: as above.
+    let cpu = (0..libc::CPU_SETSIZE as usize).find(|&cpu| !unsafe { libc::CPU_ISSET(cpu, &set) }).unwrap();
     for (affinity, said) in [
-        (json!({"cpus": [1023], "numa_node": null}), "job 'bound': CPU 1023 is not one that the engine may run on"),
+        (
+            json!({"cpus": [cpu], "numa_node": null}),
+            &*format!("job 'bound': CPU {cpu} is not one that the engine may run on"),
+        ),
         (json!({"cpus": [], "numa_node": 1000}), "NUMA node"),
     ] {
         let job = with(job("bound", stop(Some(1.0), None, "each")), "affinity", affinity);

@@ -158,10 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn reading_the_clock_costs_between_a_cycle_and_a_slow_system_call() {
+    fn reading_the_clock_costs_no_more_than_the_time_in_which_it_was_found_out() {
+        let begun = std::time::Instant::now();
         let facts = clock_facts(Clock::start());
+        let wall_ns = begun.elapsed().as_nanos() as f64;
 
-        assert!(facts.read_cost_ns > 0.3 && facts.read_cost_ns < 100_000.0, "{}", facts.read_cost_ns);
+        // Of 21 rounds of 50 reads, 11 took the median or more.
+        assert!(facts.read_cost_ns > 0.0 && 11.0 * 50.0 * facts.read_cost_ns <= wall_ns, "{}", facts.read_cost_ns);
         assert!(!facts.source.is_empty());
     }
 }

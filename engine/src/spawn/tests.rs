@@ -133,7 +133,7 @@ fn a_program_that_nobody_waits_for_is_ended_with_what_it_started() {
         };
         let asked = std::time::Instant::now();
         while is_alive() {
-            assert!(asked.elapsed().as_secs() < 20, "{pid} is still there");
+            assert!(asked.elapsed().as_secs() < 600, "{pid} is still there");
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }

@@ -117,6 +117,13 @@ impl Outcome {
         self.finished()["workers"].as_array().unwrap()
     }
 
+    /// From the start until all workers of a job had done their last operation.
+    pub(crate) fn seconds_of(&self, job: &str) -> f64 {
+        let of_job = self.workers().iter().filter(|worker| worker["job"] == job);
+        let last_ns = of_job.map(|worker| worker["last_op_ns"].as_u64().unwrap()).max().unwrap();
+        (last_ns - self.finished()["start_ns"].as_u64().unwrap()) as f64 / 1e9
+    }
+
     pub(crate) fn stopped_by(&self) -> &str {
         self.finished()["stopped_by"].as_str().unwrap()
     }
@@ -140,7 +147,9 @@ impl Outcome {
     }
 }
 
-pub(crate) fn seconds(outcome: &Outcome) -> f64 {
-    let worker = &outcome.workers()[0];
-    (worker["last_op_ns"].as_u64().unwrap() - worker["first_op_ns"].as_u64().unwrap()) as f64 / 1e9
+/// A job that sleeps and then looks at a file. What is to take about so long, on a machine of any speed, is held against
+/// one that sleeps a few times longer and has to share the CPUs with it.
+pub(crate) fn sleeper(seconds: f64) -> Job {
+    let sleep = Action::Think { seconds: fixed(seconds), burn: false };
+    job("sleeper", vec![sleep, act(on_set(OpKind::Stat, "wake", 0.0, None))], passes(1))
 }

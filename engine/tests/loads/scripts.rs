@@ -1,6 +1,6 @@
 //! Explicit lists of operations.
 
-use crate::harness::{Place, fixed, job, on_set, on_slot, seconds, set};
+use crate::harness::{Place, fixed, job, on_set, on_slot, set, sleeper};
 use assay_engine::plan::{Access, Backend, Body, Job, Op, OpKind, ScriptGroup, Stop};
 
 fn script(place: &Place, lines: &str, ops: Vec<Op>, workers: u32) -> Job {
@@ -84,13 +84,16 @@ fn lines_with_a_time_are_begun_then_and_their_response_counts_from_it() {
     let place = Place::new();
     let lines: String = (0..20).map(|k| format!("[0,0,{},4096,{}]\n", k * 4096, (k + 1) * 10_000_000)).collect();
 
-    let outcome = place
-        .run(set(1, 1.0, 81_920.0), vec![script(&place, &lines, vec![on_set(OpKind::Read, "read", 4096.0, None)], 1)]);
+    let read = script(&place, &lines, vec![on_set(OpKind::Read, "read", 4096.0, None)], 1);
+    let outcome = place.run(set(1, 1.0, 81_920.0), vec![read, sleeper(1.0)]);
 
     outcome.check_clean();
     assert_eq!((outcome.ops("read"), outcome.sum("read", "bytes")), (20, 81_920));
-    assert!((0.18..0.6).contains(&seconds(&outcome)), "{}", seconds(&outcome));
+    // The last is due 0.2 s after the start; were the times those from line to line, 2.1 s.
+    let seconds = outcome.seconds_of("job");
+    assert!(seconds >= 0.2 && seconds < outcome.seconds_of("sleeper"), "{seconds}");
     let operations = outcome.all("interval").flat_map(|event| event["operations"].as_array().unwrap());
+    let operations = operations.filter(|one| one["operation"] == "read");
     let (mut responses, mut response_ns) = (0, 0);
     for one in operations {
         responses += one["response"]["count"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum::<u64>();
@@ -218,8 +221,8 @@ fn making_what_a_group_writes_is_in_no_latency() {
         outcome.check_clean();
         let worker = &outcome.workers()[0];
         let whole_ns = worker["last_op_ns"].as_u64().unwrap() - worker["first_op_ns"].as_u64().unwrap();
-        // At 64 GB/s, which no processor makes them at.
-        assert!(outcome.latency_ns("create") + 1_000_000 < whole_ns, "{} {whole_ns}", outcome.latency_ns("create"));
+        // The operations follow one another: only the making of their bytes lies between them.
+        assert!(outcome.latency_ns("create") < whole_ns, "{} {whole_ns}", outcome.latency_ns("create"));
     }
 }
 
