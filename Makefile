@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run test goldens check fix bench lock wheels clean
+.PHONY: run unit test goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -26,6 +26,11 @@ $(READY): bootstrap requirements.lock pyproject.toml $(ENGINE)
 run: $(READY)
 	@mkdir -p "$(DEFAULT_DIR)"
 	$(BIN)/assay quick "$(DIR)"
+
+# What needs no device, no root and no other program: for every edit.
+unit: $(READY)
+	cargo test --locked --quiet
+	$(BIN)/pytest -q tests/unit
 
 # Cargo first: timing tests in tests/ want a machine that compiles nothing.
 test: $(READY)

@@ -6,7 +6,14 @@ import uuid
 from collections.abc import Iterator
 from types import FrameType
 
+import hypothesis
 import pytest
+
+# An example may take as long as the machine needs for it.
+hypothesis.settings.register_profile(
+    "any-speed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any-speed")
 
 pytest.register_assert_rewrite("goldens")
 

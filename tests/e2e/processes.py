@@ -1,5 +1,6 @@
 """A running `assay` command, for tests that interrupt it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,11 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from e2e.command import COMMAND
 from testbed.host import wait_until
 
-WAIT_S = 30.0
+WAIT_S = 300.0
+"""Patience, for a machine of any speed."""
 
 LOAD = """
 name = "small"
@@ -30,7 +33,7 @@ op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 
 
-def load_file(folder: Path, *, seconds: str = "60s", before: str = "", keep: str = "") -> Path:
+def load_file(folder: Path, *, seconds: str = "1h", before: str = "", keep: str = "") -> Path:
     """Write a load that reads a small file for a while."""
     path = folder / "small.toml"
     path.write_text(LOAD.format(seconds=seconds, before=before, keep=keep))
@@ -52,6 +55,11 @@ class Running:
         """Wait until it has said something."""
         wait_until(lambda: text in self.said() or self.process.poll() is not None, f"'{text}'", WAIT_S)
         assert text in self.said(), self.said()
+
+    def wait_until_measured(self, intervals: int = 2) -> None:
+        """Wait until its run has so many intervals in which something was done."""
+        runs = self.said_path.parent / "runs"
+        wait_until(lambda: intervals_with_operations(runs) >= intervals, "intervals with operations", WAIT_S)
 
     def wait_for_file(self, is_there: Callable[[], bool], what: str) -> None:
         """Wait until something is on storage."""
@@ -99,6 +107,18 @@ def running(*args: str | os.PathLike[str], folder: Path, env: Mapping[str, str] 
             process.wait(WAIT_S)
         for pid in engines:
             wait_until(lambda pid=pid: not is_alive(pid), f"engine {pid} ends", WAIT_S)  # type: ignore[misc]
+
+
+def events_of(runs: Path) -> list[dict[str, Any]]:
+    """What the engines of all runs have told so far, in whole lines."""
+    lines = (line for stream in runs.glob("*/events/*.ndjson") for line in stream.read_text().splitlines(keepends=True))
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def intervals_with_operations(runs: Path) -> int:
+    """Intervals in which something was done."""
+    intervals = (event for event in events_of(runs) if event["event"] == "interval")
+    return sum(any(one["ops"] for one in interval["operations"]) for interval in intervals)
 
 
 def engines_of(pid: int) -> Sequence[int]:

@@ -16,6 +16,8 @@ import pytest
 
 from assay.tools.bonnie.line import parse_line
 from e2e.command import COMMAND, Assay
+from e2e.processes import WAIT_S, events_of
+from testbed.host import wait_until
 
 AS_ROOT = ("-u", "root") if os.geteuid() == 0 else ()
 SMALL = (*AS_ROOT, "-r", "0", "-s", "4", "-n", "1", "-f", "-m", "box", "--no-report")
@@ -152,25 +154,27 @@ def test_the_load_makes_the_calls_of_the_original_in_kind_and_number(assay: Assa
         assert ours[kind] == pytest.approx(theirs[kind], rel=room), (kind, theirs, ours)
 
 
+def _phases_ended(runs: Path) -> int:
+    return sum(event["event"] == "phase_finished" for event in events_of(runs))
+
+
 def test_an_interrupted_run_leaves_nothing_and_prints_what_it_had(assay: Assay, tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.mkdir()
-    command = [COMMAND, "bonnie", "-d", place, *SMALL[:-1], "-x", "20", "--no-report"]
+    command = [COMMAND, "bonnie", "-d", place, *SMALL[:-1], "-x", "50", "--no-report"]
     environment = {**os.environ, "ASSAY_RUNS": str(assay.runs)}
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    deadline = time.monotonic() + 60
-    while not list(place.glob("assay-data/*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(8)
+    # A pass has ten phases.
+    wait_until(lambda: _phases_ended(assay.runs) > 10 or running.poll() is not None, "a whole pass")
 
     running.send_signal(signal.SIGINT)
-    output, errors = running.communicate(timeout=60)
+    output, errors = running.communicate(timeout=WAIT_S)
 
     assert running.returncode == 130, errors
     assert list(place.iterdir()) == []
     head, *lines = output.splitlines()
     assert head.startswith("format_version,")
-    assert 1 <= len(lines) < 20
+    assert 1 <= len(lines) < 50
     assert parse_line(lines[0]).cells
 
 
@@ -246,7 +250,7 @@ def test_runs_wait_for_each_other_and_for_the_original_s_processes(assay: Assay,
         time.sleep(3)
         waited = theirs.poll() is None
         ours = bonnie(assay, "-d", ours_in, *SMALL, "-s", "0", "-y", "s")
-        theirs.communicate(timeout=60)
+        theirs.communicate(timeout=WAIT_S)
 
         assert made.stdout == "Creating semaphore for 2 procs.\n"
         assert waited

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -92,13 +93,15 @@ def test_the_bundle_has_each_operation_as_a_whole_with_its_bytes(assay: Assay, d
 
 
 def test_the_true_rates_stand_beside_the_text(assay: Assay, directory: Path) -> None:
+    begun_s = time.monotonic()
     done = postmark(assay, directory, commands(directory, "run\nquit\n"), check=0)
+    wall_s = time.monotonic() - begun_s
 
     heads, row = done.stderr[done.stderr.index("By nanosecond clocks") :].splitlines()[1:3]
     assert heads.split()[:4] == ["config", "Time", "IOPS", "Creation"]
     seconds, iops = (float(word) for word in row.split()[1:3])
-    assert 0 < seconds < 60
-    assert iops > 500 / 60
+    assert 0 < seconds < wall_s
+    assert iops > 500 / wall_s
     assert "(500 per second)" in done.stdout or seconds > 1
 
 

@@ -4,12 +4,14 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.bundle import RunBundle
 from e2e.command import Assay
 from e2e.processes import running
 from testbed.devices import small_ext4, tmpfs
@@ -132,10 +134,12 @@ def test_random_offsets_stay_in_the_range_and_do_not_ascend(assay: Assay, direct
 def test_workloads_follow_one_another_in_every_worker(assay: Assay, directory: Path) -> None:
     line = ["-w", "read,sleep", "-w", "write", "-i", "iosize=4k,iocount=100,sleeptime=0.4,nrep=3"]
 
+    begun_s = time.monotonic()
     done = assay("vxbench", *line, "--no-report", directory / "one")
+    wall_s = time.monotonic() - begun_s
 
     (user, _) = parsed(done.stdout)
-    assert 1.2 <= user["sec"] < 10
+    assert 3 * 0.4 <= user["sec"] <= wall_s
     results = {result["operation"]: result for result in document(assay)["results"]}
     assert {name: result["ops"] for name, result in results.items()} == {"read": 300, "write": 300}
 
@@ -170,10 +174,15 @@ def test_the_cpu_time_of_the_workers_is_that_of_the_engine(assay: Assay, directo
     done = assay("vxbench", *line, "-i", "nrep=3", "--no-report")
 
     *_, total = parsed(done.stdout)
-    finished = events_of(assay)[-1]
-    rusage_s = (finished["user_cpu_ns"] + finished["system_cpu_ns"]) / 1e9
-    assert next(e for e in events_of(assay) if e["event"] == "prepared")["reused"]
-    assert 0.7 * rusage_s < total["sys"] + total["user"] <= rusage_s + 0.02
+    happened = events_of(assay)
+    rusage_s = (happened[-1]["user_cpu_ns"] + happened[-1]["system_cpu_ns"]) / 1e9
+    assert next(event for event in happened if event["event"] == "prepared")["reused"]
+    assert total["sys"] + total["user"] <= rusage_s + 0.02
+    # What the engine spent in the phase, without its own threads; the kernel counts a worker's in ticks of 10 ms.
+    host = RunBundle.open(Path(document(assay)["run"]["bundle"])).host().filter(source="process").sort("t_s")
+    of_process, of_observers = (host.filter(name=name)["value"] for name in ("process_cpu_ns", "observer_cpu_ns"))
+    workers_s = (of_process[-1] - of_process[0] - of_observers[-1] + of_observers[0]) / 1e9
+    assert total["sys"] + total["user"] == pytest.approx(workers_s, abs=0.05)
 
 
 def test_open_modes_reach_the_kernel(assay: Assay, directory: Path) -> None:

@@ -1,16 +1,13 @@
 """Damage done behind Assay's back: is every bad block found, named and classed, and nothing else?"""
 
 import collections
-import json
 import os
 import random
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,9 @@ from assay import events
 from assay.bundle import RunBundle
 from assay.events import CorruptionKind, Verified
 from e2e.command import Assay, Measure
+from e2e.processes import WAIT_S, events_of, intervals_with_operations
 from testbed.devices import MIB
+from testbed.host import wait_until
 
 BLOCK = 4096
 BLOCKS = 16 * MIB // BLOCK
@@ -189,15 +188,16 @@ def test_what_was_acknowledged_before_the_engine_was_killed_is_there(
 ) -> None:
     measure(WRITE_ONCE, tmp_path)
     load = tmp_path / "mixed.toml"
-    load.write_text(_mixed("60s", depth=PSYNC))
+    load.write_text(_mixed("1h", depth=PSYNC))
     command = Path(sys.executable).parent / "assay"
     environment = {**os.environ, "ASSAY_RUNS": str(assay.runs)}
     running = subprocess.Popen(
         [command, "run", load, tmp_path], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    engine = _engine_at_work(running.pid, assay.runs)
+    wait_until(lambda: intervals_with_operations(assay.runs) >= 2, "intervals of the engine")
+    (engine,) = (event["engine"]["pid"] for event in events_of(assay.runs) if event["event"] == "hello")
     os.kill(engine, signal.SIGKILL)
-    running.wait(timeout=30)
+    running.wait(WAIT_S)
 
     document = measure(READ_BACK.replace("{depth}", PSYNC), tmp_path)
 
@@ -209,16 +209,3 @@ def test_what_was_acknowledged_before_the_engine_was_killed_is_there(
     # And it would have been told: a block as it was before the kill is stale by what was acknowledged since.
     (folder,) = tmp_path.glob("assay-data*/data")
     assert (folder / ".assay-generations").stat().st_size == BLOCK + 8 * FILES * BLOCKS
-
-
-def _engine_at_work(parent: int, runs: Path) -> int:
-    """Wait until the engine below a process has told two intervals with operations; its process id."""
-    for _ in range(600):
-        time.sleep(0.05)
-        for stream in runs.glob("*/events/0.ndjson"):
-            lines = [json.loads(line) for line in stream.read_text().splitlines() if line.endswith("}")]
-            hello: dict[str, Any] = next((line for line in lines if line["event"] == "hello"), {})
-            busy = [line for line in lines if line["event"] == "interval" and line["operations"]]
-            if len(busy) >= 2:
-                return int(hello["engine"]["pid"])
-    pytest.fail(f"the engine below process {parent} told no interval within 30 s")

@@ -16,7 +16,7 @@ import pytest
 from assay.running.engine import find_engine
 from testbed.host import need_root, need_tools
 
-WAIT_S = 30.0
+WAIT_S = 300.0
 BIND = 'mount --bind "$1" /proc/sys/kernel/task_delayacct && mount --bind "$2" /run && exec "$3"'
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from assay.bundle import RunBundle
+from assay.events import PhaseFinished
 from e2e.command import Assay, Measure
 
 KEPT_SET = """
@@ -73,9 +75,9 @@ name = "paced"
 {file_set}
 [[phase]]
 name = "look"
-seconds = "2s"
 [[phase.job]]
 workers = 3
+stop = {{ passes = 50 }}
 loop = [{{ token = "looks", rate_per_s = 100.0, unit = "event" }}, {{ op = "stat", set = "files" }}]
 """
 
@@ -127,7 +129,11 @@ def test_renames_and_links_leave_as_many_names_as_there_were(measure: Measure, t
 def test_workers_that_share_tokens_keep_to_one_rate(measure: Measure, tmp_path: Path) -> None:
     document = measure(PACED.format(file_set=KEPT_SET.format(share=1.0)), _directory(tmp_path))
 
-    assert _ops(document)["stat"] == pytest.approx(200, abs=10)
+    assert _ops(document)["stat"] == 150
+    # The last of them comes 149 times 1/100 s after the start; with a rate for each worker, a third of that.
+    events = RunBundle.open(Path(document["run"]["bundle"])).events()
+    (finished,) = (event for event in events if isinstance(event, PhaseFinished))
+    assert max(worker.last_op_ns or 0 for worker in finished.workers) - finished.start_ns >= 1.49e9
 
 
 def _directory(tmp_path: Path) -> Path:

@@ -24,13 +24,13 @@ layout = {{ per_directory = 1000 }}
 existing_share = 0.5
 [[phase]]
 name = "stat"
-seconds = "0.5s"
+stop = {{ ops = 2000 }}
 [[phase.job]]
 workers = 2
 op = {{ op = "stat", set = "data", pick = "existing" }}
 [[phase]]
 name = "churn"
-seconds = "0.5s"
+stop = {{ ops = 2000 }}
 [[phase.job]]
 workers = 2
 loop = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND_TIMEOUT_S = 180.0
+COMMAND_TIMEOUT_S = 900.0
 CAP_SYS_ADMIN = 21  # linux/capability.h
 
 
@@ -59,7 +59,7 @@ def command(*argv: str | os.PathLike[str], timeout_s: float = COMMAND_TIMEOUT_S)
     return done.stdout
 
 
-def wait_until(is_true: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
+def wait_until(is_true: Callable[[], bool], what: str, timeout_s: float = 300.0) -> None:
     """Wait for something that the kernel or a daemon does a little later.
 
     Raises:

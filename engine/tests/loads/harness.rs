@@ -146,10 +146,3 @@ impl Outcome {
         assert_eq!(self.all("prepared").count(), 0, "nothing is laid out");
     }
 }
-
-/// A job that sleeps and then looks at a file. What is to take about so long, on a machine of any speed, is held against
-/// one that sleeps a few times longer and has to share the CPUs with it.
-pub(crate) fn sleeper(seconds: f64) -> Job {
-    let sleep = Action::Think { seconds: fixed(seconds), burn: false };
-    job("sleeper", vec![sleep, act(on_set(OpKind::Stat, "wake", 0.0, None))], passes(1))
-}
