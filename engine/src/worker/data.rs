@@ -16,9 +16,24 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         if let Some(target) = self.tools.files.settled(op, &mut self.rng) {
             let target = target.map_err(|miss| self.missed(op, miss))?;
             self.gate.admit_bytes(target.request.length as u64)?;
+            if target.is_plain {
+                return Ok(self.transfer_plainly(op, target.request, target.is_quick));
+            }
             return Ok(self.transfer(op, target.request, target.index, target.is_quick));
         }
         self.unsettled(op)
+    }
+
+    /// As [`Worker::transfer`], where nothing is to be done to the buffer before or after the call.
+    #[inline(always)]
+    fn transfer_plainly(&mut self, op: &OpNode, request: Request, is_quick: bool) -> Done {
+        let meter = &mut self.gate.meter;
+        meter.submitted(1, 1);
+        let issued_ns = meter.begin(op, is_quick);
+        let result = self.tools.backend.execute(request);
+        let done = meter.ended(issued_ns, result);
+        meter.moved(result, request.length);
+        done
     }
 
     #[inline(never)]
@@ -35,11 +50,14 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         if chunk_bytes > 0 && moves_data {
             return self.transfer_in_pieces(op, target.request, target.index, target.is_quick, chunk_bytes);
         }
+        if target.is_plain {
+            return Ok(self.transfer_plainly(op, target.request, target.is_quick));
+        }
         Ok(self.transfer(op, target.request, target.index, target.is_quick))
     }
 
     /// Carry a request out and wait for it. `is_quick`: it may begin where the operation before ended.
-    #[inline(always)]
+    #[inline(never)]
     fn transfer(&mut self, op: &OpNode, request: Request, index: u64, is_quick: bool) -> Done {
         self.gate.meter.submitted(1, 1);
         self.prepare(op, request, index);

@@ -3,7 +3,7 @@
 use super::walks::{Place, Search, Way};
 use crate::backend::store::Handle;
 use crate::backend::{Backend, Request};
-use crate::draw::offsets::Walker;
+use crate::draw::offsets::{Uniform, Walker};
 use crate::events::StoppedBy;
 use crate::files::names::PathBuffer;
 use crate::files::open_files::OpenFile;
@@ -37,6 +37,8 @@ pub(super) struct Target {
     pub(super) is_settled: bool,
     /// Whether it may begin where the operation before ended.
     pub(super) is_quick: bool,
+    /// Whether what it transfers is neither made, judged nor cooled.
+    pub(super) is_plain: bool,
 }
 
 /// Why an operation has no place to go to: the worker ends; None: its slot is empty.
@@ -67,9 +69,22 @@ impl Files {
     /// The next request of an operation whose file and size never change; None: it is not of the kind.
     #[inline(always)]
     pub(super) fn settled(&mut self, op: &OpNode, rng: &mut fastrand::Rng) -> Option<Result<Target, Miss>> {
-        let Way { settled: Some(settled), is_quick, .. } = &mut self.ways[op.state] else { return None };
+        let Way { settled: Some(settled), is_quick, is_plain, .. } = &mut self.ways[op.state] else { return None };
         let Some(request) = settled.next(rng) else { return Some(Err(Some(StoppedBy::Exhausted))) };
-        Some(Ok(Target { request, index: settled.file_index, is_settled: true, is_quick: *is_quick }))
+        Some(Ok(Target {
+            request,
+            index: settled.file_index,
+            is_settled: true,
+            is_quick: *is_quick,
+            is_plain: *is_plain,
+        }))
+    }
+
+    /// All of the next requests of an operation but their offset, and what draws that, if nothing else changes, and nothing is
+    /// done to their buffers.
+    pub(super) fn drawn(&self, op: &OpNode) -> Option<(Request, Uniform)> {
+        let way = &self.ways[op.state];
+        way.settled.as_ref().filter(|_| way.is_plain)?.drawn()
     }
 
     /// The next request of any data operation; `line` says where it goes if the worker follows a script.
@@ -92,8 +107,9 @@ impl Files {
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         let request =
             Request { file: spot.handle, kind, offset: spot.offset, length: length as usize, rw_flags, vectors };
-        let is_quick = self.ways[op.state].is_quick && spot.is_near;
-        Ok(Target { request, index: spot.index, is_settled: false, is_quick })
+        let Way { is_quick, is_plain, .. } = self.ways[op.state];
+        let is_quick = is_quick && spot.is_near;
+        Ok(Target { request, index: spot.index, is_settled: false, is_quick, is_plain })
     }
 
     /// Where the next `size` bytes of an operation on an open file are, and how many there are; a slot goes on behind them.
@@ -178,7 +194,7 @@ impl Files {
         let kind = op.kind.rules().request.expect("data operations ask something of the backend");
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         let request = Request { file: spot.handle, kind, offset: 0, length: 0, rw_flags, vectors };
-        Ok((Target { request, index: spot.index, is_settled: false, is_quick: false }, bytes))
+        Ok((Target { request, index: spot.index, is_settled: false, is_quick: false, is_plain: false }, bytes))
     }
 
     /// Handle of an open file, and where the next `length` bytes are; a slot's position stays as it is.

@@ -88,6 +88,11 @@ impl<T: Ticks> Gate<T> {
         Ok(())
     }
 
+    /// So many operations, each a pass of its own, may begin without another look; 0: each needs one.
+    pub(super) fn take_ahead(&mut self, counts: bool) -> u64 {
+        if self.pacer.is_free() { self.limits.take_passes_ahead(counts) } else { 0 }
+    }
+
     /// A pass is through: whether another may begin.
     #[inline(always)]
     pub(super) fn pass(&mut self) -> Result<(), StoppedBy> {

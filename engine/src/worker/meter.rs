@@ -209,9 +209,9 @@ impl<T: Ticks> Meter<T> {
         }
     }
 
-    /// Count what a worker with one request in flight has done. False: it failed.
+    /// Count what a worker with one request in flight has done, `in_group` for that too. False: it failed.
     #[inline(always)]
-    pub(super) fn end(&mut self, op: &OpNode, done: Done) -> Result<bool, StoppedBy> {
+    pub(super) fn end(&mut self, op: &OpNode, done: Done, in_group: bool) -> Result<bool, StoppedBy> {
         if done.result < 0 {
             self.note_time(op, done.issued_ns);
             return self.fail(op, -done.result as i32);
@@ -219,7 +219,9 @@ impl<T: Ticks> Meter<T> {
         let sum = Sum { latency_ns: self.last_ns - done.issued_ns, bytes: done.result as u64, failed: false };
         self.succeed(op, done.issued_ns, 1, sum.bytes);
         self.record(op.series, op.counts, sum);
-        self.add_to_group(sum);
+        if in_group {
+            self.add_to_group(sum);
+        }
         Ok(true)
     }
 
@@ -371,7 +373,7 @@ impl<T: Ticks> Meter<T> {
         since_ns.set(NEVER);
         if result < 0 {
             self.end_batch(batch);
-            return self.end(op, Done { issued_ns, result }).map(drop);
+            return self.end(op, Done { issued_ns, result }, false).map(drop);
         }
         if !batch.op.is_some_and(|of| std::ptr::eq(of, op)) {
             self.end_batch(batch);

@@ -2,8 +2,9 @@
 
 use super::parts::Worker;
 use super::source::{Source, Step};
-use crate::backend::{Backend, Completion};
+use crate::backend::{Backend, Completion, Request};
 use crate::clock::Ticks;
+use crate::draw::offsets::Uniform;
 use crate::events::StoppedBy;
 use crate::pace::pacing::UNSCHEDULED;
 use crate::program::op::OpNode;
@@ -27,6 +28,10 @@ struct Queue<'a> {
     fresh: Vec<usize>,
     /// Why no more are to be put in.
     ending: Option<StoppedBy>,
+    /// The only operation of the loop, where its requests differ in an offset alone, which is drawn.
+    drawn: Option<(&'a OpNode, (Request, Uniform))>,
+    /// So many of them may begin without a look at the limits.
+    ahead: u64,
 }
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
@@ -34,7 +39,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn run_queued(&mut self, source: Source, depth: usize) -> Result<(), StoppedBy> {
         let places = vec![Place { op: None, length: 0, intended_ns: UNSCHEDULED }; depth];
         let (free, fresh) = ((0..depth).rev().collect(), Vec::with_capacity(depth));
-        let mut queue = Queue { source, places, free, fresh, ending: None };
+        let drawn = source.only_op().and_then(|op| Some((op, self.tools.files.drawn(op)?)));
+        let mut queue = Queue { source, places, free, fresh, ending: None, drawn, ahead: 0 };
         let mut done: Vec<Completion> = Vec::with_capacity(depth);
         loop {
             while let Some(place) = queue.free.pop() {
@@ -78,16 +84,13 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     #[inline(always)]
     fn put(&mut self, queue: &mut Queue, slot: usize) -> Result<(), StoppedBy> {
-        let op = loop {
-            match queue.source.next(&mut self.rng)? {
-                Step::Op(op) => break op,
-                Step::Pass => self.gate.pass()?,
-                _ => unreachable!("the compiler refuses these with a queue"),
+        let op = match queue.drawn {
+            Some((op, _)) if queue.ahead > 0 => {
+                queue.ahead -= 1;
+                op
             }
+            _ => self.admit_next(&mut queue.source)?,
         };
-        if op.counts {
-            self.gate.admit()?;
-        }
         let tools = &mut self.tools;
         let target = match tools.files.settled(op, &mut self.rng) {
             Some(target) => target,
@@ -115,6 +118,25 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(())
     }
 
+    /// The next operation, which the limits let begin.
+    #[inline(always)]
+    fn admit_next<'a>(&mut self, source: &mut Source<'a>) -> Result<&'a OpNode, StoppedBy> {
+        let op = loop {
+            match source.next(&mut self.rng)? {
+                Step::Op(op) => break op,
+                Step::Pass => {
+                    self.gate.pass()?;
+                    source.again();
+                }
+                _ => unreachable!("the compiler refuses these with a queue"),
+            }
+        };
+        if op.counts {
+            self.gate.admit()?;
+        }
+        Ok(op)
+    }
+
     /// Wait for completions, but not past the next arrival where a place is free for it.
     #[inline(always)]
     fn reap(&mut self, done: &mut Vec<Completion>, waits_for_arrival: bool) -> Result<(), StoppedBy> {
@@ -134,8 +156,27 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Count what has come back, and put the next requests into its places.
     #[inline(always)]
     fn take(&mut self, done: &mut Vec<Completion>, queue: &mut Queue) {
-        let mut batch = Default::default();
-        for &Completion { slot, result } in done.iter() {
+        let (mut batch, mut taken) = (Default::default(), 0);
+        if let (Some((op, (request, offsets))), None) = (queue.drawn, queue.ending) {
+            if queue.ahead == 0 {
+                queue.ahead = self.gate.take_ahead(op.counts);
+            }
+            // The first, as long as they are what is to be expected: full transfers, of which the limits have let the next
+            // ones in.
+            let most = queue.ahead.min(done.len() as u64) as usize;
+            for &Completion { slot, result } in
+                done[..most].iter().take_while(|one| one.result == request.length as i64)
+            {
+                let counted = self.gate.meter.end_in(slot, op, UNSCHEDULED, result, &mut batch);
+                debug_assert!(counted.is_ok(), "a success ends nothing");
+                let request = Request { offset: offsets.draw(&mut self.rng), ..request };
+                self.tools.backend.submit_again(slot, request);
+                queue.fresh.push(slot);
+                taken += 1;
+            }
+            queue.ahead -= taken as u64;
+        }
+        for &Completion { slot, result } in &done[taken..] {
             let place = &queue.places[slot];
             let op = place.op.expect("only what was submitted completes");
             self.gate.meter.moved(result, place.length);

@@ -14,11 +14,14 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             match source.next(&mut self.rng)? {
                 Step::Op(op) => {
                     self.gate.check()?;
-                    if !self.op(op)? {
+                    if !self.op(op, false)? {
                         source.break_off();
                     }
                 }
-                Step::Pass => self.gate.pass()?,
+                Step::Pass => {
+                    self.gate.pass()?;
+                    source.again();
+                }
                 Step::Member(op) => {
                     if !self.member(op)? {
                         source.break_off();
@@ -51,18 +54,18 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     /// One operation; false: it has failed.
     #[inline(always)]
-    fn op(&mut self, op: &OpNode) -> Result<bool, StoppedBy> {
+    fn op(&mut self, op: &OpNode, in_group: bool) -> Result<bool, StoppedBy> {
         if op.counts && self.line.is_none() {
             self.gate.admit()?;
             self.gate.arrive()?;
         }
         let done = self.carry_out(op)?;
-        self.gate.meter.end(op, done)
+        self.gate.meter.end(op, done, in_group)
     }
 
     #[inline(never)]
     fn member(&mut self, op: &OpNode) -> Result<bool, StoppedBy> {
-        self.op(op)
+        self.op(op, true)
     }
 
     /// The line of a script comes next, when it is due.

@@ -27,7 +27,7 @@ pub(super) enum Step<'a> {
     Action(&'a ActionNode),
     /// A line of a script is next: [`Source::line`].
     Line,
-    /// A pass is through.
+    /// A pass is through, and [`Source::again`] begins another.
     Pass,
 }
 
@@ -167,8 +167,7 @@ impl<'a> Source<'a> {
     pub(super) fn next(&mut self, rng: &mut fastrand::Rng) -> Result<Step<'a>, StoppedBy> {
         match self.code.get(self.at) {
             Some(Code::Step(step)) => {
-                // A loop ends in a step, and begins anew.
-                self.at = if self.at + 1 == self.code.len() { 0 } else { self.at + 1 };
+                self.at += 1;
                 Ok(*step)
             }
             _ => self.find(rng),
@@ -182,7 +181,7 @@ impl<'a> Source<'a> {
             let Some(code) = self.code.get(self.at) else { return self.next_line() };
             self.at = match code {
                 Code::Step(step) => {
-                    self.at = if self.at + 1 == self.code.len() { 0 } else { self.at + 1 };
+                    self.at += 1;
                     return Ok(*step);
                 }
                 Code::Choose(weights, begins) => begins[weights.draw(rng)],
@@ -227,6 +226,22 @@ impl<'a> Source<'a> {
         }
         script.row = usize::MAX;
         Ok(Step::Pass)
+    }
+
+    /// Another pass begins.
+    #[inline(always)]
+    pub(super) fn again(&mut self) {
+        if self.script.is_none() {
+            self.at = 0;
+        }
+    }
+
+    /// The only operation of a loop, if it has but one.
+    pub(super) fn only_op(&self) -> Option<&'a OpNode> {
+        match self.code[..] {
+            [Code::Step(Step::Op(op)), Code::Step(Step::Pass)] => Some(op),
+            _ => None,
+        }
     }
 
     /// An operation has failed: the group around it is broken off.

@@ -24,6 +24,8 @@ pub(super) struct Way {
     /// Whether finding its file and place takes less time than a look at the clock, and nothing is done to its buffer: it
     /// may then begin where the operation before ended.
     pub(super) is_quick: bool,
+    /// Whether what it transfers is neither made, judged nor cooled.
+    pub(super) is_plain: bool,
 }
 
 /// Operations whose file and size never change: one file of the worker's own, one size, no slot. Most benchmarks are made
@@ -52,6 +54,11 @@ impl Settled {
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         let request = Request { file: file.handle, kind, offset: 0, length: size as usize, rw_flags, vectors };
         Some(Self { request, size, file_index: file.index, walk: walk.clone(), uniform: walk.uniform(size) })
+    }
+
+    /// All of a request but its offset, and what draws that, if nothing else changes.
+    pub(super) fn drawn(&self) -> Option<(Request, Uniform)> {
+        self.uniform.map(|uniform| (self.request, uniform))
     }
 
     #[inline(always)]
@@ -91,7 +98,14 @@ impl Way {
     }
 
     fn new(op: &OpNode, job: &JobShared, opened: &[Vec<OpenFile>], walker: Walker) -> Result<Self> {
-        let mut way = Self { settled: None, picker: Picker::Even, walks: Vec::new(), file: usize::MAX, is_quick: true };
+        let mut way = Self {
+            settled: None,
+            picker: Picker::Even,
+            walks: Vec::new(),
+            file: usize::MAX,
+            is_quick: true,
+            is_plain: true,
+        };
         match &op.file {
             FileSource::Named { set, pick } => {
                 let takes_new = op.kind == crate::plan::OpKind::Create;
@@ -115,13 +129,15 @@ impl Way {
             FileSource::Slot(_) => {}
         }
         let is_drawn_quickly = matches!(way.picker, Picker::Even) && way.walks.iter().all(Offsets::is_quick);
-        let is_plain = if job.program.script.is_some() {
+        let needs_nothing = if job.program.script.is_some() {
             // Where it goes is in its line.
             job.advice.is_none() && op.manner != Manner::Pooled && !op.kind.rules().writes() && !op.cold_buffer
         } else {
             op.is_ready && op.size.is_fixed().is_some() && op.keep.is_none() && is_drawn_quickly
         };
-        way.is_quick = is_plain && !job.has_stamps();
+        way.is_quick = needs_nothing && !job.has_stamps();
+        let is_script = job.program.script.is_some();
+        way.is_plain = !(is_script || job.has_stamps() || op.cold_buffer || op.kind.rules().writes());
         Ok(way)
     }
 
