@@ -6,6 +6,8 @@
 //!
 //! Units are in the names: `_s` seconds, `_bytes` bytes, `_per_s` rates. Shares lie between 0 and 1.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Version of this document. A Plan of another schema is refused.
@@ -33,6 +35,9 @@ pub struct Plan {
     pub file_sets: Vec<FileSet>,
     /// What happens, in order.
     pub phases: Vec<Phase>,
+    /// Who the engine runs as; none: who starts the run.
+    #[serde(default)]
+    pub user: Option<User>,
     /// What the front end could not express; shown with every result.
     pub untranslated: Vec<Untranslated>,
 }
@@ -47,6 +52,19 @@ pub struct Origin {
     pub source: String,
     /// SHA-256 of the source text, hexadecimal.
     pub sha256: String,
+    /// What the front end counted while it made the Plan; the engine has no use for it.
+    #[serde(default)]
+    pub counts: BTreeMap<String, f64>,
+}
+
+/// Who does the work. Whoever starts the engine starts it as this user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    /// Number of the user.
+    pub uid: u32,
+    /// Number of the group.
+    pub gid: u32,
 }
 
 /// Something of the source that has no equal in the Plan.
@@ -178,6 +196,9 @@ pub struct Phase {
     pub cache: CacheCondition,
     /// Done in order before the start.
     pub before: Vec<Step>,
+    /// What the start waits for when all workers are ready: whoever orders the start waits, not the engine.
+    #[serde(default)]
+    pub gate: Option<Gate>,
     /// What runs.
     pub jobs: Vec<Job>,
     /// When the phase ends, on top of each job's own rule.
@@ -186,6 +207,26 @@ pub struct Phase {
     pub ramp_s: f64,
     /// Done in order after all workers have stopped.
     pub after: Vec<Step>,
+}
+
+/// What the start of a phase waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Gate {
+    /// One of a set of System V semaphores: as many runs as it is high each take one, and wait until it is at zero.
+    Semaphore {
+        /// Key of the set.
+        key: u64,
+        /// Which of the set, from 0.
+        number: u64,
+        /// Semaphores in the set.
+        of: u64,
+    },
+    /// A line of input, or its end.
+    InputLine {
+        /// What is printed before.
+        number: u64,
+    },
 }
 
 /// The client cache that a phase wants.

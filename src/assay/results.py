@@ -133,3 +133,8 @@ class Document(Part, kw_only=True):
     run: Run
     results: tuple[Result, ...]
     findings: tuple[Finding, ...]
+
+
+def to_json(document: Document) -> str:
+    """Write a result document for people and programs."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()

@@ -11,7 +11,8 @@ import pytest
 from assay import events
 from assay.errors import RunError
 from assay.running.engine import find_engine
-from assay.tools.bonnie import parse, to_plan
+from assay.tools.bonnie import FRONT_END
+from assay.tools.bonnie.plan import to_plan
 from bench import counting
 from bench.loads import SAMPLE_INTERVAL_S
 from bench.running import speak
@@ -45,7 +46,7 @@ def instructions(directory: Path, *words: str) -> tuple[float, float]:
     counter = counting.valgrind()
     assert counter is not None
     words = (*AS_ROOT, "-r", "0", "-n", "0", "-q", *words)
-    plan = to_plan(parse(words), words, directory=directory, seed=1)
+    plan = to_plan(FRONT_END.parse(words), FRONT_END.origin(words), directory=directory, seed=1)
     plan = msgspec.structs.replace(plan, sample_interval_s=SAMPLE_INTERVAL_S)
     _, ours = speak([*counter.prefix, str(find_engine())], plan.to_json())
     _, theirs = speak([*counter.prefix, "bonnie++", "-d", str(directory), *words], None)

@@ -10,7 +10,8 @@ import pytest
 
 from assay import events
 from assay.running.engine import find_engine
-from assay.tools.postmark.plan import prepare
+from assay.tools.postmark import FRONT_END
+from assay.tools.postmark.plan import to_plan
 from assay.tools.postmark.settings import Settings
 from bench import counting, loads
 from bench.running import speak
@@ -57,5 +58,6 @@ def engine(counter: counting.Counter, is_buffered: bool, transactions: int, fold
     settings = dataclasses.replace(Settings(), transactions=transactions, is_buffered=is_buffered)
     files = folder / "ours"
     files.mkdir(exist_ok=True)
-    made = msgspec.structs.replace(prepare(settings, [files], folder).plan, sample_interval_s=loads.SAMPLE_INTERVAL_S)
+    made = to_plan(settings, FRONT_END.origin(settings.words()), [files], folder)
+    made = msgspec.structs.replace(made, sample_interval_s=loads.SAMPLE_INTERVAL_S)
     return counter.read(speak([*counter.prefix, str(find_engine())], made.to_json())[1]).user

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -9,12 +10,50 @@ from assay import events
 from assay.analysis.record import RunRecord, read
 from assay.bundle.tables import INTERVALS, OF_STREAM, WORKERS
 from assay.host.facts import Fact
-from assay.tools.bigdir import plan as bigdir
-from assay.tools.perfpl import plan as perfpl
+from assay.plan import Plan
+from assay.tools import bigdir as bigdir_tool
+from assay.tools import perfpl as perfpl_tool
+from assay.tools import registry
+from assay.tools.bigdir.plan import LISTING, MAKING
+from assay.tools.bigdir.plan import to_plan as bigdir_to_plan
+from assay.tools.perfpl.plan import FILE, PHASE
+from assay.tools.perfpl.plan import to_plan as perfpl_to_plan
+from assay.tools.perfpl.settings import CLOSE, CREATE, WRITE
 from unit.memory_run import MemoryRun, hello
+
+if TYPE_CHECKING:
+    # Text is printed where the libraries that draw are not installed.
+    from assay.report.figure import Figure
 
 DIRECTORY = Path("/mnt/nfs3/testing")
 SECOND_NS = 1_000_000_000
+
+
+def text(run: RunRecord) -> str:
+    """What the tool prints."""
+    return registry.output_of(run).text()
+
+
+def beside(run: RunRecord) -> str:
+    """What is said on standard error."""
+    return registry.output_of(run).beside()
+
+
+def figures(run: RunRecord) -> "Sequence[Figure]":
+    """What is drawn."""
+    return registry.output_of(run).figures()
+
+
+def perfpl_plan(argv: Sequence[str]) -> Plan:
+    """The Plan of a command line of perf.pl."""
+    tool = perfpl_tool.FRONT_END
+    return perfpl_to_plan(tool.parse(argv), tool.origin(argv), DIRECTORY)
+
+
+def bigdir_plan(argv: Sequence[str]) -> Plan:
+    """The Plan of a command line of bigdir."""
+    tool = bigdir_tool.FRONT_END
+    return bigdir_to_plan(tool.parse(argv), tool.origin(argv), DIRECTORY)
 
 
 def perfpl_run(
@@ -36,27 +75,27 @@ def perfpl_run(
         part_ns: Mean latency of the operations of a file.
         sync_s: What the final flush took, if there was one.
     """
-    made = perfpl.to_plan(argv, DIRECTORY)
-    settings = perfpl.settings_of(made)
+    made = perfpl_plan(argv)
+    settings = perfpl_tool.FRONT_END.settings_of(made)
     written = files or [settings.files] * len(seconds)
-    parts = part_ns or {perfpl.CREATE: 1000, perfpl.WRITE: 2000, perfpl.CLOSE: 500}
+    parts = part_ns or {CREATE: 1000, WRITE: 2000, CLOSE: 500}
     rows, samples = [], []
     lines: list[events.Event] = [hello()]
     for index, (took_s, count) in enumerate(zip(seconds, written, strict=True)):
         begin_ns = 1000 * index * SECOND_NS + int(begin_s * SECOND_NS)
         end_ns = begin_ns + round(took_s * SECOND_NS)
         t_s = end_ns / SECOND_NS
-        of_file = {perfpl.FILE: sum(parts.values()), **parts}
+        of_file = {FILE: sum(parts.values()), **parts}
         rows += [_interval(index, t_s, dt_s=took_s, operation=name, ops=count, ns=ns) for name, ns in of_file.items()]
         samples.append(_worker(index, t_s, count))
         if sync_s is not None:
             lines.append(_sync(index, end_ns, sync_s))
-        lines.append(_finished(index, begin_ns, end_ns, count))
+        lines.append(finished(index, PHASE, begin_ns=begin_ns, end_ns=end_ns, ops=count))
     run = MemoryRun(
         plan=made,
         facts=(Fact(key="target.target.directory", value=str(DIRECTORY), source="user"),),
         lines=lines,
-        tables={INTERVALS: _table(INTERVALS, rows), WORKERS: _table(WORKERS, samples)},
+        tables={INTERVALS: table(INTERVALS, rows), WORKERS: table(WORKERS, samples)},
     )
     return read(run)
 
@@ -75,10 +114,10 @@ def bigdir_run(
     for client, (making, listing) in laps.items():
         at = 0
         for number, (made_ns, listed_ns) in enumerate(zip(making, listing, strict=True)):
-            for group, took_ns in ((bigdir.MAKING, made_ns), (bigdir.LISTING, listed_ns)):
+            for group, took_ns in ((MAKING, made_ns), (LISTING, listed_ns)):
                 at += took_ns or 0
                 lines.append(_lap(client, group, number, at, took_ns))
-    return read(MemoryRun(plan=bigdir.to_plan(argv, DIRECTORY), lines=[hello(), *lines[: len(lines) - cut]]))
+    return read(MemoryRun(plan=bigdir_plan(argv), lines=[hello(), *lines[: len(lines) - cut]]))
 
 
 def _lap(client: str, group: str, number: int, end_ns: int, took_ns: int | None) -> events.Laps:
@@ -94,7 +133,8 @@ def _lap(client: str, group: str, number: int, end_ns: int, took_ns: int | None)
     )
 
 
-def _table(name: str, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+def table(name: str, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    """Make a table of a bundle; columns that a row does not name are null."""
     return pl.DataFrame(
         [{column: row.get(column) for column in OF_STREAM[name]} for row in rows], schema=OF_STREAM[name]
     )
@@ -102,13 +142,13 @@ def _table(name: str, rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
 
 def _interval(index: int, t_s: float, *, dt_s: float, operation: str, ops: int, ns: int) -> dict[str, object]:
     return {
-        "phase_index": index, "t_s": t_s, "dt_s": dt_s, "job": perfpl.PHASE, "operation": operation, "ops": ops,
+        "phase_index": index, "t_s": t_s, "dt_s": dt_s, "job": PHASE, "operation": operation, "ops": ops,
         "bytes": 0, "errors": 0, "latency_sum_ns": ops * ns, "latency_max_ns": ns,
     }  # fmt: skip
 
 
 def _worker(index: int, t_s: float, ops: int) -> dict[str, object]:
-    return {"phase_index": index, "t_s": t_s, "job": perfpl.PHASE, "worker": 0, "ops": ops, "bytes": 0}
+    return {"phase_index": index, "t_s": t_s, "job": PHASE, "worker": 0, "ops": ops, "bytes": 0}
 
 
 def _sync(index: int, t_ns: int, seconds: float) -> events.StepDone:
@@ -117,9 +157,10 @@ def _sync(index: int, t_ns: int, seconds: float) -> events.StepDone:
     )
 
 
-def _finished(index: int, begin_ns: int, end_ns: int, ops: int) -> events.PhaseFinished:
+def finished(index: int, job: str, *, begin_ns: int, end_ns: int, ops: int) -> events.PhaseFinished:
+    """The end of a phase of one worker that did all it had to do."""
     worker = events.WorkerWindow(
-        job=perfpl.PHASE, worker=0, first_op_ns=begin_ns, last_op_ns=end_ns, started=ops, completed=ops, failed=0,
+        job=job, worker=0, first_op_ns=begin_ns, last_op_ns=end_ns, started=ops, completed=ops, failed=0,
         abandoned=0, stopped_by=events.StoppedBy.EXHAUSTED,
     )  # fmt: skip
     return events.PhaseFinished(

@@ -41,8 +41,8 @@ U64_MAX = 2**64 - 1
 I32_MAX = 2**31 - 1
 
 U32_FIELDS = {
-    "cpus", "create_workers", "depth", "index", "numa_node", "phase_index", "pid", "queue_depth", "repeat", "slot", "uid",
-    "vectors", "width", "worker", "workers",
+    "cpus", "create_workers", "depth", "gid", "index", "numa_node", "phase_index", "pid", "queue_depth", "repeat", "slot",
+    "uid", "vectors", "width", "worker", "workers",
 }  # fmt: skip
 """Numbers that the Rust twins hold in 32 bits; all others have 64."""
 AT_LEAST_1 = {"create_workers", "files", "queue_depth", "workers"}

@@ -15,12 +15,12 @@ from assay import plan
 from assay.errors import InputError
 from assay.plan.walk import job_actions
 from assay.report.stack import alt
-from assay.tools import registry as classic
+from assay.tools.bigdir import FRONT_END
 from assay.tools.bigdir import output as bigdir
-from assay.tools.bigdir import plan as front_end
 from assay.tools.bigdir.steps import Row, steps
 from goldens import Goldens
-from unit.classic_runs import DIRECTORY, bigdir_run
+from unit import classic_runs as classic
+from unit.classic_runs import bigdir_plan, bigdir_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "bigdir"
 ONE = "client0001"
@@ -76,7 +76,7 @@ def test_no_decimal_of_the_timer_is_lost() -> None:
 
 def test_a_step_is_listed_once() -> None:
     """A first version of the tool listed the directory STEP times and gave the sum as the time of one."""
-    job = front_end.to_plan(("3000", "500"), DIRECTORY).phases[0].jobs[0]
+    job = bigdir_plan(("3000", "500")).phases[0].jobs[0]
 
     done: dict[str, int] = {}
     count_operations(job.body.actions if isinstance(job.body, plan.Loop) else (), 1, done)
@@ -101,7 +101,7 @@ def test_create_times_of_all_rows_sum_to_what_was_measured(times: list[tuple[int
     making, listing = zip(*times, strict=True)
     run = bigdir_run((str(step * len(times)), str(step)), {ONE: (making, listing)})
 
-    rows = steps(run).mean_rows()
+    rows = steps(run, FRONT_END.settings_of(run.plan)).mean_rows()
 
     assert [row.entries for row in rows] == [step * (at + 1) for at in range(len(times))]
     assert rows[-1].create_ms * rows[-1].entries == pytest.approx(sum(making) / 1e6)
@@ -130,7 +130,7 @@ def count_operations(actions: Sequence[plan.Action], times: int, done: dict[str,
 def test_a_command_line_becomes_the_plan_beside_it(
     argv: tuple[str, ...], goldens: Goldens, request: pytest.FixtureRequest
 ) -> None:
-    made = front_end.to_plan(argv, DIRECTORY)
+    made = bigdir_plan(argv)
 
     name = request.node.callspec.id
     goldens.check_plan(GOLDEN / f"{name}.plan.json", made)
@@ -139,7 +139,7 @@ def test_a_command_line_becomes_the_plan_beside_it(
 @given(st.integers(1, 5000), st.data())
 def test_every_entry_is_made_once_whatever_the_step(count: int, data: st.DataObject) -> None:
     step = data.draw(st.integers(1, count))
-    job = front_end.to_plan((str(count), str(step)), DIRECTORY).phases[0].jobs[0]
+    job = bigdir_plan((str(count), str(step))).phases[0].jobs[0]
 
     done: dict[str, int] = {}
     count_operations(job.body.actions if isinstance(job.body, plan.Loop) else (), 1, done)
@@ -148,7 +148,7 @@ def test_every_entry_is_made_once_whatever_the_step(count: int, data: st.DataObj
 
 
 def test_each_client_works_in_a_directory_of_its_own() -> None:
-    made = front_end.to_plan(("100", "10", "--clients", "3"), DIRECTORY)
+    made = bigdir_plan(("100", "10", "--clients", "3"))
 
     folders = {file_set.name: file_set.path for file_set in made.file_sets}
     sets = [
@@ -167,11 +167,11 @@ def test_each_client_works_in_a_directory_of_its_own() -> None:
 def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
     argv = ("100", "10", "--type", "file", "--clients", "3", "--dir", "/mnt/a b")
 
-    made = front_end.to_plan(argv, DIRECTORY)
+    made = bigdir_plan(argv)
 
-    assert front_end.settings_of(plan.Plan.from_json(made.to_json())) == front_end.parse(argv)
-    assert front_end.parse(argv).kind == "file"
-    assert front_end.parse(argv).directory == "/mnt/a b"
+    assert FRONT_END.settings_of(plan.Plan.from_json(made.to_json())) == FRONT_END.parse(argv)
+    assert FRONT_END.parse(argv).kind == "file"
+    assert FRONT_END.parse(argv).directory == "/mnt/a b"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
 )
 def test_what_cannot_be_carried_out_is_refused_with_words(argv: Sequence[str], part: str) -> None:
     with pytest.raises(InputError) as refused:
-        front_end.parse(argv)
+        FRONT_END.parse(argv)
 
     assert part in str(refused.value)
 

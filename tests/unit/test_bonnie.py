@@ -1,22 +1,30 @@
 """Bonnie++'s command line against Plans, its output against recorded output, its lines against published ones."""
 
 import csv
+import dataclasses
 import shlex
 from pathlib import Path
 
 import pytest
 
-from assay import plan
+from assay import events, plan
+from assay.analysis.record import RunRecord, read
+from assay.bundle.tables import INTERVALS
 from assay.errors import InputError
 from assay.plan.walk import job_ops
 from assay.report.stack import alt
-from assay.tools.bonnie import FILE_TESTS, IO_TESTS, TESTS, Settings, parse, to_plan
+from assay.tools.bonnie import FRONT_END
 from assay.tools.bonnie.figures import figures_of
 from assay.tools.bonnie.line import header, line_of, parse_line
 from assay.tools.bonnie.measured import Measured, Outcome
+from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS, to_plan
+from assay.tools.bonnie.settings import Settings, parse, sized
 from assay.tools.bonnie.table import table
 from assay.units import MIB
 from goldens import Goldens
+from unit.classic_runs import finished
+from unit.classic_runs import table as rows_of
+from unit.memory_run import MemoryRun, hello
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "bonnie"
 REQUESTS = sorted(GOLDEN.glob("*.args"))
@@ -78,7 +86,8 @@ LINE_103 = (
 
 def made(arguments: str) -> plan.Plan:
     words = shlex.split(arguments)
-    return to_plan(parse(words, ram_mib=8192), words, directory=Path("/mnt/a directory"), seed=7)
+    settings = sized(parse(words), ram_mib=8192)
+    return to_plan(settings, FRONT_END.origin(words), directory=Path("/mnt/a directory"), seed=7)
 
 
 def measured(arguments: str, line: str, *, machine: str, size_mib: int, seed: int = 0) -> Measured:
@@ -96,8 +105,8 @@ def measured(arguments: str, line: str, *, machine: str, size_mib: int, seed: in
             cpu_seconds=((cell.cpu_percent or 0) + 0.5) / 100 * seconds,
             slowest_ns=int(latency.removesuffix("us")) * 1000,
         )
-    settings = parse(shlex.split(arguments))
-    return Measured(settings=settings, size_mib=size_mib, machine=machine, seed=seed, tests=tests)
+    settings = dataclasses.replace(parse(shlex.split(arguments)), size_mib=size_mib)
+    return Measured(settings=settings, machine=machine, seed=seed, tests=tests)
 
 
 # -- the command line --------------------------------------------------------------------------------------------------
@@ -112,9 +121,9 @@ def test_a_command_line_becomes_the_plan_beside_it(path: Path, goldens: Goldens)
 def test_settings_can_be_read_again_from_the_plan(path: Path) -> None:
     words = shlex.split(path.read_text())
 
-    again = parse(shlex.split(made(path.read_text().strip()).origin.source))
+    again = FRONT_END.settings_of(made(path.read_text().strip()))
 
-    assert again == parse(words)
+    assert again == sized(parse(words), ram_mib=8192)
 
 
 def test_values_may_stand_in_the_same_word_and_flags_together() -> None:
@@ -134,7 +143,7 @@ def test_the_size_is_twice_the_memory_in_full_gibibytes_where_more_than_half_of_
     ram_mib: int, size_mib: int
 ) -> None:
     # 2 x 8000 MiB are 15 GiB and 640 MiB; 2 x 24105 MiB are 47 GiB and 82 MiB.
-    assert parse([], ram_mib=ram_mib).size_mib == size_mib
+    assert sized(parse([]), ram_mib=ram_mib).size_mib == size_mib
 
 
 @pytest.mark.parametrize(
@@ -165,7 +174,7 @@ def test_the_size_is_twice_the_memory_in_full_gibibytes_where_more_than_half_of_
 )
 def test_what_cannot_be_meant_is_refused_with_a_cure(arguments: str, part: str) -> None:
     with pytest.raises(InputError, match="bonnie") as caught:
-        parse(shlex.split(arguments), ram_mib=8192)
+        sized(parse(shlex.split(arguments)), ram_mib=8192)
 
     assert part in str(caught.value)
 
@@ -290,7 +299,7 @@ def test_latencies_change_their_unit_where_the_original_does() -> None:
     def shown(nanoseconds: int) -> str:
         one = measured("", LINE_200, machine="x", size_mib=16)
         slow = Outcome(name="rewrite", amount=1.0, seconds=1.0, cpu_seconds=0.0, slowest_ns=nanoseconds)
-        return line_of(Measured(one.settings, 16, "x", 0, {"rewrite": slow})).split(",")[40]
+        return line_of(Measured(one.settings, "x", 0, {"rewrite": slow})).split(",")[40]
 
     assert [shown(ns) for ns in (99_999_000, 100_000_000, 99_999_999_000, 100_000_000_000)] == [
         "99999us",
@@ -339,6 +348,35 @@ def test_figures_show_what_the_table_hides_and_say_so() -> None:
     assert files["create, in order"][1:] == ("5.00 files/s", "0 %", "597 µs", "200 ms")
     assert "less than 0.5 s" in figures[2].caption
     assert "less than 0.5 s" not in figures[1].caption
+
+
+def run_of(arguments: str, done: dict[str, tuple[str, int, int]]) -> RunRecord:
+    """A run whose tests each took a second: operation, how many succeeded, how many failed."""
+    asked = made(arguments)
+    intervals: list[dict[str, object]] = []
+    lines: list[events.Event] = [hello()]
+    for index, phase in enumerate(asked.phases):
+        if phase.name in done:
+            operation, ops, errors = done[phase.name]
+            job, t_s = phase.jobs[0].name, 10.0 * index + 1
+            intervals.append({
+                "phase_index": index, "job": job, "operation": operation, "t_s": t_s, "dt_s": 1.0, "ops": ops,
+                "bytes": ops * 8192, "errors": errors, "latency_max_ns": 1000, "latency_sum_ns": ops * 1000,
+            })  # fmt: skip
+            lines.append(finished(index, job, begin_ns=int((t_s - 1) * 1e9), end_ns=int(t_s * 1e9), ops=ops + errors))
+    return read(MemoryRun(plan=asked, lines=lines, tables={INTERVALS: rows_of(INTERVALS, intervals)}))
+
+
+def test_a_test_in_which_every_operation_failed_is_blank_and_the_others_are_printed() -> None:
+    run = run_of(
+        "-r 0 -s 4 -n 0 -f -m box",
+        {"block_write": ("write", 512, 0), "rewrite": ("chunk", 512, 0), "block_read": ("read", 0, 512)},
+    )
+
+    cells = parse_line(FRONT_END.output(run).text().splitlines()[-1]).cells
+
+    assert cells["block_write"].rate == 4096
+    assert set(cells) == {"block_write", "rewrite"}
 
 
 def test_defaults_are_those_of_the_original() -> None:

@@ -8,9 +8,10 @@ import pytest
 from assay import plan
 from assay.errors import InputError
 from assay.plan.walk import job_actions, job_ops
-from assay.tools.iozone import settings_of, to_plan
+from assay.tools.iozone import FRONT_END
 from assay.tools.iozone.columns import COLUMNS
 from assay.tools.iozone.options import parse
+from assay.tools.iozone.plan import to_plan
 from assay.tools.iozone.work import stride_rounds
 from goldens import Goldens
 
@@ -30,7 +31,8 @@ PLANS = {
 
 
 def made(arguments: str) -> plan.Plan:
-    return to_plan(shlex.split(arguments), HERE)
+    words = shlex.split(arguments)
+    return to_plan(parse(words), FRONT_END.origin(words), HERE)
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -40,7 +42,7 @@ def test_an_argument_list_becomes_its_plan(name: str, goldens: Goldens) -> None:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_the_settings_can_be_read_from_the_plan_again(name: str) -> None:
-    assert settings_of(made(PLANS[name])) == parse(shlex.split(PLANS[name]))
+    assert FRONT_END.settings_of(made(PLANS[name])) == parse(shlex.split(PLANS[name]))
 
 
 # -- sizes ---------------------------------------------------------------------------------------------------------------

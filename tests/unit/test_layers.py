@@ -1,4 +1,4 @@
-"""A stage imports only from its left: front ends, Plan, run, bundle, analysis, reports."""
+"""A stage imports only from its left: Plan, run, bundle, analysis, reports, tools; `session` puts them together."""
 
 import ast
 import graphlib
@@ -23,13 +23,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"events", "host", "targets"},
     "live": {"events", "plan", "units"},
     "bundle": {"assay", "errors", "events", "host", "plan", "xdg"},
+    "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets"},
     "analysis": {"errors", "events", "host", "plan", "results", "units"},
     "report": {"analysis", "doctor", "errors", "events", "results", "units", "xdg"},
-    "tools": {"analysis", "errors", "events", "plan", "report", "targets", "units"},
-    "running": {
-        "analysis", "assay", "bundle", "errors", "events", "host", "live", "plan", "report", "results", "targets", "tools",
-    },
-}  # fmt: skip
+    "tools": {"analysis", "errors", "events", "plan", "report", "running", "targets", "units"},
+    "session": {"analysis", "bundle", "errors", "host", "live", "plan", "report", "results", "running", "tools"},
+}
 """What each part of `assay` imports beside itself; `assay` is what the package itself defines. The commands (`cli`) put the
 parts together and may import all."""
 

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 from assay import plan
+from assay.analysis.record import RunRecord
 from assay.errors import InputError
 from assay.report.stack import alt
-from assay.tools import registry as classic
+from assay.tools.perfpl import FRONT_END
 from assay.tools.perfpl import output as perfpl
-from assay.tools.perfpl import plan as front_end
 from assay.tools.perfpl.output import warm_up
 from goldens import Goldens
-from unit.classic_runs import DIRECTORY, perfpl_run
+from unit import classic_runs as classic
+from unit.classic_runs import perfpl_plan, perfpl_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "perfpl"
 EXAMPLE = ("35840", "1", "10000", "5000", "1")
@@ -27,6 +28,10 @@ def published(name: str) -> list[dict[str, str]]:
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
+def iterations(run: RunRecord) -> perfpl.Iterations:
+    return perfpl.iterations(run, FRONT_END.settings_of(run.plan))
+
+
 def command_of(row: dict[str, str], iterations: int) -> tuple[str, ...]:
     files = int(row["total_files"])
     per_file = int(row["block_count"]) // files
@@ -36,7 +41,7 @@ def command_of(row: dict[str, str], iterations: int) -> tuple[str, ...]:
 def table_of(test: str) -> tuple[list[dict[str, str]], list[list[str]]]:
     """The published rows of a test, and ours for the same seconds."""
     rows = [row for row in published("iterations.csv") if row["test"] == test]
-    settings = front_end.parse(command_of(rows[0], len(rows)))
+    settings = FRONT_END.parse(command_of(rows[0], len(rows)))
     lines = perfpl.table(settings, [(int(row["iteration"]), int(row["total_seconds"])) for row in rows])
     return rows, [line.split(" | ") for line in lines]
 
@@ -85,7 +90,7 @@ def test_published_rows_are_printed_as_they_stand() -> None:
 def test_a_command_line_becomes_the_plan_beside_it(
     argv: tuple[str, ...], goldens: Goldens, request: pytest.FixtureRequest
 ) -> None:
-    made = front_end.to_plan(argv, DIRECTORY)
+    made = perfpl_plan(argv)
 
     name = request.node.callspec.id
     goldens.check_plan(GOLDEN / f"{name}.plan.json", made)
@@ -94,10 +99,10 @@ def test_a_command_line_becomes_the_plan_beside_it(
 def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
     argv = ("4096", "3", "10", "4", "2", "--fsync", "--dir", "/mnt/a b")
 
-    made = front_end.to_plan(argv, DIRECTORY)
+    made = perfpl_plan(argv)
 
-    assert front_end.settings_of(plan.Plan.from_json(made.to_json())) == front_end.parse(argv)
-    assert front_end.parse(argv).directory == "/mnt/a b"
+    assert FRONT_END.settings_of(plan.Plan.from_json(made.to_json())) == FRONT_END.parse(argv)
+    assert FRONT_END.parse(argv).directory == "/mnt/a b"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
 )
 def test_what_cannot_be_carried_out_is_refused_with_words(argv: Sequence[str], part: str) -> None:
     with pytest.raises(InputError) as refused:
-        front_end.parse(argv)
+        FRONT_END.parse(argv)
 
     assert part in str(refused.value)
 
@@ -133,8 +138,8 @@ def test_the_output_of_a_run_is_the_one_beside_it(goldens: Goldens) -> None:
 
 def test_the_clock_counts_whole_seconds_as_two_readings_of_time_do() -> None:
     # 0.9 s from 0.5 to 1.4 of the clock is a second; from 0.05 to 0.95 it is none.
-    over = perfpl.iterations(perfpl_run(EXAMPLE, [0.9], begin_s=0.5)).whole[0]
-    within = perfpl.iterations(perfpl_run(EXAMPLE, [0.9], begin_s=0.05)).whole[0]
+    over = iterations(perfpl_run(EXAMPLE, [0.9], begin_s=0.5)).whole[0]
+    within = iterations(perfpl_run(EXAMPLE, [0.9], begin_s=0.05)).whole[0]
 
     assert (over.clock_seconds, within.clock_seconds) == (1, 0)
     assert over.seconds == within.seconds == pytest.approx(0.9)
@@ -185,7 +190,7 @@ def test_a_fast_beginning_is_not_called_a_warm_up() -> None:
 def test_the_final_flush_is_in_the_time() -> None:
     run = perfpl_run((*EXAMPLE, "--sync"), [2.0], sync_s=1.5)
 
-    found = perfpl.iterations(run)
+    found = iterations(run)
 
     assert found.whole[0].seconds == pytest.approx(3.5)
     assert found.whole[0].clock_seconds == 3
@@ -195,7 +200,7 @@ def test_the_final_flush_is_in_the_time() -> None:
 def test_a_flush_that_is_missing_makes_the_iteration_no_number() -> None:
     run = perfpl_run((*EXAMPLE, "--sync"), [2.0])
 
-    assert perfpl.iterations(run).cut == (1,)
+    assert iterations(run).cut == (1,)
 
 
 def test_an_iteration_that_was_cut_is_in_no_number() -> None:

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,11 +15,11 @@ from hypothesis import strategies as st
 from assay import plan
 from assay.errors import InputError
 from assay.plan.walk import job_groups, job_ops
-from assay.tools.postmark import commands
+from assay.tools.postmark import FRONT_END, commands
+from assay.tools.postmark import plan as postmark_plan
 from assay.tools.postmark.output import progress_of, report_of
-from assay.tools.postmark.plan import prepare
-from assay.tools.postmark.rates import Row, row_of_report, table
-from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Run, counts_of
+from assay.tools.postmark.rates import Row, beside, row_of, row_of_report, table
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, Run
 from assay.tools.postmark.settings import Location, Settings, scaled
 from assay.tools.postmark.totals import Part, Totals
 from goldens import Goldens
@@ -29,7 +30,19 @@ RECORDED = sorted(GOLDEN.glob("*.pm"))
 
 
 def settings_of(path: Path) -> Settings:
-    return commands.settings_from(path.read_text())
+    return commands.parse(path.read_text().splitlines())
+
+
+def prepare(settings: Settings, locations: Sequence[Path], folder: Path) -> plan.Plan:
+    return postmark_plan.to_plan(settings, FRONT_END.origin(settings.words()), locations, folder)
+
+
+def counts_of(settings: Settings) -> Counts:
+    """What a run will do."""
+    run = Run(settings)
+    for part in (run.create_files, run.perform_transactions, run.delete_files):
+        part(lambda *_operation: None)
+    return run.counts
 
 
 def operations(settings: Settings) -> list[tuple[str, int, int, int, int]]:
@@ -139,7 +152,7 @@ def test_what_the_files_take_at_most_is_known_before() -> None:
 
 
 def lines(text: str) -> Settings:
-    return commands.settings_from(text)
+    return commands.parse(text.splitlines())
 
 
 def test_commands_are_found_by_the_beginning_of_the_line() -> None:
@@ -157,7 +170,7 @@ def test_locations_are_replaced_added_and_taken_away() -> None:
     settings = lines("set location /a\nset location +/b 3\nset location +/with blank\nset location -/a\n")
 
     assert settings.locations == (Location("/b", 3), Location("/with blank"))
-    assert lines(settings.commands()) == settings
+    assert commands.parse(settings.words()) == settings
 
 
 @pytest.mark.parametrize(
@@ -222,7 +235,7 @@ SETTINGS = st.builds(
 
 @given(SETTINGS)
 def test_settings_say_themselves_in_commands(settings: Settings) -> None:
-    assert commands.settings_from(settings.commands()) == settings
+    assert commands.parse(settings.words()) == settings
 
 
 def test_sizes_are_shown_in_the_unit_that_they_reach() -> None:
@@ -253,7 +266,7 @@ def test_commands_become_the_plan_beside_them(name: str, goldens: Goldens, tmp_p
     settings = settings_of(path) if path.exists() else dataclasses.replace(LOCATIONS, transactions=60)
     places = [Path(place.directory) for place in settings.locations] or [Path("/mnt/a directory")]
 
-    made = prepare(settings, places, tmp_path).plan
+    made = prepare(settings, places, tmp_path)
 
     goldens.check_plan(GOLDEN / f"{name}.json", made, leave_out=f"{tmp_path}/")
 
@@ -271,7 +284,7 @@ def test_the_lists_of_operations_are_those_beside_the_commands(goldens: Goldens,
 def test_lines_refer_to_the_operation_and_the_place_that_they_mean(tmp_path: Path) -> None:
     settings = dataclasses.replace(LOCATIONS, transactions=200)
 
-    made = prepare(settings, [Path("/a"), Path("/b"), Path("/a")], tmp_path).plan
+    made = prepare(settings, [Path("/a"), Path("/b"), Path("/a")], tmp_path)
 
     done = []
     for phase in made.phases:
@@ -291,7 +304,7 @@ def test_lines_refer_to_the_operation_and_the_place_that_they_mean(tmp_path: Pat
 
 
 def test_a_half_of_the_transactions_that_is_left_out_has_no_operation(tmp_path: Path) -> None:
-    made = prepare(settings_of(GOLDEN / "only-reads.pm"), [Path("/mnt")], tmp_path).plan
+    made = prepare(settings_of(GOLDEN / "only-reads.pm"), [Path("/mnt")], tmp_path)
 
     kinds = [{op.name.split(":")[0] for op in job_ops(phase.jobs[0])} for phase in made.phases]
     assert kinds == [{CREATE}, {READ, APPEND}, {DELETE}]
@@ -299,8 +312,7 @@ def test_a_half_of_the_transactions_that_is_left_out_has_no_operation(tmp_path: 
 
 def test_a_phase_with_nothing_to_do_is_left_out(tmp_path: Path) -> None:
     made = [
-        prepare(settings_of(GOLDEN / f"{name}.pm"), [Path("/mnt")], tmp_path).plan
-        for name in ("nothing", "out-of-files")
+        prepare(settings_of(GOLDEN / f"{name}.pm"), [Path("/mnt")], tmp_path) for name in ("nothing", "out-of-files")
     ]
 
     assert [[phase.name for phase in one.phases] for one in made] == [["create", "delete"], ["create", "transactions"]]
@@ -348,7 +360,11 @@ def totals_for(settings: Settings, *, begin_s: float = 0.0, seconds: tuple[float
         begin_s=begin_s,
         parts=parts,
         planned=frozenset(parts),
-        single_bytes=(counts.single_read, counts.single_written),
+        counts={
+            postmark_plan.TRANSACTIONS_DONE: counts.transactions,
+            postmark_plan.SINGLE_BYTES_READ: counts.single_read,
+            postmark_plan.SINGLE_BYTES_WRITTEN: counts.single_written,
+        },
     )
 
 
@@ -400,6 +416,25 @@ def test_a_run_that_was_cut_shows_how_far_it_came_and_what_it_had_measured() -> 
     assert "\t560 created (186 per second)\n" in report
     assert "\t6.84 kilobytes read (2.28 kilobytes per second)\n" in report
     assert progress_of(dataclasses.replace(whole, parts={})) == "Creating files...\n"
+
+
+def test_rates_are_of_the_transactions_that_there_were_files_for(tmp_path: Path) -> None:
+    settings = Settings(files=10, transactions=100_000, bias_create=0, bias_read=-1)
+    made = prepare(settings, [Path("/mnt")], tmp_path)
+    # Ten files are deleted in 10 / 16,359 s; nobody is there for the other 99,990 transactions.
+    mixed = Part(seconds=10 / 16_359, ops={DELETE: 10}, bytes={}, is_complete=True)
+    totals = Totals(
+        settings=settings,
+        begin_s=0.0,
+        parts={"create": Part(seconds=0.001, ops={CREATE: 10}, bytes={}, is_complete=True), "transactions": mixed},
+        planned=frozenset(phase.name for phase in made.phases),
+        counts=made.origin.counts,
+    )
+
+    assert totals.ran_out
+    assert row_of(totals).iops == 16_359
+    assert "The files ran out after 10 of 100000 transactions" in beside(totals)
+    assert "out of files!" in progress_of(totals)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------

@@ -17,10 +17,12 @@ from assay.analysis.record import RunRecord, read
 from assay.bundle.tables import INTERVALS, OF_STREAM, WORKERS
 from assay.errors import InputError
 from assay.plan.walk import job_ops
-from assay.tools import registry as classic
-from assay.tools import vxbench
-from assay.tools.vxbench import output
+from assay.tools.vxbench import FRONT_END
+from assay.tools.vxbench.plan import to_plan
+from assay.tools.vxbench.settings import Sharing
+from assay.tools.vxbench.users import users
 from goldens import Goldens
+from unit import classic_runs as classic
 from unit.memory_run import MemoryRun
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "vxbench"
@@ -30,9 +32,9 @@ ERRORS = sorted((GOLDEN / "errors").glob("*.args"))
 
 def parse(line: str) -> plan.Plan:
     arguments = shlex.split(line)
-    settings = vxbench.read(arguments)
+    settings = FRONT_END.parse(arguments)
     directories = [Path(os.path.normpath(Path("/mnt/a directory") / Path(file).parent)) for file in settings.files]
-    return vxbench.to_plan(settings, arguments, directories)
+    return to_plan(settings, FRONT_END.origin(arguments), directories)
 
 
 @pytest.mark.parametrize("path", LINES, ids=lambda path: path.stem)
@@ -54,7 +56,7 @@ def test_a_faulty_command_line_is_refused_with_what_would_be_right(path: Path, g
 def test_the_settings_can_be_read_again_from_the_plan(path: Path) -> None:
     made = parse(path.read_text())
 
-    assert vxbench.from_source(made.origin.source) == vxbench.read(shlex.split(path.read_text()))
+    assert FRONT_END.settings_of(made) == FRONT_END.parse(shlex.split(path.read_text()))
 
 
 def test_all_workloads_of_the_definition_are_known() -> None:
@@ -67,7 +69,7 @@ def test_all_workloads_of_the_definition_are_known() -> None:
 
 
 def test_defaults_are_those_of_the_definition() -> None:
-    settings = vxbench.read(["-w", "read", "one"])
+    settings = FRONT_END.parse(["-w", "read", "one"])
 
     assert (settings.iosize, settings.iocount, settings.nrep, settings.nthreads, settings.rdpct) == (
         8192,
@@ -77,7 +79,7 @@ def test_defaults_are_those_of_the_definition() -> None:
         50,
     )
     assert settings.range_bytes == 8192 * 1024
-    assert settings.sharing is vxbench.Sharing.THREADS
+    assert settings.sharing is Sharing.THREADS
 
 
 @given(
@@ -96,7 +98,7 @@ def test_every_strided_io_has_its_place_in_the_file(iosize: int, iocount: int, s
 
 def test_sizes_take_binary_letters() -> None:
     sizes = {
-        word: vxbench.read(["-w", "read", "-i", f"maxfilesize={word}", "f"]).maxfilesize
+        word: FRONT_END.parse(["-w", "read", "-i", f"maxfilesize={word}", "f"]).maxfilesize
         for word in ("8192", "8k", "2M", "1g", "1t")
     }
 
@@ -125,7 +127,7 @@ class Done:
 def run_of(line: str, *phases: list[Done], is_cut: bool = False) -> RunRecord:
     """Make a run whose phases began at second 5; each lists what its workers did, in I/Os of the asked size."""
     made = parse(line)
-    size = vxbench.read(shlex.split(line)).iosize
+    size = FRONT_END.parse(shlex.split(line)).iosize
     intervals, samples = [], []
     lines: list[events.Event] = []
     for index, (phase, done) in enumerate(zip(made.phases, phases, strict=False)):
@@ -183,7 +185,8 @@ def test_the_summary_is_the_total_alone_and_megabytes_are_of_1024_kilobytes() ->
 def test_cpu_time_is_exact_where_the_kernel_counts_in_hundredths() -> None:
     done = [Done(0, 1000, 1000, 10, 30, on_cpu_ms=44), Done(1, 1000, 1000, 0, 0, on_cpu_ms=8)]
 
-    first, second = output.users(run_of("-w read -i iosize=64k,iocount=1000 one two", done))
+    run = run_of("-w read -i iosize=64k,iocount=1000 one two", done)
+    first, second = users(run, FRONT_END.settings_of(run.plan))
 
     assert (first.user_cpu_ns, first.system_cpu_ns) == (11 * MS, 33 * MS)
     assert (second.user_cpu_ns, second.system_cpu_ns) == (2 * MS, 6 * MS)  # as all together: a quarter

@@ -3,6 +3,7 @@
 pub(crate) use super::plans::*;
 use assay_engine::plan::{Action, FileSet, Job, Origin, Plan, Step, Stop, Target};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -28,7 +29,12 @@ impl Place {
         let plan = Plan {
             schema: assay_engine::plan::SCHEMA.to_owned(),
             name: "test".to_owned(),
-            origin: Origin { front_end: "test".to_owned(), source: "test".to_owned(), sha256: String::new() },
+            origin: Origin {
+                front_end: "test".to_owned(),
+                source: "test".to_owned(),
+                sha256: String::new(),
+                counts: BTreeMap::new(),
+            },
             seed: 4,
             sample_interval_s: 0.1,
             reserve_bytes: 0,
@@ -38,6 +44,7 @@ impl Place {
             }],
             phases: vec![phase(jobs, vec![Step::Prepare { set: set.name.clone() }])],
             file_sets: vec![set],
+            user: None,
             untranslated: Vec::new(),
         };
         Outcome { events: carry_out(&plan) }

@@ -89,6 +89,7 @@ pub(crate) fn phase(jobs: Vec<Job>, before: Vec<Step>) -> Phase {
         repeat: 0,
         cache: CacheCondition::AsIs,
         before,
+        gate: None,
         jobs,
         // For one that hangs: a disk that others use was once more than ten times as slow as usual.
         stop: Stop { seconds: Some(600.0), of: StopOf::Each, ..Stop::default() },

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from assay import xdg
-from assay.bundle import files
+from assay.bundle import RunBundle, files
 from assay.errors import BundleError, PlanError
 from assay.plan import Plan
 
@@ -88,6 +88,21 @@ def list_runs(runs: Path, judge: Judge | None = None) -> tuple[RunSummary, ...]:
         return _indexed(runs, folders, judge)
     except sqlite3.DatabaseError:
         return _newest_first(_judged(runs, _summaries(runs, folders), judge))
+
+
+def open_run(reference: str, runs: Path | None) -> RunBundle:
+    """Open the run that the user means.
+
+    Args:
+        reference: As for `resolve`.
+        runs: Where runs are kept; None: the usual place.
+
+    Raises:
+        BundleError: there is none, or its files were changed.
+    """
+    bundle = RunBundle.open(resolve(reference, runs_directory(runs)))
+    bundle.verify()
+    return bundle
 
 
 def resolve(reference: str, runs: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The command line: one file a command family; arguments -> one call -> exit code.
+"""The command line: one file a command, one for all tools; arguments -> one call -> exit code.
 
 Each command imports what it needs in its body, so that `assay --help` answers at once.
 """
@@ -11,17 +11,11 @@ import typer
 
 from assay import __version__
 from assay.cli import (
-    bigdir,
-    bonnie,
-    classic,
     clean,
     diff,
     doctor,
     export,
-    iozone,
     ls,
-    perfpl,
-    postmark,
     quick,
     report,
     rerun,
@@ -29,14 +23,15 @@ from assay.cli import (
     shims,
     show,
     suites,
-    vxbench,
 )
 from assay.cli.pipes import let_go, outlive_readers
+from assay.cli.tool import CommandsAndTools
 from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError
 from assay.running.stopping import Stopped, end_on_signals
 
 app = typer.Typer(
     name="assay",
+    cls=CommandsAndTools,
     help="What does this storage really do, what limits it, and can I trust that number?",
     no_args_is_help=True,
     add_completion=False,
@@ -59,19 +54,8 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     doctor.doctor,
     shims.shims,
 )
-CLASSIC: tuple[Callable[..., None], ...] = (
-    iozone.iozone,
-    bonnie.bonnie,
-    postmark.postmark,
-    vxbench.vxbench,
-    perfpl.perfpl,
-    bigdir.bigdir,
-)
-"""Commands that take a classic tool's own command line."""
 for command in COMMANDS:
     app.command()(command)
-for command in CLASSIC:
-    app.command(context_settings=classic.CONTEXT)(command)
 
 
 def _version(wanted: bool) -> None:

@@ -23,9 +23,9 @@ def diff(
     from rich.console import Console
 
     from assay.analysis.difference import diff_facts, diff_plans
+    from assay.bundle.catalog import open_run
     from assay.bundle.scripts import name_scripts
     from assay.report.diff_text import render
-    from assay.running.session import open_run
 
     one, other = (open_run(reference, runs) for reference in (a, b))
     facts = diff_facts(_facts(one), _facts(other), with_volatile=all_)

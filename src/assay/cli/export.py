@@ -20,8 +20,8 @@ def export(
     runs: Runs = None,
 ) -> None:
     """Write a run's figures as PNG or SVG, or the run itself as one archive, and print the paths."""
+    from assay.bundle.catalog import open_run
     from assay.errors import InputError
-    from assay.running.session import open_run
 
     if charts is None and output is None:
         raise InputError(
@@ -36,9 +36,9 @@ def export(
         from assay.analysis.document import document
         from assay.analysis.record import read
         from assay.report.export import PictureFormat, write_charts
-        from assay.tools import registry as classic
+        from assay.tools import registry
 
         recorded = read(bundle)
-        of_tool, pictures = classic.figures(recorded), PictureFormat(picture_format)
+        of_tool, pictures = registry.figures(recorded), PictureFormat(picture_format)
         for path in write_charts(recorded, document(recorded), charts, pictures, of_tool=of_tool):
             typer.echo(path)

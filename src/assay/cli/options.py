@@ -1,9 +1,15 @@
 """Options that several commands share, so that they read the same everywhere."""
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from assay.plan import Plan
 
 Runs = Annotated[
     Path | None,
@@ -32,3 +38,20 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
 RunReference = Annotated[
     str, typer.Argument(metavar="RUN", help="A run: its folder, its id, a prefix of it, or 'last'.")
 ]
+
+
+def argv() -> tuple[str, ...]:
+    """Give the command line as it is recorded."""
+    return ("assay", *sys.argv[1:])
+
+
+def check_commands(plan: "Plan", *, are_allowed: bool) -> None:
+    """Raise InputError where a Plan from a file runs programs and nobody said that it may."""
+    from assay.plan.walk import commands
+
+    programs = tuple(dict.fromkeys(" ".join(words) for words in commands(plan.phases)))
+    if programs and not are_allowed:
+        raise InputError(
+            f"this load runs programs: {'; '.join(programs)}\n"
+            "A file is not allowed to by itself. If you trust it, add --allow-commands"
+        )

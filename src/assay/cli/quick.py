@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from assay.cli.options import Directory, Json, NoReport, Runs, Size, Time
+import typer
+
+from assay.cli.options import Directory, Json, NoReport, Runs, Size, Time, argv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,11 +23,11 @@ def quick(
     """Say what a directory's storage is like: under two minutes, one table, one report."""
     from assay.host.facts import Fact
     from assay.loads import quick as load
-    from assay.running.session import Session
+    from assay.session import Session
     from assay.targets import check_directory
     from assay.units import parse_bytes, parse_seconds
 
-    session = Session(runs=runs, json=json, report=not no_report)
+    session = Session(argv(), runs=runs, json=json, report=not no_report)
     place = check_directory(directory)
     seconds = parse_seconds(time) if time else load.DEFAULT_SECONDS
     sizing = _size(place, seconds, parse_bytes(size) if size else None)
@@ -33,7 +35,7 @@ def quick(
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
         Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
     )
-    session.measure(load.plan(place, sizing), source_text=load.source_text(), facts=facts)
+    raise typer.Exit(session.measure(load.plan(place, sizing), source_text=load.source_text(), facts=facts))
 
 
 def _size(directory: "Path", seconds: float, asked: int | None) -> "Sizing":

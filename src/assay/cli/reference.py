@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 from typer.testing import CliRunner
 
-from assay.cli import CLASSIC, COMMANDS, app
+from assay.cli import COMMANDS, app
 from assay.errors import EXIT_CODES
 from assay.results import SCHEMA, Document
+from assay.tools import registry
 
 FOLDER = Path("docs/reference")
 COMMANDS_PAGE = "commands.md"
@@ -39,7 +40,7 @@ A number that must not be used has a finding that is `invalid`. `assay diff` end
 
 def commands_page() -> str:
     """Write the page of the commands."""
-    names = [command.__name__ for command in (*COMMANDS, *CLASSIC)]
+    names = [*(command.__name__ for command in COMMANDS), *registry.TOOLS]
     sections = [_section("assay"), *(_section(f"assay {name}", name) for name in names)]
     codes = "".join(f"| {code} | {words} |\n" for code, words in EXIT_CODES.items())
     return _INTRODUCTION + codes + _AFTER_CODES + "\n" + "\n".join(sections)

@@ -18,10 +18,10 @@ def report(
     """Write the report of a run as one HTML file that needs no network, and print its path."""
     from assay.analysis.document import document
     from assay.analysis.record import read
+    from assay.bundle.catalog import open_run
     from assay.report.html import default_path, write_html
-    from assay.running.session import open_run
-    from assay.tools import registry as classic
+    from assay.tools import registry
 
     recorded = read(open_run(run, runs))
-    of_tool = classic.figures(recorded)
+    of_tool = registry.figures(recorded)
     typer.echo(write_html(recorded, document(recorded), output or default_path(recorded.run_id), of_tool=of_tool))

@@ -1,6 +1,8 @@
 """`assay rerun RUN`: the same resolved Plan with the same seed."""
 
-from assay.cli.options import AllowCommands, Json, NoReport, RunReference, Runs
+import typer
+
+from assay.cli.options import AllowCommands, Json, NoReport, RunReference, Runs, argv, check_commands
 
 
 def rerun(
@@ -11,10 +13,12 @@ def rerun(
     allow_commands: AllowCommands = False,
 ) -> None:
     """Run the same resolved Plan again, with the same seed."""
-    from assay.running.session import Session, check_commands, open_run
+    from assay.bundle.catalog import open_run
+    from assay.session import Session
 
     bundle = open_run(run, runs)
     check_commands(bundle.plan, are_allowed=allow_commands)
     text = bundle.path / "plan.toml"
     source = text.read_text() if text.exists() else None
-    Session(runs=runs, json=json, report=not no_report).measure(bundle.plan, source_text=source)
+    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    raise typer.Exit(session.measure(bundle.plan, source_text=source))

@@ -4,7 +4,19 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import AllowCommands, Directory, Json, NoReport, Repeat, Runs, Set, Size, Time
+from assay.cli.options import (
+    AllowCommands,
+    Directory,
+    Json,
+    NoReport,
+    Repeat,
+    Runs,
+    Set,
+    Size,
+    Time,
+    argv,
+    check_commands,
+)
 
 
 def run(
@@ -22,11 +34,12 @@ def run(
     """Run a defined load in a directory."""
     from assay.loads import native, suites
     from assay.loads.settings import settings
-    from assay.running.session import Session, check_commands
+    from assay.session import Session
     from assay.targets import check_directory
 
     text, source = suites.read(load)
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
-    Session(runs=runs, json=json, report=not no_report).measure(plan, source_text=text)
+    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    raise typer.Exit(session.measure(plan, source_text=text))

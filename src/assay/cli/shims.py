@@ -12,12 +12,10 @@ from typing import Annotated
 import typer
 
 from assay.errors import InputError, RunError
+from assay.tools import registry
 
 MARK = "# Written by 'assay shims'"
 """How a shim's second line begins: only files that have it are ever replaced or removed."""
-
-NAMES = {"bonnie": ("bonnie++", "bonnie"), "perfpl": ("perf.pl", "perfpl")}
-"""Names under which scripts know a tool; every other has the name of its command alone."""
 
 _HEAD_BYTES = 512
 _MODE = 0o755
@@ -49,10 +47,8 @@ def command_in_use() -> Path:
 
 
 def shim_names() -> dict[str, str]:
-    """Give each script's name with the command that it stands for."""
-    from assay.tools.registry import TOOLS
-
-    return {name: tool for tool in TOOLS for name in NAMES.get(tool, (tool,))}
+    """Give each script's name with the command that it stands for: those that a tool asks for."""
+    return {name: tool for tool in registry.TOOLS for name in registry.front_end(tool).shims}
 
 
 def write_shims(folder: Path, command: Path) -> Iterator[Path]:

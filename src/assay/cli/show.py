@@ -18,19 +18,21 @@ def show(run: RunReference = "last", json: Json = False, classic: Classic = Fals
 
     from assay.analysis.document import document
     from assay.analysis.record import read
+    from assay.bundle.catalog import open_run
     from assay.report import text
-    from assay.running.session import open_run, print_json
-    from assay.tools import registry as classic_output
+    from assay.results import to_json
+    from assay.tools import registry
 
     if json and classic:
         raise InputError("--json and --classic: choose one")
     recorded = read(open_run(run, runs))
     if classic:
-        typer.echo(classic_output.text(recorded), nl=False)
-        typer.echo(classic_output.beside(recorded), nl=False, err=True)
+        output = registry.output_of(recorded)
+        typer.echo(output.text(), nl=False)
+        typer.echo(output.beside(), nl=False, err=True)
         return
     shown = document(recorded)
     if json:
-        print_json(shown)
+        typer.echo(to_json(shown))
     else:
         text.render(shown, recorded, Console())

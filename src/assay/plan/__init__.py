@@ -106,7 +106,7 @@ from assay.plan.operations import (
     Shuffled,
     Slot,
 )
-from assay.plan.phases import CacheCondition, Phase
+from assay.plan.phases import CacheCondition, Gate, InputLine, Phase, Semaphore
 from assay.plan.steps import (
     Age,
     Ceilings,
@@ -128,4 +128,4 @@ from assay.plan.steps import (
 from assay.plan.values import (
     Value,
 )
-from assay.plan.whole import RESERVE_BYTES, SCHEMA, Origin, Plan, Untranslated
+from assay.plan.whole import RESERVE_BYTES, SCHEMA, Origin, Plan, Untranslated, User

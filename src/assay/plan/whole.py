@@ -21,6 +21,17 @@ class Origin(Value, kw_only=True):
     front_end: str
     source: str
     sha256: str
+    counts: dict[str, float] = msgspec.field(default_factory=dict)
+    """What the front end counted while it made the Plan, for those who tell of the run; part of no operation."""
+
+
+class User(Value, kw_only=True):
+    """Who does the work."""
+
+    uid: int
+    """Number of the user."""
+    gid: int
+    """Number of the group; no other groups are kept."""
 
 
 class Untranslated(Value, kw_only=True):
@@ -39,6 +50,8 @@ class Plan(Value, kw_only=True):
     targets: tuple[Target, ...]
     file_sets: tuple[FileSet, ...]
     phases: tuple[Phase, ...]
+    user: User | None = None
+    """Who the engine runs as; None: who starts the run."""
     sample_interval_s: float = 1.0
     reserve_bytes: int = RESERVE_BYTES
     untranslated: tuple[Untranslated, ...] = ()

@@ -25,8 +25,8 @@ from typing import BinaryIO, Self
 import msgspec
 
 from assay import __version__, events
-from assay.errors import AssayError, Interrupted, PlanError, RunError
-from assay.plan import Origin, Plan, Target
+from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError
+from assay.plan import Origin, Plan, Target, User
 from assay.running.stopping import Stopped, Stops
 from assay.targets import directories
 
@@ -60,18 +60,32 @@ def find_engine() -> Path:
     return Path(found)
 
 
+def _other_user(plan: Plan) -> User | None:
+    """Give the user of a Plan if it is another one than that of this process; raises InputError if that may not be."""
+    user = plan.user
+    if user is None or (user.uid, user.gid) == (os.geteuid(), os.getegid()):
+        return None
+    if os.geteuid() != 0:
+        raise InputError(f"this run works as user {user.uid}, group {user.gid}, and only root can start it so")
+    return user
+
+
 class EngineProcess:
     """A running engine. As a context manager it is not left behind, unless the kernel does not let go of it."""
 
-    def __init__(self, plan: Plan, stream: Path, log: Path, *, user: tuple[int, int] | None = None) -> None:
-        """Start the engine on a Plan; raises RunError when it cannot be started.
+    def __init__(self, plan: Plan, stream: Path, log: Path) -> None:
+        """Start the engine on a Plan, as the Plan's user.
 
         Args:
             plan: What to do.
             stream: File that becomes the engine's standard output.
             log: File that becomes its standard error; anything in it is a fault of the engine.
-            user: Number of the user and of the group that it runs as; None for those of this process.
+
+        Raises:
+            InputError: Nobody but root may start it as the Plan's user.
+            RunError: It cannot be started.
         """
+        user = _other_user(plan)
         self._program = find_engine()
         self._stream = stream
         self._log = log
@@ -85,12 +99,12 @@ class EngineProcess:
                     stdout=output,
                     stderr=errors,
                     start_new_session=True,
-                    user=user[0] if user else None,
-                    group=user[1] if user else None,
+                    user=user.uid if user else None,
+                    group=user.gid if user else None,
                     extra_groups=[] if user else None,
                 )
         except PermissionError as error:
-            whom = f"user {user[0]}, group {user[1]}" if user else "you"
+            whom = f"user {user.uid}, group {user.gid}" if user else "you"
             raise RunError(
                 f"{self._program} could not be started as {whom}: {error.strerror}. Every folder above it must be open to "
                 "that user. Nothing was measured"
@@ -360,10 +374,11 @@ def raise_stop(seen: list[events.Event], stops: Stops) -> None:
         raise RunError("the engine was stopped from outside; what was measured until then is kept")
 
 
-def capabilities(*targets: Target) -> events.Hello:
-    """Ask the engine what it is and what kernel and privileges allow.
+def capabilities(*targets: Target, user: User | None = None) -> events.Hello:
+    """Ask the engine what it is and what kernel and privileges allow, as a user.
 
     Raises:
+        InputError: Nobody but root may start it as that user.
         RunError: It does not answer, or one of the targets cannot be written to or is in use by another run.
     """
     empty = Plan(
@@ -373,6 +388,7 @@ def capabilities(*targets: Target) -> events.Hello:
         targets=targets,
         file_sets=(),
         phases=(),
+        user=user,
     )
     for event in run_quietly(empty):
         if isinstance(event, events.Hello):

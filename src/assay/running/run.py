@@ -6,7 +6,7 @@ a run ends, its bundle is sealed, with the reason in it.
 """
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -16,16 +16,13 @@ from assay.errors import AssayError, Interrupted
 from assay.host import collect
 from assay.host.facts import Fact
 from assay.plan import Plan
+from assay.running import gates
 from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop
 from assay.running.stopping import Stops
 from assay.targets import directories
 
 RUN_ERROR = "run.error"
 """Fact that says what ended a run early."""
-
-
-Gate = Callable[[events.Ready, Stops], None]
-"""Lets a phase start by coming back."""
 
 
 class Display(Protocol):
@@ -49,26 +46,23 @@ def run_plan(  # noqa: D417 - the rest is what it says
     display: Display,
     source_text: str | None = None,
     facts: Sequence[Fact] = (),
-    gate: Gate | None = None,
-    user: tuple[int, int] | None = None,
 ) -> tuple[RunBundle, AssayError | None]:
     """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
     Args:
         facts: Facts beyond those of the host, such as how the size was chosen.
-        gate: Called before the start of each phase, which it may put off; it comes back at once when a stop came in.
-        user: Number of the user and of the group that the engine runs as; None for those of this process.
 
     Raises:
+        InputError: The Plan's user is another one, and only root can become that.
         RunError: The engine, a target or the folder for runs cannot be used; nothing was done then.
     """
-    capabilities(*plan.targets)
+    capabilities(*plan.targets, user=plan.user)
     bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
     error: AssayError | None = None
     with Stops() as stops:
         try:
             bundle.record_facts((*facts, *collect(directories(plan))))
-            _carry_out(bundle.plan, bundle, display, stops, gate, user)
+            _carry_out(bundle.plan, bundle, display, stops)
         except AssayError as caught:
             error = caught
         error = _seal(bundle, error)
@@ -77,21 +71,14 @@ def run_plan(  # noqa: D417 - the rest is what it says
     return bundle, error
 
 
-def _carry_out(  # noqa: PLR0917 - what run_plan got, taken apart
-    plan: Plan,
-    bundle: RunBundle,
-    display: Display,
-    stops: Stops,
-    gate: Gate | None,
-    user: tuple[int, int] | None,
-) -> None:
+def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops) -> None:
     log = bundle.path / "engine.log"
     if stops.count:
         raise Interrupted("stopped before anything was measured")
     display.begin(plan)
     try:
-        with EngineProcess(plan, bundle.events_path, log, user=user) as engine:
-            seen = _drive(engine, display, stops, gate)
+        with EngineProcess(plan, bundle.events_path, log) as engine:
+            seen = _drive(plan, engine, display, stops)
         raise_engine_error(seen)
         raise_stop(seen, stops)
     finally:
@@ -101,15 +88,16 @@ def _carry_out(  # noqa: PLR0917 - what run_plan got, taken apart
                 log.unlink()
 
 
-def _drive(engine: EngineProcess, display: Display, stops: Stops, gate: Gate | None) -> list[events.Event]:
+def _drive(plan: Plan, engine: EngineProcess, display: Display, stops: Stops) -> list[events.Event]:
     """Order the starts, and collect the events that are no intervals."""
     seen: list[events.Event] = []
-    if gate is None:
+    has_gates = any(phase.gate for phase in plan.phases)
+    if not has_gates:
         engine.send(events.StartWhenReady())
     for event in engine.follow(stops):
         display.show(event)
-        if gate is not None and isinstance(event, events.Ready):
-            gate(event, stops)
+        if isinstance(event, events.Ready) and has_gates:
+            gates.wait(plan.phases[event.phase_index], stops)
             if stops.count:
                 continue
             engine.send(events.Start(phase_index=event.phase_index, at_realtime_ns=0))

@@ -47,6 +47,7 @@ fn compiled(job: &Job) -> Result<Program> {
         repeat: 0,
         cache: CacheCondition::AsIs,
         before: Vec::new(),
+        gate: None,
         jobs: Vec::new(),
         stop: Stop::default(),
         ramp_s: 0.0,

@@ -1,1 +1,48 @@
 """`assay bigdir`: one growing directory."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.plan import Origin, Plan
+from assay.targets import Need, check_directory, directories
+from assay.tools.bigdir.plan import to_plan
+from assay.tools.bigdir.settings import Settings, parse
+from assay.tools.front_end import FrontEnd
+
+
+class BigDir(FrontEnd[Settings]):
+    """The test of one big directory: make entries, list them all after every step.
+
+    \b
+    assay bigdir COUNT [STEP]
+    COUNT            entries to make, by each client
+    STEP             entries from one listing to the next [default: 1]
+    --type dir|file  what an entry is: a directory (mkdir) or an empty file
+    --files          the same as --type file
+    --readdir-only   list names alone [default: look at each entry too]
+    --clients N      so many at once, each in a directory of its own
+    --dir DIR        where [default: the working directory]
+    --json  --no-report  --runs DIR   as with every command that measures
+
+    Standard output is the tool's CSV, with several clients the mean over them. The report has the curves with the
+    fastest and slowest client. See docs/tools/bigdir.md.
+    """  # noqa: D301 - click keeps the lines after this sign as they are
+
+    name = "bigdir"
+    shims = ("bigdir",)
+    room_cure = "use a smaller COUNT, or fewer clients"
+
+    def parse(self, words: Sequence[str]) -> Settings:
+        """Read the command line."""
+        return parse(words)
+
+    def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
+        """Make the Plan."""
+        return to_plan(settings, origin, check_directory(Path(settings.directory)))
+
+    def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
+        """Every entry is an inode."""
+        return [Need(place, inodes=settings.count * settings.clients) for place in directories(plan).values()]
+
+
+FRONT_END = BigDir()

@@ -5,14 +5,16 @@ tool's own.
 """
 
 import itertools
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.analysis.levels import Levels, find_levels
-from assay.analysis.record import RunRecord
 from assay.analysis.thresholds import SHORTEST_PIECE
+from assay.tools.bigdir.settings import Settings
 from assay.tools.bigdir.steps import FloatArray, Row, Steps, steps
+from assay.tools.front_end import Output
 from assay.units import format_ns
 
 if TYPE_CHECKING:
@@ -27,27 +29,45 @@ _MOST_LEVELS = 4
 """More are a drift, whose steps mean nothing one by one."""
 
 
-def text(run: RunRecord) -> str:
-    """Print a run as the tool does."""
-    found = steps(run)
-    return "\n".join([HEADER, *map(csv_line, found.mean_rows()), ""])
+class BigDirOutput(Output[Settings]):
+    """What bigdir prints."""
+
+    @cached_property
+    def _steps(self) -> Steps:
+        return steps(self.run, self.settings)
+
+    def text(self) -> str:
+        """Print a run as the tool does."""
+        return "\n".join([HEADER, *map(csv_line, self._steps.mean_rows()), ""])
+
+    def beside(self) -> str:
+        """Say what the CSV cannot: what was timed, how far clients lie apart, where the times change."""
+        found = self._steps
+        if not found.common:
+            return "No step was completed by every client.\n"
+        sentences = [_what(found), *_ends(found), *_contention(found)]
+        for name, series in curves(found).items():
+            sentences.append(change_words(name, series, found.settings.step))
+        return "\n".join([*sentences, ""])
+
+    def figures(self) -> "Sequence[Figure]":
+        """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
+        from assay.tools.bigdir.figures import growth_figure  # noqa: PLC0415 - needs the chart stack
+
+        found = self._steps
+        if not found.common:
+            return ()
+        step, contended = found.settings.step, found.contended() if len(found.clients) > 1 else None
+        return tuple(
+            growth_figure(name, series, step=step, words=change_words(name, series, step), until=contended)
+            for name, series in curves(found).items()
+        )
 
 
 def csv_line(row: Row) -> str:
     """Write one line."""
     times = (row.create_ms, row.enumeration_ms, row.enumeration_per_entry_ms)
     return _SEPARATOR.join([str(row.entries), *(f"{value:.15G}" for value in times)])
-
-
-def beside(run: RunRecord) -> str:
-    """Say what the CSV cannot: what was timed, how far clients lie apart, where the times change."""
-    found = steps(run)
-    if not found.common:
-        return "No step was completed by every client.\n"
-    sentences = [_what(found), *_ends(found), *_contention(found)]
-    for name, series in curves(found).items():
-        sentences.append(change_words(name, series, found.settings.step))
-    return "\n".join([*sentences, ""])
 
 
 def curves(found: Steps) -> dict[str, FloatArray]:
@@ -132,21 +152,4 @@ def _changes(found: Levels, step: int) -> list[str]:
     ]
 
 
-def figures(run: RunRecord) -> "Sequence[Figure]":
-    """Draw create time and enumeration time by entry over the entries: mean, slowest and fastest client."""
-    from assay.tools.bigdir.figures import growth_figure  # noqa: PLC0415 - needs the chart stack
-
-    found = steps(run)
-    if not found.common:
-        return ()
-    contended = found.contended() if len(found.clients) > 1 else None
-    return tuple(
-        growth_figure(
-            name,
-            series,
-            step=found.settings.step,
-            words=change_words(name, series, found.settings.step),
-            until=contended,
-        )
-        for name, series in curves(found).items()
-    )
+OUTPUT = BigDirOutput

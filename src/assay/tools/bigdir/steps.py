@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from assay import events
 from assay.analysis.record import RunRecord
-from assay.tools.bigdir import plan as bigdir
-from assay.tools.bigdir.plan import LISTING, MAKING, Settings
+from assay.tools.bigdir.plan import LISTING, MAKING
+from assay.tools.bigdir.settings import Settings
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -116,9 +116,8 @@ def _mean(rows: tuple[Row, ...]) -> Row:
     )
 
 
-def steps(run: RunRecord) -> Steps:
+def steps(run: RunRecord, settings: Settings) -> Steps:
     """Find the steps of a run, whole or cut."""
-    settings = bigdir.settings_of(run.plan)
     jobs = [job.name for phase in run.plan.phases for job in phase.jobs]
     told: dict[tuple[str, str], dict[int, tuple[int, int | None]]] = {}
     for laps in run.all(events.Laps):

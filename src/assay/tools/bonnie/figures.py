@@ -11,8 +11,8 @@ from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figure import Figure, Table
 from assay.report.stack import alt
-from assay.tools.bonnie import FILE_TESTS, IO_TESTS
 from assay.tools.bonnie.measured import Measured, Outcome
+from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS
 from assay.units import KIB, format_ns, format_number, format_seconds
 
 _WORDS = {

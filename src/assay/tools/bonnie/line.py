@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 
 from assay.errors import InputError
-from assay.tools.bonnie import FILE_TESTS, IO_TESTS, TESTS, Settings
 from assay.tools.bonnie.measured import Measured, Outcome
-from assay.tools.bonnie.settings import DEFAULT_CHUNK_BYTES, HARD_LINKS, SYMBOLIC_LINKS
+from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS
+from assay.tools.bonnie.settings import DEFAULT_CHUNK_BYTES, HARD_LINKS, SYMBOLIC_LINKS, Settings
 from assay.units import KIB
 
 HIDDEN = "+++++"

@@ -4,19 +4,20 @@
 
 Elapsed is counted as bonnie++ counts it: a test of the file from its first transfer to the end of its close, with the flush
 before it; the seeks from the start of the first seeker to the end of the last, with their flushes; creating and removing
-with the sync that ends them. A test that was cut is not here: half a test has no rate of its own.
+with the sync that ends them. A test that was cut is not here: half a test has no rate of its own; nor is one in which
+nothing succeeded.
 """
 
 import dataclasses
-import shlex
 
 from assay import events
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.events import StoppedBy
-from assay.tools.bonnie import FLUSH, IO_TESTS, TESTS, Settings, parse
+from assay.tools.bonnie.plan import FLUSH, IO_TESTS, TESTS
+from assay.tools.bonnie.settings import Settings
 from assay.tools.measured import totals
-from assay.units import KIB, MIB
+from assay.units import KIB
 
 LEAST_SECONDS = 0.5
 """What takes less is not shown by bonnie++: it calls that a rounding error. Assay's own report shows it."""
@@ -58,35 +59,29 @@ class Measured:
     """One run through all tests."""
 
     settings: Settings
-    size_mib: int
+    """With the size that was carried out."""
     machine: str
     seed: int
     tests: dict[str, Outcome]
 
+    @property
+    def size_mib(self) -> int:
+        """Of the I/O tests; 0: they were left out."""
+        return self.settings.size_mib or 0
 
-def measured(run: RunRecord) -> tuple[Measured, ...]:
+
+def measured(run: RunRecord, settings: Settings) -> tuple[Measured, ...]:
     """Count what every repeat came to; a repeat that was never reached has no tests."""
-    settings = parse(shlex.split(run.plan.origin.source))
     hello = run.first(events.Hello)
     return tuple(
         Measured(
             settings=settings,
-            size_mib=_size_mib(run, settings),
             machine=settings.machine or (hello.machine.hostname if hello else ""),
             seed=run.plan.seed,
             tests=_tests(run, repeat),
         )
         for repeat in range(settings.times)
     )
-
-
-def _size_mib(record: RunRecord, settings: Settings) -> int:
-    """Size of the I/O tests as it was carried out: the default is twice the memory of the machine that ran it."""
-    if settings.size_mib is not None:
-        return settings.size_mib
-    sets = [file_set for file_set in record.plan.file_sets if file_set.name == "bonnie"]
-    size = getattr(sets[0].size, "value", 0.0) if sets else 0.0
-    return int(size * sets[0].files) // MIB if sets else 0
 
 
 def _tests(record: RunRecord, repeat: int) -> dict[str, Outcome]:
@@ -97,16 +92,19 @@ def _tests(record: RunRecord, repeat: int) -> dict[str, Outcome]:
         and phase.finished
         and phase.finished.stopped_by in {StoppedBy.PASSES, StoppedBy.OPS, StoppedBy.EXHAUSTED}
     }
-    found = {}
+    found: dict[str, Outcome] = {}
     for name in TESTS:
         has_flush = FLUSH in {phase.name for phase in record.plan.phases}
         if name in phases and (name != "random_seeks" or not has_flush or FLUSH in phases):
-            found[name] = _test(name, phases[name], phases.get(FLUSH) if name == "random_seeks" else None)
+            outcome = _test(name, phases[name], phases.get(FLUSH) if name == "random_seeks" else None)
+            found |= {name: outcome} if outcome else {}
     return found
 
 
-def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> Outcome:
-    counted = next(each for each in (totals(phase, key) for key in _COUNTED) if each.ops)
+def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> Outcome | None:
+    counted = next((each for each in (totals(phase, key) for key in _COUNTED) if each.ops), None)
+    if counted is None:
+        return None
     seconds = _window_s(phase) - sum(totals(phase, key).seconds for key in _BEFORE_THE_CLOCK)
     seconds += sum(step.seconds for step in phase.steps if step.step == "sync")
     cpu_seconds = _cpu_s(phase)

@@ -1,44 +1,62 @@
-"""Bonnie++'s own output from a run's bundle: text table and CSV line of 1.03, 1.96 and 2.00, and figures.
+"""Bonnie++'s own output: text table and CSV line of 1.03, 1.96 and 2.00, and figures.
 
 `measured.py` counts what the tests came to, `line.py` writes and reads the CSV lines, `table.py` writes the text.
 """
 
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from assay.analysis.record import RunRecord
 from assay.tools.bonnie.line import header, line_of
 from assay.tools.bonnie.measured import Measured, measured
+from assay.tools.bonnie.settings import Settings
 from assay.tools.bonnie.table import table
+from assay.tools.front_end import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from assay.report.figure import Figure
 
 
-def text(run: RunRecord) -> str:
-    """Give what bonnie++ prints on standard output: table and CSV line, or CSV lines alone with -q and -x."""
-    everything = measured(run)
-    settings = everything[0].settings
-    if settings.runs is not None:
-        head = [] if settings.is_old else [header(settings.version)]
-        return "".join(f"{line}\n" for line in (*head, *(line_of(one) for one in everything if one.tests)))
-    line = f"{line_of(everything[0])}\n"
-    return line if settings.is_quiet else table(everything[0]) + line
+class BonnieOutput(Output[Settings]):
+    """What bonnie++ prints."""
+
+    @cached_property
+    def _everything(self) -> tuple[Measured, ...]:
+        return measured(self.run, self.settings)
+
+    def text(self) -> str:
+        """Print table and CSV line, or CSV lines alone with -q and -x."""
+        settings, first = self.settings, self._everything[0]
+        if settings.runs is not None:
+            head = [] if settings.is_old else [header(settings.version)]
+            return "".join(f"{line}\n" for line in (*head, *(line_of(one) for one in self._everything if one.tests)))
+        line = f"{line_of(first)}\n"
+        return line if settings.is_quiet else table(first) + line
+
+    def beside(self) -> str:
+        """Print the table with -q, as bonnie++ does, and say what its output leaves unsaid or says wrongly."""
+        is_beside = self.settings.is_quiet and self.settings.runs is None
+        shown = table(self._everything[0]) if is_beside else ""
+        return shown + "".join(f"{note}\n" for note in _notes(self.settings))
+
+    def figures(self) -> "Sequence[Figure]":
+        """Draw the rate of each test with its slowest operation beside it."""
+        # Drawing needs the extra 'report'; the text does not.
+        from assay.tools.bonnie.figures import figures_of  # noqa: PLC0415
+
+        return figures_of(self._everything)
 
 
-def quiet_text(run: RunRecord) -> str:
-    """Give what bonnie++ -q prints on standard error: the table; nothing without -q or with -x."""
-    first = measured(run)[0]
-    return table(first) if first.settings.is_quiet and first.settings.runs is None else ""
+def _notes(settings: Settings) -> Iterator[str]:
+    if settings.is_direct:
+        yield "bonnie -D: as in the original only block writes are direct; all else goes through the page cache"
+    if settings.concurrency > 1:
+        yield f"bonnie -c {settings.concurrency}: a label, as in the original; one run was going on, not more"
+    if settings.is_old and settings.size_mib and not settings.has_fsync:
+        yield (
+            "bonnie 1.03 does not flush before it closes: its write rates hold what the cache took, and are not comparable "
+            "with those of later versions"
+        )
 
 
-def figures(run: RunRecord) -> "Sequence[Figure]":
-    """Draw the rate of each test with its slowest operation beside it."""
-    # Drawing needs the extra 'report'; the text does not.
-    from assay.tools.bonnie.figures import figures_of  # noqa: PLC0415
-
-    return figures_of(measured(run))
-
-
-__all__ = ["Measured", "figures", "measured", "quiet_text", "text"]
+OUTPUT = BonnieOutput

@@ -95,13 +95,8 @@ class Settings:
         return self.runs or 1
 
 
-def parse(arguments: Sequence[str], *, ram_mib: int | None = None) -> Settings:
-    """Read a command line.
-
-    Args:
-        arguments: The words after the program's name.
-        ram_mib: Memory of the machine, in place of an absent `-r`: it gives the default size, and sizes are checked against
-            it. None where the settings are only read again: the size then stays None, and nothing is checked.
+def parse(arguments: Sequence[str]) -> Settings:
+    """Read a command line, the words after the program's name.
 
     Raises:
         InputError: an option or value that cannot be carried out as meant.
@@ -112,7 +107,7 @@ def parse(arguments: Sequence[str], *, ram_mib: int | None = None) -> Settings:
         words |= _READERS[letter](value)
     settings = dataclasses.replace(Settings(version=version, seekers=SEEKERS[version]), **words)
     _check(settings)
-    return settings if ram_mib is None else _sized(settings, ram_mib)
+    return settings
 
 
 def _version(arguments: Sequence[str]) -> tuple[str, list[str]]:
@@ -162,8 +157,16 @@ def _refuse_later(letter: str, version: str) -> None:
         raise InputError(f"bonnie -{letter}: 1.03 has no such option; use --format 2.00")
 
 
-def _sized(settings: Settings, ram_mib: int) -> Settings:
-    """Choose the size that is left to the machine, and check sizes against its memory as the original does."""
+def sized(settings: Settings, ram_mib: int) -> Settings:
+    """Choose the size that is left to the machine, and check sizes against its memory as the original does.
+
+    Args:
+        settings: A command line.
+        ram_mib: Memory of the machine, in place of an absent `-r`.
+
+    Raises:
+        InputError: a size is too small or too large for the memory.
+    """
     ram_mib = ram_mib if settings.ram_mib is None else settings.ram_mib
     size_mib = settings.size_mib
     if size_mib is None:

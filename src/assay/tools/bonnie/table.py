@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from assay.tools.bonnie import FILE_TESTS, IO_TESTS
 from assay.tools.bonnie.line import HIDDEN, HIDDEN_CPU, chunk_text, files_text, latency_text, old_size_text, size_text
 from assay.tools.bonnie.measured import Measured, Outcome
+from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS
 from assay.tools.bonnie.settings import DEFAULT_SEEKS, SEEKERS
 
 _NAME_WIDTH = 19

@@ -1,77 +1,72 @@
-"""IOzone: its own command line -> a Plan.
+"""`assay iozone`: IOzone's own command line."""
 
-One phase a test and cell of the matrix, or a test and number of children in the throughput mode. `options.py` reads the
-command line, `matrix.py` the sizes, `columns.py` knows the tests, `work.py` says what a test does to its file.
-"""
-
-import hashlib
-import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from assay import plan
-from assay.errors import InputError
-from assay.tools.iozone import single, throughput
-from assay.tools.iozone.columns import VECTORED_TESTS
+from assay.plan import Origin, Plan
+from assay.targets import Need
+from assay.tools.front_end import FrontEnd
+from assay.tools.iozone import checks
 from assay.tools.iozone.options import parse
+from assay.tools.iozone.plan import to_plan
 from assay.tools.iozone.settings import Settings
 
-FRONT_END = "iozone"
-SAMPLE_INTERVAL_S = 0.1
-FINE_INTERVAL_S = 0.01
-"""With -Q: its files have a line for each interval."""
-_SEED = 1
+
+class IOzone(FrontEnd[Settings]):
+    """Run an IOzone command line, and print what IOzone prints.
+
+    \b
+    What to measure
+      -i N          test 0 to 12, again for more; none: all
+                    0 write, rewrite     1 read, reread   2 random read, write
+                    3 backward read      4 record rewrite 5 stride read
+                    6 fwrite             7 fread          8 mix (with -t)
+                    9 pwrite, 10 pread, 11 pwritev, 12 preadv (with -E)
+      -a            automatic: every file size with every record size
+      -z            ... the small records of large files too
+      -n -g SIZE    ... smallest and largest file (64k, 512m)
+      -y -q SIZE    ... smallest and largest record (4k, 16m)
+      -s -r SIZE    file and record size; again for more. KiB, or k, m, g
+      -f FILE       where the file is; -w leaves it for the next run
+    Several children
+      -t N          throughput of N children; -l N -u M: of every number
+      -F FILE...    a file for each (after -t);  -T: threads
+      -x            nobody stops when the first is done;  -C: each child's line
+    How
+      -e -c         fsync and close are timed too
+      -I -o         O_DIRECT, O_SYNC;  -+D: O_DSYNC
+      -B            mmap;  -G: ... with msync after each record
+      -H N, -k N    N records in flight
+      -j N -J MS    stride in records; compute MS before each record
+      -K -V N -P N  jump now and then; verify; bind from CPU N on
+    What to print
+      -R -b FILE    reports; a worksheet, .xls or .xlsx
+      -O -N         operations per second, microseconds per operation
+      -Q            latency files wol.dat, rwol.dat, rol.dat, rrol.dat
+
+    Assay's own options: --runs DIR, --json, --no-report. The data lies in
+    Assay's folder beside FILE, and findings go to standard error.
+    """  # noqa: D301 - click keeps the lines after this sign as they are
+
+    name = "iozone"
+    shims = ("iozone",)
+    room_cure = "ask for smaller files"
+
+    def parse(self, words: Sequence[str]) -> Settings:
+        """Read the command line."""
+        return parse(words)
+
+    def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
+        """Make the Plan."""
+        return to_plan(settings, origin, Path.cwd())
+
+    def check(self, settings: Settings, plan: Plan) -> None:
+        """Look for directories, for files that are to be read, and whether output files can be written."""
+        checks.check_surroundings(settings, plan)
+
+    def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
+        """What the tests write themselves."""
+        return checks.needs(settings, plan)
 
 
-def to_plan(arguments: Sequence[str], directory: Path) -> plan.Plan:
-    """Make the Plan of an argument list.
-
-    Args:
-        arguments: What stands after `iozone`.
-        directory: Where relative names begin: the working directory.
-
-    Raises:
-        InputError: the list cannot be carried out as it says.
-    """
-    settings = parse(arguments)
-    source = shlex.join(arguments)
-    made = throughput.parts(settings, directory) if settings.is_throughput else single.parts(settings, directory)
-    return plan.Plan(
-        name=FRONT_END,
-        origin=plan.Origin(front_end=FRONT_END, source=source, sha256=hashlib.sha256(source.encode()).hexdigest()),
-        seed=_SEED,
-        targets=made.targets,
-        file_sets=made.file_sets,
-        phases=made.phases,
-        sample_interval_s=FINE_INTERVAL_S if settings.latency_files else SAMPLE_INTERVAL_S,
-        untranslated=_untranslated(settings),
-    )
-
-
-def settings_of(made: plan.Plan) -> Settings:
-    """Read the settings of a Plan again.
-
-    Raises:
-        InputError: another front end made it.
-    """
-    if made.origin.front_end != FRONT_END:
-        raise InputError(f"the Plan is one of '{made.origin.front_end}', not of {FRONT_END}")
-    return parse(shlex.split(made.origin.source))
-
-
-def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
-    found = [plan.Untranslated(what=what, why=why) for what, why in settings.left_out]
-    if settings.mmap_flushes and not settings.mmap:
-        found.append(plan.Untranslated(what="-G", why="without -B nothing is mapped, and nothing to flush"))
-    if settings.latency_files and settings.depth > 1:
-        why = (
-            "records in flight together are not told one by one: the files have a line for each interval, with its mean"
-        )
-        found.append(plan.Untranslated(what="-Q", why=why))
-    if settings.verify:
-        why = "blocks are stamped and compared outside the timed part; the pattern byte is not used"
-        found.append(plan.Untranslated(what="-V", why=why))
-    if settings.tests & VECTORED_TESTS and not settings.is_throughput:
-        why = "a record is moved by one call in 16 equal pieces; IOzone spreads its pieces over the file"
-        found.append(plan.Untranslated(what="-i 11, -i 12", why=why))
-    return tuple(found)
+FRONT_END = IOzone()

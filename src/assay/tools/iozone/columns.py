@@ -38,13 +38,31 @@ class Column:
     """Heading of its part of the text report."""
     sheet: str = ""
     """Heading of its part of the worksheet."""
+    latency_file: str = ""
+    """File of -Q, where the test has one."""
 
 
 COLUMNS = (
-    Column(key="write", test=0, is_write=True, report="Writer", sheet="Writer"),
-    Column(key="rewrite", test=0, is_write=True, is_again=True, report="Re-writer", sheet="Re-writer"),
-    Column(key="read", test=1, is_write=False, report="Reader", sheet="Reader"),
-    Column(key="reread", test=1, is_write=False, is_again=True, report="Re-Reader", sheet="Re-reader"),
+    Column(key="write", test=0, is_write=True, report="Writer", sheet="Writer", latency_file="wol.dat"),
+    Column(
+        key="rewrite",
+        test=0,
+        is_write=True,
+        is_again=True,
+        report="Re-writer",
+        sheet="Re-writer",
+        latency_file="rwol.dat",
+    ),
+    Column(key="read", test=1, is_write=False, report="Reader", sheet="Reader", latency_file="rol.dat"),
+    Column(
+        key="reread",
+        test=1,
+        is_write=False,
+        is_again=True,
+        report="Re-Reader",
+        sheet="Re-reader",
+        latency_file="rrol.dat",
+    ),
     Column(
         key="random-read", test=2, is_write=False, pattern=Pattern.RANDOM, report="Random read", sheet="Random Read"
     ),

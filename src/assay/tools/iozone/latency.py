@@ -16,8 +16,6 @@ from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.values import Measured
 from assay.tools.measured import workers
 
-NAMES = {"write": "wol.dat", "rewrite": "rwol.dat", "read": "rol.dat", "reread": "rrol.dat"}
-"""File of each test that has one."""
 _HEAD = "Offset in kBytes   Latency in microseconds  Transfer size in bytes\n"
 _NS_PER_US = 1000
 
@@ -29,14 +27,13 @@ def files(measured: Measured) -> list[OutputFile]:
     for told in measured.record.all(events.Laps):
         laps.setdefault(told.phase_index, []).append(told)
     for column in measured.settings.measured():
-        name = NAMES.get(column.key)
         parts = [
             _part(phase, column.key, cell, laps)
             for cell in measured.settings.matrix.cells()
             if (phase := measured.phases.get(single.phase_name(column, cell))) is not None
         ]
-        if name is not None and parts:
-            made.append(OutputFile(Path(name), "".join(parts).encode(), appends=True))
+        if column.latency_file and parts:
+            made.append(OutputFile(Path(column.latency_file), "".join(parts).encode(), appends=True))
     return made
 
 

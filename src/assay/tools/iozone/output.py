@@ -1,43 +1,51 @@
 """IOzone's output: its text, its worksheet and latency files, and its surfaces drawn."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.analysis.record import RunRecord
 from assay.report.worksheet import write_worksheet
 from assay.tools.files import OutputFile
+from assay.tools.front_end import Output
 from assay.tools.iozone import banner, latency
 from assay.tools.iozone import single_text as single
 from assay.tools.iozone import throughput_text as throughput
+from assay.tools.iozone.settings import Settings
 from assay.tools.iozone.values import Measured
 
 if TYPE_CHECKING:
     from assay.report.figure import Figure
 
 
-def text(run: RunRecord) -> str:
-    """Print what IOzone prints; of a run that was cut, what was measured."""
-    measured = Measured.of(run)
-    numbers = throughput.text(measured) if measured.settings.is_throughput else single.text(measured)
-    return banner.text(run, measured.settings) + numbers
+class IOzoneOutput(Output[Settings]):
+    """What IOzone prints."""
+
+    @cached_property
+    def _measured(self) -> Measured:
+        return Measured.of(self.run, self.settings)
+
+    def text(self) -> str:
+        """Print what IOzone prints; of a run that was cut, what was measured."""
+        numbers = throughput.text if self.settings.is_throughput else single.text
+        return banner.text(self.run, self.settings) + numbers(self._measured)
+
+    def files(self) -> Sequence[OutputFile]:
+        """Make the worksheet of -b and the latency files of -Q."""
+        made: list[OutputFile] = []
+        if self.settings.sheet:
+            path = Path(self.settings.sheet)
+            sheet = throughput.sheet if self.settings.is_throughput else single.sheet
+            made.append(OutputFile(path, write_worksheet(sheet(self._measured), path.suffix)))
+        if self.settings.latency_files:
+            made += latency.files(self._measured)
+        return made
+
+    def figures(self) -> "Sequence[Figure]":
+        """Draw the surfaces of the matrix, or the rates of the children."""
+        from assay.tools.iozone.figures import figures  # noqa: PLC0415 - it needs the charting library
+
+        return figures(self._measured)
 
 
-def files(run: RunRecord) -> Sequence[OutputFile]:
-    """Make the files that the command line asks for: the worksheet of -b, the latency files of -Q."""
-    measured = Measured.of(run)
-    made: list[OutputFile] = []
-    if measured.settings.sheet:
-        path = Path(measured.settings.sheet)
-        entries = throughput.sheet(measured) if measured.settings.is_throughput else single.sheet(measured)
-        made.append(OutputFile(path, write_worksheet(entries, path.suffix)))
-    if measured.settings.latency_files:
-        made += latency.files(measured)
-    return made
-
-
-def figures(run: RunRecord) -> Sequence["Figure"]:
-    """Draw the surfaces of the matrix, or the rates of the children."""
-    from assay.tools.iozone import surfaces  # noqa: PLC0415 - it needs the charting library
-
-    return surfaces.figures(Measured.of(run))
+OUTPUT = IOzoneOutput

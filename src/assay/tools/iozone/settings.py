@@ -127,6 +127,12 @@ class Settings:
         chosen = (load for load in possible if self.has_streams or load.key not in {"fwrite", "fread"})
         return tuple(load for load in chosen if self.retest or load.key not in {"rewrite", "reread"})
 
+    def output_files(self) -> tuple[str, ...]:
+        """Names of the files that are written beside the text: the worksheet of -b, the latency files of -Q."""
+        followed = self.measured() if self.latency_files else ()
+        names = (self.sheet, *(column.latency_file for column in followed))
+        return tuple(name for name in names if name)
+
     def child_file(self, child: int) -> PurePosixPath:
         """File of a child."""
         return self.files[child] if self.files else PurePosixPath(f"{DEFAULT_CHILD_FILE}.{child}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from assay import events
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
-from assay.tools.iozone import settings_of, single, throughput
+from assay.tools.iozone import single, throughput
 from assay.tools.iozone.columns import Column, Load
 from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.settings import Settings
@@ -33,9 +33,9 @@ class Measured:
     phases: dict[str, PhaseRecord]
 
     @classmethod
-    def of(cls, run: RunRecord) -> "Measured":
+    def of(cls, run: RunRecord, settings: Settings) -> "Measured":
         """Look at a run as IOzone's."""
-        return cls(run, settings_of(run.plan), {phase.phase.name: phase for phase in run.phases})
+        return cls(run, settings, {phase.phase.name: phase for phase in run.phases})
 
     @property
     def is_complete(self) -> bool:

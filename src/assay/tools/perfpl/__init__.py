@@ -1,1 +1,52 @@
-"""`assay perfpl`: many small files."""
+"""`assay perfpl`: the small-file script perf.pl."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.plan import Origin, Plan
+from assay.targets import Need, check_directory, directories
+from assay.tools.front_end import FrontEnd
+from assay.tools.perfpl.plan import to_plan
+from assay.tools.perfpl.settings import Settings, parse
+
+
+class PerfPl(FrontEnd[Settings]):
+    """The small-file test perf.pl: the same bytes written as few or many files.
+
+    \b
+    assay perfpl BLOCKSIZE BLOCKSPERFILE TOTALFILES FILESPERDIR ITERATIONS
+    BLOCKSIZE        bytes of one write
+    BLOCKSPERFILE    writes of each file
+    TOTALFILES       files of each iteration
+    FILESPERDIR      files of each directory
+    ITERATIONS       how often, each time in a fresh tree
+    --mode MODE      native: create, write and close [default]; fork: a process of dd
+                     for each file, as the script does
+    --fsync          flush each file before its close, in the time
+    --sync           flush the file system after each iteration, in the time
+    --dir DIR        where [default: the working directory]
+    --json  --no-report  --runs DIR   as with every command that measures
+
+    Standard output is the script's: its clock counts whole seconds, and its last row is a mean of rates. Standard error
+    says the same exactly, the warm-up apart. Numbers of the two modes do not compare. See docs/tools/perfpl.md.
+    """  # noqa: D301 - click keeps the lines after this sign as they are
+
+    name = "perfpl"
+    shims = ("perf.pl", "perfpl")
+    room_cure = "use fewer or smaller files"
+
+    def parse(self, words: Sequence[str]) -> Settings:
+        """Read the command line."""
+        return parse(words)
+
+    def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
+        """Make the Plan."""
+        return to_plan(settings, origin, check_directory(Path(settings.directory)))
+
+    def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
+        """One iteration's files lie there at a time."""
+        inodes = settings.files + settings.directories
+        return [Need(place, settings.capacity_bytes, inodes) for place in directories(plan).values()]
+
+
+FRONT_END = PerfPl()

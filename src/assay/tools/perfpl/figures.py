@@ -10,7 +10,7 @@ from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figure import Figure, Table
 from assay.report.stack import alt
-from assay.tools.perfpl.plan import WRITE
+from assay.tools.perfpl.settings import WRITE
 from assay.units import format_ns, format_number
 
 _HEIGHT_PX = 200

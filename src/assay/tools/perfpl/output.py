@@ -11,6 +11,7 @@ less than a second has no rate on that clock. `beside` says the same by the engi
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,9 +21,11 @@ from assay import events
 from assay.analysis.levels import find_levels, settled
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
+from assay.targets import directories
+from assay.tools.front_end import Output
 from assay.tools.measured import Totals, totals, workers
-from assay.tools.perfpl import plan as perfpl
-from assay.tools.perfpl.plan import Settings
+from assay.tools.perfpl.plan import FILE
+from assay.tools.perfpl.settings import FORK, Settings
 from assay.units import ABSENT, MIB, format_ns, format_number, format_seconds
 
 if TYPE_CHECKING:
@@ -69,9 +72,8 @@ class Iterations:
     """Numbers of the iterations that were begun and did not write all their files."""
 
 
-def iterations(run: RunRecord) -> Iterations:
+def iterations(run: RunRecord, settings: Settings) -> Iterations:
     """Find the iterations of a run, whole or cut."""
-    settings = perfpl.settings_of(run.plan)
     hello = run.first(events.Hello)
     epoch_ns = hello.clock.realtime_at_zero_ns if hello else 0
     found = [(phase.index + 1, _iteration(phase, settings, epoch_ns)) for phase in run.phases]
@@ -84,7 +86,7 @@ def iterations(run: RunRecord) -> Iterations:
 
 def _iteration(phase: PhaseRecord, settings: Settings, epoch_ns: int) -> Iteration | None:
     worked = workers(phase)
-    files = totals(phase, perfpl.FILE).ops
+    files = totals(phase, FILE).ops
     syncs = [step for step in phase.steps if step.step == "sync"]
     is_whole = files == settings.files and len(worked) == 1 and (bool(syncs) or not settings.sync)
     if not is_whole or worked[0].first_op_ns is None:
@@ -102,21 +104,60 @@ def _iteration(phase: PhaseRecord, settings: Settings, epoch_ns: int) -> Iterati
     )
 
 
+class PerfPlOutput(Output[Settings]):
+    """What perf.pl prints."""
+
+    @cached_property
+    def _found(self) -> Iterations:
+        return iterations(self.run, self.settings)
+
+    def text(self) -> str:
+        """Print a run as the script does."""
+        base = directories(self.run.plan)["target"]
+        rows = table(self.settings, [(iteration.number, iteration.clock_seconds) for iteration in self._found.whole])
+        return "\n".join([*_parameters(self.settings, str(base)), "", *rows, ""])
+
+    def beside(self) -> str:
+        """Say exact times, total work by total time, the warm-up, and what a file's time went into."""
+        found = self._found
+        if not found.whole:
+            return "No iteration wrote all its files.\n"
+        capacity = self.settings.capacity_bytes / MIB
+        lines = [
+            "By the engine's clock, with the mean time of each operation (MiB is 2^20 bytes, as the script's MB):",
+            "",
+        ]
+        lines += [_exact_heading(found.whole[0])]
+        lines += [_exact_row(iteration, capacity) for iteration in found.whole]
+        lines += ["", *_sentences(found, capacity), ""]
+        return "\n".join(lines)
+
+    def figures(self) -> "Sequence[Figure]":
+        """Draw the iterations, the warm-up apart, and what a file's time went into."""
+        from assay.tools.perfpl.figures import iteration_figures  # noqa: PLC0415 - needs the chart stack
+
+        whole = self._found.whole
+        if not whole:
+            return ()
+        capacity = self.settings.capacity_bytes / MIB
+        seconds = np.array([iteration.seconds for iteration in whole])
+        return iteration_figures(
+            numbers=[iteration.number for iteration in whole],
+            rates=capacity / seconds,
+            warm_up=warm_up(seconds) or 0,
+            words=" ".join(_sentences(self._found, capacity)[:2]),
+            total=capacity * len(seconds) / float(seconds.sum()),
+            parts={name: [_mean_ns(iteration.parts[name]) or 0.0 for iteration in whole] for name in whole[0].parts},
+            writes_per_file=self.settings.blocks_per_file,
+        )
+
+
 # -- the script's own output -------------------------------------------------------------------------------------------
-
-
-def text(run: RunRecord) -> str:
-    """Print a run as the script does."""
-    found = iterations(run)
-    directory = run.facts.get("target.target.directory")
-    base = directory or run.plan.targets[0].uri.removeprefix("file://")
-    rows = table(found.settings, [(iteration.number, iteration.clock_seconds) for iteration in found.whole])
-    return "\n".join([*_parameters(found.settings, str(base)), "", *rows, ""])
 
 
 def _parameters(settings: Settings, base: str) -> list[str]:
     flush = [name for name, wanted in (("fsync", settings.fsync), ("sync", settings.sync)) if wanted]
-    command = [f"dd command: {shlex.join(settings.dd('FILE'))}"] if settings.mode == perfpl.FORK else []
+    command = [f"dd command: {shlex.join(settings.dd('FILE'))}"] if settings.mode == FORK else []
     return [
         "Running Parameters:",
         f"basedir = {base}",
@@ -158,19 +199,6 @@ def _number(value: float | None, *, times: int = 1) -> str:
 # -- what the table cannot say -----------------------------------------------------------------------------------------
 
 
-def beside(run: RunRecord) -> str:
-    """Say what the table cannot: exact times, total work by total time, the warm-up, and what a file's time went into."""
-    found = iterations(run)
-    if not found.whole:
-        return "No iteration wrote all its files.\n"
-    capacity = found.settings.capacity_bytes / MIB
-    lines = ["By the engine's clock, with the mean time of each operation (MiB is 2^20 bytes, as the script's MB):", ""]
-    lines += [_exact_heading(found.whole[0])]
-    lines += [_exact_row(iteration, capacity) for iteration in found.whole]
-    lines += ["", *_sentences(found, capacity), ""]
-    return "\n".join(lines)
-
-
 def _exact_heading(iteration: Iteration) -> str:
     parts = "".join(f"{name:>10}" for name in iteration.parts)
     return f"{'iteration':>9}{'seconds':>14}{'MiB/s':>10}{'files/s':>10}{parts}"
@@ -210,7 +238,7 @@ def _sentences(found: Iterations, capacity: float) -> list[str]:
             else ". Nothing waits for the data to reach storage" + _flush(found)
         )
     )
-    if found.settings.mode == perfpl.FORK:
+    if found.settings.mode == FORK:
         said.append(
             "Each file is a process of dd: most of the time of a small one is that of starting it. Its zeros are what"
             " storage that compresses or leaves out zeros does not store. --mode native has neither."
@@ -252,23 +280,4 @@ def warm_up_words(seconds: FloatArray, capacity: float) -> str:
     )
 
 
-def figures(run: RunRecord) -> "Sequence[Figure]":
-    """Draw the iterations, the warm-up apart, and what a file's time went into."""
-    from assay.tools.perfpl.figures import iteration_figures  # noqa: PLC0415 - needs the chart stack
-
-    found = iterations(run)
-    if not found.whole:
-        return ()
-    capacity = found.settings.capacity_bytes / MIB
-    seconds = np.array([iteration.seconds for iteration in found.whole])
-    return iteration_figures(
-        numbers=[iteration.number for iteration in found.whole],
-        rates=capacity / seconds,
-        warm_up=warm_up(seconds) or 0,
-        words=" ".join(_sentences(found, capacity)[:2]),
-        total=capacity * len(seconds) / float(seconds.sum()),
-        parts={
-            name: [_mean_ns(iteration.parts[name]) or 0.0 for iteration in found.whole] for name in found.whole[0].parts
-        },
-        writes_per_file=found.settings.blocks_per_file,
-    )
+OUTPUT = PerfPlOutput

@@ -1,6 +1,4 @@
-"""perf.pl, the small-file test that writes the same bytes as few or many files: its command line -> a Plan.
-
-    BLOCKSIZE BLOCKSPERFILE TOTALFILES FILESPERDIR ITERATIONS
+"""The Plan of perf.pl, the small-file test that writes the same bytes as few or many files.
 
 Each iteration is a phase: one worker makes every file, in order, one directory after the other. The tree is laid out anew
 before each; making its directories and deleting its files is not timed.
@@ -11,131 +9,33 @@ dd's zeros, which storage that compresses would not store. Numbers of the two do
 printed.
 """
 
-import hashlib
-import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay import plan
-from assay.errors import InputError
-from assay.tools.arguments import Arguments, whole_number
-
-TOOL = "perfpl"
-USAGE = "BLOCKSIZE BLOCKSPERFILE TOTALFILES FILESPERDIR ITERATIONS [--mode native|fork] [--fsync] [--sync] [--dir DIR]"
-NATIVE = "native"
-FORK = "fork"
+from assay.targets import of_directory
+from assay.tools.perfpl.settings import CLOSE, CREATE, DD, FORK, FSYNC, WRITE, Settings
 
 FILE = "file"
 """Name of the group that is one file."""
-CREATE, WRITE, FSYNC, CLOSE = "create", "write", "fsync", "close"
-DD = "dd"
 PHASE = "files"
 
 _SET = "files"
 _SLOT = 0
 _SEED = 1
-_LARGEST_BLOCK_BYTES = 1 << 30
-_MOST_ITERATIONS = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What one command line asks for."""
-
-    block_size_bytes: int
-    blocks_per_file: int
-    files: int
-    files_per_directory: int
-    iterations: int
-    mode: str
-    """`NATIVE` or `FORK`."""
-    fsync: bool
-    """Flush each file before its close, inside its time."""
-    sync: bool
-    """Flush the file system at the end of each iteration, inside its time."""
-    directory: str
-    """As written; `.` if the command line has none."""
-
-    @property
-    def file_bytes(self) -> int:
-        """Size of one file."""
-        return self.block_size_bytes * self.blocks_per_file
-
-    @property
-    def capacity_bytes(self) -> int:
-        """What one iteration writes."""
-        return self.file_bytes * self.files
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Names of the operations that a file's life is recorded as, in order."""
-        if self.mode == FORK:
-            return (DD,)
-        return (CREATE, WRITE, *((FSYNC,) if self.fsync else ()), CLOSE)
-
-    def dd(self, path: str) -> tuple[str, ...]:
-        """Program and arguments that make one file."""
-        flush = ("conv=fsync",) if self.fsync else ()
-        sizes = (f"bs={self.block_size_bytes}", f"count={self.blocks_per_file}")
-        return (DD, "if=/dev/zero", f"of={path}", *sizes, *flush)
-
-    @property
-    def directories(self) -> int:
-        """Directories that hold the files."""
-        return -(-self.files // self.files_per_directory)
-
-
-def parse(argv: Sequence[str]) -> Settings:
-    """Read a command line; raises InputError for anything that cannot be carried out as meant."""
-    reader = Arguments(TOOL, USAGE)
-    for name in ("BLOCKSIZE", "BLOCKSPERFILE", "TOTALFILES", "FILESPERDIR", "ITERATIONS"):
-        reader.add_argument(name)
-    reader.add_argument("--mode", choices=(NATIVE, FORK), default=NATIVE)
-    reader.add_argument("--fsync", action="store_true")
-    reader.add_argument("--sync", action="store_true")
-    reader.add_argument("--dir", default=".")
-    asked = vars(reader.parse_args(list(argv)))
-    settings = Settings(
-        block_size_bytes=whole_number(asked["BLOCKSIZE"], "BLOCKSIZE (bytes)"),
-        blocks_per_file=whole_number(asked["BLOCKSPERFILE"], "BLOCKSPERFILE"),
-        files=whole_number(asked["TOTALFILES"], "TOTALFILES"),
-        files_per_directory=whole_number(asked["FILESPERDIR"], "FILESPERDIR"),
-        iterations=whole_number(asked["ITERATIONS"], "ITERATIONS"),
-        mode=asked["mode"],
-        fsync=asked["fsync"],
-        sync=asked["sync"],
-        directory=asked["dir"],
-    )
-    if settings.block_size_bytes > _LARGEST_BLOCK_BYTES:
-        raise InputError(
-            f"BLOCKSIZE is {settings.block_size_bytes} bytes; one write takes at most {_LARGEST_BLOCK_BYTES} (1 GiB):"
-            " use more blocks per file"
-        )
-    if settings.iterations > _MOST_ITERATIONS:
-        raise InputError(f"ITERATIONS is {settings.iterations}; one run takes at most {_MOST_ITERATIONS}")
-    return settings
-
-
-def to_plan(argv: Sequence[str], directory: Path) -> plan.Plan:
-    """Make the Plan of a command line for a directory; raises InputError as `parse` does."""
-    settings = parse(argv)
-    source = shlex.join(argv)
+def to_plan(settings: Settings, origin: plan.Origin, directory: Path) -> plan.Plan:
+    """Make the Plan for a directory."""
     return plan.Plan(
-        name=TOOL,
-        origin=plan.Origin(front_end=TOOL, source=source, sha256=hashlib.sha256(source.encode()).hexdigest()),
+        name=origin.front_end,
+        origin=origin,
         seed=_SEED,
-        targets=(plan.Target(name="target", uri=directory.resolve().as_uri()),),
+        targets=(of_directory("target", directory),),
         file_sets=(_file_set(settings),),
         phases=tuple(_phase(settings, number) for number in range(settings.iterations)),
         sample_interval_s=0.2,
         untranslated=_untranslated(settings),
     )
-
-
-def settings_of(made: plan.Plan) -> Settings:
-    """Read the settings again that a Plan was made from."""
-    return parse(shlex.split(made.origin.source))
 
 
 def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
@@ -149,7 +49,7 @@ def _file_set(settings: Settings) -> plan.FileSet:
     return plan.FileSet(
         name=_SET,
         target="target",
-        path=TOOL,
+        path="perfpl",
         files=settings.files,
         size=plan.Fixed(value=float(settings.file_bytes)),
         layout=plan.PerDirectory(files=min(settings.files_per_directory, settings.files)),

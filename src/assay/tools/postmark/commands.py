@@ -6,7 +6,7 @@ with what would be right.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from assay.errors import InputError
 from assay.tools.postmark.settings import NO_BIAS, Location, Settings, whole_number
@@ -65,12 +65,21 @@ def follow(line: str, settings: Settings) -> Settings | Request:
     raise UnknownCommandError("Eh?")
 
 
-def settings_from(text: str) -> Settings:
-    """Read settings from commands, such as those that a Plan keeps of its run; raises InputError."""
+def meant(line: str) -> str:
+    """Read a line of the prompt, which knows more words."""
+    word, blank, rest = line.partition(" ")
+    return ALIASES.get(word, word) + blank + rest
+
+
+def parse(lines: Sequence[str]) -> Settings:
+    """Read settings from the commands of one run, as a Plan keeps them; raises InputError."""
     settings = Settings()
-    for line in text.splitlines():
+    for line in lines:
         answer = follow(line, settings)
-        settings = answer if isinstance(answer, Settings) else settings
+        if isinstance(answer, Measure):
+            settings = dataclasses.replace(settings, report=answer.report)
+        elif isinstance(answer, Settings):
+            settings = answer
     return settings
 
 

@@ -7,18 +7,20 @@ nanosecond clocks, are in the result document, in the figures and on standard er
 
 import dataclasses
 import math
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.analysis.record import RunRecord
-from assay.tools.postmark.commands import Measure, follow
-from assay.tools.postmark.plan import CREATING, DELETING, TRANSACTIONS
-from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, counts_of
+from assay.tools.files import OutputFile
+from assay.tools.front_end import Output
+from assay.tools.postmark import rates
+from assay.tools.postmark.plan import CREATING, DELETING, SINGLE_BYTES_READ, SINGLE_BYTES_WRITTEN, TRANSACTIONS
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
 from assay.tools.postmark.settings import Settings
 from assay.tools.postmark.totals import Totals, totals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from assay.report.figure import Figure
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -28,30 +30,33 @@ _OUT_OF_FILES = (
 )
 
 
-def text(run: RunRecord) -> str:
-    """Print what `run` prints: what went on and, where it does not go to a file, the report."""
-    totals = totals_of(run)
-    return progress_of(totals) + ("" if report_file(run) else report_of(totals))
+class PostMarkOutput(Output[Settings]):
+    """What PostMark prints."""
 
+    @cached_property
+    def _totals(self) -> Totals:
+        return totals_of(self.run, self.settings)
 
-def report_file(run: RunRecord) -> str:
-    """Name the file that the report was to go to; empty: standard output."""
-    last = run.plan.origin.source.splitlines()[-1]
-    request = follow(last, Settings())
-    return request.report if isinstance(request, Measure) else ""
+    def text(self) -> str:
+        """Print what `run` prints: what went on and, where it does not go to a file, the report."""
+        return progress_of(self._totals) + ("" if self.settings.report else report_of(self._totals))
 
+    def beside(self) -> str:
+        """Say the true rates, and what PostMark counts without doing it."""
+        return rates.beside(self._totals)
 
-def report(run: RunRecord) -> str:
-    """Print PostMark's report alone."""
-    return report_of(totals_of(run))
+    def files(self) -> Sequence[OutputFile]:
+        """Put the report to the end of the file that `run` names."""
+        if not self.settings.report:
+            return ()
+        return (OutputFile(Path(self.settings.report), report_of(self._totals).encode(), appends=True),)
 
+    def figures(self) -> "Sequence[Figure]":
+        """Draw the rates that PostMark's readers look at, as they were, and the latency of its operations."""
+        # Altair takes longer to load than the text takes to print.
+        from assay.tools.postmark.figures import figures  # noqa: PLC0415
 
-def figures(run: RunRecord) -> "Sequence[Figure]":
-    """Draw the rates that PostMark's readers look at, as they were, and the latency of its operations."""
-    # Altair takes longer to load than the text takes to print.
-    from assay.tools.postmark import figures as postmark_figures  # noqa: PLC0415
-
-    return postmark_figures.figures(run)
+        return figures(self.run, self._totals)
 
 
 # -- what went on ------------------------------------------------------------------------------------------------------
@@ -68,8 +73,8 @@ def progress_of(totals: Totals) -> str:
     said += "Done\nPerforming transactions"
     if not totals.is_complete(TRANSACTIONS):
         return said + _dots(totals.transactions, settings) + "\n"
-    if _ran_out(totals):
-        said += _dots(counts_of(settings).transactions, settings) + _OUT_OF_FILES + "Deleting files..."
+    if totals.ran_out:
+        said += _dots(totals.transactions, settings) + _OUT_OF_FILES + "Deleting files..."
     else:
         said += _dots(settings.transactions, settings) + "Done\nDeleting files..."
     if not totals.is_complete(DELETING):
@@ -83,18 +88,12 @@ def _dots(done: int, settings: Settings) -> str:
     return "." * math.ceil(done / step)
 
 
-def _ran_out(totals: Totals) -> bool:
-    """Whether the files ran out before the transactions did: then nothing is left to delete."""
-    may_be = DELETING not in totals.planned and totals.is_complete(TRANSACTIONS)
-    return may_be and counts_of(totals.settings).out_of_files
-
-
 # -- the report --------------------------------------------------------------------------------------------------------
 
 
 def report_of(totals: Totals) -> str:
     """Make the report: none, as in PostMark, where the files ran out."""
-    if _ran_out(totals):
+    if totals.ran_out:
         return ""
     return _terse(totals) if totals.settings.is_terse else _verbose(totals)
 
@@ -158,8 +157,8 @@ def _lines(totals: Totals) -> dict[str, _Line]:
 
 def _bytes(totals: Totals) -> tuple[float, float]:
     """Bytes read and written; of a run that did all it had to do, with the errors of PostMark's sums."""
-    if totals.single_bytes and all(totals.is_complete(phase) for phase in totals.planned):
-        return totals.single_bytes
+    if totals.counts and all(totals.is_complete(phase) for phase in totals.planned):
+        return totals.counts[SINGLE_BYTES_READ], totals.counts[SINGLE_BYTES_WRITTEN]
     return totals.bytes(READ), totals.bytes(CREATE, APPEND)
 
 
@@ -210,3 +209,6 @@ def _scaled(amount: float) -> str:
     if amount > 0:
         return f"{amount / _KIB:.2f} kilobytes"
     return f"{amount:.6f} bytes"
+
+
+OUTPUT = PostMarkOutput

@@ -9,11 +9,11 @@ makes much less of. Here the pool does not compress, and eight bytes of every 4 
 there are no duplicates: what is written costs storage what it should, and making it costs as little as there.
 """
 
-import dataclasses
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
+
+import msgspec
 
 from assay import plan
 from assay.errors import InputError
@@ -22,7 +22,6 @@ from assay.tools.postmark.sequence import (
     CREATE,
     DELETE,
     READ,
-    Counts,
     Emit,
     Run,
     directories,
@@ -35,31 +34,27 @@ CREATING, TRANSACTIONS, DELETING = "create", "transactions", "delete"
 TITLES = {CREATING: "Creating files", TRANSACTIONS: "Transactions", DELETING: "Deleting files"}
 """Names and titles of the phases, in order. One that has nothing to do is left out."""
 
+TRANSACTIONS_DONE = "transactions"
+"""Count: transactions before the files run out, all of them where they do not."""
+SINGLE_BYTES_READ, SINGLE_BYTES_WRITTEN = "single_precision_bytes_read", "single_precision_bytes_written"
+"""Counts: bytes as PostMark adds them up."""
+APPENDS_SKIPPED, CREATES_SKIPPED = "appends_skipped", "creates_skipped"
+"""Counts: transactions that do nothing to a file of full size, or for want of a place."""
+
 _LARGEST_FILE_BYTES = 1 << 30
 _MOST_INDICES = 1 << 32
 _MANY_TRANSACTIONS = 50_000
 """From here on intervals are a second long: each costs most of a millisecond of CPU."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Prepared:
-    """A run, ready to be carried out."""
-
-    plan: plan.Plan
-    counts: Counts
-    """What it will do, if nothing goes wrong."""
-    peak_bytes: tuple[int, ...]
-    """Most that the files of each location take at a time."""
-
-
-def prepare(settings: Settings, locations: Sequence[Path], scripts: Path, *, request: str = "run") -> Prepared:
+def to_plan(settings: Settings, origin: plan.Origin, locations: Sequence[Path], scripts: Path) -> plan.Plan:
     """Make the Plan of a run.
 
     Args:
         settings: What was set.
+        origin: Of the Plan.
         locations: Absolute directory of each location, in their order; the current directory where none is set.
         scripts: A folder for the lists of operations; they have to stay there until the run has begun.
-        request: The command that asked for it.
 
     Raises:
         InputError: the settings ask for more than can be done.
@@ -76,10 +71,9 @@ def prepare(settings: Settings, locations: Sequence[Path], scripts: Path, *, req
         if path.stat().st_size:
             before = _preparation(locations) if not phases else ()
             phases.append(_phase(settings, name, templates.script(path), before))
-    source = settings.commands() + request
-    made = plan.Plan(
+    return plan.Plan(
         name=FRONT_END,
-        origin=plan.Origin(front_end=FRONT_END, source=source, sha256=hashlib.sha256(source.encode()).hexdigest()),
+        origin=msgspec.structs.replace(origin, counts=_counts(run)),
         seed=settings.seed,
         targets=tuple(
             plan.Target(name=_target(locations, directory), uri=directory.as_uri())
@@ -89,7 +83,24 @@ def prepare(settings: Settings, locations: Sequence[Path], scripts: Path, *, req
         phases=tuple(phases),
         sample_interval_s=0.1 if settings.transactions <= _MANY_TRANSACTIONS else 1.0,
     )
-    return Prepared(plan=made, counts=run.counts, peak_bytes=tuple(run.peak_bytes))
+
+
+def _counts(run: Run) -> dict[str, float]:
+    """What the lists of operations do not show."""
+    counts = run.counts
+    return {
+        TRANSACTIONS_DONE: counts.transactions,
+        SINGLE_BYTES_READ: counts.single_read,
+        SINGLE_BYTES_WRITTEN: counts.single_written,
+        APPENDS_SKIPPED: counts.appends_skipped,
+        CREATES_SKIPPED: counts.creates_skipped,
+        **{peak_bytes(_set(number)): peak for number, peak in enumerate(run.peak_bytes)},
+    }
+
+
+def peak_bytes(file_set: str) -> str:
+    """Name the count of the most bytes that the files of a set take at a time."""
+    return f"peak_bytes.{file_set}"
 
 
 def _check(settings: Settings) -> None:

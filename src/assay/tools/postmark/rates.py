@@ -12,10 +12,16 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from assay.analysis.record import RunRecord
-from assay.tools.postmark.plan import CREATING, DELETING, TRANSACTIONS
+from assay.tools.postmark.plan import (
+    APPENDS_SKIPPED,
+    CREATES_SKIPPED,
+    CREATING,
+    DELETING,
+    FRONT_END,
+    TRANSACTIONS,
+)
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
-from assay.tools.postmark.totals import Totals, totals_of
+from assay.tools.postmark.totals import Totals
 from assay.units import ABSENT
 
 _MIB = 1 << 20
@@ -59,12 +65,11 @@ def _cells(row: Row) -> tuple[str, ...]:
 # -- where rows come from ----------------------------------------------------------------------------------------------
 
 
-def row_of(run: RunRecord) -> Row:
+def row_of(totals: Totals) -> Row:
     """Return the row of a run; None where there was nothing to time."""
-    totals = totals_of(run)
     mixed = totals.part(TRANSACTIONS)
     return Row(
-        config=run.plan.name,
+        config=FRONT_END,
         time_s=_rounded(totals.seconds),
         iops=_rate(totals.transactions, mixed.seconds),
         creation_s=_alone(totals, CREATING, CREATE),
@@ -133,16 +138,18 @@ def row_of_report(text: str, config: str) -> Row:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def beside(run: RunRecord) -> Sequence[str]:
+def beside(totals: Totals) -> str:
     """Say on standard error what PostMark's own text cannot."""
     said = ["PostMark's text counts whole seconds and rounds down. By nanosecond clocks:"]
-    said += [f"  {line}" for line in table([row_of(run)]).splitlines()]
+    said += [f"  {line}" for line in table([row_of(totals)]).splitlines()]
     skipped = {
-        "postmark.appends_skipped": "met a file of full size and appended nothing",
-        "postmark.creates_skipped": "found no place for a new file and made none",
+        APPENDS_SKIPPED: "met a file of full size and appended nothing",
+        CREATES_SKIPPED: "found no place for a new file and made none",
     }
     for key, what in skipped.items():
-        count = run.facts.get(key)
-        if isinstance(count, int) and count:
+        if count := int(totals.counts.get(key, 0)):
             said.append(f"{count} transactions {what}; PostMark counts them like all others")
-    return said
+    if totals.ran_out:
+        asked = totals.settings.transactions
+        said.append(f"The files ran out after {totals.transactions} of {asked} transactions; rates are of those")
+    return "".join(f"{line}\n" for line in said)

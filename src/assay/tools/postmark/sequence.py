@@ -187,19 +187,6 @@ class Run:
         self.peak_bytes[location] = max(self.peak_bytes[location], held)
 
 
-def counts_of(settings: Settings) -> Counts:
-    """Say what a run will do, without writing down how."""
-
-    def ignore(_kind: str, _location: int, _index: int, _offset: int, _size: int) -> None:
-        pass
-
-    run = Run(settings)
-    run.create_files(ignore)
-    run.perform_transactions(ignore)
-    run.delete_files(ignore)
-    return run.counts
-
-
 def directories(settings: Settings) -> int:
     """Directories that the files of a location lie in."""
     return max(1, settings.subdirectories)

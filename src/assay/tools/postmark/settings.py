@@ -38,11 +38,13 @@ class Settings:
     bias_create: int = 5
     """Of ten creations and deletions, how many are creations; -1: neither is done."""
     is_terse: bool = False
+    report: str = ""
+    """File that `run` names: the report goes to its end. Empty: standard output."""
 
-    def commands(self) -> str:
-        """Say all of it in PostMark's own language; reading that gives the same settings."""
+    def words(self) -> tuple[str, ...]:
+        """Say all of it in PostMark's own language, with the `run` at the end; reading that gives the same settings."""
         places = [f"set location +{place.directory} {place.weight}" for place in self.locations]
-        lines = [
+        return (
             f"set size {self.size_low_bytes} {self.size_high_bytes}",
             f"set number {self.files}",
             f"set seed {self.seed}",
@@ -55,8 +57,8 @@ class Settings:
             f"set bias read {self.bias_read}",
             f"set bias create {self.bias_create}",
             f"set report {'terse' if self.is_terse else 'verbose'}",
-        ]
-        return "".join(f"{line}\n" for line in lines)
+            f"run {self.report}".rstrip(),
+        )
 
     def show(self, current_directory: str) -> str:
         """Print what the command `show` prints."""

@@ -1,13 +1,13 @@
 """What a PostMark run came to, phase by phase: what its text, its rates and its figures are made from."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from assay import events
-from assay.analysis.record import FactValue, PhaseRecord, RunRecord
+from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.tools import measured
-from assay.tools.postmark.commands import settings_from
-from assay.tools.postmark.plan import TRANSACTIONS
+from assay.tools.postmark.plan import TRANSACTIONS, TRANSACTIONS_DONE
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
 from assay.tools.postmark.settings import Settings
 
@@ -40,8 +40,8 @@ class Totals:
     """By phase; none for what never began."""
     planned: frozenset[str]
     """Phases that have anything to do."""
-    single_bytes: tuple[float, float] | None = None
-    """Bytes read and written as PostMark adds them up, in single precision, if all is done; None: not known."""
+    counts: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """What the front end counted: see `plan.py`."""
 
     def part(self, phase: str) -> Part:
         """Return a phase, of zeros where it never began."""
@@ -65,33 +65,36 @@ class Totals:
         return sum(part.seconds for part in self.parts.values())
 
     @property
+    def planned_transactions(self) -> int:
+        """Transactions that there are files for: all that were asked for, unless the files run out before."""
+        return int(self.counts.get(TRANSACTIONS_DONE, self.settings.transactions))
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether the files ran out before the transactions did: then nothing is left to delete."""
+        return self.is_complete(TRANSACTIONS) and self.planned_transactions < self.settings.transactions
+
+    @property
     def transactions(self) -> int:
-        """Transactions that were asked for, or those that the operations done show."""
+        """Transactions that were carried out, or those that the operations done show."""
         if self.is_complete(TRANSACTIONS):
-            return self.settings.transactions
+            return self.planned_transactions
         done = self.part(TRANSACTIONS)
         of_data, of_files = done.count(READ) + done.count(APPEND), done.count(CREATE) + done.count(DELETE)
         return max(of_data, of_files)
 
 
-def totals_of(run: RunRecord) -> Totals:
+def totals_of(run: RunRecord, settings: Settings) -> Totals:
     """Sum a run up; one that was cut is what it had measured."""
     hello = run.first(events.Hello)
     begin_ns = _begin_ns(run.phases[0]) if run.phases else 0
     return Totals(
-        settings=settings_from(run.plan.origin.source),
+        settings=settings,
         begin_s=((hello.clock.realtime_at_zero_ns if hello else 0) + begin_ns) / NS_PER_S,
         parts={phase.phase.name: _part(phase) for phase in run.phases},
         planned=frozenset(phase.name for phase in run.plan.phases),
-        single_bytes=_single_bytes(run.facts),
+        counts=run.plan.origin.counts,
     )
-
-
-def _single_bytes(facts: dict[str, FactValue]) -> tuple[float, float] | None:
-    read_bytes, written_bytes = (facts.get(f"postmark.single_precision_bytes_{way}") for way in ("read", "written"))
-    if isinstance(read_bytes, float) and isinstance(written_bytes, float):
-        return read_bytes, written_bytes
-    return None
 
 
 def _begin_ns(phase: PhaseRecord) -> int:

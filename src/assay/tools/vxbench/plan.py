@@ -11,7 +11,6 @@ over `n` files has file `w modulo n`.
 
 import dataclasses
 import hashlib
-import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +19,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import InputError
-from assay.tools.vxbench.arguments import NAME, SLEEP, Settings, Sharing, Way, Workload
+from assay.tools.vxbench.settings import NAME, SLEEP, Settings, Sharing, Way, Workload
 from assay.units import format_bytes
 
 SAMPLE_INTERVAL_S = 0.2
@@ -30,18 +29,17 @@ FSYNC = "fsync"
 _ADVICE = {"noreuse": "noreuse", "rand": "random", "seq": "sequential"}
 
 
-def to_plan(settings: Settings, arguments: Sequence[str], directories: Sequence[Path]) -> plan.Plan:
+def to_plan(settings: Settings, origin: plan.Origin, directories: Sequence[Path]) -> plan.Plan:
     """Make the Plan.
 
     Args:
         settings: What is asked for.
-        arguments: The command line that they are from, without the tool's name.
+        origin: Of the Plan.
         directories: Absolute directory of each file.
 
     Raises:
         InputError: a file is named twice.
     """
-    request = shlex.join((NAME, *arguments))
     groups = _groups(settings, directories)
     names = list(dict.fromkeys(directories))
     targets = tuple(plan.Target(name=_numbered("target", i), uri=path.as_uri()) for i, path in enumerate(names))
@@ -51,7 +49,7 @@ def to_plan(settings: Settings, arguments: Sequence[str], directories: Sequence[
     )
     return plan.Plan(
         name=NAME,
-        origin=plan.Origin(front_end=NAME, source=request, sha256=hashlib.sha256(request.encode()).hexdigest()),
+        origin=origin,
         seed=settings.seed,
         targets=targets,
         file_sets=sets,

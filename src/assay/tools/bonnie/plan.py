@@ -6,8 +6,6 @@ with which each ends it is a phase of its own (`FLUSH`), counted to its time. Fi
 creation, of the directory's listing, or shuffled, as the test asks.
 """
 
-import hashlib
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +21,8 @@ IO_TESTS = ("putc_write", "block_write", "rewrite", "getc_read", "block_read", "
 FILE_TESTS = ("seq_create", "seq_stat", "seq_delete", "ran_create", "ran_stat", "ran_delete")
 TESTS = (*IO_TESTS, *FILE_TESTS)
 """In the order in which they run, which is that of the twelve semaphores: names of the phases."""
+SEMAPHORES = 4711
+"""Key of bonnie++'s semaphores."""
 FLUSH = "random_seeks_flush"
 """The flushes that end the seek test."""
 
@@ -61,26 +61,51 @@ _BACK = plan.Backward()
 _SLOT = 0
 
 
-def to_plan(settings: Settings, arguments: Sequence[str], *, directory: Path, seed: int) -> plan.Plan:
+def to_plan(
+    settings: Settings, origin: plan.Origin, *, directory: Path, seed: int, user: plan.User | None = None
+) -> plan.Plan:
     """Make the Plan.
 
     Args:
         settings: What is asked for, with its size.
-        arguments: The command line that the settings were read from; the Plan's origin keeps it.
+        origin: Of the Plan.
         directory: Where the load goes, absolute.
         seed: Seed of every random choice.
+        user: Who does the work.
     """
-    source = shlex.join(arguments)
-    phases = tuple(phase for repeat in range(settings.times) for phase in _phases(settings, repeat))
+    phases = (phase for repeat in range(settings.times) for phase in _phases(settings, repeat))
     return plan.Plan(
-        name="bonnie",
-        origin=plan.Origin(front_end="bonnie", source=source, sha256=hashlib.sha256(source.encode()).hexdigest()),
+        name=origin.front_end,
+        origin=origin,
+        user=user,
         seed=seed,
         targets=(plan.Target(name=_TARGET, uri=directory.as_uri()),),
         file_sets=_file_sets(settings),
-        phases=phases,
+        phases=tuple(msgspec.structs.replace(phase, gate=_gate(settings, phase.name)) for phase in phases),
         untranslated=_untranslated(settings),
     )
+
+
+def size_mib(made: plan.Plan) -> int:
+    """Size of the I/O tests of a Plan; 0 where it has none."""
+    sizes = [one.files * one.size.value for one in made.file_sets if one.name == _DATA and isinstance(one.size, Fixed)]
+    return int(sum(sizes)) // MIB
+
+
+def most_bytes(settings: Settings) -> int:
+    """Bytes of the larger of the two parts: the other is removed by then."""
+    mean_bytes = (max(settings.max_bytes, 0) + settings.min_bytes) // 2
+    return max((settings.size_mib or 0) * MIB, settings.files * mean_bytes)
+
+
+def _gate(settings: Settings, phase: str) -> plan.Gate | None:
+    """What -y has a test wait for."""
+    if not settings.waits_for or phase not in TESTS:
+        return None
+    number = TESTS.index(phase)
+    if settings.waits_for == "p":
+        return plan.InputLine(number=number)
+    return plan.Semaphore(key=SEMAPHORES, number=number, of=len(TESTS))
 
 
 def _phases(settings: Settings, repeat: int) -> list[Phase]:

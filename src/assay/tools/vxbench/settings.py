@@ -9,7 +9,6 @@ import enum
 import getopt
 import math
 import re
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -170,7 +169,7 @@ MODES = ("append", "direct", "dsync", "sync")
 ADVISORIES = ("direct", "dsync", "noreuse", "rand", "seq", "unbuffered")
 
 
-def read(arguments: Sequence[str]) -> Settings:
+def parse(arguments: Sequence[str]) -> Settings:
     """Read a command line, without the tool's name.
 
     Raises:
@@ -197,11 +196,6 @@ def read(arguments: Sequence[str]) -> Settings:
         advisories=frozenset(_among(words["c"], ADVISORIES, "-c", "cache advisory")),
         **values,
     )
-
-
-def from_source(source: str) -> Settings:
-    """Read the command line again that a Plan's origin holds."""
-    return read(shlex.split(source)[1:])
 
 
 def _flag(values: dict[str, Any], letter: str) -> None:

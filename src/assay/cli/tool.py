@@ -1,0 +1,124 @@
+"""`assay TOOL ...`: one command for every tool of the registry.
+
+Everything after the tool's name is the tool's own command line, in the tool's own syntax. Assay's few options are long
+ones that no tool knows; they are taken out wherever they stand.
+"""
+
+import dataclasses
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from assay.cli.options import argv
+from assay.errors import InputError
+from assay.tools import registry
+
+if TYPE_CHECKING:
+    from assay.tools.front_end import FrontEnd
+
+_Context = Any
+_Command = Any
+"""Typer keeps these types to itself."""
+CONTEXT: dict[str, Any] = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+    "help_option_names": ["--help"],
+}
+"""How typer hands a command line through."""
+
+
+class ToolCommand(TyperCommand):
+    """The command of a tool."""
+
+    def __init__(self, tool: "FrontEnd[Any]") -> None:
+        """Of a front end."""
+        super().__init__(name=tool.name, help=tool.help, context_settings=CONTEXT, rich_markup_mode=None)
+        self._tool = tool
+
+    def invoke(self, ctx: _Context) -> None:
+        """Hand the words after the tool's name to the tool."""
+        asked = take_apart(ctx.args)
+        if self._tool.help_words & set(asked.tool):
+            typer.echo(ctx.get_help())
+            return
+        raise typer.Exit(self._tool.follow(asked.tool, AssayDoor(self._tool, asked)))
+
+
+class CommandsAndTools(TyperGroup):
+    """Assay's commands, and one for every tool; a tool is loaded when it is looked at."""
+
+    def list_commands(self, ctx: _Context) -> list[str]:
+        """Name them, tools last."""
+        return [*super().list_commands(ctx), *registry.TOOLS]
+
+    def get_command(self, ctx: _Context, cmd_name: str) -> Any:
+        """Give the one of a name."""
+        if cmd_name in registry.TOOLS:
+            return ToolCommand(registry.front_end(cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """A command line, taken apart: what is the tool's, and what is Assay's."""
+
+    tool: tuple[str, ...]
+    runs: Path | None = None
+    """`--runs DIR`: where runs are kept."""
+    json: bool = False
+    """`--json`: the result document on standard output instead of the tool's output."""
+    no_report: bool = False
+    """`--no-report`: no HTML report."""
+
+
+def take_apart(words: Sequence[str]) -> Asked:
+    """Take Assay's own options out of a tool's command line; raises InputError if `--runs` names no folder."""
+    tool: list[str] = []
+    taken: dict[str, Any] = {}
+    rest = iter(words)
+    for word in rest:
+        name, separator, value = word.partition("=")
+        if word == "--json":
+            taken["json"] = True
+        elif word == "--no-report":
+            taken["no_report"] = True
+        elif name == "--runs":
+            folder = value if separator else next(rest, "")
+            if not folder:
+                raise InputError("--runs: name the folder where runs are kept")
+            taken["runs"] = Path(folder)
+        else:
+            tool.append(word)
+    return Asked(tool=tuple(tool), **taken)
+
+
+class AssayDoor:
+    """What a tool's command line may ask for: a run, and words for the user."""
+
+    def __init__(self, tool: "FrontEnd[Any]", asked: Asked) -> None:
+        """For one command line of a tool."""
+        self._tool = tool
+        self._asked = asked
+
+    def measure(self, words: Sequence[str]) -> int:
+        """Carry out one run; returns the exit code, raises what ended the run early."""
+        from assay.session import Session
+
+        settings = self._tool.parse(words)
+        asked = self._asked
+        session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report)
+        with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+            plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder))
+            return session.measure(plan)
+
+    def say(self, text: str) -> None:
+        """Print on standard output; with `--json` that is for the document alone."""
+        stream = sys.stderr if self._asked.json else sys.stdout
+        stream.write(text)
+        stream.flush()

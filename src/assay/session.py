@@ -1,0 +1,104 @@
+"""From a Plan to an answer and an exit code: look, run, seal, read, judge, print, write the report.
+
+Here the parts are put together; what a command line says has become values before.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from assay.analysis.document import document
+from assay.analysis.record import RunRecord, read
+from assay.bundle import RunBundle
+from assay.bundle.catalog import runs_directory
+from assay.errors import AssayError, BundleError, Interrupted, RunError
+from assay.host.facts import Fact
+from assay.live.terminal import TerminalDisplay
+from assay.plan import Plan
+from assay.report.text import render, render_beside
+from assay.results import Document, to_json
+from assay.running.run import run_plan
+from assay.running.stopping import Stopped
+from assay.tools import registry
+
+if TYPE_CHECKING:
+    from assay.tools.front_end import Output
+
+
+class Session:
+    """What a measuring command does with its Plans."""
+
+    def __init__(self, argv: Sequence[str], *, runs: Path | None, json: bool, report: bool) -> None:
+        """Begin.
+
+        Args:
+            argv: The command line, for the record.
+            runs: Where runs are kept; None: the usual place.
+            json: Print the result document, and nothing else, on standard output.
+            report: Write an HTML report beside the run.
+        """
+        self._argv = argv
+        self._runs = runs_directory(runs)
+        self._json = json
+        self._report = report
+
+    def measure(self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = ()) -> int:
+        """Run the Plan and print the answer: of a tool its own output, with what it could not say on standard error.
+
+        Returns the exit code; raises what ended the run early after printing what there is.
+        """
+        if tool := registry.maker(plan):
+            tool.prepare(plan)
+        bundle, error = run_plan(
+            plan,
+            runs=self._runs,
+            argv=self._argv,
+            display=TerminalDisplay(),
+            source_text=source_text,
+            facts=facts,
+        )
+        try:
+            exit_code = self._answer(bundle, error)
+        except BundleError as unreadable:
+            # What ended the run may have spoilt its record too; the first is what the user has to know.
+            raise error or unreadable from None
+        except Stopped as stopped:
+            raise Interrupted(
+                f"stopped while the answer was being written. The run is complete and kept: {bundle.path}\n"
+                f"'assay show {bundle.run_id}' and 'assay report {bundle.run_id}' work it out again"
+            ) from stopped
+        if error is not None:
+            sys.stderr.write(f"The run is kept: {bundle.path}\n")
+            raise error
+        return exit_code
+
+    def _answer(self, bundle: RunBundle, error: AssayError | None) -> int:
+        run = read(bundle)
+        judged = document(run)
+        output = registry.output(run)
+        report = self._write_report(run, judged, output) if self._report and error is None else None
+        if self._json:
+            sys.stdout.write(f"{to_json(judged)}\n")
+        elif output:
+            sys.stdout.write(output.text())
+            sys.stdout.flush()
+            sys.stderr.write(output.beside())
+            render_beside(judged, Console(stderr=True), html=report)
+        elif judged.results or error is None:
+            render(judged, run, Console(), html=report)
+        for file in output.files() if output else ():
+            file.write()
+        return judged.run.exit_code
+
+    def _write_report(self, run: RunRecord, judged: Document, output: "Output[Any] | None") -> Path | None:
+        from assay.report.html import write_html  # noqa: PLC0415 - it needs the libraries that draw
+
+        try:
+            of_tool = output.figures() if output else ()
+            return write_html(run, judged, self._runs / f"{run.run_id}.html", of_tool=of_tool)
+        except RunError as missing:
+            sys.stderr.write(f"No report: {missing}\n")
+            return None

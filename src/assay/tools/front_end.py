@@ -1,0 +1,161 @@
+"""The seam for tools: what Assay has to know of one to take its command line and to print what it prints.
+
+    words -> settings -> Plan -> run -> output
+
+A `FrontEnd` makes the Plan and an `Output` tells of the run. Everything that either needs is in the Plan: its origin keeps
+the words, so that `assay rerun` and `assay show --classic` do what the first command did. `registry.py` names the tools.
+"""
+
+import abc
+import hashlib
+import importlib
+import inspect
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+
+from assay.errors import InputError
+from assay.plan import Origin, Plan
+from assay.targets import Need, check_room
+from assay.tools.files import OutputFile
+
+if TYPE_CHECKING:
+    from assay.analysis.record import RunRecord
+
+    # Text is printed where the libraries that draw are not installed.
+    from assay.report.figure import Figure
+
+S = TypeVar("S")
+"""Settings of a tool: a frozen value."""
+
+
+class Door(Protocol):
+    """What a command line may ask of Assay."""
+
+    def measure(self, words: Sequence[str]) -> int:
+        """Carry out one run and print its output; returns the exit code, raises what ended the run early."""
+
+    def say(self, text: str) -> None:
+        """Print on standard output, or where the result document goes there, on standard error."""
+
+
+class FrontEnd(abc.ABC, Generic[S]):
+    """A tool. The docstring of the class is what `assay TOOL --help` prints."""
+
+    name: ClassVar[str]
+    """Word after `assay`, name of the tool's folder, and name of the front end in the Plan's origin."""
+    shims: ClassVar[tuple[str, ...]] = ()
+    """Names that scripts call the tool by. None unless a shim is wanted: it hides the program of that name."""
+    help_words: ClassVar[frozenset[str]] = frozenset({"--help"})
+    """Words that ask for help wherever they stand."""
+    room_cure: ClassVar[str] = "ask for fewer or smaller files"
+    """What to do where the room does not suffice."""
+
+    # -- from words to a Plan ------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def parse(self, words: Sequence[str]) -> S:
+        """Read the words of one run, of nothing else: neither of the machine nor of a clock.
+
+        Raises:
+            InputError: they cannot be carried out as meant; the text says what is wrong and what would be right.
+        """
+
+    @abc.abstractmethod
+    def to_plan(self, settings: S, origin: Origin, folder: Path) -> Plan:
+        """Make the Plan; what it depends on beside the settings is looked up here, and is in the Plan.
+
+        Args:
+            settings: What is asked for.
+            origin: Of the Plan.
+            folder: Where lists of operations may be written that the Plan refers to; they are in the run's bundle later.
+
+        Raises:
+            InputError: what the settings name is not there.
+        """
+
+    def follow(self, words: Sequence[str], door: Door) -> int:
+        """Do what the words after `assay TOOL` ask for, and return the exit code: one run, unless a tool knows more."""
+        return door.measure(words)
+
+    # -- back from a Plan ----------------------------------------------------------------------------------------------
+
+    def origin(self, words: Sequence[str]) -> Origin:
+        """Keep words."""
+        source = self.source(words)
+        return Origin(front_end=self.name, source=source, sha256=hashlib.sha256(source.encode()).hexdigest())
+
+    def source(self, words: Sequence[str]) -> str:
+        """Write words as one text."""
+        return shlex.join(words)
+
+    def words(self, source: str) -> Sequence[str]:
+        """Read what `source` wrote."""
+        return shlex.split(source)
+
+    def settings_of(self, plan: Plan) -> S:
+        """Read the settings of a Plan again; raises InputError where another front end made it."""
+        if plan.origin.front_end != self.name:
+            raise InputError(f"the Plan is one of '{plan.origin.front_end}', not of {self.name}")
+        return self.parse(self.words(plan.origin.source))
+
+    # -- before a run --------------------------------------------------------------------------------------------------
+
+    def check(self, settings: S, plan: Plan) -> None:
+        """Look at what a run needs beside its targets, such as a file to write; raises InputError or RunError."""
+
+    def needs(self, settings: S, plan: Plan) -> Iterable[Need]:
+        """Most that the run makes in each directory at a time, as far as the engine does not see it coming by itself."""
+        return ()
+
+    def prepare(self, plan: Plan) -> None:
+        """Look before a run, the first or a repeated one.
+
+        Raises:
+            InputError: something that it needs is not there.
+            RunError: there is no room for it.
+        """
+        settings = self.settings_of(plan)
+        self.check(settings, plan)
+        check_room(self.needs(settings, plan), reserve_bytes=plan.reserve_bytes, cure=self.room_cure)
+
+    # -- after it ------------------------------------------------------------------------------------------------------
+
+    @property
+    def help(self) -> str:
+        """What `assay TOOL --help` prints."""
+        return inspect.cleandoc(type(self).__doc__ or "")
+
+    def output(self, run: "RunRecord") -> "Output[S]":
+        """Give the output of a run, from `output.py` of the tool's folder."""
+        # Only now: it needs libraries that a command line does not.
+        made: Output[S] = importlib.import_module(f"assay.tools.{self.name}.output").OUTPUT(
+            run, self.settings_of(run.plan)
+        )
+        return made
+
+
+class Output(abc.ABC, Generic[S]):
+    """What the tool says of a run, a function of the run alone; of one that died, what it had measured."""
+
+    def __init__(self, run: "RunRecord", settings: S) -> None:
+        """Of a run, whole or cut, as its settings asked for it."""
+        self.run = run
+        self.settings = settings
+
+    @abc.abstractmethod
+    def text(self) -> str:
+        """Print what the tool prints on standard output, byte for byte but for the measured numbers."""
+
+    def beside(self) -> str:
+        """Say what the tool's text cannot say, or says wrongly, in lines for standard error."""
+        return ""
+
+    def files(self) -> Sequence[OutputFile]:
+        """Make the files that the words ask for beside the text."""
+        return ()
+
+    def figures(self) -> Sequence["Figure"]:
+        """Draw what the readers of the tool look at."""
+        return ()

@@ -1,0 +1,134 @@
+"""PostMark's commands and their answers: from a file, at a prompt, or piped in."""
+
+import dataclasses
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+from assay.errors import COULD_NOT_RUN, MEASURED, AssayError, FrontEndError, InputError, Interrupted, RunError
+from assay.tools.front_end import Door
+from assay.tools.postmark import commands
+from assay.tools.postmark.settings import Settings
+
+PROMPT = "pm>"
+_DEEPEST_LOAD = 16
+
+
+class Conversation:
+    """Commands and their answers, with what was set so far."""
+
+    def __init__(self, door: Door) -> None:
+        """Begin with PostMark's defaults."""
+        self.settings = Settings()
+        self.exit_code = MEASURED
+        self._door = door
+        self._say = door.say
+        self._depth = 0
+
+    def read(self, name: str) -> bool:
+        """Follow the commands of a file; True: one of them was `quit`. Raises InputError at the first that is wrong."""
+        try:
+            text = Path(name).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise InputError(f"Error: cannot read configuration file '{name}': {reason}") from error
+        if self._depth == _DEEPEST_LOAD:
+            raise InputError(
+                f"{name}: files that load files are followed {_DEEPEST_LOAD} deep; do they load themselves?"
+            )
+        self._say(f"Reading configuration from file '{name}'\n")
+        self._depth += 1
+        ended = any(self._strictly(name, number, line) for number, line in enumerate(text.splitlines(), start=1))
+        self._depth -= 1
+        return ended
+
+    def prompt(self, lines: TextIO | None = None) -> None:
+        """Follow what is typed, or piped in, until `quit` or the end of it."""
+        source = lines or sys.stdin
+        is_typed = source.isatty()
+        for number, line in enumerate(self._prompted(source), start=1):
+            if is_typed:
+                if self._forgivingly(line):
+                    return
+            elif self._strictly("standard input", number, commands.meant(line)):
+                return
+
+    def _prompted(self, source: TextIO) -> Iterable[str]:
+        while True:
+            self._say(PROMPT)
+            sys.stdout.flush()
+            line = source.readline()
+            if not line:
+                return
+            yield line.removesuffix("\n").removesuffix("\r")
+
+    def _strictly(self, source: str, number: int, line: str) -> bool:
+        """One line of a file or a pipe: nobody is there to see that it was not understood."""
+        if line.startswith("!"):
+            raise FrontEndError(
+                source, number, f"'{line}': programs are started for a person at the prompt only, never from a file"
+            )
+        try:
+            return self.follow(line)
+        except commands.UnknownCommandError as error:
+            self._say(f"{error}\n")
+            if line.strip() and not line.lstrip().startswith("#"):
+                text = f"'{line}' is no command. 'help' lists them; a note begins with '#'"
+                raise FrontEndError(source, number, text) from error
+            return False
+        except FrontEndError:
+            raise
+        except InputError as error:
+            raise FrontEndError(source, number, str(error)) from error
+
+    def _forgivingly(self, line: str) -> bool:
+        """One line that was typed: what is wrong with it is said, and the next may mend it."""
+        if line.startswith("!"):
+            os.system(line[1:].strip() or os.environ.get("SHELL", "/bin/sh"))  # noqa: S605 - typed by a person
+            return False
+        try:
+            return self.follow(commands.meant(line))
+        except commands.UnknownCommandError as error:
+            self._say(f"{error}\n")
+        except Interrupted:
+            raise
+        except AssayError as error:
+            self.exit_code = COULD_NOT_RUN if isinstance(error, RunError) else self.exit_code
+            sys.stderr.write(f"{error}\n")
+        return False
+
+    def follow(self, line: str) -> bool:
+        """Carry out one command; True: it was `quit`."""
+        answer = commands.follow(line, self.settings)
+        match answer:
+            case commands.Quit():
+                return True
+            case commands.Help(text=text):
+                self._say(text)
+            case commands.Show(file=file):
+                self._write(self.settings.show(str(Path.cwd())), file)
+            case commands.Load(file=file):
+                return self.read(file)
+            case commands.Measure(report=report):
+                asked = dataclasses.replace(self.settings, report=report)
+                self.exit_code = max(self.exit_code, self._door.measure(asked.words()))
+            case settings:
+                self.settings = settings
+        return False
+
+    def _write(self, text: str, file: str) -> None:
+        if not file:
+            self._say(text)
+            return
+        with opened(file) as end:
+            end.write(text)
+
+
+def opened(file: str) -> TextIO:
+    """Open a file to write at its end; raises InputError with PostMark's words where that cannot be."""
+    try:
+        return Path(file).open("a")
+    except OSError as error:
+        raise InputError(f"Error: Cannot direct output to file '{file}': {error.strerror}") from error

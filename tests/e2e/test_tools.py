@@ -1,0 +1,135 @@
+"""Every tool of the registry: its run again, and its output from the record, are what the first run gave."""
+
+import io
+import json
+import os
+import re
+import shlex
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from assay.tools import registry
+from e2e.command import NOBODY, Assay
+from unit.test_worksheet import biff_cells
+
+IS_ROOT = os.geteuid() == 0
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?|\+{3,5}|n/a|\binf\b")
+UNIT = re.compile(r"(?<=#)[kmg]\b|(?<=# )(ns|us|µs|ms|s|min|KiB|MiB|GiB|kilobytes|megabytes|bytes)\b|(?<=#)(us|ms|s)\b")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line, run in a directory of its own."""
+
+    tool: str
+    words: str
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What has to be there before."""
+    writes: tuple[str, ...] = ()
+    """Files that are written beside the text, in the current directory."""
+    rerun: str = ""
+    """Words of the rerun."""
+
+
+BONNIE = ("-u root " if IS_ROOT else "") + "-r 0 -s 2 -n 1 -f -m box"
+SHORT = "set number 20\nset transactions 60\n"
+CASES = (
+    Case(
+        "iozone",
+        "-s 256 -r 16 -i 0 -i 1 -f file -R -b sheet.xls -Q",
+        writes=("sheet.xls", "wol.dat", "rwol.dat", "rol.dat", "rrol.dat"),
+    ),
+    Case("iozone", "-t 2 -s 128 -r 32 -i 0 -i 1 -R -b sheet.xlsx -C", writes=("sheet.xlsx",)),
+    Case("bonnie", BONNIE),
+    Case("bonnie", f"{BONNIE} -q"),
+    Case("bonnie", f"{BONNIE} -x 2 --format 1.03"),
+    Case("postmark", "asked", {"asked": f"{SHORT}run\nquit\n"}),
+    Case("postmark", "asked", {"asked": f"{SHORT}run report\nquit\n"}, writes=("report",)),
+    Case("postmark", "asked", {"asked": "set number 3\nset bias create 0\nset bias read -1\nrun\nquit\n"}),
+    Case("vxbench", "-v -w write,read -i iosize=16k,iocount=16,nthreads=2,remove one two"),
+    Case("perfpl", "4096 2 20 10 2 --fsync"),
+    Case("perfpl", "4096 2 5 10 1 --mode fork", rerun="--allow-commands"),
+    Case("bigdir", "60 5 --clients 2 --files"),
+)
+
+
+def masked(text: str) -> str:
+    """A text without its numbers and their units, and without blanks, which follow the width of numbers."""
+    text = NUMBER.sub("#", text)
+    text = UNIT.sub("", text)
+    return re.sub(r"[ \t]+", " ", text)
+
+
+def written(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
+    """Words of files, which are taken away."""
+    found = {}
+    for name in names:
+        content = (folder / name).read_bytes()
+        (folder / name).unlink()
+        if name.endswith(".xls"):
+            found[name] = masked(str(biff_cells(content)))
+        elif name.endswith(".xlsx"):
+            with zipfile.ZipFile(io.BytesIO(content)) as parts:
+                found[name] = masked("".join(parts.read(part).decode() for part in parts.namelist()))
+        else:
+            found[name] = masked(content.decode())
+    return found
+
+
+def test_every_tool_has_a_case() -> None:
+    assert {case.tool for case in CASES} == set(registry.TOOLS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.tool} {case.words}")
+def test_a_rerun_and_a_second_look_give_what_the_first_run_gave(case: Case, assay: Assay, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    for name, text in case.files.items():
+        (place / name).write_text(text)
+
+    first = assay(case.tool, *shlex.split(case.words), "--no-report", cwd=place)
+    files = written(place, case.writes)
+    shown = assay("show", "last", "--classic", cwd=place, check=0)
+    again = assay("rerun", "last", "--no-report", *shlex.split(case.rerun), cwd=place)
+
+    assert {first.returncode, again.returncode} <= {0, 1}, first.stderr + again.stderr
+    # What PostMark's conversation says before `run` is no part of the run.
+    text = first.stdout[first.stdout.index("Creating files") :] if case.tool == "postmark" else first.stdout
+    assert shown.stdout == text
+    assert shown.stderr in first.stderr
+    assert masked(again.stdout) == masked(text)
+    assert written(place, case.writes) == files
+    assert sorted(path.name for path in place.iterdir()) == sorted(case.files)
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="needs root, to become the user nobody")
+def test_a_rerun_works_as_the_user_of_the_first_run(assay: Assay) -> None:
+    # Not under tmp_path: pytest closes its folders to other users.
+    with tempfile.TemporaryDirectory(prefix="assay-nobody-") as place:
+        os.chown(place, NOBODY, NOBODY)
+        first = assay("bonnie", "-d", place, "-r", "0", "-s", "0", "-n", "1", "-u", "nobody", "--no-report")
+        again = assay("rerun", "last", "--no-report")
+
+    assert {first.returncode, again.returncode} <= {0, 1}, first.stderr + again.stderr
+    users = []
+    for run in sorted(path for path in assay.runs.iterdir() if path.is_dir()):
+        said = json.loads((run / "events.json").read_text())
+        users.append(next(event["engine"]["uid"] for event in said if event["event"] == "hello"))
+    assert users == [NOBODY, NOBODY]
+
+
+def test_a_gate_is_in_the_plan_and_a_rerun_waits_at_it(assay: Assay, tmp_path: Path) -> None:
+    words = shlex.split(BONNIE.replace("-s 2", "-s 0"))
+    first = assay("bonnie", "-d", tmp_path, *words, "-y", "p", "--no-report")
+    again = assay("rerun", "last", "--no-report")
+
+    assert {first.returncode, again.returncode} <= {0, 1}, first.stderr + again.stderr
+    for done in (first, again):
+        assert [line for line in done.stdout.splitlines() if re.fullmatch(r"\d+:", line)] == [
+            "6:", "7:", "8:", "9:", "10:", "11:",
+        ]  # fmt: skip
