@@ -2,8 +2,8 @@
 
 use crate::error::{EngineError, Result};
 use crate::events::Control;
+use crate::job::Ended;
 use crate::plan::Plan;
-use crate::worker::Ended;
 use std::cell::Cell;
 use std::io::BufRead;
 use std::sync::Arc;

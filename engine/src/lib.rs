@@ -1,7 +1,8 @@
 //! The load engine of Assay.
 //!
 //! One Plan comes in ([`plan`]), one stream of events goes out ([`events`]). Between them [`run`] walks through the
-//! phases and their [`steps`]; [`phase`] starts, watches and stops the workers of one; [`worker`] holds the op loop.
+//! phases and their [`steps`]; [`phase`] starts, watches and stops the workers of one; [`worker`] holds the op loop,
+//! [`job`] what it is given and what it leaves behind, [`stats`] what it counts meanwhile.
 //! A job becomes a [`program`]: it says what to do, [`draw`] where and how much, [`pace`] when, on which [`files`], with
 //! what [`content`]; [`backend`] takes it to storage and [`sys`] asks the kernel for all else. [`observe`] reads what the
 //! host says at the same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency; [`laps`] keeps
@@ -23,6 +24,7 @@ pub mod events;
 mod exact;
 pub mod files;
 pub mod histogram;
+pub mod job;
 pub mod laps;
 pub mod observe;
 pub mod pace;
@@ -35,6 +37,7 @@ pub mod sampler;
 pub mod shared;
 pub mod spawn;
 pub mod stalls;
+pub mod stats;
 pub mod steps;
 pub mod sys;
 pub mod worker;

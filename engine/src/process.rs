@@ -9,7 +9,7 @@
 use crate::control::Message;
 use crate::error::{EngineError, Result};
 use crate::events::ErrorClass;
-use crate::worker::Ended;
+use crate::job::Ended;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Write};

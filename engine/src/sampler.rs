@@ -6,7 +6,7 @@ use crate::histogram::{Merged, Reader};
 use crate::observe::HostObserver;
 use crate::observe::task;
 use crate::observe::task::TaskObserver;
-use crate::worker::stats::WorkerStats;
+use crate::stats::WorkerStats;
 use std::sync::Arc;
 
 /// A worker as the sampler sees it.

@@ -8,7 +8,7 @@ use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::events::Event;
 use crate::sampler::{Observed, ObservedJob};
-use crate::worker::stats::{NEVER, WorkerStats};
+use crate::stats::{NEVER, WorkerStats};
 
 /// Shortest stall worth a word.
 const LEAST_NS: u64 = 1_000_000_000;

@@ -34,11 +34,21 @@ pub(crate) struct Manners {
     pub(crate) failing: Option<(usize, i32)>,
     /// Of so many transfers, the last moves half of what was asked for.
     pub(crate) short: Option<usize>,
+    /// So many requests come, and nothing can be waited for any more.
+    pub(crate) breaks_after: Option<usize>,
 }
 
 impl Default for Manners {
     fn default() -> Self {
-        Self { request_ns: vec![0], call_ns: 0, width: usize::MAX, stall: 0..0, failing: None, short: None }
+        Self {
+            request_ns: vec![0],
+            call_ns: 0,
+            width: usize::MAX,
+            stall: 0..0,
+            failing: None,
+            short: None,
+            breaks_after: None,
+        }
     }
 }
 
@@ -57,6 +67,8 @@ pub(crate) struct Null<T> {
     /// Begun: when each is done.
     in_hand: Vec<(u64, Completion)>,
     carried_out: Rc<RefCell<Vec<Carried>>>,
+    /// What happens when so many requests have come.
+    then: Option<(usize, Box<dyn Fn()>)>,
 }
 
 /// What the storage knows of one request.
@@ -97,7 +109,7 @@ impl<T: Ticks> Null<T> {
         let buffers = Buffers::new(depth as usize, buffer_bytes)?;
         let (names, sizes, open) = (BTreeMap::new(), Vec::new(), Vec::new());
         let (queued, in_hand, carried_out) = (Vec::new(), Vec::new(), Rc::default());
-        Ok(Self { clock, manners, buffers, names, sizes, open, queued, in_hand, carried_out })
+        Ok(Self { clock, manners, buffers, names, sizes, open, queued, in_hand, carried_out, then: None })
     }
 
     /// A file that is there from the beginning.
@@ -110,6 +122,11 @@ impl<T: Ticks> Null<T> {
         self.sizes.push(bytes);
         self.names.insert(path, Node::File(self.sizes.len() - 1));
         self.sizes.len() - 1
+    }
+
+    /// Have something happen when so many requests have come, while the last of them is carried out.
+    pub(crate) fn when(&mut self, requests: usize, then: impl Fn() + 'static) {
+        self.then = Some((requests, Box::new(then)));
     }
 
     /// All that it carries out, in the order in which it comes, also when the storage is gone.
@@ -211,6 +228,9 @@ impl<T: Ticks> Null<T> {
         let stall = &self.manners.stall;
         let done_ns = if stall.contains(&begins_ns) { stall.end } else { begins_ns } + takes_ns;
         self.carried_out.borrow_mut().push(Carried { came_ns, done_ns, asked_bytes: request.length, result });
+        if let Some((_, then)) = self.then.as_ref().filter(|(requests, _)| *requests == number + 1) {
+            then();
+        }
         (done_ns, result)
     }
 
@@ -248,6 +268,9 @@ impl<T: Ticks> Backend for Null<T> {
 
     fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
         self.begin_queued();
+        if self.manners.breaks_after.is_some_and(|requests| self.carried_out.borrow().len() >= requests) {
+            return Err(io::Error::from_raw_os_error(libc::EBADF));
+        }
         self.reap(u64::MAX, done);
         Ok(())
     }

@@ -139,6 +139,11 @@ impl Offsets {
         }
     }
 
+    /// Whether finding the next offset takes less than a look at the clock.
+    pub fn is_quick(&self) -> bool {
+        !matches!(self.walk, Walk::Ranked { .. } | Walk::Permuted(_))
+    }
+
     /// The walk of operations of `size` bytes, if each of their offsets is drawn alike.
     pub fn uniform(&self, size: u64) -> Option<Uniform> {
         let Walk::Uniform { align, .. } = self.walk else { return None };

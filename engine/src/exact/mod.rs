@@ -11,6 +11,7 @@ mod queued;
 mod rates;
 mod scripts;
 mod serial;
+mod stops;
 
 use crate::backend::null::{Carried, Manners, Null};
 use crate::backend::store::Scheme;
@@ -21,6 +22,7 @@ use crate::events::Buckets;
 use crate::files::fileset::FileSetState;
 use crate::files::open_files::{ResolvedFlags, open_set};
 use crate::histogram::{Merged, Reader, Recorder, index_of};
+use crate::job::{Ended, JobShared, Transfers};
 use crate::laps::{Lap, Laps};
 use crate::pace::coordination::{Coordination, Names};
 use crate::pace::limits::{JobLimits, Rule};
@@ -29,12 +31,13 @@ use crate::plan::{Action, Backend, Fallback, FileRef, FileSet, Job, OpKind, Pick
 use crate::program::compile::compile;
 use crate::program::op::Program;
 use crate::shared::{SharedBox, SharedSlice};
-use crate::worker::stats::{SeriesStats, WorkerStats};
-use crate::worker::{Ended, JobShared, Transfers, Worker};
+use crate::stats::{SeriesStats, WorkerStats};
+use crate::worker::Worker;
 use plans::{act, job, on_set, op_on, set};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 const MS: u64 = 1_000_000;
 /// When all of them start.
@@ -84,6 +87,16 @@ impl Trial {
     /// Run its first worker on storage that was prepared in a way of its own.
     fn run_on(&self, prepare: impl Fn(&mut Null<StillClock>, &FileSetState)) -> Outcome {
         self.run_one(&self.shared(), 0, prepare)
+    }
+
+    /// Run its first worker, which is told to stop while so many requests have come.
+    fn run_stopped_at(&self, requests: usize) -> Outcome {
+        let shared = self.shared();
+        let job = Arc::clone(&shared);
+        self.run_one(&shared, 0, move |storage, _| {
+            let job = Arc::clone(&job);
+            storage.when(requests, move || job.stop.store(true, Relaxed));
+        })
     }
 
     /// Run its first workers, one after the other, with the limits that they share.

@@ -7,9 +7,9 @@ use crate::corruption;
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Corruption, ErrorCount, Event, PhaseFinished, StoppedBy, WorkerWindow};
+use crate::job::Ended;
 use crate::sampler::Observed;
-use crate::worker::Ended;
-use crate::worker::stats::NEVER;
+use crate::stats::NEVER;
 use std::collections::BTreeMap;
 use std::path::Path;
 

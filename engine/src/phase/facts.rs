@@ -7,9 +7,9 @@ use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::error::EngineError;
 use crate::events::{Arrivals, JobFacts};
+use crate::job::Ended;
 use crate::plan::{Arrival, Job, WorkerKind};
-use crate::worker::Ended;
-use crate::worker::stats::WorkerStats;
+use crate::stats::WorkerStats;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -7,6 +7,7 @@ use crate::concern::Concern;
 use crate::error::{EngineError, Result};
 use crate::files::growth::Growth;
 use crate::files::open_files::{ResolvedFlags, resolve_flags};
+use crate::job::{JobShared, operation_name};
 use crate::pace::coordination::{Coordination, Names};
 use crate::pace::limits::{JobLimits, Rule};
 use crate::plan::{Access, Allocate, Arrival, Backend, Fallback, Job, Phase, WorkerKind};
@@ -17,7 +18,6 @@ use crate::program::script::Script;
 use crate::sampler::ObservedJob;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::sys::affinity;
-use crate::worker::{JobShared, operation_name};
 use std::sync::Arc;
 
 /// A job ready to run.

@@ -11,12 +11,12 @@ use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Control, Event, StoppedBy};
 use crate::files::growth::Growth;
+use crate::job::Ended;
 use crate::observe::task::TaskObserver;
 use crate::plan::WorkerKind;
 use crate::sampler::Sampler;
 use crate::stalls::{LOOK_NS, Stalls};
-use crate::worker::Ended;
-use crate::worker::stats::NEVER;
+use crate::stats::NEVER;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -204,7 +204,7 @@ impl Watch<'_> {
         let stats = &self.sampler.workers[worker].stats;
         stats.busy_since_ns.set(NEVER);
         stats.slots.iter().for_each(|slot| slot.since_ns.set(NEVER));
-        let abandoned = stats.started.get().saturating_sub(stats.completed.get() + stats.failed.get());
+        let abandoned = stats.abandoned();
         let (stopped_by, report) = (StoppedBy::Error, Report::default());
         let ended = Ended { stopped_by, errors: Vec::new(), fatal: None, abandoned, report, bad_blocks: Vec::new() };
         self.ending.lost = Some(self.lost(worker, how));

@@ -1,93 +1,91 @@
-//! Names that an operation has in hand: from its pick until its call has returned, no other worker makes, removes or is given
-//! them (`files/indices.rs`). What none is to be had of for that long is waited for, between operations: the wait is in no
-//! latency.
+//! Names and slots in the hands of a worker: the wait for a name that is to be had, and what is said where there is none.
 
-use super::{Flow, Worker};
+use super::names::{InHand, NoName};
+use super::parts::Worker;
 use crate::backend::Backend;
+use crate::backend::store::Handle;
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::files::indices::Lack;
-use crate::worker::stats::NEVER;
-
-/// Looks before a worker sleeps: most calls that others wait for take microseconds.
-const LOOKS_AWAKE: u32 = 100;
-const NAP_NS: u64 = 50_000;
-
-/// The file that an operation works on by its name.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct InHand {
-    pub(super) set: usize,
-    pub(super) index: u64,
-    pub(super) hold: Hold,
-}
-
-/// What the set is to hear when the call has returned.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Hold {
-    /// Nothing: a slot or a script names the file, or nobody removes any.
-    Nothing,
-    /// It was used.
-    Use,
-    /// This index was taken to make a file.
-    New(u64),
-    /// This one to remove its file.
-    Old(u64),
-}
+use crate::plan::OpKind;
+use crate::program::op::{FileSource, OpNode};
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
-    /// What `take` gives, as soon as other workers let go of it.
-    #[inline]
-    pub(super) fn awaited<A>(&mut self, mut take: impl FnMut(&mut Self) -> Result<A, Lack>) -> Result<A, StoppedBy> {
-        let mut looks = 0;
-        loop {
-            match take(self) {
-                Ok(taken) => return Ok(taken),
-                Err(Lack::Nothing) => return Err(StoppedBy::Exhausted),
-                Err(Lack::InHand) => self.wait_for_others(looks)?,
-            }
-            looks += 1;
+    /// The file that a named operation works on, with its path in `files.path`.
+    pub(super) fn named(&mut self, op: &OpNode) -> Result<InHand, StoppedBy> {
+        let (tools, mut unlisted) = (&mut self.tools, 0);
+        let named = self.gate.awaited(|| {
+            tools.files.name(op, self.line, &mut tools.backend, &mut self.rng).map_err(|why| match why {
+                NoName::Lack(lack) => lack,
+                NoName::Unlisted(errno) => {
+                    unlisted = -errno as i32;
+                    Lack::Nothing
+                }
+            })
+        });
+        if unlisted != 0 {
+            return Err(self.gate.meter.give_up(format!("{} (listing the directory)", op.name), unlisted));
         }
+        named
     }
 
-    #[cold]
-    fn wait_for_others(&mut self, looks: u32) -> Flow {
-        // Waiting for another worker is no stall of this one's storage.
-        self.stats.busy_since_ns.set(NEVER);
-        if looks < LOOKS_AWAKE {
-            std::thread::yield_now();
+    /// The names that a file goes from and to, with their paths.
+    pub(super) fn both_named(&mut self, op: &OpNode) -> Result<(InHand, InHand), StoppedBy> {
+        let (from, to) = if self.line.is_some() || op.kind == OpKind::Rename {
+            self.gate.awaited(|| self.tools.files.both_names(op, self.line))?
         } else {
-            self.clock.nap_until(self.clock.now_ns() + NAP_NS);
-        }
-        self.last_ns = self.clock.now_ns();
-        self.stats.busy_since_ns.set(self.last_ns);
-        self.check()
+            // In this order: a name in hand would be one that others wait for, while this worker waits for them.
+            let from = self.named(op)?;
+            match self.gate.awaited(|| self.tools.files.new_name(from.set)) {
+                Ok(to) => (from, to),
+                Err(why) => {
+                    self.put_back(from);
+                    return Err(why);
+                }
+            }
+        };
+        let files = &mut self.tools.files;
+        let set = &files.job.sets[from.set];
+        set.path_into(from.index, &mut files.path);
+        set.path_into(to.index, &mut files.other_path);
+        Ok((from, to))
     }
 
-    /// The call on a name has returned `result`. A name that was to be made and is there counts as existing, one that was to
-    /// be removed and is not there as free: the next worker that gets it shall not fail as well.
+    /// The file, and the handle of a slot; for names and what works on a path, no handle and the path in `files.path`.
     #[inline(always)]
-    pub(super) fn hand_back(&self, name: InHand, result: i64) {
-        if !matches!(name.hold, Hold::Nothing) {
-            self.tell_set(name, result);
+    pub(super) fn handle_or_path(&mut self, op: &OpNode) -> Result<(Option<Handle>, InHand), StoppedBy> {
+        if let FileSource::Slot(slot) = op.file {
+            return self.tools.files.in_slot(op, slot).ok_or_else(|| self.empty_slot(op));
         }
+        let name = self.named(op)?;
+        self.tools.files.keep_name(op, name, &mut self.tools.backend);
+        Ok((None, name))
     }
 
-    #[inline(never)]
-    fn tell_set(&self, name: InHand, result: i64) {
-        let indices = self.job.sets[name.set].indices();
-        match name.hold {
-            Hold::Nothing => {}
-            Hold::Use => indices.end_use(name.index),
-            Hold::New(index) if result >= 0 || result == -i64::from(libc::EEXIST) => indices.made(index),
-            Hold::New(index) => indices.not_made(index),
-            Hold::Old(index) if result >= 0 || result == -i64::from(libc::ENOENT) => indices.gone(index),
-            Hold::Old(index) => indices.not_gone(index),
+    /// The call on a name has returned `result`.
+    #[inline(always)]
+    pub(super) fn hand_back(&mut self, name: InHand, result: i64) {
+        if name.is_held() {
+            self.tools.files.hand_back(name, result);
+            self.gate.meter.time_went_by();
         }
     }
 
     /// There was no call.
     #[cold]
-    pub(super) fn put_back(&self, name: InHand) {
+    pub(super) fn put_back(&mut self, name: InHand) {
         self.hand_back(name, -i64::from(libc::ECANCELED));
+    }
+
+    /// An operation has no place to go to: the worker ends, or there is nothing in its slot.
+    #[cold]
+    pub(super) fn missed(&mut self, op: &OpNode, ended: Option<StoppedBy>) -> StoppedBy {
+        ended.unwrap_or_else(|| self.empty_slot(op))
+    }
+
+    #[cold]
+    pub(super) fn empty_slot(&mut self, op: &OpNode) -> StoppedBy {
+        let why = format!("{} (its slot holds no file: create or open comes first)", op.name);
+        self.gate.meter.give_up(why, libc::EBADF)
     }
 }

@@ -1,73 +1,60 @@
 //! Operations that are programs: run on a file of the set, waited for, and ended when the phase is stopped.
 
-use super::{Done, Worker};
+use super::meter::Done;
+use super::parts::Worker;
 use crate::backend::{Backend, Note, Report};
 use crate::clock::Ticks;
 use crate::concern::Concern;
-use crate::error::{EngineError, Result};
 use crate::events::StoppedBy;
 use crate::observe::task::cpu_ns_of;
-use crate::program::backend_rules;
-use crate::program::op::{OpNode, Program};
-use crate::spawn::{Ran, Spawner, exit_status};
+use crate::program::op::OpNode;
+use crate::spawn::exit_status;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What runs the programs of a job, if it has any.
-pub(super) fn spawner_for(program: &Program) -> Result<Option<Box<Spawner>>> {
-    if !backend_rules::ops(&program.nodes).iter().any(|op| op.command.is_some()) {
-        return Ok(None);
-    }
-    let made = Spawner::new().map_err(|error| {
-        EngineError::Environment(format!("programs cannot be run: {error}; see that /dev/null is there"))
-    });
-    made.map(|spawner| Some(Box::new(spawner)))
-}
-
 impl<B: Backend, T: Ticks> Worker<B, T> {
-    /// Run the operation's program on its file. What it moves is what the operation's size says.
-    pub(super) fn spawn(&mut self, op: &OpNode) -> std::result::Result<Done, StoppedBy> {
+    /// Run the operation's program on its file. What it moves is what the operation's size says. One that a stop ends is given
+    /// up.
+    pub(super) fn spawn(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (_, name) = self.handle_or_path(op)?;
         let bytes = self.length(op);
-        if let Err(stop) = self.admit_transfer(bytes) {
+        if let Err(stop) = self.gate.admit_bytes(bytes) {
             self.put_back(name);
             return Err(stop);
         }
         let command = op.command.as_ref().expect("every spawn has a command");
-        let mut spawner = self.spawner.take().expect("a job with a spawn has a spawner");
-        spawner.prepare(command, self.path.as_cstr());
-        let mut ran = Ran { result: 0, cpu_ns: 0, was_stopped: false };
-        let done = self.timed(|worker| {
-            let mut cpu_ns = 0;
-            ran = spawner.run(command.program(), |pid| worker.goes_on(pid, &mut cpu_ns));
-            if ran.result < 0 { ran.result } else { bytes as i64 }
+        let spawner = self.tools.spawner.as_mut().expect("a job with a spawn has a spawner");
+        spawner.prepare(command, self.tools.files.path.as_cstr());
+        let issued_ns = self.gate.meter.begin(op, false);
+        let mut cpu_ns = 0;
+        let ran = spawner.run(command.program(), |pid| {
+            // It is at work while its CPU time grows.
+            let now_ns = cpu_ns_of(pid).unwrap_or(cpu_ns);
+            if std::mem::replace(&mut cpu_ns, now_ns) < now_ns {
+                self.gate.meter.is_alive();
+            }
+            !self.gate.stop().load(Relaxed)
         });
-        self.stats.children_cpu_ns.add(ran.cpu_ns);
-        // A program that failed may have made its file nonetheless; the next one gets another name.
-        self.hand_back(name, if exit_status(-ran.result as i32).is_some() { 0 } else { ran.result });
+        let done = self.gate.meter.ended(issued_ns, if ran.result < 0 { ran.result } else { bytes as i64 });
         if done.result < 0 && !ran.was_stopped {
             spawner.keep_words(&op.name);
         }
-        self.spawner = Some(spawner);
-        if ran.was_stopped {
-            self.stats.started.add(1); // and given up
-            return Err(StoppedBy::Control);
-        }
-        Ok(done)
+        self.gate.meter.child_ended(ran.cpu_ns);
+        self.gate.meter.time_went_by();
+        // A program that failed may have made its file nonetheless; the next one gets another name.
+        self.hand_back(name, if exit_status(-ran.result as i32).is_some() { 0 } else { ran.result });
+        if ran.was_stopped { Err(StoppedBy::Control) } else { Ok(done) }
     }
 
-    /// Whether to wait on for a program, which is at work while its CPU time grows.
-    fn goes_on(&self, pid: i32, cpu_ns: &mut u64) -> bool {
-        let before = std::mem::replace(cpu_ns, cpu_ns_of(pid).unwrap_or(*cpu_ns));
-        if *cpu_ns > before {
-            self.stats.busy_since_ns.set(self.clock.now_ns());
-        }
-        !self.job.stop.load(Relaxed)
+    /// Why a worker gave up, with what its program said where it is the name of one.
+    pub(super) fn in_its_words(&self, why: &str) -> String {
+        let words = self.tools.spawner.as_ref().and_then(|spawner| spawner.words_of(why));
+        words.map_or_else(|| why.to_owned(), |words| format!("{why} ({words})"))
     }
 
     /// What the backend and the programs have to say at the end.
     pub(super) fn report(&mut self) -> Report {
-        let mut report = self.backend.report();
-        let said = self.spawner.iter().flat_map(|spawner| spawner.words());
+        let mut report = self.tools.backend.report();
+        let said = self.tools.spawner.iter().flat_map(|spawner| spawner.words());
         report.notes.extend(said.map(|(operation, words)| Note {
             concern: Concern::ProgramFailed,
             text: format!("the first program of {operation} that failed said: {words}"),

@@ -1,13 +1,14 @@
 //! Stamped files of one worker: generations taken before a write, blocks judged after a read. All of it happens before an
 //! operation's issue or after its completion, so none of it is in a latency.
 
-use super::{JobShared, Worker};
 use crate::backend::{Backend, Request, RequestKind};
-use crate::clock::Ticks;
+use crate::content::fill::ContentFill;
 use crate::content::generations::Generations;
 use crate::content::judge::Judge;
 use crate::content::stamp::Stamper;
 use crate::content::verify::{BadBlock, BadBlocks};
+use crate::files::fileset::FileSetState;
+use crate::job::JobShared;
 use crate::program::op::OpNode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ pub(super) struct FileId {
 /// What a worker keeps for stamped sets.
 pub(super) struct Stamps {
     /// By file set; None for those without stamps.
-    sets: Vec<Option<Arc<Generations>>>,
+    sets: Vec<Option<(Arc<FileSetState>, Arc<Generations>)>>,
     stamper: Stamper,
     tickets: Vec<Ticket>,
     /// By operation.
@@ -43,34 +44,29 @@ impl Stamps {
     /// None if the job touches no stamped set. Everything that transfers need is allocated here.
     pub(super) fn new(job: &JobShared, queue_depth: usize) -> Option<Self> {
         let program = &job.program;
-        let of = |set: usize| program.sets.contains(&set).then(|| job.sets[set].generations()).flatten();
-        let sets: Vec<_> = (0..job.sets.len()).map(of).collect();
-        let unit = sets.iter().flatten().map(|generations| generations.unit_bytes()).min()?;
+        let touched = |set: usize| program.sets.contains(&set);
+        let of = |set: usize| Some((Arc::clone(&job.sets[set]), job.sets[set].generations()?));
+        let sets: Vec<_> = (0..job.sets.len()).map(|set| if touched(set) { of(set) } else { None }).collect();
+        let unit = sets.iter().flatten().map(|(_, generations)| generations.unit_bytes()).min()?;
         let blocks = program.buffer_bytes / unit as usize + 2;
         let ticket = |_| Ticket { file: None, request: None, before: Vec::with_capacity(blocks) };
         let tickets = (0..queue_depth.max(1)).map(ticket).collect();
         Some(Self { sets, stamper: Stamper::new(), tickets, bad: BTreeMap::new() })
     }
 
-    fn generations(&self, file: FileId) -> Option<&Arc<Generations>> {
-        self.sets[file.set].as_ref()
-    }
-}
-
-/// Offsets of the blocks of a transfer.
-fn units(request: Request, unit: u64) -> impl Iterator<Item = u64> {
-    let end = request.offset + request.length as u64;
-    (request.offset / unit * unit..end).step_by(unit as usize)
-}
-
-impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Before a transfer of a stamped file is issued: fill the buffer of a write, remember what a read may find. False if
     /// the file is not stamped.
-    pub(super) fn stamp(&mut self, slot: usize, request: Request, file: FileId) -> bool {
-        let Some(stamps) = &mut self.stamps else { return false };
-        let Some(generations) = stamps.sets[file.set].clone() else { return false };
+    pub(super) fn begin(
+        &mut self,
+        slot: usize,
+        request: Request,
+        file: FileId,
+        buffer: &mut [u8],
+        fills: &mut [Option<ContentFill>],
+    ) -> bool {
+        let Some((_, generations)) = &self.sets[file.set] else { return false };
         let unit = generations.unit_bytes();
-        let ticket = &mut stamps.tickets[slot];
+        let ticket = &mut self.tickets[slot];
         (ticket.file, ticket.request) = (Some(file), Some(request));
         ticket.before.clear();
         match request.kind {
@@ -78,8 +74,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                 ticket.before.extend(units(request, unit).map(|offset| generations.before_read(file.index, offset)));
             }
             RequestKind::Write => {
-                let fill = self.fills[file.set].as_mut().expect("a job has content for every set it touches");
-                let buffer = self.backend.buffer(slot, request.length);
+                let fill = fills[file.set].as_mut().expect("a job has content for every set it touches");
                 for (block, offset) in buffer.chunks_mut(unit as usize).zip(units(request, unit)) {
                     let generation = generations.begin_write(file.index, offset);
                     fill.fill(block, file.index, offset, generation);
@@ -91,18 +86,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     }
 
     /// After a transfer: what was written is done, what was read is judged. `result`: bytes moved or a negative errno.
-    #[inline]
-    pub(super) fn settle(&mut self, slot: usize, op: &OpNode, result: i64) {
-        if self.stamps.is_some() {
-            self.settle_stamped(slot, op, result);
-        }
-    }
-
-    fn settle_stamped(&mut self, slot: usize, op: &OpNode, result: i64) {
-        let Some(stamps) = &mut self.stamps else { return };
-        let ticket = &mut stamps.tickets[slot];
+    pub(super) fn end(&mut self, slot: usize, op: &OpNode, result: i64, backend: &mut impl Backend) {
+        let ticket = &mut self.tickets[slot];
         let (Some(file), Some(request)) = (ticket.file.take(), ticket.request.take()) else { return };
-        let Some(generations) = stamps.generations(file).cloned() else { return };
+        let Some((state, generations)) = &self.sets[file.set] else { return };
         let unit = generations.unit_bytes();
         let moved = result.max(0) as u64;
         if request.kind == RequestKind::Write {
@@ -113,12 +100,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             }
             return;
         }
-        let state = &self.job.sets[file.set];
-        let judge = Judge { state, generations: &generations, stamper: stamps.stamper };
+        let judge = Judge { state, generations, stamper: self.stamper };
         let first = request.offset / unit;
-        let before = &stamps.tickets[slot].before;
-        let bad = &mut stamps.bad;
-        let buffer = &mut self.backend.buffer(slot, request.length)[..moved as usize];
+        let (before, bad) = (&ticket.before, &mut self.bad);
+        let buffer = &mut backend.buffer(slot, request.length)[..moved as usize];
         let at = |offset: u64| before[(offset / unit - first) as usize];
         judge.blocks(buffer, file.index, request.offset, at, |offset_bytes, kind| {
             let path = state.path_of(file.index);
@@ -126,9 +111,14 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         });
     }
 
-    /// What reads have found, by operation.
-    pub(super) fn take_bad_blocks(&mut self) -> Vec<(String, BadBlocks)> {
-        let bad = self.stamps.as_mut().map(|stamps| std::mem::take(&mut stamps.bad)).unwrap_or_default();
-        bad.into_iter().map(|(state, blocks)| (self.name_of(state), blocks)).collect()
+    /// What reads have found, by the state of their operation.
+    pub(super) fn take_bad_blocks(&mut self) -> Vec<(usize, BadBlocks)> {
+        std::mem::take(&mut self.bad).into_iter().collect()
     }
+}
+
+/// Offsets of the blocks of a transfer.
+fn units(request: Request, unit: u64) -> impl Iterator<Item = u64> {
+    let end = request.offset + request.length as u64;
+    (request.offset / unit * unit..end).step_by(unit as usize)
 }

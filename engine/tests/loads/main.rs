@@ -7,6 +7,6 @@ mod plans;
 mod programs;
 mod queues;
 mod refused;
-mod rows;
+mod repetition;
 mod scripts;
 mod shared_names;

@@ -42,6 +42,18 @@ fn programs_make_the_files_that_they_are_given_and_later_operations_find_them() 
 }
 
 #[test]
+fn what_a_worker_process_was_at_when_it_died_was_begun_and_given_up() {
+    let died = on_new("died", 0.0, &["sh", "-c", "kill -9 $PPID; sleep 1"]);
+    let mut job = job("job", vec![act(on_set(OpKind::Stat, "stat", 0.0, None)), act(died)], Stop::default());
+    job.kind = WorkerKind::Process;
+
+    let outcome = Place::new().run(set(30, 0.5, 512.0), vec![job]);
+
+    let worker = &outcome.workers()[0];
+    assert_eq!((&worker["started"], &worker["completed"], &worker["abandoned"]), (&json!(2), &json!(1), &json!(1)));
+}
+
+#[test]
 fn a_program_finds_none_of_the_engines_files_open() {
     let place = Place::new();
     let actions = vec![

@@ -5,7 +5,7 @@ use assay_engine::plan::{Access, Action, Backend, FileRef, Job, Op, OpKind, Pick
 use serde_json::json;
 
 const BLOCK: u64 = 512;
-/// More than a row is long.
+/// So many, one after the other.
 const MANY: u64 = 3000;
 
 fn own(kind: OpKind) -> Op {
@@ -86,10 +86,10 @@ fn a_walk_through_files_none_of_which_has_room_ends() {
 }
 
 #[test]
-fn time_ends_a_row() {
+fn time_ends_what_goes_on_for_ever() {
     let run_for =
         |seconds| run(&Place::new(), 64 * BLOCK, own(OpKind::Read), Stop { seconds: Some(seconds), ..Stop::default() });
-    // However slow the machine is: so long that it is in the midst of rows.
+    // However slow the machine is: so long that it has done many.
     let (seconds, outcome) = (0..10)
         .map(|doubling| 0.3 * f64::from(1 << doubling))
         .map(|seconds| (seconds, run_for(seconds)))

@@ -28,7 +28,7 @@ pub struct WorkerCounters {
     pub ops: Counter,
     /// Bytes that they moved.
     pub bytes: Counter,
-    /// Operations of any kind begun.
+    /// Operations of any kind issued.
     pub started: Counter,
     /// Of these, done without error.
     pub completed: Counter,
@@ -111,6 +111,13 @@ impl WorkerStats {
         stats.busy_since_ns.set(NEVER);
         stats.slots.iter().for_each(|slot| slot.since_ns.set(NEVER));
         Ok(stats)
+    }
+}
+
+impl WorkerStats {
+    /// Operations that were issued and have come to no end: given up, or still at work.
+    pub fn abandoned(&self) -> u64 {
+        self.started.get().saturating_sub(self.completed.get() + self.failed.get())
     }
 }
 

@@ -1,0 +1,83 @@
+//! What a worker is given, and what it leaves behind.
+
+use crate::backend::Report;
+use crate::content::fill::ContentFill;
+use crate::content::verify::BadBlocks;
+use crate::events::StoppedBy;
+use crate::files::fileset::FileSetState;
+use crate::pace::coordination::Coordination;
+use crate::pace::limits::JobLimits;
+use crate::program::backend_rules;
+use crate::program::op::{Node, Program};
+use crate::shared::{SharedBox, SharedSlice};
+use crate::sys::advice::Advice;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// What all workers of a job share.
+pub struct JobShared {
+    /// The job's program.
+    pub program: Program,
+    /// State of every file set of the Plan.
+    pub sets: Vec<Arc<FileSetState>>,
+    /// Set when the job is to stop.
+    pub stop: SharedBox<AtomicBool>,
+    /// Stop rules of job and phase.
+    pub limits: JobLimits,
+    /// Flags for files that operations open.
+    pub open_flags: i32,
+    /// Advice for files that operations open.
+    pub advice: Option<Advice>,
+    /// By operation: how many files `pick next` has handed out.
+    pub next_file: SharedSlice<AtomicU64>,
+    /// Semaphores and token buckets of the phase.
+    pub coordination: Arc<Coordination>,
+}
+
+impl JobShared {
+    /// The folder that a worker can work in: the one that all names of the job lie in. None where there is more than one, and
+    /// for jobs that run programs, which are to find themselves where the engine is.
+    pub fn working_directory(&self) -> Option<&Path> {
+        let mut folders = self.program.sets.iter().map(|&set| self.sets[set].folder());
+        let first = folders.next()?;
+        let runs_programs = backend_rules::ops(&self.program.nodes).iter().any(|op| op.command.is_some());
+        (folders.all(|folder| folder == first) && !runs_programs).then_some(first)
+    }
+
+    /// Whether the job touches a set with stamps.
+    pub fn has_stamps(&self) -> bool {
+        self.program.sets.iter().any(|&set| self.sets[set].generations().is_some())
+    }
+}
+
+/// What a worker's transfers are made with.
+pub struct Transfers {
+    /// Maker of content, by file set; None for those that the job does not touch.
+    pub fills: Vec<Option<ContentFill>>,
+    /// Buffers of the backend.
+    pub slots: u32,
+}
+
+/// What a worker leaves behind.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Ended {
+    /// Why it stopped.
+    pub stopped_by: StoppedBy,
+    /// Failures by operation name and error number.
+    pub errors: Vec<(String, i32, u64)>,
+    /// The failure that left nothing to go on with: in words, and its number.
+    pub fatal: Option<(String, i32)>,
+    /// Operations given up without a result.
+    pub abandoned: u64,
+    /// What its backend has to say.
+    pub report: Report,
+    /// Blocks of stamped sets that were not what was written, by operation name.
+    pub bad_blocks: Vec<(String, BadBlocks)>,
+}
+
+/// Name of the operation with a state index.
+pub fn operation_name(nodes: &[Node], state: usize) -> Option<String> {
+    backend_rules::ops(nodes).into_iter().find(|op| op.state == state).map(|op| op.name.clone())
+}

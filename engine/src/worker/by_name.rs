@@ -1,0 +1,96 @@
+//! Operations on names: the calls that take a path, or two.
+
+use super::meter::Done;
+use super::parts::Worker;
+use crate::backend::Backend;
+use crate::backend::store::Handle;
+use crate::clock::Ticks;
+use crate::events::StoppedBy;
+use crate::plan::OpKind;
+use crate::program::op::OpNode;
+use std::ffi::CStr;
+
+impl<B: Backend, T: Ticks> Worker<B, T> {
+    pub(super) fn open(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let name = self.named(op)?;
+        let job = &self.gate.job;
+        let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
+        let flags = (job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | create;
+        let (advice, is_kept) = (job.advice, op.keep.is_some());
+        let (files, backend) = (&mut self.tools.files, &mut self.tools.backend);
+        files.empty_slot_of(op, backend);
+        let path = files.path.from_here();
+        let issued_ns = self.gate.meter.begin(op, false);
+        let opened = if is_kept { backend.open_file(path, flags) } else { backend.open(path, flags) };
+        let result = match opened {
+            Ok(file) if !is_kept => {
+                backend.close(file);
+                0
+            }
+            Ok(_) => 0,
+            Err(failed) => failed,
+        };
+        let done = self.gate.meter.ended_open(issued_ns, result, op.ends_open & self.joins);
+        self.hand_back(name, result);
+        if !is_kept {
+            return Ok(done);
+        }
+        // A slot whose open failed holds a handle that no call takes: what comes next on it fails and is counted.
+        let handle = opened.unwrap_or(Handle::NONE);
+        if let (Some(advice), Ok(file)) = (advice, opened) {
+            // A file system without advice leaves the file as it is, which is what advice is.
+            self.tools.backend.advise(file, advice, 0, 0);
+            self.gate.meter.time_went_by();
+        }
+        self.tools.files.keep_open(op, name, handle, &mut self.tools.backend);
+        Ok(done)
+    }
+
+    pub(super) fn call_on_name(&mut self, op: &OpNode, call: fn(&mut B, &CStr) -> i64) -> Result<Done, StoppedBy> {
+        let name = self.named(op)?;
+        let tools = &mut self.tools;
+        let done = self.gate.meter.timed(op, || call(&mut tools.backend, tools.files.path.from_here()));
+        self.hand_back(name, done.result);
+        Ok(done)
+    }
+
+    /// Operations from one name to another: rename, link, symlink, clone, copy.
+    pub(super) fn two_names(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (from, to) = self.both_named(op)?;
+        if op.kind == OpKind::Copy {
+            let bytes = self.tools.files.job.sets[from.set].size_of(from.index);
+            if let Err(why) = self.gate.admit_bytes(bytes) {
+                [from, to].into_iter().for_each(|name| self.put_back(name));
+                return Err(why);
+            }
+        }
+        let (files, backend) = (&self.tools.files, &mut self.tools.backend);
+        let (source, target) = (files.path.from_here(), files.other_path.from_here());
+        let done = self.gate.meter.timed(op, || match op.kind {
+            OpKind::Rename => backend.rename(source, target),
+            OpKind::Link => backend.link(source, target),
+            // What a symbolic link holds is no path from here, but from where it lies.
+            OpKind::Symlink => backend.symlink(files.path.as_cstr(), target),
+            OpKind::Clone => backend.clone_file(source, target),
+            _ => backend.copy(source, target, &files.job.stop),
+        });
+        [from, to].into_iter().for_each(|name| self.hand_back(name, done.result));
+        if op.kind == OpKind::Copy && done.result == -i64::from(libc::ECANCELED) {
+            // A stop has cut it short: it is given up.
+            return Err(StoppedBy::Control);
+        }
+        self.tools.files.keep_name(op, to, &mut self.tools.backend);
+        self.gate.meter.time_went_by();
+        Ok(done)
+    }
+
+    pub(super) fn list(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (tools, meter) = (&mut self.tools, &mut self.gate.meter);
+        tools.files.directory(op, self.line, &mut self.rng);
+        let path = tools.files.path.from_here();
+        let with_attributes = op.kind == OpKind::ReaddirStat;
+        let issued_ns = meter.begin(op, false);
+        let result = tools.backend.readdir(path, &mut tools.scratch, with_attributes, || meter.is_alive());
+        Ok(meter.ended(issued_ns, result))
+    }
+}

@@ -1,0 +1,286 @@
+//! The files of one worker: those that it opened before the start, those in slots, and where the next operation goes.
+
+use super::walks::{Place, Search, Way};
+use crate::backend::store::Handle;
+use crate::backend::{Backend, Request};
+use crate::draw::offsets::{Uniform, Walker};
+use crate::events::StoppedBy;
+use crate::files::names::PathBuffer;
+use crate::files::open_files::OpenFile;
+use crate::job::JobShared;
+use crate::plan::Access;
+use crate::program::lines::Entry;
+use crate::program::op::{FileSource, OpNode};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A file that an operation left in a slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SlotFile {
+    /// None: only the name is known, or its open failed.
+    pub(super) handle: Handle,
+    /// Whether the slot closes it.
+    pub(super) is_owned: bool,
+    pub(super) set: usize,
+    pub(super) index: u64,
+    /// Where the next transfer goes.
+    pub(super) at: u64,
+}
+
+/// What a data operation works on.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) request: Request,
+    /// Index of the file in its set.
+    pub(super) index: u64,
+    /// Whether all but the offset is what it was the last time, if the length is.
+    pub(super) is_settled: bool,
+    /// Whether it may begin where the operation before ended.
+    pub(super) is_quick: bool,
+    /// Whether what it transfers is neither made, judged nor cooled.
+    pub(super) is_plain: bool,
+}
+
+/// Why an operation has no place to go to: the worker ends; None: its slot is empty.
+type Miss = Option<StoppedBy>;
+
+/// What a worker has open, and the names that it builds.
+pub(super) struct Files {
+    pub(super) job: Arc<JobShared>,
+    opened: Vec<Vec<OpenFile>>,
+    pub(super) slots: Vec<Option<SlotFile>>,
+    /// By operation.
+    pub(super) ways: Vec<Way>,
+    pub(super) walker: Walker,
+    pub(super) path: PathBuffer,
+    /// Where operations with two names go.
+    pub(super) other_path: PathBuffer,
+}
+
+impl Files {
+    pub(super) fn new(job: Arc<JobShared>, opened: Vec<Vec<OpenFile>>, walker: Walker) -> crate::error::Result<Self> {
+        let ways = Way::all(&job, &opened, walker)?;
+        let slots = vec![None; job.program.slots];
+        Ok(Self { job, opened, slots, ways, walker, path: PathBuffer::new(), other_path: PathBuffer::new() })
+    }
+
+    // -- where to ------------------------------------------------------------------------------------------------------
+
+    /// The next request of an operation whose file and size never change; None: it is not of the kind.
+    #[inline(always)]
+    pub(super) fn settled(&mut self, op: &OpNode, rng: &mut fastrand::Rng) -> Option<Result<Target, Miss>> {
+        let Way { settled: Some(settled), is_quick, is_plain, .. } = &mut self.ways[op.state] else { return None };
+        let Some(request) = settled.next(rng) else { return Some(Err(Some(StoppedBy::Exhausted))) };
+        Some(Ok(Target {
+            request,
+            index: settled.file_index,
+            is_settled: true,
+            is_quick: *is_quick,
+            is_plain: *is_plain,
+        }))
+    }
+
+    /// All of the next requests of an operation but their offset, and what draws that, if nothing else changes, and nothing is
+    /// done to their buffers.
+    pub(super) fn drawn(&self, op: &OpNode) -> Option<(Request, Uniform)> {
+        let way = &self.ways[op.state];
+        way.settled.as_ref().filter(|_| way.is_plain)?.drawn()
+    }
+
+    /// The next request of any data operation; `line` says where it goes if the worker follows a script.
+    #[inline]
+    pub(super) fn target(
+        &mut self,
+        op: &OpNode,
+        line: Option<Entry>,
+        backend: &mut impl Backend,
+        rng: &mut fastrand::Rng,
+    ) -> Result<Target, Miss> {
+        let rules = op.kind.rules();
+        let size = match line {
+            _ if rules.flushes() => 0,
+            Some(entry) => entry.size,
+            None => op.size.sample_u64(rng),
+        };
+        let (spot, length) = self.spot(op, line, size, rules.flushes(), backend, rng)?;
+        let kind = rules.request.expect("data operations ask something of the backend");
+        let (rw_flags, vectors) = (op.rw_flags, op.vectors);
+        let request =
+            Request { file: spot.handle, kind, offset: spot.offset, length: length as usize, rw_flags, vectors };
+        let Way { is_quick, is_plain, .. } = self.ways[op.state];
+        let is_quick = is_quick && spot.is_near;
+        Ok(Target { request, index: spot.index, is_settled: false, is_quick, is_plain })
+    }
+
+    /// Where the next `size` bytes of an operation on an open file are, and how many there are; a slot goes on behind them.
+    #[inline]
+    fn spot(
+        &mut self,
+        op: &OpNode,
+        line: Option<Entry>,
+        size: u64,
+        flush: bool,
+        backend: &mut impl Backend,
+        rng: &mut fastrand::Rng,
+    ) -> Result<(Spot, u64), Miss> {
+        let FileSource::Slot(slot) = op.file else { return self.spot_in_set(op, line, size, flush, backend, rng) };
+        let file = self.slots[slot].as_mut().ok_or(None)?;
+        let offset = match line {
+            Some(entry) => entry.offset,
+            // Over what lies before the position, which stays.
+            None if matches!(op.access, Access::Backward { .. }) => file.at.saturating_sub(size),
+            None => file.at,
+        };
+        file.at = offset + size;
+        Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size))
+    }
+
+    #[inline(never)]
+    fn spot_in_set(
+        &mut self,
+        op: &OpNode,
+        line: Option<Entry>,
+        size: u64,
+        flush: bool,
+        backend: &mut impl Backend,
+        rng: &mut fastrand::Rng,
+    ) -> Result<(Spot, u64), Miss> {
+        let FileSource::Opened { opened, pick } = &op.file else {
+            unreachable!("data operations work on open files");
+        };
+        if let Some(entry) = line {
+            let index = u64::from(entry.file);
+            let Some(file) = self.opened_at(*opened, index) else {
+                let spot = Spot { handle: Handle::NONE, index, offset: entry.offset, bytes: 0, is_near: true };
+                return Ok((spot, size));
+            };
+            self.keep_opened(op, *opened, file, entry.offset + size, backend);
+            let (OpenFile { handle, bytes, .. }, is_near) = (file, op.keep.is_none());
+            return Ok((Spot { handle, index, offset: entry.offset, bytes, is_near }, size));
+        }
+        let job = &*self.job;
+        let search = Search { files: &self.opened[*opened], turns: &job.next_file[op.state], stop: &job.stop };
+        let place = self.ways[op.state].next(op, pick, size, flush, &search, rng);
+        let is_stopped = || job.stop.load(Relaxed);
+        let Place { file, offset, length, is_first } =
+            place.ok_or_else(|| Some(if is_stopped() { StoppedBy::Control } else { StoppedBy::Exhausted }))?;
+        self.keep_opened(op, *opened, file, offset + length, backend);
+        let OpenFile { handle, index, bytes } = file;
+        Ok((Spot { handle, index, offset, bytes, is_near: is_first }, length))
+    }
+
+    /// A whole file: its request but for the pieces, and its bytes.
+    pub(super) fn whole(
+        &mut self,
+        op: &OpNode,
+        backend: &mut impl Backend,
+        rng: &mut fastrand::Rng,
+    ) -> Result<(Target, u64), Miss> {
+        let (spot, bytes) = match &op.file {
+            FileSource::Slot(slot) => {
+                let file = self.slots[*slot].ok_or(None)?;
+                let bytes = self.job.sets[file.set].size_of(file.index);
+                (Spot { handle: file.handle, index: file.index, offset: 0, bytes, is_near: true }, bytes)
+            }
+            _ => {
+                let (spot, _) = self.spot_in_set(op, None, 0, true, backend, rng)?;
+                if let Some(file) = op.keep.and_then(|slot| self.slots[slot].as_mut()) {
+                    file.at = spot.bytes;
+                }
+                let bytes = spot.bytes;
+                (spot, bytes)
+            }
+        };
+        let kind = op.kind.rules().request.expect("data operations ask something of the backend");
+        let (rw_flags, vectors) = (op.rw_flags, op.vectors);
+        let request = Request { file: spot.handle, kind, offset: 0, length: 0, rw_flags, vectors };
+        Ok((Target { request, index: spot.index, is_settled: false, is_quick: false, is_plain: false }, bytes))
+    }
+
+    /// Handle of an open file, and where the next `length` bytes are; a slot's position stays as it is.
+    pub(super) fn handle(
+        &mut self,
+        op: &OpNode,
+        line: Option<Entry>,
+        length: u64,
+        backend: &mut impl Backend,
+        rng: &mut fastrand::Rng,
+    ) -> Result<(Handle, u64), Miss> {
+        if let FileSource::Slot(slot) = op.file {
+            let file = self.slots[slot].ok_or(None)?;
+            return Ok((file.handle, line.map_or(file.at, |entry| entry.offset)));
+        }
+        let (spot, _) = self.spot_in_set(op, line, length, length == 0, backend, rng)?;
+        Ok((spot.handle, spot.offset))
+    }
+
+    /// A file that the worker opened before the start, by its index in the set.
+    fn opened_at(&self, opened: usize, index: u64) -> Option<OpenFile> {
+        let files = &self.opened[opened];
+        let position = files.binary_search_by_key(&index, |file| file.index).ok()?;
+        Some(files[position])
+    }
+
+    /// Set of the file that an operation works on.
+    pub(super) fn set_of(&self, op: &OpNode) -> usize {
+        match op.file {
+            FileSource::Opened { opened, .. } => self.job.program.opened[opened].set,
+            FileSource::Slot(slot) => self.slots[slot].map_or(0, |file| file.set),
+            FileSource::Named { set, .. } => set,
+        }
+    }
+
+    // -- slots ---------------------------------------------------------------------------------------------------------
+
+    /// Keep a file in the operation's slot, if it has one.
+    #[inline]
+    pub(super) fn keep(&mut self, op: &OpNode, file: SlotFile, backend: &mut impl Backend) {
+        if let Some(slot) = op.keep {
+            self.empty_slot_of(op, backend);
+            self.slots[slot] = Some(file);
+        }
+    }
+
+    /// Keep a file that stays open in the operation's slot, if it has one, with the position after the operation.
+    #[inline]
+    fn keep_opened(&mut self, op: &OpNode, opened: usize, file: OpenFile, at: u64, backend: &mut impl Backend) {
+        if op.keep.is_some() {
+            let set = self.job.program.opened[opened].set;
+            self.keep(op, SlotFile { handle: file.handle, is_owned: false, set, index: file.index, at }, backend);
+        }
+    }
+
+    /// Close what an operation's slot holds from before.
+    pub(super) fn empty_slot_of(&mut self, op: &OpNode, backend: &mut impl Backend) {
+        if let Some(file) = op.keep.and_then(|slot| self.slots[slot].take()).filter(|file| file.is_owned) {
+            backend.close_file(file.handle);
+        }
+    }
+
+    pub(super) fn close_slots(&mut self, backend: &mut impl Backend) {
+        for file in self.slots.iter_mut().filter_map(Option::take).filter(|file| file.is_owned) {
+            backend.close_file(file.handle);
+        }
+    }
+
+    /// Close the files that were opened before the start.
+    pub(super) fn close_opened(&mut self, backend: &mut impl Backend) {
+        for way in &mut self.ways {
+            way.picker.close(backend);
+        }
+        for file in self.opened.drain(..).flatten() {
+            backend.close_file(file.handle);
+        }
+    }
+}
+
+/// A place in an open file.
+struct Spot {
+    handle: Handle,
+    index: u64,
+    offset: u64,
+    /// Of the file, where the worker opened it before the start.
+    bytes: u64,
+    /// Whether finding it took no time to speak of.
+    is_near: bool,
+}

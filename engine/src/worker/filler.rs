@@ -1,0 +1,124 @@
+//! What is in the buffers: the content of writes, made before they are issued, and the judgement of what reads of stamped
+//! files have brought. None of it is in a latency but a byte that a write changes of what its buffer holds.
+
+use super::stamped::{FileId, Stamps};
+use crate::backend::{Backend, Request, RequestKind};
+use crate::content::fill::ContentFill;
+use crate::content::verify::BadBlocks;
+use crate::job::{JobShared, Transfers};
+use crate::program::backend_rules;
+use crate::program::op::{Manner, OpNode};
+use crate::sys::cpu_cache;
+
+/// Makes and judges what one worker transfers.
+pub(super) struct Filler {
+    /// By file set; None for those that the job does not touch.
+    fills: Vec<Option<ContentFill>>,
+    stamps: Option<Stamps>,
+    generation: u64,
+    /// Which byte the next write that keeps its buffer changes.
+    kept_turn: usize,
+    /// Whether writes give the bytes of a pool.
+    has_pool: bool,
+    /// At the start of the buffer: how many bytes may not be those of the pool.
+    unpooled_bytes: usize,
+}
+
+impl Filler {
+    /// For a job's transfers; `first_generation` sets the content of workers apart.
+    pub(super) fn new(job: &JobShared, transfers: Transfers, first_generation: u64) -> Self {
+        let Transfers { fills, slots } = transfers;
+        let has_pool = backend_rules::ops(&job.program.nodes).iter().any(|op| op.manner == Manner::Pooled);
+        let (stamps, unpooled_bytes) = (Stamps::new(job, slots as usize), job.program.buffer_bytes);
+        Self { fills, stamps, generation: first_generation, kept_turn: 0, has_pool, unpooled_bytes }
+    }
+
+    /// Before a request is issued: fill the buffer of a write, remember what a read of a stamped file may find, and cool the
+    /// buffer. `set` says which set its file is of, and `index` which of that.
+    #[inline(always)]
+    pub(super) fn prepare(
+        &mut self,
+        slot: usize,
+        op: &OpNode,
+        request: Request,
+        set: impl FnOnce() -> usize,
+        index: u64,
+        backend: &mut impl Backend,
+    ) {
+        if op.manner == Manner::KeepsBuffer {
+            self.change_a_byte(slot, request, backend);
+        } else if self.stamps.is_some() || request.kind == RequestKind::Write {
+            self.make_content(slot, op, request, FileId { set: set(), index }, backend);
+        }
+        if op.cold_buffer {
+            cpu_cache::evict(backend.buffer(slot, request.length));
+        }
+    }
+
+    /// The content of a write that keeps what its buffer holds: one byte after the other takes its turn to change.
+    #[inline(always)]
+    fn change_a_byte(&mut self, slot: usize, request: Request, backend: &mut impl Backend) {
+        let turn = if self.kept_turn < request.length { self.kept_turn } else { 0 };
+        self.kept_turn = turn + 1;
+        let buffer = backend.buffer(slot, request.length);
+        buffer[turn] = buffer[turn].wrapping_add(1);
+    }
+
+    #[inline(never)]
+    fn make_content(&mut self, slot: usize, op: &OpNode, request: Request, file: FileId, backend: &mut impl Backend) {
+        if op.manner == Manner::Pooled {
+            return self.give_pooled(file.set, file.index, request.length, request.offset, backend);
+        }
+        let buffer = backend.buffer(slot, request.length);
+        if let Some(stamps) = &mut self.stamps
+            && stamps.begin(slot, request, file, buffer, &mut self.fills)
+        {
+            return;
+        }
+        if request.kind == RequestKind::Write {
+            self.generation += 1;
+            self.unpooled_bytes = self.unpooled_bytes.max(request.length);
+            let fill = self.fills[file.set].as_mut().expect("a job has content for every set it touches");
+            fill.fill(buffer, file.index, request.offset, self.generation);
+        }
+    }
+
+    /// Have the bytes of the pool in the buffer, and new ones in each block.
+    pub(super) fn give_pooled(
+        &mut self,
+        set: usize,
+        index: u64,
+        length: usize,
+        offset: u64,
+        backend: &mut impl Backend,
+    ) {
+        let fill = self.fills[set].as_mut().expect("a job has content for every set it touches");
+        if self.unpooled_bytes > 0 {
+            fill.fill_pool(backend.buffer(0, self.unpooled_bytes));
+            self.unpooled_bytes = 0;
+        }
+        self.generation += 1;
+        fill.renew(backend.buffer(0, length), index, offset, self.generation);
+    }
+
+    /// A request has put other bytes at the start of the buffer.
+    #[inline(always)]
+    pub(super) fn overwritten(&mut self, request: Request, bytes: usize) {
+        if self.has_pool && request.kind == RequestKind::Read {
+            self.unpooled_bytes = self.unpooled_bytes.max(bytes);
+        }
+    }
+
+    /// After a request: what was written is done, what was read is judged. `result`: bytes moved or a negative errno.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, slot: usize, op: &OpNode, result: i64, backend: &mut impl Backend) {
+        if let Some(stamps) = &mut self.stamps {
+            stamps.end(slot, op, result, backend);
+        }
+    }
+
+    /// What reads have found, by the state of their operation.
+    pub(super) fn take_bad_blocks(&mut self) -> Vec<(usize, BadBlocks)> {
+        self.stamps.as_mut().map(Stamps::take_bad_blocks).unwrap_or_default()
+    }
+}

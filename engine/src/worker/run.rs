@@ -1,0 +1,38 @@
+//! A worker from its start to its end.
+
+use super::parts::Worker;
+use super::source::Source;
+use crate::backend::Backend;
+use crate::clock::Ticks;
+use crate::job::{Ended, operation_name};
+use crate::pace::pacing::Pacer;
+use std::sync::Arc;
+
+impl<B: Backend, T: Ticks> Worker<B, T> {
+    /// Run from `start_ns` to a stop, at the pace of `pacer`.
+    pub fn run(&mut self, start_ns: u64, queue_depth: u32, pacer: Pacer) -> Ended {
+        let job = Arc::clone(&self.gate.job);
+        self.gate.open(start_ns, pacer);
+        let walker = self.tools.files.walker;
+        let source = Source::new(&job.program, walker.worker, walker.workers, job.limits.has_passes());
+        let flow = match queue_depth {
+            0 | 1 => self.run_serial(source, start_ns),
+            depth => self.run_queued(source, depth as usize),
+        };
+        let stopped_by = flow.expect_err("a worker goes on until something ends it");
+        self.give_locks_back();
+        self.tools.files.close_slots(&mut self.tools.backend);
+        self.gate.shut(stopped_by);
+        let name_of = |state: usize| operation_name(&job.program.nodes, state).unwrap_or_default();
+        let meter = &self.gate.meter;
+        let bad_blocks = self.tools.filler.take_bad_blocks();
+        Ended {
+            stopped_by,
+            errors: meter.errors().iter().map(|(&(state, errno), &n)| (name_of(state), errno, n)).collect(),
+            bad_blocks: bad_blocks.into_iter().map(|(state, blocks)| (name_of(state), blocks)).collect(),
+            fatal: meter.fatal().map(|(why, errno)| (self.in_its_words(why), *errno)),
+            abandoned: meter.abandoned(),
+            report: self.report(),
+        }
+    }
+}

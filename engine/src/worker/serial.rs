@@ -1,0 +1,88 @@
+//! The runner of a worker that does one operation at a time.
+
+use super::parts::Worker;
+use super::source::{Line, Source, Step};
+use crate::backend::Backend;
+use crate::clock::Ticks;
+use crate::events::StoppedBy;
+use crate::program::op::OpNode;
+
+impl<B: Backend, T: Ticks> Worker<B, T> {
+    /// Do what the source says until something ends it.
+    pub(super) fn run_serial(&mut self, mut source: Source, start_ns: u64) -> Result<(), StoppedBy> {
+        loop {
+            match source.next(&mut self.rng)? {
+                Step::Op(op) => {
+                    self.gate.check()?;
+                    if !self.op(op, false)? {
+                        source.break_off();
+                    }
+                }
+                Step::Pass => {
+                    self.gate.pass()?;
+                    source.again();
+                }
+                Step::Member(op) => {
+                    if !self.member(op)? {
+                        source.break_off();
+                    }
+                }
+                Step::Begin(group) => {
+                    let (group, is_outermost) = source.begin_group(group);
+                    if is_outermost {
+                        self.gate.check()?;
+                    }
+                    if group.counts && self.line.is_none() {
+                        self.gate.admit()?;
+                        self.gate.arrive()?;
+                    }
+                    self.gate.meter.begin_group(group);
+                }
+                Step::End => {
+                    self.gate.meter.end_group();
+                    source.end_group();
+                }
+                Step::Look => self.gate.check()?,
+                Step::Action(action) => {
+                    self.gate.check()?;
+                    self.gate.act(action, &mut self.rng)?;
+                }
+                Step::Line => self.begin_line(source.line(), start_ns)?,
+            }
+        }
+    }
+
+    /// One operation; false: it has failed.
+    #[inline(always)]
+    fn op(&mut self, op: &OpNode, in_group: bool) -> Result<bool, StoppedBy> {
+        if op.counts && self.line.is_none() {
+            self.gate.admit()?;
+            self.gate.arrive()?;
+        }
+        let done = self.carry_out(op)?;
+        self.gate.meter.end(op, done, in_group)
+    }
+
+    #[inline(never)]
+    fn member(&mut self, op: &OpNode) -> Result<bool, StoppedBy> {
+        self.op(op, true)
+    }
+
+    /// The line of a script comes next, when it is due.
+    fn begin_line(&mut self, line: Line, start_ns: u64) -> Result<(), StoppedBy> {
+        self.gate.check()?;
+        let Line { entry, chunk_bytes, makes_first, counts } = line;
+        self.gate.arrive_at((entry.due_ns > 0).then_some(start_ns + entry.due_ns))?;
+        if counts {
+            self.gate.admit()?;
+        }
+        (self.line, self.line_chunk_bytes, self.is_made) = (Some(entry), chunk_bytes, makes_first.is_some());
+        if let Some(set) = makes_first {
+            let tools = &mut self.tools;
+            let (index, length) = (u64::from(entry.file), entry.size as usize);
+            tools.filler.give_pooled(set, index, length, entry.offset, &mut tools.backend);
+            self.gate.meter.time_went_by();
+        }
+        Ok(())
+    }
+}
