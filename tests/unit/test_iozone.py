@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay import plan
+from assay import events, plan
+from assay.analysis.record import read
+from assay.bundle.tables import INTERVALS
 from assay.errors import InputError
 from assay.plan.walk import job_actions, job_ops
 from assay.tools.iozone import FRONT_END
@@ -14,6 +16,8 @@ from assay.tools.iozone.options import parse
 from assay.tools.iozone.plan import to_plan
 from assay.tools.iozone.work import stride_rounds
 from goldens import Goldens
+from unit.classic_runs import finished, table
+from unit.memory_run import MemoryRun, hello
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "iozone"
 HERE = Path("/mnt/storage")
@@ -271,3 +275,29 @@ def test_what_does_not_go_together_is_refused_with_the_cure(arguments: str) -> N
         made(arguments)
 
     assert REFUSED[arguments] in str(caught.value)
+
+
+# -- the figures -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", ["-s 64 -r 16 -i 0 -e", "-t 1 -s 64 -r 16 -i 0 -e"])
+def test_a_figure_says_that_its_rates_are_by_iozone_s_own_timing(arguments: str) -> None:
+    asked = made(arguments)
+    rows: list[dict[str, object]] = []
+    lines: list[events.Event] = [hello()]
+    for index, phase in enumerate(asked.phases):
+        job, begin_s = phase.jobs[0], float(index)
+        # Four records of 16 KiB in 10 ms, and a flush of 30 ms.
+        for operation, ops, moved, ns in ((phase.jobs[0].timed[0], 4, 65536, 10_000_000), ("fsync", 1, 0, 30_000_000)):
+            rows.append({
+                "phase_index": index, "job": job.name, "operation": operation, "t_s": begin_s + 0.04, "dt_s": 0.04,
+                "ops": ops, "bytes": moved, "errors": 0, "latency_max_ns": ns, "latency_sum_ns": ns,
+            })  # fmt: skip
+        begin_ns = int(begin_s * 1e9)
+        lines.append(finished(index, job.name, begin_ns=begin_ns, end_ns=begin_ns + 40_000_000, ops=5))
+    run = read(MemoryRun(plan=asked, lines=lines, tables={INTERVALS: table(INTERVALS, rows)}))
+
+    figure = FRONT_END.output(run).figures()[0]
+
+    assert "IOzone's own timing" in figure.caption
+    assert "window" in figure.caption

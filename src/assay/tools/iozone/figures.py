@@ -20,6 +20,11 @@ from assay.units import ABSENT, KIB, format_bytes, format_number
 _KIB_PER_MIB = 1024
 _CELL_PX = 30
 _BAR_PX = 26
+_TIMING = (
+    " Rates are by IOzone's own timing, as in its text: all records by the time spent in the calls that it times, with -e"
+    " and -c flush and close too. Those of the results are by the time that passed in their window, with what lies between"
+    " calls: making what is written, above all. On cached data that is much."
+)
 
 
 def figures(measured: Measured) -> Sequence[Figure]:
@@ -78,7 +83,7 @@ def _surface(measured: Measured, column: Column, values: dict[Cell, float], doma
         slug=f"iozone-{column.key}",
         title=f"{name}: {unit} by file and record size",
         caption="Darker is more; all tests share the scale of colours. White: left out."
-        " Files much smaller than the memory show the page cache: look at the findings.",
+        " Files much smaller than the memory show the page cache: look at the findings." + _TIMING,
         alt_text=words,
         chart=_map(values, files, sizes, domain, unit),
         table=Table(("File", *(f"{_size(record_kib)} records" for record_kib in sizes)), tuple(rows)),
@@ -149,7 +154,7 @@ def _bar_figure(rows: Sequence[tuple[str, float, float, float | None]], count: i
         slug=slug,
         title=f"Throughput of {children}, {unit}",
         caption="Bar: the sum of the children's own rates. Stroke: what all did by the time of all. Far apart, the"
-        " children did not run together.",
+        " children did not run together." + _TIMING,
         alt_text=f"Throughput of {children}. "
         + "; ".join(f"{r[0]}: children {r[1]} {unit}, parent {r[2]}, least work by most {r[3]}" for r in table)
         + ".",
