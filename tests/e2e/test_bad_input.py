@@ -175,6 +175,45 @@ def test_too_little_space_is_refused_before_anything_is_written(assay: Assay, tm
         assert not (mount_point / "assay-data").exists()
 
 
+LARGE_LOAD = """
+name = "large"
+[[file_set]]
+name = "data"
+size = "200MiB"
+[[phase]]
+name = "read"
+seconds = 1
+[[phase.job]]
+op = { op = "read", set = "data", size = "4KiB" }
+"""
+TOO_LARGE = {
+    "quick": ("{dir}", "--size", "200MiB"),
+    "run": ("{load}", "{dir}"),
+    "iozone": ("-s", "200m", "-r", "1m", "-i", "0", "-f", "{dir}/file"),
+    "bonnie": ("-d", "{dir}", "-u", "root", "-r", "0", "-s", "200", "-n", "0"),
+    "postmark": ("{asked}",),
+    "vxbench": ("-w", "write", "-i", "iosize=1m,iocount=200", "{dir}/file"),
+    "perfpl": ("1048576", "200", "1", "1", "1", "--dir", "{dir}"),
+}
+"""For each command words that ask for 200 MiB, where 44 MiB are left beside the reserve."""
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("command", TOO_LARGE)
+def test_what_does_not_fit_is_refused_alike_by_every_command(command: str, assay: Assay, tmp_path: Path) -> None:
+    load, asked = tmp_path / "load.toml", tmp_path / "asked.pm"
+    load.write_text(LARGE_LOAD)
+    with tmpfs(300 * MIB) as memory:
+        asked.write_text(f"set location {memory}\nset size 1048576 1048576\nset number 200\nrun\nquit\n")
+        words = [word.format(dir=memory, load=load, asked=asked) for word in TOO_LARGE[command]]
+        done = assay(command, *words, check=3)
+
+        # The file system itself takes a little.
+        assert re.search(r"only 4[34](\.\d)? MiB are free (in|on) \S+ beside the reserve of 256 MiB", done.stderr)
+        assert ("--size" in done.stderr) == (command == "quick")
+        assert list(memory.iterdir()) == []
+
+
 @pytest.mark.parametrize(("fallback", "code"), [("threads", 0), ("refuse", 3)])
 def test_a_kernel_without_io_uring_is_said(
     fallback: str, code: int, assay: Assay, directory: Path, tmp_path: Path
