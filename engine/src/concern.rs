@@ -29,6 +29,8 @@ pub enum Concern {
     DirectRefused,
     /// A file among Assay's that is not.
     ForeignFile,
+    /// How often blocks were written could not be kept for later runs.
+    GenerationsLost,
     /// Threads of the kernel took over.
     IoWq,
     /// io_uring without registered buffers.
@@ -92,6 +94,9 @@ impl Concern {
                 "Use a file system that supports O_DIRECT, or a set of more than twice the RAM.",
             ),
             Self::ForeignFile => ("foreign-file", Warning, "Keep other programs out of Assay's folder."),
+            Self::GenerationsLost => {
+                ("generations-lost", Note, "Lay the set out anew to have stale blocks told again.")
+            }
             Self::IoWq => ("io-wq", Note, ""),
             Self::IoUringBuffersPlain => {
                 ("io-uring-buffers-plain", Note, "Raise the limit of locked memory (ulimit -l).")

@@ -1,7 +1,7 @@
 //! Bad blocks as events: the first ones by name, all of them counted.
 
 use crate::concern::Concern;
-use crate::content::verify::BadBlocks;
+use crate::content::bad_blocks::BadBlocks;
 use crate::emit::Emitter;
 use crate::events::Corruption;
 
@@ -16,7 +16,7 @@ pub fn tell(emitter: &Emitter, phase_index: u32, job: &str, operation: &str, bad
         );
         emitter.warn(Some(phase_index), Concern::CorruptBlock, text);
     }
-    let count = |(kind, (blocks, first)): (&_, &(u64, crate::content::verify::BadBlock))| Corruption {
+    let count = |(kind, (blocks, first)): (&_, &(u64, crate::content::bad_blocks::BadBlock))| Corruption {
         job: job.to_owned(),
         operation: operation.to_owned(),
         kind: *kind,

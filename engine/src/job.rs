@@ -1,14 +1,13 @@
 //! What a worker is given, and what it leaves behind.
 
 use crate::backend::Report;
+use crate::content::bad_blocks::BadBlocks;
 use crate::content::fill::ContentFill;
-use crate::content::verify::BadBlocks;
 use crate::events::StoppedBy;
 use crate::files::fileset::FileSetState;
 use crate::pace::coordination::Coordination;
 use crate::pace::limits::JobLimits;
-use crate::program::backend_rules;
-use crate::program::op::{Node, Program};
+use crate::program::op::Program;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::sys::advice::Advice;
 use serde::{Deserialize, Serialize};
@@ -42,7 +41,7 @@ impl JobShared {
     pub fn working_directory(&self) -> Option<&Path> {
         let mut folders = self.program.sets.iter().map(|&set| self.sets[set].folder());
         let first = folders.next()?;
-        let runs_programs = backend_rules::ops(&self.program.nodes).iter().any(|op| op.command.is_some());
+        let runs_programs = self.program.ops().any(|op| op.command.is_some());
         (folders.all(|folder| folder == first) && !runs_programs).then_some(first)
     }
 
@@ -75,9 +74,4 @@ pub struct Ended {
     pub report: Report,
     /// Blocks of stamped sets that were not what was written, by operation name.
     pub bad_blocks: Vec<(String, BadBlocks)>,
-}
-
-/// Name of the operation with a state index.
-pub fn operation_name(nodes: &[Node], state: usize) -> Option<String> {
-    backend_rules::ops(nodes).into_iter().find(|op| op.state == state).map(|op| op.name.clone())
 }

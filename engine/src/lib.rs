@@ -16,6 +16,7 @@ pub mod concern;
 pub mod content;
 pub mod control;
 pub mod corruption;
+pub mod data_sets;
 pub mod draw;
 pub mod emit;
 pub mod error;

@@ -2,14 +2,12 @@
 //! however the run ends.
 
 use crate::concern::Concern;
-use crate::content::generations::Generations;
 use crate::control::{Inbox, Message};
+use crate::data_sets::DataSets;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
-use crate::files::data_folder::DataFolder;
-use crate::files::fileset::FileSetState;
-use crate::files::{lay_out, open_files, remove};
+use crate::files::open_files;
 use crate::observe::{HostObserver, cache, is_in_memory};
 use crate::phase;
 use crate::phase::{PhaseEnd, Surroundings};
@@ -20,10 +18,7 @@ use crate::program::compile::compile;
 use crate::program::op::Program;
 use crate::program::stamp_rules::unit_of;
 use crate::steps;
-use crate::steps::fill_up;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
@@ -33,42 +28,21 @@ const RESIDENCY_FILES: u64 = 64;
 /// A run in progress.
 pub struct Run<'a> {
     /// What to do.
-    pub plan: &'a Plan,
+    plan: &'a Plan,
     /// Way out.
-    pub emitter: &'a Emitter,
+    emitter: &'a Emitter,
     /// Messages from outside and from workers.
-    pub inbox: &'a Inbox,
+    inbox: &'a Inbox,
     /// For the workers.
-    pub sender: &'a Sender<Message>,
-    /// Set by a stop from outside.
-    pub stop: &'a AtomicBool,
+    sender: &'a Sender<Message>,
     /// What kernel and privileges allow.
-    pub capabilities: &'a Capabilities,
-    /// By target: where its data lies.
-    pub folders: Vec<DataFolder>,
-    /// By file set: its state.
-    pub sets: Vec<Arc<FileSetState>>,
-    /// Folders of the files that file systems were filled with (step `fill`); they go at the end of the run.
-    pub fillings: Vec<PathBuf>,
-    /// By file set: bytes that have a generation of their own; None without stamps.
-    pub stamp_units: Vec<Option<u64>>,
-    /// By file set: what this run has left of it.
-    left: Vec<Left>,
+    capabilities: &'a Capabilities,
+    /// Where data lies, and what of it is there.
+    data: DataSets<'a>,
 }
 
 /// By file set: what a look at the page cache has just found.
 type Seen = HashMap<usize, cache::Residency>;
-
-/// What a run has left of a file set on storage, and so has to remove.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
-    /// Nothing, or a set from before the run.
-    Nothing,
-    /// A whole set; its Plan says whether it is kept.
-    Whole,
-    /// A part of a set, which is of no use to anybody.
-    Half,
-}
 
 /// Carry a Plan out. Everything that can be refused is refused before a file is touched.
 pub fn run(
@@ -85,7 +59,7 @@ pub fn run(
     }) {
         Ok((mut run, programs)) => {
             let result = run.phases(programs);
-            run.clean_up();
+            run.data.clean_up();
             conclude(emitter, result)
         }
         Err(error) => conclude(emitter, Err(error)),
@@ -159,31 +133,8 @@ impl<'a> Run<'a> {
         capabilities: &'a Capabilities,
     ) -> Result<Self> {
         open_files::raise_open_files_limit();
-        let folders = plan.targets.iter().map(|target| DataFolder::open(&target.uri)).collect::<Result<Vec<_>>>()?;
-        let sets = plan
-            .file_sets
-            .iter()
-            .map(|set| {
-                let folder = &folders[target_position(plan, &set.target)];
-                FileSetState::new(set, folder.path(), plan.seed).map(Arc::new)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        for folder in folders.iter().filter(|folder| !folder.is_locked()) {
-            let text = format!(
-                "{} cannot be locked on this file system: nothing keeps a second run out",
-                folder.path().display()
-            );
-            emitter.warn(None, Concern::DataFolderUnlocked, text);
-        }
-        let left = vec![Left::Nothing; sets.len()];
-        let stamp_units = plan.file_sets.iter().map(|set| unit_of(plan, set)).collect::<Result<_>>()?;
-        let fillings = Vec::new();
-        Ok(Self { plan, emitter, inbox, sender, stop, capabilities, folders, sets, left, fillings, stamp_units })
-    }
-
-    /// Position of the target that holds a file set.
-    pub fn target_of(&self, set: usize) -> usize {
-        target_position(self.plan, &self.plan.file_sets[set].target)
+        let data = DataSets::open(plan, emitter, stop)?;
+        Ok(Self { plan, emitter, inbox, sender, capabilities, data })
     }
 
     /// Walk through the phases; whatever ends this, the data is still to be cleaned up.
@@ -195,7 +146,7 @@ impl<'a> Run<'a> {
             if !phase.before.is_empty() {
                 seen.clear();
             }
-            steps::carry_out(self, index, &phase.before)?;
+            steps::carry_out(&mut self.data, index, &phase.before)?;
             if phase.jobs.is_empty() {
                 continue;
             }
@@ -208,7 +159,7 @@ impl<'a> Run<'a> {
                 seen.clear();
             }
             match end {
-                PhaseEnd::Done => steps::carry_out(self, index, &phase.after)?,
+                PhaseEnd::Done => steps::carry_out(&mut self.data, index, &phase.after)?,
                 PhaseEnd::Stopped => return Ok(Outcome::Stopped),
                 PhaseEnd::Failed(error) => return Err(error),
             }
@@ -223,7 +174,7 @@ impl<'a> Run<'a> {
             programs.iter().flat_map(|program| program.opened.iter().map(|opened| opened.set)).collect();
         sets.sort_unstable();
         sets.dedup();
-        sets.retain(|&set| !is_in_memory(self.folders[self.target_of(set)].as_fd()));
+        sets.retain(|&set| !is_in_memory(self.data.folder_of(set).as_fd()));
         sets
     }
 
@@ -240,7 +191,7 @@ impl<'a> Run<'a> {
             emitter: self.emitter,
             inbox: self.inbox,
             sender: self.sender,
-            sets: &self.sets,
+            sets: &self.data.sets,
             contents: &contents,
             host,
             seed: self.plan.seed,
@@ -256,7 +207,7 @@ impl<'a> Run<'a> {
     /// before is said again: a look goes over every page, and nothing was done since.
     fn residency(&self, phase_index: u32, moment: Moment, sets: &[usize], seen: &mut Seen) {
         for &set in sets {
-            let state = &self.sets[set];
+            let state = &self.data.sets[set];
             let existing = state.existing();
             let files = existing.end - existing.start;
             let sampled = files.min(RESIDENCY_FILES);
@@ -291,106 +242,4 @@ impl<'a> Run<'a> {
             }
         }
     }
-
-    /// Remove the sets that are not to be kept, and every part of a set; a stop does not cut this short.
-    fn clean_up(&mut self) {
-        let silent = |_: u64, _: u64, _: &str| {};
-        for folder in std::mem::take(&mut self.fillings).into_iter().filter(|folder| folder.exists()) {
-            if let Err(error) = remove::remove(&folder, &silent, &AtomicBool::new(false)) {
-                self.left_behind(&folder, &error);
-            }
-        }
-        for set in 0..self.sets.len() {
-            let is_wanted = self.plan.file_sets[set].keep && self.left[set] == Left::Whole;
-            if is_wanted || self.left[set] == Left::Nothing {
-                continue;
-            }
-            if let Err(error) = self.remove_set(set, None) {
-                self.left_behind(self.sets[set].folder(), &error);
-            }
-        }
-    }
-
-    /// Say that data could not be removed, and what removes it.
-    fn left_behind(&self, folder: &Path, error: &EngineError) {
-        let shown = folder.display();
-        let text = if error.errno() == Some(libc::ENOENT) {
-            format!(
-                "{shown} is not there any more. If its file system was unmounted, the data is still on it: mount it, then \
-                 'assay clean' removes the data"
-            )
-        } else {
-            format!("{error}; the data in {shown} is still there: 'assay clean' removes it")
-        };
-        self.emitter.warn(None, Concern::DataLeftBehind, text);
-    }
-
-    /// Lay a set out, or take over one that is there, and say which.
-    pub fn prepare_set(&mut self, set: usize) -> Result<()> {
-        let name = self.plan.file_sets[set].name.clone();
-        let activity = format!("laying out file set '{name}'");
-        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
-        let folder = &self.folders[self.target_of(set)];
-        let state = &self.sets[set];
-        let prepared =
-            lay_out::prepare(state, folder, self.plan.reserve_bytes, &report, self.stop).inspect_err(|_| {
-                // A complete set that was refused stays whose it was.
-                if lay_out::is_half_done(state) {
-                    self.left[set] = Left::Half;
-                }
-            })?;
-        if !prepared.reused {
-            self.left[set] = Left::Whole;
-        }
-        if let Some(unit_bytes) = self.stamp_units[set] {
-            let generations = Generations::open(&self.sets[set], unit_bytes, !prepared.reused)?;
-            self.sets[set].set_generations(Some(generations));
-        }
-        self.emitter.emit(&Event::Prepared {
-            t_ns: self.emitter.now_ns(),
-            set: name,
-            path: self.sets[set].folder().display().to_string(),
-            files: prepared.files,
-            directories: prepared.directories,
-            bytes: prepared.bytes,
-            seconds: prepared.seconds,
-            reused: prepared.reused,
-        });
-        Ok(())
-    }
-
-    /// Fill a target's file system with files that go at the end of the run; what was done, in words.
-    pub fn fill(&mut self, target: &str, used_share: f64) -> Result<String> {
-        let activity = format!("filling target '{target}'");
-        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
-        let folder = &self.folders[target_position(self.plan, target)];
-        self.fillings.push(fill_up::folder_of(target, folder));
-        let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
-        Ok(fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)?.detail)
-    }
-
-    /// Remove a marked set; `stop` can cut it short. What was done, in words.
-    pub fn remove_set(&mut self, set: usize, stop: Option<&AtomicBool>) -> Result<String> {
-        let name = &self.plan.file_sets[set].name;
-        let activity = format!("removing file set '{name}'");
-        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
-        let never = AtomicBool::new(false);
-        self.sets[set].set_generations(None);
-        let state = &self.sets[set];
-        let removed = remove::remove(state.folder(), &report, stop.unwrap_or(&never)).inspect_err(|_| {
-            if lay_out::is_half_done(state) {
-                self.left[set] = Left::Half;
-            }
-        })?;
-        self.left[set] = Left::Nothing;
-        for foreign in &removed.foreign {
-            let text = format!("{} is not Assay's and was left where it is", foreign.display());
-            self.emitter.warn(None, Concern::ForeignFile, text);
-        }
-        Ok(format!("{} files and {} directories removed", removed.files, removed.directories))
-    }
-}
-
-fn target_position(plan: &Plan, name: &str) -> usize {
-    plan.targets.iter().position(|target| target.name == name).expect("checked before the run")
 }

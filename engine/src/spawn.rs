@@ -8,6 +8,8 @@
 
 use crate::observe::task::timeval_ns;
 use crate::program::command::Command;
+use crate::sys::exit_status::result_of;
+use crate::sys::posix;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::{File, OpenOptions};
@@ -15,10 +17,6 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 
-/// What is added to an exit status, so that it is no error number.
-const STATUS: i32 = 1 << 16;
-/// What a shell adds to the number of the signal that ended a program.
-const SIGNAL: i32 = 128;
 /// Time between two looks at a program that runs.
 const LOOK_MS: c_int = 100;
 /// Room for the child between clone and exec: a few calls deep.
@@ -28,21 +26,10 @@ const MOST_SAID_BYTES: u64 = 1 << 20;
 /// Longest first line that is told.
 const LINE_BYTES: usize = 300;
 
-/// The exit status that a number of an operation stands for, in words; None: it is an error number.
-pub fn exit_status(number: i32) -> Option<String> {
-    match number - STATUS {
-        status @ 0..=SIGNAL => Some(format!("exit status {status}")),
-        status if status > SIGNAL => {
-            Some(format!("exit status {status} (as a shell says it for signal {})", status - SIGNAL))
-        }
-        _ => None,
-    }
-}
-
 /// A program that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ran {
-    /// 0, or negative: an error number where it could not be run, else its status (see [`exit_status`]).
+    /// 0, or negative: an error number where it could not be run, else its status (see [`exit_status`](crate::sys::exit_status::exit_status)).
     pub result: i64,
     /// User and system time of it and of what it waited for.
     pub cpu_ns: u64,
@@ -80,13 +67,7 @@ impl Spawner {
     ///
     /// /dev/null or memory cannot be had.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: the name is NUL-terminated.
-        let said = unsafe { libc::memfd_create(c"assay-stderr".as_ptr(), libc::MFD_CLOEXEC) };
-        if said < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: new, and nobody else's.
-        let said = unsafe { File::from_raw_fd(said) };
+        let said = posix::memory_file(c"assay-stderr")?;
         // SAFETY: no memory is passed. Programs append, wherever the file was cut.
         if unsafe { libc::fcntl(said.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } < 0 {
             return Err(io::Error::last_os_error());
@@ -240,11 +221,6 @@ fn reap(pid: i32) -> (c_int, u64) {
         usage.assume_init()
     };
     (status, timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime))
-}
-
-fn result_of(status: c_int) -> i64 {
-    let code = if libc::WIFSIGNALED(status) { SIGNAL + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) };
-    if code == 0 { 0 } else { -i64::from(STATUS + code) }
 }
 
 #[cfg(test)]

@@ -566,7 +566,7 @@ fn warming_brings_pages_in_and_evicting_takes_them_out() {
     prepare(&state, &place.target, 0, &quiet, &GO_ON).unwrap();
     let resident = || (0..4).map(|index| resident_pages(&state.path_of(index))).sum::<u64>();
 
-    let evicted = cache::evict(&state).unwrap();
+    let evicted = cache::evict(&state, &AtomicBool::new(false)).unwrap();
     let after_evict = resident();
     // The kernel may take clean pages back at any time, and does where it gives memory to a host: then once more.
     let warm = |share, pages| {
@@ -589,7 +589,7 @@ fn dirty_pages_of_many_small_files_are_evicted_too() {
     let resident = || (0..200).map(|index| resident_pages(&state.path_of(index))).sum::<u64>();
     assert_eq!(resident(), 200 * pages_of(5000));
 
-    let detail = cache::evict(&state).unwrap();
+    let detail = cache::evict(&state, &AtomicBool::new(false)).unwrap();
 
     assert_eq!((resident(), detail.as_str()), (0, "syncfs, then POSIX_FADV_DONTNEED on 200 files, 976.6 KiB"));
 }
@@ -601,7 +601,9 @@ fn files_that_were_never_created_are_counted_not_fatal() {
     prepare(&state, &place.target, 0, &quiet, &GO_ON).unwrap();
     fs::remove_file(state.path_of(2)).unwrap();
 
-    assert!(cache::evict(&state).unwrap().ends_with("3 files, 2.9 KiB; 1 files were not there"));
+    assert!(
+        cache::evict(&state, &AtomicBool::new(false)).unwrap().ends_with("3 files, 2.9 KiB; 1 files were not there")
+    );
 }
 
 #[test]

@@ -10,14 +10,14 @@
 //! Content that compresses gets its repeats put over it (`texture.rs`). Content with duplicates has blocks keyed by their
 //! number in the writer's stream instead (`duplicates.rs`). Stamped content gets its stamps last (`stamp.rs`).
 
+use crate::content::BLOCK_BYTES;
 use crate::content::duplicates::Duplicates;
 use crate::content::stamp::{STAMP_BYTES, Stamp, Stamper};
 use crate::content::texture::Texture;
+use crate::draw::mix::{GOLDEN, mix};
 use crate::error::{EngineError, Result};
 use crate::plan::Content;
 
-/// Bytes that share a key.
-pub const BLOCK_BYTES: usize = 4096;
 const LANES: usize = 8;
 /// Bytes of one step of all generators.
 const STEP_BYTES: usize = 2 * LANES * 8;
@@ -27,16 +27,6 @@ const TWO_STEPS_BYTES: usize = 2 * STEP_BYTES;
 const DUPLICATES: u64 = u64::MAX;
 /// In place of a generation, for what is made before the start.
 const POOL: u64 = u64::MAX - 1;
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Finaliser of SplitMix64 over a Weyl step: a bijection of 64-bit numbers that scatters neighbours.
-#[inline]
-pub const fn mix(value: u64) -> u64 {
-    let z = value.wrapping_add(GOLDEN);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// Makes content.
 #[derive(Debug, Clone)]

@@ -1,19 +1,19 @@
 //! Is a block what was written there, and if not, what happened to it?
 
+use crate::content::BLOCK_BYTES;
 use crate::content::generations::{Expected, Generations};
 use crate::content::stamp::{SECTOR_BYTES, Sector, Stamper};
 use crate::events::CorruptionKind;
-use crate::files::fileset::FileSetState;
-use crate::plan::Allocate;
 
-/// Bytes that are judged as one.
-pub const BLOCK_BYTES: u64 = 4096;
+const BLOCK: u64 = BLOCK_BYTES as u64;
 
 /// Reads stamps and compares them with what was written.
 #[derive(Debug)]
 pub struct Judge<'a> {
-    /// The set.
-    pub state: &'a FileSetState,
+    /// Content seed of the set.
+    pub seed: u64,
+    /// Files of the set that were written as a whole when they were laid out: those below this index.
+    pub written_files: u64,
     /// How often its blocks were written.
     pub generations: &'a Generations,
     /// Reader of stamps.
@@ -50,7 +50,7 @@ impl Judge<'_> {
         let mut at = offset_bytes;
         let mut rest = buffer;
         while !rest.is_empty() {
-            let length = (BLOCK_BYTES - at % BLOCK_BYTES).min(rest.len() as u64);
+            let length = (BLOCK - at % BLOCK).min(rest.len() as u64);
             let (block, after) = rest.split_at_mut(length as usize);
             if let Some(kind) = self.block(block, file, at, &before) {
                 bad(at, kind);
@@ -62,7 +62,7 @@ impl Judge<'_> {
 
     /// The blocks of a file that end beyond its end on storage, from `at` to where the file should end.
     pub fn missing(&self, file: u64, at: u64, end: u64, mut bad: impl FnMut(u64, CorruptionKind)) {
-        for offset in (at.next_multiple_of(BLOCK_BYTES)..end).step_by(BLOCK_BYTES as usize) {
+        for offset in (at.next_multiple_of(BLOCK)..end).step_by(BLOCK_BYTES) {
             let before = self.generations.before_read(file, offset);
             let floor = self.generations.expected(file, offset, before).map_or(0, |expected| expected.floor);
             if floor > 0 || !self.may_be_unwritten(file) {
@@ -72,7 +72,7 @@ impl Judge<'_> {
     }
 
     fn may_be_unwritten(&self, file: u64) -> bool {
-        self.state.set().allocate != Allocate::Write || file >= self.state.initial_files()
+        file >= self.written_files
     }
 
     fn block(&self, block: &mut [u8], file: u64, at: u64, before: impl Fn(u64) -> u64) -> Option<CorruptionKind> {
@@ -88,14 +88,14 @@ impl Judge<'_> {
             known = Some((offset / unit, expected));
             count.all += 1;
             let (floor, issued) = expected.map_or((0, u64::MAX), |expected| (expected.floor, expected.issued));
-            count.may_mix |= expected.is_none_or(|expected| expected.may_mix) || unit < BLOCK_BYTES;
+            count.may_mix |= expected.is_none_or(|expected| expected.may_mix) || unit < BLOCK;
             match self.stamper.read(sector) {
                 Sector::Garbage if expected.is_some_and(|expected| expected.overlapped) => count.right += 1,
                 Sector::Garbage => count.wrong += 1,
                 Sector::Zeros if may_be_unwritten && floor == 0 => count.never += 1,
                 Sector::Zeros => count.zeros += 1,
                 Sector::Stamped(stamp) => {
-                    if (stamp.set, stamp.file, stamp.offset) != (self.state.content_seed(), file, offset) {
+                    if (stamp.set, stamp.file, stamp.offset) != (self.seed, file, offset) {
                         count.misplaced += 1;
                     } else if stamp.generation > issued {
                         count.wrong += 1;
@@ -139,8 +139,9 @@ impl Count {
 mod tests {
     use super::*;
     use crate::content::fill::ContentFill;
+    use crate::files::fileset::FileSetState;
     use crate::files::fileset::tests::set;
-    use crate::plan::{Content, Layout};
+    use crate::plan::{Allocate, Content, Layout};
 
     struct Desk {
         _folder: tempfile::TempDir,
@@ -157,7 +158,7 @@ mod tests {
             plan.content = Content { stamped: true, ..plan.content };
             plan.allocate = allocate;
             let state = FileSetState::new(&plan, folder.path(), 1).unwrap();
-            let generations = Generations::open(&state, 4096, true).unwrap();
+            let generations = state.open_generations(4096, true).unwrap();
             let fill = ContentFill::new(state.content_seed(), &plan.content, 0).unwrap();
             Self { _folder: folder, state, generations, fill }
         }
@@ -178,7 +179,7 @@ mod tests {
 
         /// The verdict on what is found at offset 8192 of file 0.
         fn judge(&self, mut found: Vec<u8>) -> Vec<(u64, CorruptionKind)> {
-            let judge = Judge { state: &self.state, generations: &self.generations, stamper: Stamper::new() };
+            let judge = self.state.judge(&self.generations, Stamper::new());
             let mut bad = Vec::new();
             let before = |offset| self.generations.before_read(0, offset);
             judge.blocks(&mut found, 0, 8192, before, |offset, kind| bad.push((offset, kind)));

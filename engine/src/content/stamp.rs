@@ -23,7 +23,7 @@ const KEYS: [u64; LANES] = [
     0x5899_65cc_7537_4cc3,
 ];
 
-use crate::content::fill::mix;
+use crate::draw::mix::mix;
 
 /// What a sector says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

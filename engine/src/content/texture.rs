@@ -5,7 +5,7 @@
 //! before an empty tail. A unit's repeats cost a compressor about three bytes to say (sequence, lengths and distance of
 //! zstd at level 3, measured); so many incompressible ones are left out.
 
-use crate::content::fill::BLOCK_BYTES;
+use crate::content::BLOCK_BYTES;
 use crate::error::{EngineError, Result};
 
 const UNIT_BYTES: usize = 256;

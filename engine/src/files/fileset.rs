@@ -7,14 +7,16 @@
 //! as long as they delete too. What is in a file follows it: a file that was renamed or linked keeps its length and
 //! its bytes, whatever its new name stands for.
 
-use crate::content::fill::mix;
-use crate::content::generations::Generations;
+use crate::content::generations::{Generations, OfSet, Sizes};
+use crate::content::judge::Judge;
+use crate::content::stamp::Stamper;
+use crate::draw::mix::mix;
 use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
 use crate::files::indices::Indices;
 use crate::files::names::{NumberedName, PathBuffer};
 use crate::files::spread::Spread;
-use crate::plan::FileSet;
+use crate::plan::{Allocate, FileSet};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -156,6 +158,23 @@ impl FileSetState {
         *self.generations.lock().unwrap_or_else(PoisonError::into_inner) = generations.map(Arc::new);
     }
 
+    /// How often each block was written, as far as that is known. Only while no worker runs.
+    ///
+    /// # Errors
+    ///
+    /// The system call that failed.
+    pub fn open_generations(&self, unit_bytes: u64, laid_out_anew: bool) -> Result<Generations> {
+        let sizes = Sizes { files: self.files(), fixed: self.fixed_size(), size_of: &|index| self.size_of(index) };
+        let set = OfSet { folder: self.folder(), content_seed: self.own_seed, sizes };
+        Generations::open(&set, unit_bytes, laid_out_anew)
+    }
+
+    /// What tells whether blocks of the set are as they were written.
+    pub fn judge<'a>(&self, generations: &'a Generations, stamper: Stamper) -> Judge<'a> {
+        let written_files = if self.set.allocate == Allocate::Write { self.initial_files() } else { 0 };
+        Judge { seed: self.own_seed, written_files, generations, stamper }
+    }
+
     /// Size of a file in bytes as it is laid out; the same in every run with the same seed.
     #[inline]
     pub fn size_of(&self, index: u64) -> u64 {
@@ -256,7 +275,7 @@ fn folder_name(set: &FileSet) -> Result<&str> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::plan::{Allocate, Content, Distribution, Layout, Reuse};
+    use crate::plan::{Content, Distribution, Layout, Reuse};
 
     pub(crate) fn set(files: u64, size: f64, layout: Layout) -> FileSet {
         FileSet {

@@ -6,6 +6,7 @@
 
 pub mod data_folder;
 pub mod fileset;
+pub mod fill_up;
 pub mod free_space;
 pub mod growth;
 pub mod index_queue;

@@ -7,7 +7,6 @@ use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
 use crate::plan::{Access, Direct, Job, OpenFlags, Region};
-use crate::program::backend_rules;
 use crate::program::op::{OpNode, OpenedSet, Program};
 use crate::sys::advice::Advice;
 use crate::sys::posix;
@@ -143,7 +142,7 @@ fn direct_alignment(fd: RawFd) -> u64 {
 
 /// Unit that all offsets and sizes of a program are multiples of, as far as they are known beforehand.
 fn smallest_unit(program: &Program, file_bytes: Option<u64>) -> Option<u64> {
-    let data = backend_rules::ops(&program.nodes).into_iter().filter(|op| op.kind.rules().moves_data());
+    let data = program.ops().filter(|op| op.kind.rules().moves_data());
     data.flat_map(|op| units(op, file_bytes)).filter(|&unit| unit > 0).min_by_key(|unit| unit.trailing_zeros())
 }
 

@@ -64,6 +64,7 @@ pub fn remove(folder: &Path, report: Report<'_>, stop: &AtomicBool) -> Result<Re
     let foreign = sweep.everything(root.as_fd(), folder)?;
     sweep.progress.finish();
     if foreign.total == 0 {
+        generations::forget(folder);
         remove_marked_root(folder, parent.as_fd(), root.as_fd(), &name)?;
     }
     Ok(Removed {

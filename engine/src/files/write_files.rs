@@ -243,13 +243,7 @@ impl Maker<'_> {
         } else {
             Ok(())
         };
-        match started.and(waited) {
-            // Not every file system has it. Real failures must be told here, fsync would not tell them again.
-            Err(error) if !matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS | libc::ESPIPE)) => {
-                Err(self.failed("write", error))
-            }
-            _ => Ok(()),
-        }
+        started.and(waited).map_err(|error| self.failed("write", error))
     }
 
     fn count(&self, unit: &str, amount: u64) {

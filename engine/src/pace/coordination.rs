@@ -6,7 +6,7 @@
 //! gives up.
 
 use crate::error::{EngineError, Result};
-use crate::plan::{Action, Body, Phase, TokenUnit};
+use crate::plan::{Action, Phase, TokenUnit};
 use crate::shared::{Shareable, SharedBox, SharedSlice};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -42,30 +42,28 @@ impl Names {
     pub fn of(phase: &Phase) -> Result<Self> {
         let mut names = Self::default();
         for job in &phase.jobs {
-            if let Body::Loop { actions } = &job.body {
-                names.collect(actions, &job.name)?;
+            for action in job.body.actions() {
+                match action {
+                    Action::Wait { semaphore, .. } | Action::Post { semaphore, .. } => names.semaphore_of(semaphore),
+                    Action::Token { bucket, rate_per_s, unit } => {
+                        names.bucket(bucket, *rate_per_s, *unit, &job.name)?
+                    }
+                    Action::Op { .. }
+                    | Action::Group { .. }
+                    | Action::Choice { .. }
+                    | Action::Repeat { .. }
+                    | Action::Think { .. }
+                    | Action::FinishOn { .. } => {}
+                }
             }
         }
         Ok(names)
     }
 
-    fn collect(&mut self, actions: &[Action], job: &str) -> Result<()> {
-        for action in actions {
-            match action {
-                Action::Wait { semaphore, .. } | Action::Post { semaphore, .. } => {
-                    if !self.semaphores.contains(semaphore) {
-                        self.semaphores.push(semaphore.clone());
-                    }
-                }
-                Action::Token { bucket, rate_per_s, unit } => self.bucket(bucket, *rate_per_s, *unit, job)?,
-                Action::Group { actions, .. } | Action::Repeat { actions, .. } => self.collect(actions, job)?,
-                Action::Choice { branches } => {
-                    branches.iter().try_for_each(|branch| self.collect(&branch.actions, job))?;
-                }
-                Action::Op { .. } | Action::Think { .. } | Action::FinishOn { .. } => {}
-            }
+    fn semaphore_of(&mut self, name: &str) {
+        if self.semaphore(name).is_none() {
+            self.semaphores.push(name.to_owned());
         }
-        Ok(())
     }
 
     fn bucket(&mut self, name: &str, rate_per_s: f64, unit: TokenUnit, job: &str) -> Result<()> {
@@ -218,7 +216,8 @@ impl Coordination {
         let cost_ns = (tokens * self.ns_per_token[bucket]) as u64;
         let from = |paid: u64| paid.max(now_ns.saturating_sub(CREDIT_NS));
         let paid = &self.paid_ns[bucket];
-        let before = paid.fetch_update(Ordering::AcqRel, Ordering::Acquire, |paid| Some(from(paid) + cost_ns));
+        let before =
+            paid.fetch_update(Ordering::AcqRel, Ordering::Acquire, |paid| Some(from(paid).saturating_add(cost_ns)));
         from(before.unwrap_or(0))
     }
 

@@ -110,7 +110,10 @@ impl LocalLimits {
             Left::new(own.filter_map(|rule| limit(&rule.stop)).min().unwrap_or(u64::MAX), has_rules_together)
         };
         *self = Self {
-            deadline_ns: deadlines.map(|seconds| start_ns + (seconds * 1e9) as u64).min().unwrap_or(u64::MAX),
+            deadline_ns: deadlines
+                .map(|seconds| start_ns.saturating_add((seconds * 1e9) as u64))
+                .min()
+                .unwrap_or(u64::MAX),
             ops: left(|stop| stop.ops),
             bytes: left(|stop| stop.bytes),
             passes: left(|stop| stop.passes),
@@ -216,5 +219,22 @@ impl LocalLimits {
             return Err(StoppedBy::Passes);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_beyond_what_a_clock_can_say_never_comes() {
+        for seconds in [1.8e10, 2e10, 1e300] {
+            let rule = |seconds| Rule::new(&Stop { seconds, ..Stop::default() }).unwrap();
+            let mut limits = LocalLimits::default();
+
+            limits.begin(1_000_000_000, &JobLimits::new(rule(Some(seconds)), rule(None)));
+
+            assert_eq!(limits.check_time(1_000_000_000_000), Ok(()), "{seconds}");
+        }
     }
 }

@@ -99,7 +99,7 @@ impl Pacer {
     pub fn due_ns(&self) -> u64 {
         match self {
             Self::Free => 0,
-            Self::Open(schedule) => schedule.start_ns + schedule.next_ns as u64,
+            Self::Open(schedule) => schedule.due_ns(),
             Self::Limited(limit) => limit.ops_paid_ns.max(limit.bytes_paid_ns) as u64,
         }
     }
@@ -109,7 +109,7 @@ impl Pacer {
         match self {
             Self::Free => UNSCHEDULED,
             Self::Open(schedule) => {
-                let due_ns = schedule.start_ns + schedule.next_ns as u64;
+                let due_ns = schedule.due_ns();
                 schedule.advance();
                 due_ns
             }
@@ -153,6 +153,12 @@ fn paid(paid_ns: f64, now_ns: u64, cost_ns: f64) -> f64 {
 }
 
 impl Schedule {
+    /// When the next arrival is due.
+    #[inline]
+    fn due_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.next_ns as u64)
+    }
+
     fn new(rate_per_s: f64, spacing: Spacing, worker: u32, workers: u32, seed: u64) -> Self {
         let job_gap_ns = 1e9 / rate_per_s;
         let mut schedule = Self {

@@ -2,7 +2,7 @@
 
 use super::facts;
 use super::jobs::ReadyJob;
-use crate::content::verify::BadBlocks;
+use crate::content::bad_blocks::BadBlocks;
 use crate::corruption;
 use crate::emit::Emitter;
 use crate::error::EngineError;

@@ -7,14 +7,13 @@ use crate::concern::Concern;
 use crate::error::{EngineError, Result};
 use crate::files::growth::Growth;
 use crate::files::open_files::{ResolvedFlags, resolve_flags};
-use crate::job::{JobShared, operation_name};
+use crate::job::JobShared;
 use crate::pace::coordination::{Coordination, Names};
 use crate::pace::limits::{JobLimits, Rule};
 use crate::plan::{Access, Allocate, Arrival, Backend, Fallback, Job, Phase, WorkerKind};
-use crate::program::backend_rules;
+use crate::program::lines::Lines;
 use crate::program::op::{FileSource, OpNode, Program};
 use crate::program::op_rules::Grows;
-use crate::program::script::Script;
 use crate::sampler::ObservedJob;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::sys::affinity;
@@ -109,8 +108,8 @@ impl ReadyJob<'_> {
     /// The job as the sampler sees it, before its first operation.
     pub fn observed(&self) -> ObservedJob {
         let program = &self.shared.program;
-        let operations = (0..program.operations).map(|state| operation_name(&program.nodes, state).unwrap_or_default());
-        let has_schedule = program.script.as_ref().is_some_and(Script::has_schedule);
+        let operations = program.ops().map(|op| op.name.clone());
+        let has_schedule = program.script.as_ref().is_some_and(Lines::has_schedule);
         ObservedJob {
             name: self.job.name.clone(),
             last: vec![(0, 0); program.series.len()],
@@ -135,8 +134,7 @@ impl ReadyJob<'_> {
                 FileSource::Slot(_) | FileSource::Named { .. } => true,
             },
         };
-        let ops = backend_rules::ops(&self.shared.program.nodes);
-        self.job.open.append || ops.into_iter().any(grows)
+        self.job.open.append || self.shared.program.ops().any(grows)
     }
 }
 

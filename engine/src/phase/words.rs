@@ -1,7 +1,7 @@
 //! What error numbers mean that the backends bring: the ones whose own text misleads.
 
 use crate::plan::Backend;
-use crate::spawn::exit_status;
+use crate::sys::exit_status::exit_status;
 
 /// What the job did, as far as it decides what an error means.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,7 @@
 
 use crate::draw::sizes::Sampler;
 use crate::pace::coordination::Names;
-use crate::plan::{Action, TokenUnit};
-use crate::program::op::{Node, OpNode};
+use crate::plan::{Action, Body, Op, TokenUnit};
 
 /// An action that is no operation.
 #[derive(Debug)]
@@ -28,8 +27,8 @@ pub enum ActionNode {
         bucket: usize,
         /// What one token stands for.
         unit: TokenUnit,
-        /// Operations that count.
-        counted: Counted,
+        /// States of the operations that count.
+        counted: Vec<usize>,
     },
     /// Pause.
     Think {
@@ -40,8 +39,8 @@ pub enum ActionNode {
     },
     /// End the worker at a count.
     FinishOn {
-        /// Operations that count.
-        counted: Counted,
+        /// States of the operations that count.
+        counted: Vec<usize>,
         /// Operations, if counted.
         ops: Option<u64>,
         /// Bytes, if counted.
@@ -49,37 +48,61 @@ pub enum ActionNode {
     },
 }
 
-/// Operations of a worker whose completions are counted together, by the index of their state.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Counted {
-    which: Which,
-    /// Indices of their states, once all operations of the job are known.
-    pub states: Vec<usize>,
-}
-
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-enum Which {
-    #[default]
-    None,
+/// Which operations an action counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// All.
     All,
+    /// Reads and writes.
     Data,
-    Named(String),
+    /// Those of a name.
+    Named(&'a str),
 }
 
-impl Which {
-    fn has(&self, op: &OpNode) -> bool {
+impl Which<'_> {
+    /// Whether it counts an operation.
+    pub fn has(&self, op: &Op) -> bool {
         match self {
-            Self::None => false,
             Self::All => true,
-            Self::Data => op.kind.rules().moves_data(),
+            Self::Data => op.op.rules().moves_data(),
             Self::Named(name) => op.name == *name,
         }
     }
 }
 
-/// Make an action ready. A text says what is wrong with it.
-pub fn compile(action: &Action, names: &Names) -> Result<ActionNode, String> {
-    let counted = |which| Counted { which, states: Vec::new() };
+/// Which operations an action counts, if it counts any.
+pub fn counted_by(action: &Action) -> Option<Which<'_>> {
+    match action {
+        Action::Token { unit: TokenUnit::Op, .. } => Some(Which::All),
+        Action::Token { unit: TokenUnit::DataOp | TokenUnit::Mebibyte, .. } => Some(Which::Data),
+        Action::FinishOn { op, .. } => Some(if op.is_empty() { Which::Data } else { Which::Named(op) }),
+        Action::Token { unit: TokenUnit::Event, .. }
+        | Action::Op { .. }
+        | Action::Group { .. }
+        | Action::Choice { .. }
+        | Action::Repeat { .. }
+        | Action::Wait { .. }
+        | Action::Post { .. }
+        | Action::Think { .. } => None,
+    }
+}
+
+/// States of the operations that an action counts: they are numbered in the order in which they stand in the Plan.
+fn counted(action: &Action, body: &Body) -> Result<Vec<usize>, String> {
+    let Some(which) = counted_by(action) else { return Ok(Vec::new()) };
+    let states: Vec<_> = body.ops().enumerate().filter(|(_, op)| which.has(op)).map(|(state, _)| state).collect();
+    if !states.is_empty() {
+        return Ok(states);
+    }
+    Err(match which {
+        Which::Named(name) => format!("finish_on waits for operation '{name}', which the job does not have"),
+        Which::All | Which::Data => "an action counts reads and writes, and the job has none".to_owned(),
+    })
+}
+
+/// Make an action of a loop ready. A text says what is wrong with it.
+pub fn compile(action: &Action, names: &Names, body: &Body) -> Result<ActionNode, String> {
+    let counted = counted(action, body)?;
     Ok(match action {
         Action::Wait { semaphore, count } => {
             ActionNode::Wait { semaphore: number(names, semaphore)?, count: amount("wait", semaphore, *count)? }
@@ -88,23 +111,17 @@ pub fn compile(action: &Action, names: &Names) -> Result<ActionNode, String> {
             ActionNode::Post { semaphore: number(names, semaphore)?, count: amount("post", semaphore, *count)? }
         }
         Action::Token { bucket, unit, .. } => {
-            let which = match unit {
-                TokenUnit::Event => Which::None,
-                TokenUnit::Op => Which::All,
-                TokenUnit::DataOp | TokenUnit::Mebibyte => Which::Data,
-            };
             let bucket = names.bucket_of(bucket).ok_or_else(|| format!("there is no token bucket '{bucket}'"))?;
-            ActionNode::Token { bucket, unit: *unit, counted: counted(which) }
+            ActionNode::Token { bucket, unit: *unit, counted }
         }
         Action::Think { seconds, burn } => {
             ActionNode::Think { seconds: Sampler::new(seconds).map_err(|error| error.to_string())?, burn: *burn }
         }
-        Action::FinishOn { op, ops, bytes } => {
+        Action::FinishOn { ops, bytes, .. } => {
             if ops.is_none() && bytes.is_none() {
                 return Err("finish_on counts neither ops nor bytes; give one of them".to_owned());
             }
-            let which = if op.is_empty() { Which::Data } else { Which::Named(op.clone()) };
-            ActionNode::FinishOn { counted: counted(which), ops: *ops, bytes: *bytes }
+            ActionNode::FinishOn { counted, ops: *ops, bytes: *bytes }
         }
         Action::Op { .. } | Action::Group { .. } | Action::Choice { .. } | Action::Repeat { .. } => {
             return Err("an operation or a list of actions is compiled elsewhere".to_owned());
@@ -121,44 +138,4 @@ fn amount(verb: &str, semaphore: &str, count: u64) -> Result<u32, String> {
         .ok()
         .filter(|count| *count > 0)
         .ok_or_else(|| format!("{verb} '{semaphore}': count is {count}; it lies between 1 and {}", u32::MAX))
-}
-
-/// Once all operations are compiled: find the ones that are counted, and have them count.
-///
-/// # Errors
-///
-/// A text for a `finish_on` whose operation the job does not have.
-pub fn resolve(nodes: &mut [Node]) -> Result<(), String> {
-    let mut actions = Vec::new();
-    let mut ops = Vec::new();
-    each(nodes, &mut |node| match node {
-        Node::Op(op) => ops.push(op),
-        Node::Action(action) => actions.push(action),
-        _ => {}
-    });
-    for action in actions {
-        let (ActionNode::Token { counted, .. } | ActionNode::FinishOn { counted, .. }) = action else { continue };
-        for op in ops.iter_mut().filter(|op| counted.which.has(op)) {
-            op.is_counted = true;
-            counted.states.push(op.state);
-        }
-        if counted.states.is_empty() && counted.which != Which::None {
-            return Err(match &counted.which {
-                Which::Named(name) => format!("finish_on waits for operation '{name}', which the job does not have"),
-                _ => "an action counts reads and writes, and the job has none".to_owned(),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Every operation and action of a program.
-fn each<'a>(nodes: &'a mut [Node], see: &mut impl FnMut(&'a mut Node)) {
-    for node in nodes {
-        match node {
-            Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => each(nodes, see),
-            Node::Choice { branches, .. } => branches.iter_mut().for_each(|nodes| each(nodes, see)),
-            Node::Op(_) | Node::Action(_) => see(node),
-        }
-    }
 }

@@ -5,7 +5,7 @@ use crate::backend::pieces::MOST_PIECES;
 use crate::backend::store::Scheme;
 use crate::error::{EngineError, Result};
 use crate::plan::{Access, Body, Direct, Distribution, FileSet, Job, Op, Plan};
-use crate::program::op::{FileSource, Node, OpNode, Program};
+use crate::program::op::{FileSource, OpNode, Program};
 use crate::sys::advice::Advice;
 use crate::sys::cpu_cache;
 
@@ -167,7 +167,7 @@ pub fn check_program(job: &Job, program: &Program) -> Result<()> {
         Err(EngineError::Plan(format!("job '{}': operation '{}': {text}", job.name, op.name)))
     };
     let can = job.backend.abilities();
-    for op in ops(&program.nodes) {
+    for op in program.ops() {
         let rules = op.kind.rules();
         if !can.in_slots && rules.request.is_some() && matches!(op.file, FileSource::Slot(_)) {
             return refuse(op, "mmap maps the files of a set before the start, not a slot; use 'set', or psync");
@@ -177,20 +177,6 @@ pub fn check_program(job: &Job, program: &Program) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// All operations of a program.
-pub fn ops(nodes: &[Node]) -> Vec<&OpNode> {
-    let mut found = Vec::new();
-    for node in nodes {
-        match node {
-            Node::Op(op) => found.push(op),
-            Node::Group { nodes, .. } | Node::Repeat { nodes, .. } => found.extend(ops(nodes)),
-            Node::Choice { branches, .. } => found.extend(branches.iter().flat_map(|nodes| ops(nodes))),
-            Node::Action(_) => {}
-        }
-    }
-    found
 }
 
 #[cfg(test)]

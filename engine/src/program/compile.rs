@@ -10,6 +10,7 @@ use crate::pace::coordination::Names;
 use crate::pace::pacing;
 use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, Phase, Pick, ScriptGroup, Stop};
 use crate::program::actions;
+use crate::program::actions::Which;
 use crate::program::backend_rules;
 use crate::program::command::Command;
 use crate::program::file_rules;
@@ -30,6 +31,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
         phase,
         file_sets,
         names: Names::of(phase)?,
+        counted: job.body.actions().filter_map(actions::counted_by).collect(),
         slots: SlotUse::default(),
         program: Program {
             nodes: Vec::new(),
@@ -89,6 +91,8 @@ struct Compiler<'a> {
     phase: &'a Phase,
     file_sets: &'a [FileSet],
     names: Names,
+    /// What its actions count.
+    counted: Vec<Which<'a>>,
     slots: SlotUse,
     program: Program,
 }
@@ -111,11 +115,7 @@ impl Compiler<'_> {
         if self.program.operations == 0 {
             return Err(self.refuse("its loop has no operation; give it one"));
         }
-        self.slots.check().map_err(|text| self.refuse(&text))?;
-        let mut nodes = std::mem::take(&mut self.program.nodes);
-        actions::resolve(&mut nodes).map_err(|text| self.refuse(&text))?;
-        self.program.nodes = nodes;
-        Ok(())
+        self.slots.check().map_err(|text| self.refuse(&text))
     }
 
     /// Operations that a line of a script does one after another.
@@ -166,7 +166,7 @@ impl Compiler<'_> {
             | Action::Token { .. }
             | Action::Think { .. }
             | Action::FinishOn { .. } => {
-                Node::Action(actions::compile(action, &self.names).map_err(|text| self.refuse(&text))?)
+                Node::Action(actions::compile(action, &self.names, &self.job.body).map_err(|text| self.refuse(&text))?)
             }
         })
     }
@@ -225,7 +225,7 @@ impl Compiler<'_> {
             is_removable: matches!(&op.file, FileRef::Set { set, .. } if file_rules::removes_beside(self.phase, set)),
             command: Command::of(&self.job.name, op)?,
             ends_open: false,
-            is_counted: false,
+            is_counted: self.counted.iter().any(|which| which.has(op)),
             state: self.program.operations - 1,
         })
     }
@@ -297,7 +297,7 @@ impl Compiler<'_> {
                 op.name
             )));
         }
-        let kept_and_written = || kept_in(op).is_some_and(|slot| writes_to_slot(self.job, slot));
+        let kept_and_written = || kept_in(op).is_some_and(|slot| writes_to_slot(&self.job.body, slot));
         let (write, own) = (op.op.rules().needs_writing || kept_and_written(), *pick == (Pick::Own {}));
         let opened = &mut self.program.opened;
         let position = opened.iter().position(|known| known.set == set).unwrap_or_else(|| {
@@ -322,9 +322,9 @@ fn position_of(name: &str, names: &mut Vec<String>) -> usize {
 }
 
 /// Whether an operation of a job makes the file in a slot writable first.
-fn writes_to_slot(job: &Job, slot: usize) -> bool {
-    let is_it = |file: &FileRef| matches!(file, FileRef::Slot { slot: named } if *named as usize == slot);
-    file_rules::ops_of(job).into_iter().any(|op| is_it(&op.file) && op.op.rules().needs_writing)
+fn writes_to_slot(body: &Body, slot: usize) -> bool {
+    let is_in_slot = |op: &Op| matches!(op.file, FileRef::Slot { slot: named } if named as usize == slot);
+    body.ops().any(|op| is_in_slot(op) && op.op.rules().needs_writing)
 }
 
 /// How the call of an operation is made.

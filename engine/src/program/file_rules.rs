@@ -1,6 +1,6 @@
 //! Whether `pick`, `slot`, `size` and `advice` of an operation say what its kind can do, checked before a file is touched.
 
-use crate::plan::{Action, Body, Distribution, FileRef, FileSet, Job, Op, OpKind, Phase, Pick};
+use crate::plan::{Body, Distribution, FileRef, FileSet, Op, OpKind, Phase, Pick};
 use crate::program::op_rules::{AdviceIn, Kept, LONGEST_ATTRIBUTE_BYTES, Names, Orders, SizeOf, Works};
 use crate::sys::advice::Advice;
 
@@ -9,31 +9,8 @@ pub fn removes_beside(phase: &Phase, set: &str) -> bool {
     let workers: u64 = phase.jobs.iter().map(|job| u64::from(job.workers)).sum();
     let is_of_set = |file: &FileRef| matches!(file, FileRef::Set { set: named, .. } if named == set);
     // A script changes the files, not which of them the set has for others.
-    let mut loops = phase.jobs.iter().filter(|job| matches!(job.body, Body::Loop { .. })).flat_map(ops_of);
-    workers > 1 && loops.any(|op| op.op.rules().takes_old() && is_of_set(&op.file))
-}
-
-/// All operations of a job.
-pub fn ops_of(job: &Job) -> Vec<&Op> {
-    fn collect<'a>(actions: &'a [Action], ops: &mut Vec<&'a Op>) {
-        for action in actions {
-            match action {
-                Action::Op { op } => ops.push(op),
-                Action::Group { actions, .. } | Action::Repeat { actions, .. } => collect(actions, ops),
-                Action::Choice { branches } => branches.iter().for_each(|branch| collect(&branch.actions, ops)),
-                _ => {}
-            }
-        }
-    }
-    let mut ops = Vec::new();
-    match &job.body {
-        Body::Loop { actions } => collect(actions, &mut ops),
-        Body::Script { ops: templates, groups, .. } => {
-            ops.extend(templates);
-            ops.extend(groups.iter().flat_map(|group| &group.ops));
-        }
-    }
-    ops
+    let loops = phase.jobs.iter().map(|job| &job.body).filter(|body| matches!(body, Body::Loop { .. }));
+    workers > 1 && loops.flat_map(Body::ops).any(|op| op.op.rules().takes_old() && is_of_set(&op.file))
 }
 
 /// Check an operation's `pick` and `slot` on a set. The text says what is wrong and what to write instead.

@@ -6,7 +6,7 @@ use crate::draw::sizes::Sampler;
 use crate::plan::{Access, OpKind, Pick};
 use crate::program::actions::ActionNode;
 use crate::program::command::Command;
-use crate::program::script::Script;
+use crate::program::lines::Lines;
 use crate::sys::advice::Advice;
 
 /// A job that can run.
@@ -15,7 +15,7 @@ pub struct Program {
     /// Actions of one pass; of a script, the operations that its lines refer to.
     pub nodes: Vec<Node>,
     /// The list of operations, if the job has one instead of a loop.
-    pub script: Option<Script>,
+    pub script: Option<Lines>,
     /// Keys of the histograms.
     pub series: Vec<String>,
     /// Names of the groups with laps.
@@ -36,6 +36,42 @@ pub struct Program {
     pub sets: Vec<usize>,
     /// What they lie in.
     pub store: Scheme,
+}
+
+impl Program {
+    /// All its operations, in the order of their states.
+    pub fn ops(&self) -> impl Iterator<Item = &OpNode> {
+        Ops { open: vec![self.nodes.iter()] }
+    }
+
+    /// Name of the operation with a state; empty: there is none.
+    pub fn name_of(&self, state: usize) -> &str {
+        self.ops().nth(state).map_or("", |op| &op.name)
+    }
+}
+
+/// A walk over nodes, each before those inside it.
+struct Ops<'a> {
+    /// Lists that are not through, the innermost last.
+    open: Vec<std::slice::Iter<'a, Node>>,
+}
+
+impl<'a> Iterator for Ops<'a> {
+    type Item = &'a OpNode;
+
+    fn next(&mut self) -> Option<&'a OpNode> {
+        loop {
+            match self.open.last_mut()?.next() {
+                None => drop(self.open.pop()),
+                Some(Node::Op(op)) => return Some(op),
+                Some(Node::Group { nodes, .. } | Node::Repeat { nodes, .. }) => self.open.push(nodes.iter()),
+                Some(Node::Choice { branches, .. }) => {
+                    self.open.extend(branches.iter().rev().map(|nodes| nodes.iter()))
+                }
+                Some(Node::Action(_)) => {}
+            }
+        }
+    }
 }
 
 /// A set whose files a job holds open.

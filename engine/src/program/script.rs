@@ -13,31 +13,18 @@ use crate::program::op::{FileSource, Manner, Node, OpNode, OpenFor};
 use crate::program::op_rules::{Begins, LONGEST_ATTRIBUTE_BYTES, SizeOf, Works};
 use crate::program::script_text::ScriptText;
 use std::fs::File;
-
-/// The list of a job. Worker `w` of `n` does lines `w`, `w + n`, and so on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Script {
-    /// All of it.
-    pub lines: Lines,
-}
-
-impl Script {
-    /// Whether any line says when it is due.
-    pub fn has_schedule(&self) -> bool {
-        self.lines.has_schedule()
-    }
-}
+use std::ops::RangeInclusive;
 
 const LONGEST_TRANSFER_BYTES: u64 = 1 << 30;
 
-/// Read a script and check every line against the operations that it refers to. `buffer_bytes` grows to its longest
+/// Read a script, of which worker `w` of `n` does lines `w`, `w + n`, and so on, and check every line against the operations that it refers to. `buffer_bytes` grows to its longest
 /// transfer.
 ///
 /// # Errors
 ///
 /// A Plan error with the number of the first line that cannot be carried out; an I/O error for a file that cannot be
 /// read.
-pub fn compile(job: &Job, path: &str, ops: &[Node], sets: &[FileSet], buffer_bytes: &mut usize) -> Result<Script> {
+pub fn compile(job: &Job, path: &str, ops: &[Node], sets: &[FileSet], buffer_bytes: &mut usize) -> Result<Lines> {
     let refuse = |text: String| EngineError::Plan(format!("job '{}': script {path}: {text}", job.name));
     if job.workers > 1 && ops.iter().any(|node| matches!(node, Node::Op(op) if uses_slots(op))) {
         let cure = "its lines are dealt out to the workers one by one, so a slot would miss its file; use 1 worker";
@@ -66,7 +53,7 @@ pub fn compile(job: &Job, path: &str, ops: &[Node], sets: &[FileSet], buffer_byt
     if lines.is_empty() {
         return Err(refuse("it holds no operation; write lines of [op, file index, offset, size, due_ns]".to_owned()));
     }
-    Ok(Script { lines })
+    Ok(lines)
 }
 
 fn uses_slots(op: &OpNode) -> bool {
@@ -174,17 +161,16 @@ fn opened_for(ops: &[OpNode]) -> OpenFor {
     match (reads, writes, appends) {
         (true, _, true) => OpenFor::ReadingAndAppending,
         (false, _, true) => OpenFor::Appending,
-        (true, false, _) => OpenFor::Reading,
-        (false, true, _) => OpenFor::Writing,
-        _ => OpenFor::Anything,
+        (true, false, false) => OpenFor::Reading,
+        (false, true, false) => OpenFor::Writing,
+        (true, true, false) | (false, false, false) => OpenFor::Anything,
     }
 }
 
 /// Bounds within which every line of an operation or group is right: a closer look is for those beyond.
 struct Usual {
     moves: bool,
-    /// Of every size.
-    longest: u64,
+    sizes: RangeInclusive<u64>,
     /// Above every file index.
     files: u64,
     /// Above every offset.
@@ -194,10 +180,11 @@ struct Usual {
 impl Usual {
     fn of(node: &Node, sets: &[FileSet]) -> Self {
         let mut usual =
-            Self { moves: false, longest: LONGEST_TRANSFER_BYTES, files: u64::MAX, offsets: i64::MAX as u64 };
+            Self { moves: false, sizes: 0..=LONGEST_TRANSFER_BYTES, files: u64::MAX, offsets: i64::MAX as u64 };
         for op in members(node) {
             usual.moves |= op.kind.rules().moves_data();
-            usual.longest = usual.longest.min(longest(op));
+            let sizes = sizes_of(op);
+            usual.sizes = (*usual.sizes.start()).max(*sizes.start())..=(*usual.sizes.end()).min(*sizes.end());
             if let FileSource::Named { set, .. } = op.file {
                 usual.files = usual.files.min(sets[set].files);
                 // The offset is the file index that it goes to.
@@ -212,13 +199,17 @@ impl Usual {
     #[inline]
     fn holds(&self, entry: Entry) -> bool {
         let is_in_files = u64::from(entry.file) < self.files && entry.offset < self.offsets;
-        is_in_files && (u64::from(self.moves)..=self.longest).contains(&entry.size)
+        is_in_files && self.sizes.contains(&entry.size)
     }
 }
 
-/// The largest size that an operation has memory for.
-fn longest(op: &OpNode) -> u64 {
-    if op.kind.rules().size == SizeOf::Attribute { LONGEST_ATTRIBUTE_BYTES as u64 } else { u64::MAX }
+/// Sizes that a line of an operation can have.
+fn sizes_of(op: &OpNode) -> RangeInclusive<u64> {
+    match op.kind.rules().size {
+        SizeOf::Transfer => 1..=LONGEST_TRANSFER_BYTES,
+        SizeOf::Attribute => 0..=LONGEST_ATTRIBUTE_BYTES as u64,
+        SizeOf::Nothing | SizeOf::Length | SizeOf::LengthAboveZero => 0..=i64::MAX as u64,
+    }
 }
 
 /// Check a line against its operations.
@@ -231,14 +222,17 @@ fn check(entry: Entry, ops: &[Node], sets: &[FileSet]) -> std::result::Result<()
 
 fn check_entry(entry: Entry, op: &OpNode, sets: &[FileSet]) -> std::result::Result<(), String> {
     let Entry { file, offset, size, .. } = entry;
-    if op.kind.rules().moves_data() && !(1..=LONGEST_TRANSFER_BYTES).contains(&size) {
-        return Err(format!("size is {size}; a transfer has between 1 byte and 1 GiB"));
+    if !sizes_of(op).contains(&size) {
+        return Err(match op.kind.rules().size {
+            SizeOf::Transfer => format!("size is {size}; a transfer has between 1 byte and 1 GiB"),
+            SizeOf::Attribute => format!("size is {size}; the value of an attribute has at most 64 KiB"),
+            SizeOf::Nothing | SizeOf::Length | SizeOf::LengthAboveZero => {
+                format!("size {size} is beyond what a file can have (2^63 - 1)")
+            }
+        });
     }
-    if size > longest(op) {
-        return Err(format!("size is {size}; the value of an attribute has at most {} bytes", longest(op)));
-    }
-    if i64::try_from(offset).is_err() || i64::try_from(size).is_err() {
-        return Err(format!("offset {offset} or size {size} is beyond what a file can have (2^63 - 1)"));
+    if i64::try_from(offset).is_err() {
+        return Err(format!("offset {offset} is beyond what a file can have (2^63 - 1)"));
     }
     // What the worker opened before the start is looked up when it runs.
     let FileSource::Named { set, .. } = op.file else { return Ok(()) };

@@ -1,11 +1,10 @@
 //! Which loads a stamped set bears: only those after which every sector can still be judged.
 
-use crate::content::judge::BLOCK_BYTES;
+use crate::content::BLOCK_BYTES;
 use crate::content::stamp::SECTOR_BYTES;
 use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
 use crate::plan::{Access, Body, FileRef, FileSet, Op, Plan, Region, WorkerKind};
-use crate::program::file_rules::ops_of;
 use crate::program::op_rules::Stamps;
 
 /// Bytes of a stamped set that have a generation of their own: a block where all transfers are of whole blocks, else a
@@ -18,10 +17,9 @@ pub fn unit_of(plan: &Plan, set: &FileSet) -> Result<Option<u64>> {
     if !set.content.stamped {
         return Ok(None);
     }
-    let mut unit = BLOCK_BYTES;
+    let mut unit = BLOCK_BYTES as u64;
     for job in plan.phases.iter().flat_map(|phase| &phase.jobs) {
-        let ops = ops_of(job);
-        if !ops.iter().any(|op| matches!(&op.file, FileRef::Set { set: name, .. } if *name == set.name)) {
+        if !job.body.ops().any(|op| matches!(&op.file, FileRef::Set { set: name, .. } if *name == set.name)) {
             continue;
         }
         if job.kind == WorkerKind::Process {
@@ -38,7 +36,7 @@ pub fn unit_of(plan: &Plan, set: &FileSet) -> Result<Option<u64>> {
             let why = format!("job '{}' needs the backend psync, io_uring or aio for it", job.name);
             return Err(refuse(set, &why));
         }
-        for op in ops {
+        for op in job.body.ops() {
             for number in numbers_of(op, set)? {
                 unit = gcd(unit, number);
             }
@@ -47,7 +45,7 @@ pub fn unit_of(plan: &Plan, set: &FileSet) -> Result<Option<u64>> {
     if unit % SECTOR_BYTES as u64 != 0 {
         return Err(refuse(set, "its transfers must be multiples of 512 bytes, in size and in place"));
     }
-    Ok(Some(if unit == BLOCK_BYTES { BLOCK_BYTES } else { SECTOR_BYTES as u64 }))
+    Ok(Some(if unit == BLOCK_BYTES as u64 { unit } else { SECTOR_BYTES as u64 }))
 }
 
 /// Numbers that all offsets and sizes of an operation are multiples of.

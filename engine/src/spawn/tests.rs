@@ -1,6 +1,7 @@
 use super::*;
 use crate::plan::{Access, FileRef, Op, OpFlags, OpKind};
 use crate::plan::{Distribution, Pick};
+use crate::sys::exit_status::exit_status;
 use std::fs;
 
 fn command(argv: &[&str]) -> Command {

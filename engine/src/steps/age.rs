@@ -5,7 +5,7 @@
 //! left. What came of it is said by the mean number of extents a file (FIEMAP), before and after; a file system with
 //! ample free space hardly ages, so ageing follows filling.
 
-use crate::content::fill::mix;
+use crate::draw::mix::mix;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
 use crate::files::names::PathBuffer;

@@ -21,13 +21,16 @@ use std::time::{Duration, Instant};
 /// cache at every fsync, even of a clean file (a million empty files: 92 s).
 const MOST_FSYNCS: u64 = 64;
 
+/// Bytes that are written back between two looks at the stop.
+const FLUSH_BYTES: usize = 16 << 20;
+
 /// Ask the kernel to forget the pages of every existing file: flush, then POSIX_FADV_DONTNEED, as only clean pages can
 /// be forgotten. The text says how, and how many files that were.
 ///
 /// # Errors
 ///
-/// The system call that failed. A file that is not there (its create failed) is counted, not an error.
-pub fn evict(state: &FileSetState) -> Result<String> {
+/// `Stopped`, or the system call that failed. A file that is not there (its create failed) is counted, not an error.
+pub fn evict(state: &FileSetState, stop: &AtomicBool) -> Result<String> {
     let range = state.existing();
     let has_many = range.end - range.start > MOST_FSYNCS;
     if has_many {
@@ -35,14 +38,24 @@ pub fn evict(state: &FileSetState) -> Result<String> {
         let folder = posix::c_path(state.folder()).and_then(|path| posix::open(&path, libc::O_RDONLY, 0));
         posix::sync_file_system(folder.map_err(failed)?.as_fd()).map_err(failed)?;
     }
+    let crew = Crew::new(stop);
     let forget = |file: &File, _: &mut [u8]| {
+        let bytes = file.metadata()?.len();
         if !has_many {
+            // A flush cannot be broken off: it is left little to do.
+            for at in (0..bytes).step_by(FLUSH_BYTES) {
+                if crew.check().is_err() {
+                    return Ok(0);
+                }
+                posix::write_back_range(file.as_fd(), at, FLUSH_BYTES as u64, true)?;
+            }
             file.sync_all()?;
         }
         posix::advise_not_needed(file.as_fd())?;
-        Ok(file.metadata()?.len())
+        Ok(bytes)
     };
-    let seen = for_each_file(state, &Crew::new(&AtomicBool::new(false)), "evict", &forget)?;
+    let seen = for_each_file(state, &crew, "evict", &forget)?;
+    crew.check()?;
     Ok(seen.text(if has_many { "syncfs, then POSIX_FADV_DONTNEED on" } else { "fsync and POSIX_FADV_DONTNEED on" }))
 }
 
@@ -213,6 +226,21 @@ fn for_each_file(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stop_ends_evicting_and_warming() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        let plan = crate::files::fileset::tests::set(1, 1e6, crate::plan::Layout::Flat {});
+        let state = FileSetState::new(&plan, folder.path(), 1).unwrap();
+        state.begin_with_initial();
+        std::fs::write(state.path_of(0), vec![1; 1_000_000]).unwrap();
+        let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));
+
+        assert!(evict(&state, &go).unwrap().contains("1 files"));
+        assert!(matches!(evict(&state, &stop), Err(EngineError::Stopped)));
+        assert!(matches!(warm(&state, 1.0, &stop, &|_, _, _| {}), Err(EngineError::Stopped)));
+    }
 
     #[test]
     fn dirty_pages_are_those_dirty_and_those_under_write_back() {

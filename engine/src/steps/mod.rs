@@ -3,16 +3,15 @@
 pub mod age;
 pub mod cache;
 pub mod ceilings;
-pub mod fill_up;
+pub mod verify;
 
 use crate::content::fill::ContentFill;
-use crate::content::verify;
 use crate::control;
 use crate::corruption;
+use crate::data_sets::DataSets;
 use crate::error::{EngineError, Result};
 use crate::events::Event;
 use crate::plan::{Phase, Place, Plan, Step};
-use crate::run::Run;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
@@ -83,7 +82,7 @@ fn set_of(step: &Step) -> Option<&str> {
 
 /// Carry steps out in order. A step that the privileges do not allow is said and passed over; whether the phase's wish
 /// was met is seen in its residency.
-pub fn carry_out(run: &mut Run, phase_index: u32, steps: &[Step]) -> Result<()> {
+pub fn carry_out(run: &mut DataSets, phase_index: u32, steps: &[Step]) -> Result<()> {
     for step in steps {
         if run.stop.load(Relaxed) {
             return Err(EngineError::Stopped);
@@ -122,12 +121,12 @@ fn name_of(step: &Step) -> &'static str {
     }
 }
 
-fn carry_out_one(run: &mut Run, phase_index: u32, step: &Step) -> Result<Done> {
+fn carry_out_one(run: &mut DataSets, phase_index: u32, step: &Step) -> Result<Done> {
     let set = set_of(step).and_then(|name| run.plan.file_sets.iter().position(|set| set.name == name));
     match (step, set) {
         (Step::Prepare { .. }, Some(set)) => run.prepare_set(set).map(|()| (true, String::new())),
         (Step::Remove { .. }, Some(set)) => run.remove_set(set, Some(run.stop)).map(|detail| (true, detail)),
-        (Step::Evict { .. }, Some(set)) => cache::evict(&run.sets[set]).map(|detail| (true, detail)),
+        (Step::Evict { .. }, Some(set)) => cache::evict(&run.sets[set], run.stop).map(|detail| (true, detail)),
         (Step::Warm { share, .. }, Some(set)) => {
             let activity = format!("reading file set '{}' into the cache", run.plan.file_sets[set].name);
             let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
@@ -153,7 +152,7 @@ fn carry_out_one(run: &mut Run, phase_index: u32, step: &Step) -> Result<Done> {
     }
 }
 
-fn age_set(run: &Run, set: usize, churn: f64) -> Result<Done> {
+fn age_set(run: &DataSets, set: usize, churn: f64) -> Result<Done> {
     let name = &run.plan.file_sets[set].name;
     if run.sets[set].generations().is_some_and(|table| !table.is_untouched()) {
         return Err(EngineError::Plan(format!(
@@ -165,9 +164,15 @@ fn age_set(run: &Run, set: usize, churn: f64) -> Result<Done> {
     age::age(&run.sets[set], churn, &report, run.stop).map(|detail| (true, detail))
 }
 
+/// That many seconds from now; what lies beyond any run is as far as a clock can say.
+fn in_seconds(seconds: f64) -> Instant {
+    const CENTURY_S: f64 = 3.2e9;
+    Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, CENTURY_S))
+}
+
 /// Wait for write-back in short pieces, so that a stop is heard.
-fn settle(run: &Run, at_most_s: f64) -> Result<Done> {
-    let until = Instant::now() + Duration::from_secs_f64(at_most_s.max(0.0));
+fn settle(run: &DataSets, at_most_s: f64) -> Result<Done> {
+    let until = in_seconds(at_most_s);
     loop {
         if run.stop.load(Relaxed) {
             return Err(EngineError::Stopped);
@@ -180,13 +185,13 @@ fn settle(run: &Run, at_most_s: f64) -> Result<Done> {
     }
 }
 
-fn sleep(run: &Run, seconds: f64) -> Result<Done> {
-    let until = Instant::now() + Duration::from_secs_f64(seconds.max(0.0));
+fn sleep(run: &DataSets, seconds: f64) -> Result<Done> {
+    let until = in_seconds(seconds);
     control::sleep_until(until, run.stop).then(|| (true, String::new())).ok_or(EngineError::Stopped)
 }
 
 /// Measure what this client could ever show, with the set's first file for the cached reads.
-fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
+fn measure_ceilings(run: &DataSets, set: usize, seconds: f64) -> Result<Done> {
     let state = &run.sets[set];
     let first = state.existing_indices().next().unwrap_or(0);
     let mut fill = ContentFill::new(run.plan.seed, &run.plan.file_sets[set].content, 0)?;
@@ -201,7 +206,7 @@ fn measure_ceilings(run: &Run, set: usize, seconds: f64) -> Result<Done> {
 }
 
 /// Compare every block of a set with what was written.
-fn check_blocks(run: &Run, phase_index: u32, set: usize) -> Result<Done> {
+fn check_blocks(run: &DataSets, phase_index: u32, set: usize) -> Result<Done> {
     let name = &run.plan.file_sets[set].name;
     let state = &run.sets[set];
     let Some(generations) = state.generations() else {
@@ -222,4 +227,17 @@ fn check_blocks(run: &Run, phase_index: u32, set: usize) -> Result<Done> {
         corruption,
     });
     Ok((true, format!("{bad} of {} blocks are not what was written", verified.blocks)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_beyond_what_a_clock_can_say_is_a_long_one() {
+        for seconds in [2e10, 1e19, 1e300] {
+            assert!(in_seconds(seconds) > Instant::now() + Duration::from_secs(1 << 31), "{seconds}");
+        }
+        assert!(in_seconds(-1.0) <= Instant::now());
+    }
 }

@@ -3,6 +3,8 @@
 pub mod advice;
 pub mod affinity;
 pub mod cpu_cache;
+pub mod exit_status;
+pub mod mapped_words;
 pub mod own_directory;
 pub mod own_files;
 pub mod posix;

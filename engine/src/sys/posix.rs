@@ -4,6 +4,7 @@
 //! wherever something is removed, so that a path cannot change its meaning half-way.
 
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -23,6 +24,20 @@ pub fn c_path(path: &Path) -> io::Result<CString> {
 /// `openat`, close-on-exec, a final symbolic link never followed.
 pub fn open_at(directory: BorrowedFd<'_>, name: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
     open_raw(directory.as_raw_fd(), name, flags, mode)
+}
+
+/// A new file in memory, without a name, close-on-exec.
+pub fn memory_file(label: &CStr) -> io::Result<File> {
+    // SAFETY: the label is NUL-terminated and lives through the call.
+    let fd = checked(unsafe { libc::memfd_create(label.as_ptr(), libc::MFD_CLOEXEC) })?;
+    // SAFETY: the kernel has just returned this descriptor; nobody else owns it.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// The user whose rights this process has.
+pub fn user() -> u32 {
+    // SAFETY: no memory is passed; it cannot fail.
+    unsafe { libc::geteuid() }
 }
 
 /// `open` by path, close-on-exec, a final symbolic link never followed.
@@ -177,13 +192,17 @@ fn advise(file: BorrowedFd<'_>, advice: libc::c_int) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
-/// Start write-back of a range, after waiting for it first if `wait`.
+/// Start write-back of a range; with `wait`, also await what was under way before, and its end. A file system that has
+/// nothing of the kind writes back when it likes. Failures must be heeded: fsync does not tell them again.
 pub fn write_back_range(file: BorrowedFd<'_>, offset_bytes: u64, length_bytes: u64, wait: bool) -> io::Result<()> {
     let waiting = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waiting } else { 0 };
     let (offset, length) = (offset_bytes as libc::off64_t, length_bytes as libc::off64_t);
     // SAFETY: sync_file_range takes no pointers.
-    checked(unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) }).map(drop)
+    match checked(unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) }) {
+        Err(error) if !matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS | libc::ESPIPE)) => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Allocate the first `length_bytes` of a file without writing them.

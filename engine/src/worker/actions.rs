@@ -5,7 +5,7 @@ use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::pace::coordination::Waited;
 use crate::plan::TokenUnit;
-use crate::program::actions::{ActionNode, Counted};
+use crate::program::actions::ActionNode;
 use std::sync::Arc;
 
 /// Longest burning of CPU without a look at the stop flag.
@@ -44,11 +44,11 @@ impl<T: Ticks> Gate<T> {
     }
 
     /// Pay for what was done since this bucket was paid last, and wait until that is due.
-    fn token(&mut self, bucket: usize, unit: TokenUnit, counted: &Counted) -> Result<(), StoppedBy> {
+    fn token(&mut self, bucket: usize, unit: TokenUnit, counted: &[usize]) -> Result<(), StoppedBy> {
         let tokens = match unit {
             TokenUnit::Event => 1.0,
             TokenUnit::Op | TokenUnit::DataOp | TokenUnit::Mebibyte => {
-                let (ops, bytes) = self.meter.done(&counted.states);
+                let (ops, bytes) = self.meter.done(counted);
                 let done = if unit == TokenUnit::Mebibyte { bytes as f64 / 1_048_576.0 } else { ops as f64 };
                 done - std::mem::replace(&mut self.paid[bucket], done)
             }
@@ -57,8 +57,8 @@ impl<T: Ticks> Gate<T> {
         self.nap_until(due_ns)
     }
 
-    fn finish_on(&mut self, counted: &Counted, ops: Option<u64>, bytes: Option<u64>) -> Result<(), StoppedBy> {
-        let done = self.meter.done(&counted.states);
+    fn finish_on(&mut self, counted: &[usize], ops: Option<u64>, bytes: Option<u64>) -> Result<(), StoppedBy> {
+        let done = self.meter.done(counted);
         if ops.is_some_and(|ops| done.0 >= ops) {
             return Err(StoppedBy::Ops);
         }

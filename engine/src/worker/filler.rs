@@ -3,10 +3,9 @@
 
 use super::stamped::{FileId, Stamps};
 use crate::backend::{Backend, Request, RequestKind};
+use crate::content::bad_blocks::BadBlocks;
 use crate::content::fill::ContentFill;
-use crate::content::verify::BadBlocks;
 use crate::job::{JobShared, Transfers};
-use crate::program::backend_rules;
 use crate::program::op::{Manner, OpNode};
 use crate::sys::cpu_cache;
 
@@ -28,7 +27,7 @@ impl Filler {
     /// For a job's transfers; `first_generation` sets the content of workers apart.
     pub(super) fn new(job: &JobShared, transfers: Transfers, first_generation: u64) -> Self {
         let Transfers { fills, slots } = transfers;
-        let has_pool = backend_rules::ops(&job.program.nodes).iter().any(|op| op.manner == Manner::Pooled);
+        let has_pool = job.program.ops().any(|op| op.manner == Manner::Pooled);
         let (stamps, unpooled_bytes) = (Stamps::new(job, slots as usize), job.program.buffer_bytes);
         Self { fills, stamps, generation: first_generation, kept_turn: 0, has_pool, unpooled_bytes }
     }

@@ -2,7 +2,7 @@
 
 use super::lister::Lister;
 use crate::backend::store::Store;
-use crate::content::fill::mix;
+use crate::draw::mix::mix;
 use crate::draw::permutation::Permutation;
 use crate::draw::ranks::Ranks;
 use crate::draw::sizes::Sampler;

@@ -4,7 +4,7 @@ use super::parts::Worker;
 use super::source::Source;
 use crate::backend::Backend;
 use crate::clock::Ticks;
-use crate::job::{Ended, operation_name};
+use crate::job::Ended;
 use crate::pace::pacing::Pacer;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         self.give_locks_back();
         self.tools.files.close_slots(&mut self.tools.backend);
         self.gate.shut(stopped_by);
-        let name_of = |state: usize| operation_name(&job.program.nodes, state).unwrap_or_default();
+        let name_of = |state: usize| job.program.name_of(state).to_owned();
         let meter = &self.gate.meter;
         let bad_blocks = self.tools.filler.take_bad_blocks();
         Ended {

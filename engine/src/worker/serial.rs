@@ -72,7 +72,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     fn begin_line(&mut self, line: Line, start_ns: u64) -> Result<(), StoppedBy> {
         self.gate.check()?;
         let Line { entry, chunk_bytes, makes_first, counts } = line;
-        self.gate.arrive_at((entry.due_ns > 0).then_some(start_ns + entry.due_ns))?;
+        self.gate.arrive_at((entry.due_ns > 0).then_some(start_ns.saturating_add(entry.due_ns)))?;
         if counts {
             self.gate.admit()?;
         }

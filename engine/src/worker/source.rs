@@ -89,7 +89,7 @@ impl<'a> Source<'a> {
     pub(super) fn new(program: &'a Program, worker: u32, workers: u32, repeats: bool) -> Self {
         let mut source =
             Self { code: Vec::new(), at: 0, groups: Vec::new(), left: Vec::new(), depth: 0, failed: 0, script: None };
-        let Some(script) = &program.script else {
+        let Some(lines) = &program.script else {
             program.nodes.iter().for_each(|node| source.lay_out(node, false));
             source.code.push(Code::Step(Step::Pass));
             return source;
@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
         source.at = usize::MAX;
         let (worker, workers) = (worker as usize, workers as usize);
         let line = Line { entry, chunk_bytes: 0, makes_first: None, counts: false };
-        source.script = Some(Script { lines: &script.lines, line, row: worker, worker, workers, repeats, starts });
+        source.script = Some(Script { lines, line, row: worker, worker, workers, repeats, starts });
         source
     }
 

@@ -8,7 +8,7 @@ use crate::concern::Concern;
 use crate::events::StoppedBy;
 use crate::observe::task::cpu_ns_of;
 use crate::program::op::OpNode;
-use crate::spawn::exit_status;
+use crate::sys::exit_status::exit_status;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl<B: Backend, T: Ticks> Worker<B, T> {

@@ -2,11 +2,10 @@
 //! operation's issue or after its completion, so none of it is in a latency.
 
 use crate::backend::{Backend, Request, RequestKind};
+use crate::content::bad_blocks::{BadBlock, BadBlocks};
 use crate::content::fill::ContentFill;
 use crate::content::generations::Generations;
-use crate::content::judge::Judge;
 use crate::content::stamp::Stamper;
-use crate::content::verify::{BadBlock, BadBlocks};
 use crate::files::fileset::FileSetState;
 use crate::job::JobShared;
 use crate::program::op::OpNode;
@@ -100,7 +99,7 @@ impl Stamps {
             }
             return;
         }
-        let judge = Judge { state, generations, stamper: self.stamper };
+        let judge = state.judge(generations, self.stamper);
         let first = request.offset / unit;
         let (before, bad) = (&ticket.before, &mut self.bad);
         let buffer = &mut backend.buffer(slot, request.length)[..moved as usize];

@@ -7,7 +7,6 @@ use crate::draw::offsets::Walker;
 use crate::error::{EngineError, Result};
 use crate::files::open_files::OpenFile;
 use crate::job::{JobShared, Transfers};
-use crate::program::backend_rules;
 use crate::program::op::Program;
 use crate::spawn::Spawner;
 use std::sync::Arc;
@@ -41,7 +40,7 @@ impl<B: Backend> Tools<B> {
 
 /// What runs the programs of a job, if it has any.
 fn spawner_for(program: &Program) -> Result<Option<Box<Spawner>>> {
-    if !backend_rules::ops(&program.nodes).iter().any(|op| op.command.is_some()) {
+    if !program.ops().any(|op| op.command.is_some()) {
         return Ok(None);
     }
     let made = Spawner::new().map_err(|error| {

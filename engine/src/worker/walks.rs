@@ -2,13 +2,12 @@
 
 use super::pick::Picker;
 use crate::backend::Request;
-use crate::content::fill::mix;
+use crate::draw::mix::mix;
 use crate::draw::offsets::{Offsets, Uniform, Walker};
 use crate::error::Result;
 use crate::files::open_files::OpenFile;
 use crate::job::JobShared;
 use crate::plan::{Access, Pick};
-use crate::program::backend_rules;
 use crate::program::op::{FileSource, Manner, OpNode};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -92,9 +91,7 @@ pub(super) struct Place {
 impl Way {
     /// The ways of all operations of a job, by their state.
     pub(super) fn all(job: &JobShared, opened: &[Vec<OpenFile>], walker: Walker) -> Result<Vec<Self>> {
-        let mut ops = backend_rules::ops(&job.program.nodes);
-        ops.sort_by_key(|op| op.state);
-        ops.into_iter().map(|op| Self::new(op, job, opened, walker)).collect()
+        job.program.ops().map(|op| Self::new(op, job, opened, walker)).collect()
     }
 
     fn new(op: &OpNode, job: &JobShared, opened: &[Vec<OpenFile>], walker: Walker) -> Result<Self> {

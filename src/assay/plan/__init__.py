@@ -1,7 +1,7 @@
 """The Plan: what to do, complete and explicit.
 
 A front end makes one, the engine carries it out, the bundle keeps it. The Rust twin with the same fields is
-`engine/src/plan.rs`; `tests/unit/test_seams.py` sends every variant through both. Units are in the names: `_s` seconds,
+`engine/src/plan/`; `tests/unit/test_seams.py` sends every variant through both. Units are in the names: `_s` seconds,
 `_bytes` bytes, `_per_s` rates. Shares lie between 0 and 1.
 
 A file answers one question, and everything is to be had from here.

@@ -1,10 +1,9 @@
 //! How often each block of a stamped set was written: what a reader may expect to find.
 //!
-//! Eight bytes a block in a file beside the set, mapped into memory and shared by all workers. A write takes its block's
-//! next generation before it is issued, and raises the block's floor when it is done; a reader may find nothing older than
-//! the floor and nothing newer than what was issued. Because the table is a mapped file, what was acknowledged stays known
-//! when the engine is killed, and later runs go on from there. It is not forced to storage: after the machine has gone down,
-//! acknowledged writes may be lost by right, so floors of an earlier boot do not count.
+//! Eight bytes a block in memory, shared by all workers (`table.rs`). A write takes its block's next generation before it is
+//! issued, and raises the block's floor when it is done; a reader may find nothing older than the floor and nothing newer
+//! than what was issued. What was acknowledged stays known when the engine is killed, and later runs go on from there. After
+//! the machine has gone down acknowledged writes may be lost by right, so floors of an earlier boot do not count.
 //!
 //! Where writes to one block overlap, or one failed, nobody can say which of them is on storage: the floor stays where it
 //! was until a write that had the block to itself is done.
@@ -14,12 +13,11 @@ mod table;
 mod word;
 
 use crate::error::{EngineError, Result};
-use crate::files::fileset::FileSetState;
 use places::Places;
-use std::fs::File;
-use std::path::PathBuf;
+pub use places::Sizes;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use table::{Header, Words};
+use table::{Header, Table};
 
 /// Name of the table in the set's folder.
 pub const NAME: &std::ffi::CStr = c".assay-generations";
@@ -38,10 +36,22 @@ pub struct Expected {
     pub overlapped: bool,
 }
 
+/// Which set a table is of.
+pub struct OfSet<'a> {
+    /// Its folder.
+    pub folder: &'a Path,
+    /// Seed of its content.
+    pub content_seed: u64,
+    /// How large its files are.
+    pub sizes: Sizes<'a>,
+}
+
 /// The table of one set.
 #[derive(Debug)]
 pub struct Generations {
-    words: Words,
+    table: Table,
+    /// What a word of zeros stands for.
+    first: u64,
     unit_bytes: u64,
     places: Places,
     is_known: bool,
@@ -54,24 +64,30 @@ impl Generations {
     /// # Errors
     ///
     /// The system call that failed.
-    pub fn open(state: &FileSetState, unit_bytes: u64, laid_out_anew: bool) -> Result<Self> {
-        let path = path_of(state);
-        let failed = |error| EngineError::io("keep the generations of", &path, error);
-        let places = Places::new(state, unit_bytes);
-        let header = Header::new(state.content_seed(), unit_bytes, places.total());
-        let old = if laid_out_anew { None } else { Header::read(&path).filter(|old| old.fits(&header)) };
-        if old.is_none() {
-            table::make(&path, &header).map_err(failed)?;
+    pub fn open(set: &OfSet<'_>, unit_bytes: u64, laid_out_anew: bool) -> Result<Self> {
+        let failed = |error| EngineError::io("keep the generations of", set.folder, error);
+        let places = Places::new(&set.sizes, unit_bytes);
+        let mut header = Header::new(set.content_seed, unit_bytes, places.total());
+        let (table, old) = Table::open(set.folder, &header, laid_out_anew).map_err(failed)?;
+        header.first = old.as_ref().map_or(if laid_out_anew { 0 } else { word::UNKNOWN }, |old| old.first);
+        let is_known = laid_out_anew || old.as_ref().is_some_and(|old| old.is_same_boot(&header));
+        if old.is_some() {
+            for entry in table.words.iter().filter(|entry| entry.load(Ordering::Relaxed) != 0) {
+                let left = entry.load(Ordering::Relaxed) ^ header.first;
+                entry.store(word::resumed(left, is_known) ^ header.first, Ordering::Relaxed);
+            }
         }
-        let has_history = laid_out_anew || old.is_some();
-        let is_known = laid_out_anew || old.is_some_and(|old| old.is_same_boot(&header));
-        let file = File::options().read(true).write(true).open(&path).map_err(failed)?;
-        let words = Words::map(&file, &header).map_err(failed)?;
-        for entry in words.iter() {
-            entry.store(word::resumed(entry.load(Ordering::Relaxed), has_history, is_known), Ordering::Relaxed);
-        }
-        header.write(&file).map_err(failed)?;
-        Ok(Self { words, unit_bytes, places, is_known })
+        table.describe(&header).map_err(failed)?;
+        Ok(Self { table, first: header.first, unit_bytes, places, is_known })
+    }
+
+    /// Write the table beside the set, for later runs. Only while no worker runs.
+    ///
+    /// # Errors
+    ///
+    /// The system call that failed. A later run takes what it finds for right, then.
+    pub fn keep(&self) -> std::io::Result<()> {
+        self.table.keep()
     }
 
     /// Bytes that have a generation of their own.
@@ -86,39 +102,46 @@ impl Generations {
 
     /// Whether every block is as it was laid out.
     pub fn is_untouched(&self) -> bool {
-        self.words.iter().all(|entry| entry.load(Ordering::Relaxed) == 0)
+        self.first == 0 && self.table.words.iter().all(|entry| entry.load(Ordering::Relaxed) == 0)
     }
 
     #[inline]
     fn entry(&self, file: u64, offset_bytes: u64) -> Option<&AtomicU64> {
         let place = self.places.find(file, offset_bytes / self.unit_bytes)?;
-        self.words.get(place)
+        self.table.words.get(place)
+    }
+
+    /// Change a word at once; what it was before.
+    fn update(&self, entry: &AtomicU64, change: impl Fn(u64) -> u64) -> u64 {
+        let first = self.first;
+        let changed = |word| Some(change(word ^ first) ^ first);
+        entry.fetch_update(Ordering::AcqRel, Ordering::Acquire, changed).unwrap_or_else(|word| word) ^ first
     }
 
     /// A write of the block at an offset is about to be issued: its generation. 0 beyond the end of the file's size.
     #[inline]
     pub fn begin_write(&self, file: u64, offset_bytes: u64) -> u64 {
         let Some(entry) = self.entry(file, offset_bytes) else { return 0 };
-        word::next(update(entry, word::begun))
+        word::next(self.update(entry, word::begun))
     }
 
     /// That write is over.
     #[inline]
     pub fn end_write(&self, file: u64, offset_bytes: u64, succeeded: bool) {
         if let Some(entry) = self.entry(file, offset_bytes) {
-            update(entry, |word| word::ended(word, succeeded));
+            self.update(entry, |word| word::ended(word, succeeded));
         }
     }
 
     /// The block's state, to be given to [`Generations::expected`] when the read is over.
     #[inline]
     pub fn before_read(&self, file: u64, offset_bytes: u64) -> u64 {
-        self.entry(file, offset_bytes).map_or(0, |entry| entry.load(Ordering::Acquire))
+        self.entry(file, offset_bytes).map_or(0, |entry| entry.load(Ordering::Acquire) ^ self.first)
     }
 
     /// What a read that began at state `before`, and is over now, may have found. None beyond the end of the file's size.
     pub fn expected(&self, file: u64, offset_bytes: u64, before: u64) -> Option<Expected> {
-        let after = self.entry(file, offset_bytes)?.load(Ordering::Acquire);
+        let after = self.entry(file, offset_bytes)?.load(Ordering::Acquire) ^ self.first;
         let overlapped = word::in_flight(before) > 0 || word::issued(before) != word::issued(after);
         let ran_out = word::has_run_out(after);
         Some(Expected {
@@ -130,15 +153,11 @@ impl Generations {
     }
 }
 
-/// Change a word at once; what it was before.
-fn update(entry: &AtomicU64, change: impl Fn(u64) -> u64) -> u64 {
-    let changed = entry.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| Some(change(word)));
-    changed.unwrap_or_else(|word| word)
-}
-
-/// Where the table of a set is.
-pub fn path_of(state: &FileSetState) -> PathBuf {
-    state.folder().join(NAME.to_str().expect("ASCII"))
+/// Forget the table that a run left in memory when it was killed.
+pub fn forget(folder: &Path) {
+    if let Some(name) = table::name_in_memory(folder) {
+        let _ = std::fs::remove_file(name);
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,14 @@
 //! Where the blocks of each file of a set begin in its table.
 
-use crate::files::fileset::FileSetState;
+/// How large the files of a set are.
+pub struct Sizes<'a> {
+    /// Number of files.
+    pub files: u64,
+    /// Size of each in bytes, if all are equal.
+    pub fixed: Option<u64>,
+    /// Size of one.
+    pub size_of: &'a dyn Fn(u64) -> u64,
+}
 
 /// Where the blocks of a file begin in the table.
 #[derive(Debug)]
@@ -14,12 +22,12 @@ pub(super) enum Places {
 }
 
 impl Places {
-    pub fn new(state: &FileSetState, unit_bytes: u64) -> Self {
-        if let Some(size) = state.fixed_size() {
-            return Self::Equal { blocks: size.div_ceil(unit_bytes), files: state.files() };
+    pub fn new(set: &Sizes<'_>, unit_bytes: u64) -> Self {
+        if let Some(size) = set.fixed {
+            return Self::Equal { blocks: size.div_ceil(unit_bytes), files: set.files };
         }
-        let sizes = (0..state.files()).map(|index| state.size_of(index).div_ceil(unit_bytes));
-        let ends = sizes.scan(0, |end, blocks| {
+        let blocks = (0..set.files).map(|index| (set.size_of)(index).div_ceil(unit_bytes));
+        let ends = blocks.scan(0, |end, blocks| {
             *end += blocks;
             Some(*end)
         });

@@ -1,5 +1,6 @@
 use crate::content::generations::word::UNKNOWN;
 use crate::content::generations::*;
+use crate::files::fileset::FileSetState;
 use crate::files::fileset::tests::set;
 use crate::plan::{Distribution, Layout};
 
@@ -21,7 +22,7 @@ fn expected(table: &Generations, offset: u64) -> Expected {
 #[test]
 fn a_finished_write_is_the_only_generation_that_is_right() {
     let folder = tempfile::tempdir().unwrap();
-    let table = Generations::open(&fixed(folder.path()), 4096, true).unwrap();
+    let table = fixed(folder.path()).open_generations(4096, true).unwrap();
 
     for generation in 1..=3 {
         assert_eq!(table.begin_write(1, 8192), generation);
@@ -37,7 +38,7 @@ fn a_finished_write_is_the_only_generation_that_is_right() {
 #[test]
 fn of_writes_that_overlap_either_is_right_until_one_has_the_block_to_itself() {
     let folder = tempfile::tempdir().unwrap();
-    let table = Generations::open(&fixed(folder.path()), 4096, true).unwrap();
+    let table = fixed(folder.path()).open_generations(4096, true).unwrap();
 
     table.begin_write(1, 0);
     table.begin_write(1, 0);
@@ -53,7 +54,7 @@ fn of_writes_that_overlap_either_is_right_until_one_has_the_block_to_itself() {
 #[test]
 fn a_failed_write_may_be_there_or_not() {
     let folder = tempfile::tempdir().unwrap();
-    let table = Generations::open(&fixed(folder.path()), 4096, true).unwrap();
+    let table = fixed(folder.path()).open_generations(4096, true).unwrap();
 
     table.begin_write(1, 0);
     table.end_write(1, 0, false);
@@ -64,7 +65,7 @@ fn a_failed_write_may_be_there_or_not() {
 #[test]
 fn a_read_that_a_write_overlaps_may_find_both() {
     let folder = tempfile::tempdir().unwrap();
-    let table = Generations::open(&fixed(folder.path()), 4096, true).unwrap();
+    let table = fixed(folder.path()).open_generations(4096, true).unwrap();
 
     let before = table.before_read(1, 0);
     table.begin_write(1, 0);
@@ -73,17 +74,17 @@ fn a_read_that_a_write_overlaps_may_find_both() {
     assert_eq!(table.expected(1, 0, before), Some(Expected { floor: 0, issued: 1, may_mix: true, overlapped: true }));
 }
 
-#[test]
-fn a_later_run_knows_what_was_acknowledged_and_what_was_in_flight() {
-    let folder = tempfile::tempdir().unwrap();
-    let state = fixed(folder.path());
-    let table = Generations::open(&state, 4096, true).unwrap();
+/// One write of a block that is done, and one that is in flight.
+fn written(state: &FileSetState) -> Generations {
+    let table = state.open_generations(4096, true).unwrap();
     table.begin_write(1, 0);
     table.end_write(1, 0, true);
     table.begin_write(1, 4096);
-    drop(table);
+    table
+}
 
-    let table = Generations::open(&state, 4096, false).unwrap();
+fn check_history(state: &FileSetState) {
+    let table = state.open_generations(4096, false).unwrap();
 
     assert!(table.is_known());
     assert_eq!(expected(&table, 0), Expected { floor: 1, issued: 1, may_mix: false, overlapped: false });
@@ -91,12 +92,52 @@ fn a_later_run_knows_what_was_acknowledged_and_what_was_in_flight() {
 }
 
 #[test]
+fn a_later_run_knows_what_was_acknowledged_and_what_was_in_flight() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = fixed(folder.path());
+    written(&state).keep().unwrap();
+
+    check_history(&state);
+}
+
+#[test]
+fn what_a_killed_engine_had_been_told_is_known_where_memory_has_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = fixed(folder.path());
+    let Some(name) = table::name_in_memory(state.folder()) else { return eprintln!("skipped: no /dev/shm in memory") };
+    std::mem::forget(written(&state));
+    assert!(name.exists());
+
+    check_history(&state);
+
+    assert!(!name.exists(), "a table that was used up stays nowhere");
+}
+
+#[test]
+fn nothing_lies_on_the_storage_under_test_while_a_table_is_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = fixed(folder.path());
+    let beside = state.folder().join(NAME.to_str().unwrap());
+    let table = written(&state);
+    assert!(!beside.exists());
+
+    table.keep().unwrap();
+    assert_eq!(beside.metadata().unwrap().len(), 4096 + 8 * 4 * 10);
+    drop(table);
+    let table = state.open_generations(4096, false).unwrap();
+
+    assert!(!beside.exists(), "one beside the set is always the newest");
+    std::fs::remove_dir_all(state.folder()).unwrap();
+    assert_eq!(table.begin_write(1, 0), 2);
+}
+
+#[test]
 fn without_a_table_that_fits_nothing_is_stale() {
     let folder = tempfile::tempdir().unwrap();
     let state = fixed(folder.path());
-    drop(Generations::open(&state, 4096, true).unwrap());
+    state.open_generations(4096, true).unwrap().keep().unwrap();
 
-    let table = Generations::open(&state, 512, false).unwrap();
+    let table = state.open_generations(512, false).unwrap();
 
     assert!(!table.is_known());
     assert_eq!(expected(&table, 0), Expected { floor: 0, issued: UNKNOWN, may_mix: false, overlapped: false });
@@ -107,7 +148,7 @@ fn without_a_table_that_fits_nothing_is_stale() {
 fn every_block_of_files_of_any_size_has_a_place_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let state = state(folder.path(), Distribution::Uniform { min: 0.0, max: 50_000.0 });
-    let table = Generations::open(&state, 4096, true).unwrap();
+    let table = state.open_generations(4096, true).unwrap();
 
     let mut places = Vec::new();
     for file in 0..4 {

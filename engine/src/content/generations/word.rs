@@ -51,10 +51,7 @@ pub(super) fn ended(word: u64, succeeded: bool) -> u64 {
 }
 
 /// What an earlier run left: what was in flight when it died may or may not be there.
-pub(super) fn resumed(word: u64, has_history: bool, same_boot: bool) -> u64 {
-    if !has_history {
-        return pack(UNKNOWN, 0, 0, 0);
-    }
+pub(super) fn resumed(word: u64, same_boot: bool) -> u64 {
     let ambiguous = if in_flight(word) > 0 { AMBIGUOUS } else { word & AMBIGUOUS };
     pack(issued(word), if same_boot { floor(word) } else { 0 }, 0, ambiguous)
 }

@@ -1,64 +1,20 @@
 //! Reading a stamped set as a whole: is every block what was written there?
 
 use crate::buffer::Buffers;
+use crate::content::BLOCK_BYTES;
+use crate::content::bad_blocks::{BadBlock, BadBlocks};
 use crate::content::generations::Generations;
-use crate::content::judge::{BLOCK_BYTES, Judge};
+use crate::content::judge::Judge;
 use crate::content::stamp::Stamper;
 use crate::error::{EngineError, Result};
-use crate::events::CorruptionKind;
 use crate::files::fileset::FileSetState;
 use crate::files::progress::{Crew, Progress, Report, threads_of};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const READ_BYTES: u64 = 1 << 20;
 const PIECE_BYTES: u64 = 16 << 20;
-/// Bad blocks that are named one by one.
-pub const MOST_NAMED: usize = 100;
-
-/// A block that is not what was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BadBlock {
-    /// Its file.
-    pub path: PathBuf,
-    /// Its place in the file.
-    pub offset_bytes: u64,
-    /// What happened to it.
-    pub kind: CorruptionKind,
-}
-
-/// Bad blocks: how many of each kind, the first ones by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BadBlocks {
-    /// Number and first of each kind.
-    pub by_kind: BTreeMap<CorruptionKind, (u64, BadBlock)>,
-    /// The first [`MOST_NAMED`] of all kinds.
-    pub named: Vec<BadBlock>,
-}
-
-impl BadBlocks {
-    /// One more.
-    pub fn add(&mut self, block: BadBlock) {
-        self.by_kind.entry(block.kind).or_insert_with(|| (0, block.clone())).0 += 1;
-        if self.named.len() < MOST_NAMED {
-            self.named.push(block);
-        }
-    }
-
-    /// Those of another as well.
-    pub fn merge(&mut self, other: Self) {
-        for (kind, (blocks, first)) in other.by_kind {
-            self.by_kind.entry(kind).or_insert((0, first)).0 += blocks;
-        }
-        self.named.extend(other.named);
-        self.named.truncate(MOST_NAMED);
-    }
-}
-
 /// What a look at a whole set found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verified {
@@ -86,8 +42,9 @@ pub fn verify(
     let look = || {
         let failed = |error| EngineError::io("take memory to verify", state.folder(), error);
         let buffers = Buffers::new(1, READ_BYTES as usize).map_err(failed)?;
-        let judge = Judge { state, generations, stamper: Stamper::new() };
-        Reader { judge, crew: &crew, progress: &progress, buffers, found: Verified::default() }.pieces(&next_piece)
+        let judge = state.judge(generations, Stamper::new());
+        Reader { state, judge, crew: &crew, progress: &progress, buffers, found: Verified::default() }
+            .pieces(&next_piece)
     };
     let threads = threads_of(state.set().create_workers).min(total.div_ceil(PIECE_BYTES).max(1) as usize);
     let mut all = Verified::default();
@@ -101,6 +58,7 @@ pub fn verify(
 }
 
 struct Reader<'a> {
+    state: &'a FileSetState,
     judge: Judge<'a>,
     crew: &'a Crew<'a>,
     progress: &'a Progress<'a>,
@@ -113,8 +71,8 @@ impl Reader<'_> {
     fn pieces(mut self, next_piece: &AtomicU64) -> Result<Verified> {
         let mut piece = next_piece.fetch_add(1, Ordering::Relaxed);
         let mut first_piece = 0;
-        for index in self.judge.state.existing_indices() {
-            let size = self.judge.state.size_of(index);
+        for index in self.state.existing_indices() {
+            let size = self.state.size_of(index);
             let behind = first_piece + size.div_ceil(PIECE_BYTES);
             while piece < behind {
                 let from = (piece - first_piece) * PIECE_BYTES;
@@ -127,7 +85,7 @@ impl Reader<'_> {
     }
 
     fn read(&mut self, index: u64, from: u64, end: u64) -> Result<()> {
-        let path = self.judge.state.path_of(index);
+        let path = self.state.path_of(index);
         let Self { judge, found, .. } = self;
         let file = match File::open(&path) {
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
@@ -150,7 +108,7 @@ impl Reader<'_> {
             }
             let before = |offset| judge.generations.before_read(index, offset);
             judge.blocks(&mut buffer[..read], index, at, before, &mut bad);
-            found.blocks += (read as u64).div_ceil(BLOCK_BYTES);
+            found.blocks += read.div_ceil(BLOCK_BYTES) as u64;
             found.bytes += read as u64;
             self.progress.add(read as u64);
             at += read as u64;
@@ -174,6 +132,7 @@ fn read_full(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::CorruptionKind;
     use crate::files::data_folder::DataFolder;
     use crate::files::fileset::tests::set;
     use crate::files::lay_out;
@@ -189,7 +148,7 @@ mod tests {
     }
 
     fn look(state: &FileSetState) -> Verified {
-        let generations = Generations::open(state, 4096, true).unwrap();
+        let generations = state.open_generations(4096, true).unwrap();
         verify(state, &generations, &|_, _, _| {}, &AtomicBool::new(false)).unwrap()
     }
 

@@ -1,0 +1,196 @@
+//! Where a run's data lies, and what of it is there: laid out, filled, removed, and taken away again at the end.
+
+use crate::concern::Concern;
+use crate::emit::Emitter;
+use crate::error::{EngineError, Result};
+use crate::events::Event;
+use crate::files::data_folder::DataFolder;
+use crate::files::fileset::FileSetState;
+use crate::files::{fill_up, lay_out, remove};
+use crate::plan::Plan;
+use crate::program::stamp_rules::unit_of;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The data of a run.
+pub struct DataSets<'a> {
+    /// What to do.
+    pub plan: &'a Plan,
+    /// Way out.
+    pub emitter: &'a Emitter,
+    /// Set by a stop from outside.
+    pub stop: &'a AtomicBool,
+    /// By target: where its data lies.
+    pub folders: Vec<DataFolder>,
+    /// By file set: its state.
+    pub sets: Vec<Arc<FileSetState>>,
+    /// Folders of the files that file systems were filled with (step `fill`); they go at the end of the run.
+    pub fillings: Vec<PathBuf>,
+    /// By file set: bytes that have a generation of their own; None without stamps.
+    pub stamp_units: Vec<Option<u64>>,
+    /// By file set: what this run has left of it.
+    left: Vec<Left>,
+}
+
+/// What a run has left of a file set on storage, and so has to remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// Nothing, or a set from before the run.
+    Nothing,
+    /// A whole set; its Plan says whether it is kept.
+    Whole,
+    /// A part of a set, which is of no use to anybody.
+    Half,
+}
+
+impl<'a> DataSets<'a> {
+    /// Make and lock the data folders; nothing is laid out yet.
+    ///
+    /// # Errors
+    ///
+    /// A Plan error for sets that cannot be; a folder that cannot be used.
+    pub fn open(plan: &'a Plan, emitter: &'a Emitter, stop: &'a AtomicBool) -> Result<Self> {
+        let folders = plan.targets.iter().map(|target| DataFolder::open(&target.uri)).collect::<Result<Vec<_>>>()?;
+        let sets = plan
+            .file_sets
+            .iter()
+            .map(|set| {
+                let folder = &folders[target_position(plan, &set.target)];
+                FileSetState::new(set, folder.path(), plan.seed).map(Arc::new)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        for folder in folders.iter().filter(|folder| !folder.is_locked()) {
+            let text = format!(
+                "{} cannot be locked on this file system: nothing keeps a second run out",
+                folder.path().display()
+            );
+            emitter.warn(None, Concern::DataFolderUnlocked, text);
+        }
+        let left = vec![Left::Nothing; sets.len()];
+        let stamp_units = plan.file_sets.iter().map(|set| unit_of(plan, set)).collect::<Result<_>>()?;
+        let fillings = Vec::new();
+        Ok(Self { plan, emitter, stop, folders, sets, left, fillings, stamp_units })
+    }
+
+    /// Data folder of the target that holds a file set.
+    pub fn folder_of(&self, set: usize) -> &DataFolder {
+        &self.folders[target_position(self.plan, &self.plan.file_sets[set].target)]
+    }
+
+    /// Remove the sets that are not to be kept, and every part of a set; a stop does not cut this short.
+    pub fn clean_up(&mut self) {
+        let silent = |_: u64, _: u64, _: &str| {};
+        for folder in std::mem::take(&mut self.fillings).into_iter().filter(|folder| folder.exists()) {
+            if let Err(error) = remove::remove(&folder, &silent, &AtomicBool::new(false)) {
+                self.left_behind(&folder, &error);
+            }
+        }
+        for set in 0..self.sets.len() {
+            let is_wanted = self.plan.file_sets[set].keep && self.left[set] == Left::Whole;
+            if is_wanted || self.left[set] == Left::Nothing {
+                self.keep_generations(set);
+                continue;
+            }
+            if let Err(error) = self.remove_set(set, None) {
+                self.left_behind(self.sets[set].folder(), &error);
+            }
+        }
+    }
+
+    /// Later runs are to know how often the blocks of a set that stays were written.
+    fn keep_generations(&self, set: usize) {
+        let state = &self.sets[set];
+        if let Some(Err(error)) = state.generations().map(|generations| generations.keep()) {
+            let text = format!(
+                "how often the blocks of {} were written could not be kept ({error}): a later run cannot tell stale ones",
+                state.folder().display()
+            );
+            self.emitter.warn(None, Concern::GenerationsLost, text);
+        }
+    }
+
+    /// Say that data could not be removed, and what removes it.
+    fn left_behind(&self, folder: &Path, error: &EngineError) {
+        let shown = folder.display();
+        let text = if error.errno() == Some(libc::ENOENT) {
+            format!(
+                "{shown} is not there any more. If its file system was unmounted, the data is still on it: mount it, then \
+                 'assay clean' removes the data"
+            )
+        } else {
+            format!("{error}; the data in {shown} is still there: 'assay clean' removes it")
+        };
+        self.emitter.warn(None, Concern::DataLeftBehind, text);
+    }
+
+    /// Lay a set out, or take over one that is there, and say which.
+    pub fn prepare_set(&mut self, set: usize) -> Result<()> {
+        let name = self.plan.file_sets[set].name.clone();
+        let activity = format!("laying out file set '{name}'");
+        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let folder = self.folder_of(set);
+        let state = &self.sets[set];
+        let prepared =
+            lay_out::prepare(state, folder, self.plan.reserve_bytes, &report, self.stop).inspect_err(|_| {
+                // A complete set that was refused stays whose it was.
+                if lay_out::is_half_done(state) {
+                    self.left[set] = Left::Half;
+                }
+            })?;
+        if !prepared.reused {
+            self.left[set] = Left::Whole;
+        }
+        if let Some(unit_bytes) = self.stamp_units[set] {
+            let generations = self.sets[set].open_generations(unit_bytes, !prepared.reused)?;
+            self.sets[set].set_generations(Some(generations));
+        }
+        self.emitter.emit(&Event::Prepared {
+            t_ns: self.emitter.now_ns(),
+            set: name,
+            path: self.sets[set].folder().display().to_string(),
+            files: prepared.files,
+            directories: prepared.directories,
+            bytes: prepared.bytes,
+            seconds: prepared.seconds,
+            reused: prepared.reused,
+        });
+        Ok(())
+    }
+
+    /// Fill a target's file system with files that go at the end of the run; what was done, in words.
+    pub fn fill(&mut self, target: &str, used_share: f64) -> Result<String> {
+        let activity = format!("filling target '{target}'");
+        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let folder = &self.folders[target_position(self.plan, target)];
+        self.fillings.push(fill_up::folder_of(target, folder));
+        let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
+        Ok(fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)?.detail)
+    }
+
+    /// Remove a marked set; `stop` can cut it short. What was done, in words.
+    pub fn remove_set(&mut self, set: usize, stop: Option<&AtomicBool>) -> Result<String> {
+        let name = &self.plan.file_sets[set].name;
+        let activity = format!("removing file set '{name}'");
+        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let never = AtomicBool::new(false);
+        self.sets[set].set_generations(None);
+        let state = &self.sets[set];
+        let removed = remove::remove(state.folder(), &report, stop.unwrap_or(&never)).inspect_err(|_| {
+            if lay_out::is_half_done(state) {
+                self.left[set] = Left::Half;
+            }
+        })?;
+        self.left[set] = Left::Nothing;
+        for foreign in &removed.foreign {
+            let text = format!("{} is not Assay's and was left where it is", foreign.display());
+            self.emitter.warn(None, Concern::ForeignFile, text);
+        }
+        Ok(format!("{} files and {} directories removed", removed.files, removed.directories))
+    }
+}
+
+fn target_position(plan: &Plan, name: &str) -> usize {
+    plan.targets.iter().position(|target| target.name == name).expect("checked before the run")
+}

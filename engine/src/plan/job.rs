@@ -1,0 +1,159 @@
+//! Workers of one kind: how many, how they reach storage, and at what pace.
+
+use crate::plan::body::Body;
+use crate::plan::stop::Stop;
+use serde::{Deserialize, Serialize};
+
+/// Identical workers that run one body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Key of its results.
+    pub name: String,
+    /// How many.
+    pub workers: u32,
+    /// What a worker is.
+    #[serde(rename = "as")]
+    pub kind: WorkerKind,
+    /// What each of them does.
+    pub body: Body,
+    /// When operations are due.
+    pub arrival: Arrival,
+    /// How data operations reach the kernel.
+    pub backend: Backend,
+    /// I/Os that each worker keeps in flight; 1 is synchronous.
+    pub queue_depth: u32,
+    /// Flags of the files it opens.
+    pub open: OpenFlags,
+    /// CPUs and memory of its workers.
+    pub affinity: Affinity,
+    /// Limits that pace a closed loop without a schedule of arrivals.
+    pub limit: RateLimit,
+    /// When a worker of this job is done.
+    pub stop: Stop,
+    /// Names of the operations and groups that are recorded; empty: all.
+    pub timed: Vec<String>,
+}
+
+/// What a worker is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkerKind {
+    /// A thread of the engine.
+    Thread,
+    /// A forked process.
+    Process,
+}
+
+/// When operations are due.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Arrival {
+    /// As soon as the previous one is done.
+    Closed {},
+    /// On a schedule that does not wait for completions; response time counts from the scheduled arrival.
+    Open {
+        /// Arrivals per second over all workers of the job.
+        rate_per_s: f64,
+        /// Time between arrivals.
+        spacing: Spacing,
+    },
+}
+
+/// Time between arrivals of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// Equal.
+    Uniform,
+    /// Exponential.
+    Poisson,
+}
+
+/// How data operations reach the kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Backend {
+    /// pread and pwrite.
+    Psync {},
+    /// read and write at the file's own position, and lseek where the next transfer is elsewhere.
+    ReadWrite {},
+    /// io_uring.
+    IoUring {
+        /// Kernel thread that polls the submission queue.
+        sqpoll: bool,
+        /// Busy-wait for completions (polled devices only).
+        iopoll: bool,
+        /// What happens where the kernel refuses io_uring.
+        fallback: Fallback,
+    },
+    /// Linux AIO: asynchronous with O_DIRECT alone; a buffered request is carried out while it is submitted.
+    Aio {},
+    /// Memory-mapped file: reads copy from it, writes into it, flushes are msync. It ends where the file did at opening.
+    Mmap {},
+    /// C library streams without their lock. An operation is done when the stream's buffer has it.
+    Stdio {
+        /// One call a character (putc, getc); an operation is a block of them either way. Else fwrite and fread.
+        per_character: bool,
+    },
+}
+
+/// What happens where a backend cannot be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fallback {
+    /// The run is refused.
+    Refuse,
+    /// As many threads as the queue depth, each with psync; said in the events.
+    Threads,
+}
+
+/// Flags of opened files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenFlags {
+    /// O_DIRECT.
+    pub direct: Direct,
+    /// O_SYNC.
+    pub sync: bool,
+    /// O_DSYNC.
+    pub dsync: bool,
+    /// O_APPEND.
+    pub append: bool,
+    /// O_NOATIME where allowed.
+    pub no_access_time: bool,
+    /// POSIX_FADV_ name applied after open; empty: none.
+    pub advice: String,
+}
+
+/// O_DIRECT, and what to do where the file system refuses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direct {
+    /// Through the page cache.
+    Off,
+    /// O_DIRECT, or the run is refused.
+    On,
+    /// O_DIRECT where it works, else buffered; said in the events.
+    IfSupported,
+}
+
+/// CPUs and memory of a job's workers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Affinity {
+    /// CPU numbers; worker i gets entry i modulo the length. Empty: the scheduler chooses.
+    pub cpus: Vec<u32>,
+    /// NUMA node of CPUs and buffers.
+    pub numa_node: Option<u32>,
+}
+
+/// Limits that pace a closed loop.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimit {
+    /// Operations per second over all workers of the job.
+    pub ops_per_s: Option<f64>,
+    /// Bytes per second over all workers of the job.
+    pub bytes_per_s: Option<f64>,
+}

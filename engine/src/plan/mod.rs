@@ -1,0 +1,103 @@
+//! The Plan: what to do, complete and explicit. First of the engine's two seams.
+//!
+//! One Plan arrives as JSON on the engine's standard input. Its Python twin is `src/assay/plan/`; a test sends every
+//! variant through both. The types hold everything that the classic tools can ask for. What this engine does not carry
+//! out yet is refused before anything is touched (`program/`, `steps/`), never skipped.
+//!
+//! Units are in the names: `_s` seconds, `_bytes` bytes, `_per_s` rates. Shares lie between 0 and 1.
+
+mod body;
+mod distribution;
+mod file_set;
+mod job;
+mod op;
+mod phase;
+mod stop;
+mod walk;
+
+pub use body::{Action, Body, Branch, ScriptGroup, TokenUnit};
+pub use distribution::Distribution;
+pub use file_set::{Allocate, Content, FileSet, Layout, Reuse};
+pub use job::{Affinity, Arrival, Backend, Direct, Fallback, Job, OpenFlags, RateLimit, Spacing, WorkerKind};
+pub use op::{Access, Coverage, FileRef, Op, OpFlags, OpKind, Pick, Region};
+pub use phase::{CacheCondition, Gate, Phase, Place, Step};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+pub use stop::{Stop, StopOf};
+
+/// Version of this document. A Plan of another schema is refused.
+pub const SCHEMA: &str = "assay.plan/1";
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Short name of the load, used in the run's folder name.
+    pub name: String,
+    /// Where the Plan came from.
+    pub origin: Origin,
+    /// Seed of every random choice; the same seed gives the same sequence of operations.
+    pub seed: u64,
+    /// Length of one interval event in seconds.
+    pub sample_interval_s: f64,
+    /// Bytes that must stay free on every target; the engine refuses to lay out data past it.
+    pub reserve_bytes: u64,
+    /// Where the load goes.
+    pub targets: Vec<Target>,
+    /// The files it works on.
+    pub file_sets: Vec<FileSet>,
+    /// What happens, in order.
+    pub phases: Vec<Phase>,
+    /// Who the engine runs as; none: who starts the run.
+    #[serde(default)]
+    pub user: Option<User>,
+    /// What the front end could not express; shown with every result.
+    pub untranslated: Vec<Untranslated>,
+}
+
+/// The front end and the text that the Plan was made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// `native`, `iozone`, `bonnie`, `fio`, ...
+    pub front_end: String,
+    /// File name or command line.
+    pub source: String,
+    /// SHA-256 of the source text, hexadecimal.
+    pub sha256: String,
+    /// What the front end counted while it made the Plan; the engine has no use for it.
+    #[serde(default)]
+    pub counts: BTreeMap<String, f64>,
+}
+
+/// Who does the work. Whoever starts the engine starts it as this user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct User {
+    /// Number of the user.
+    pub uid: u32,
+    /// Number of the group.
+    pub gid: u32,
+}
+
+/// Something of the source that has no equal in the Plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Untranslated {
+    /// The option or statement, as written.
+    pub what: String,
+    /// Why it was left out and what that changes.
+    pub why: String,
+}
+
+/// A place that stores data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Name that file sets refer to.
+    pub name: String,
+    /// `file:///absolute/dir`, later `block:/dev/x`, `nfs://`, `smb://`, `s3://`.
+    pub uri: String,
+}

@@ -1,0 +1,155 @@
+//! One part of a run: what is done before and after it, what runs in it, and when it ends.
+
+use crate::plan::job::Job;
+use crate::plan::stop::Stop;
+use serde::{Deserialize, Serialize};
+
+/// One barrier-to-barrier part of a run. Its jobs start together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Key of its results.
+    pub name: String,
+    /// What a person reads in the table.
+    pub title: String,
+    /// Which repeat of the same phase this is, from 0.
+    pub repeat: u32,
+    /// The state of the client's cache that the phase wants; the steps in `before` bring it about, cachestat checks it.
+    pub cache: CacheCondition,
+    /// Done in order before the start.
+    pub before: Vec<Step>,
+    /// What the start waits for when all workers are ready: whoever orders the start waits, not the engine.
+    #[serde(default)]
+    pub gate: Option<Gate>,
+    /// What runs.
+    pub jobs: Vec<Job>,
+    /// When the phase ends, on top of each job's own rule.
+    pub stop: Stop,
+    /// Seconds from the start that are recorded but kept out of the headline.
+    pub ramp_s: f64,
+    /// Done in order after all workers have stopped.
+    pub after: Vec<Step>,
+}
+
+/// What the start of a phase waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Gate {
+    /// One of a set of System V semaphores: as many runs as it is high each take one, and wait until it is at zero.
+    Semaphore {
+        /// Key of the set.
+        key: u64,
+        /// Which of the set, from 0.
+        number: u64,
+        /// Semaphores in the set.
+        of: u64,
+    },
+    /// A line of input, or its end.
+    InputLine {
+        /// What is printed before.
+        number: u64,
+    },
+}
+
+/// The client cache that a phase wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheCondition {
+    /// Whatever was there.
+    AsIs,
+    /// No page of the data set resident.
+    Cold,
+    /// The whole data set resident.
+    Warm,
+}
+
+/// Something done outside the timed part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// Lay a file set out.
+    Prepare {
+        /// File set.
+        set: String,
+    },
+    /// Ask the kernel to forget the pages of a set (fsync, then POSIX_FADV_DONTNEED). Needs no privilege.
+    Evict {
+        /// File set.
+        set: String,
+    },
+    /// Drop page cache, dentries and inodes of a whole machine. Needs root.
+    DropCaches {
+        /// Which machine.
+        place: Place,
+    },
+    /// Unmount and mount the target again. Needs root and a target that is a mount point.
+    Remount {
+        /// Target.
+        target: String,
+    },
+    /// Read a set (or the first share of it) into the page cache.
+    Warm {
+        /// File set.
+        set: String,
+        /// Share of each file, from its start.
+        share: f64,
+    },
+    /// Read a stamped set as a whole and compare every block with what was written.
+    Verify {
+        /// File set.
+        set: String,
+    },
+    /// `syncfs` on every target.
+    Sync {},
+    /// Wait until dirty and write-back pages are back at their base.
+    Settle {
+        /// Longest wait in seconds.
+        at_most_s: f64,
+    },
+    /// Fill the target's file system to a share of its size.
+    Fill {
+        /// Target.
+        target: String,
+        /// Used share to reach.
+        used_share: f64,
+    },
+    /// Remove and make files of a set again, so that files and free space are as scattered as in use.
+    Age {
+        /// File set, prepared and whole.
+        set: String,
+        /// Files replaced, as a multiple of the set's files.
+        churn: f64,
+    },
+    /// Remove a marked file set.
+    Remove {
+        /// File set.
+        set: String,
+    },
+    /// Do nothing.
+    Sleep {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// Run a program; only when the user allowed commands.
+    Command {
+        /// Program and arguments; no shell.
+        argv: Vec<String>,
+    },
+    /// Measure what this client could ever show: memory copy, system call, clock read, content fill, cached pread.
+    Ceilings {
+        /// File set whose first file serves for the cached pread.
+        set: String,
+        /// Seconds for all of them together.
+        seconds: f64,
+    },
+}
+
+/// Whose caches a step means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// The machine that the engine runs on.
+    Client,
+    /// The machine that serves the data, through an observer there.
+    Server,
+}
