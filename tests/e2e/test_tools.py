@@ -118,7 +118,7 @@ def test_a_rerun_works_as_the_user_of_the_first_run(assay: Assay) -> None:
     assert {first.returncode, again.returncode} <= {0, 1}, first.stderr + again.stderr
     users = []
     for run in sorted(path for path in assay.runs.iterdir() if path.is_dir()):
-        said = json.loads((run / "events.json").read_text())
+        said = json.loads((run / "events" / "0.json").read_text())
         users.append(next(event["engine"]["uid"] for event in said if event["event"] == "hello"))
     assert users == [NOBODY, NOBODY]
 

@@ -26,6 +26,8 @@ const SAMPLE_LEAD_NS: u64 = 5_000_000;
 /// for any number of them, and for each.
 const WAKING_NS: u64 = 500_000;
 const WAKING_EACH_NS: u64 = 20_000;
+/// Before the start of workers that outnumber the CPUs: what made them has to be over, or some of them begin late.
+const SETTLING_NS: u64 = 25_000_000;
 
 /// A phase between ready and finished.
 pub(super) struct Watch<'a> {
@@ -105,7 +107,10 @@ impl Watch<'_> {
         let mut agreed_ns = None;
         loop {
             if agreed_ns.is_none() && self.inbox.starts_when_ready() {
-                return Ok(Some(0));
+                if !self.is_crowded() {
+                    return Ok(Some(0));
+                }
+                agreed_ns = Some(self.emitter.now_ns() + SETTLING_NS);
             }
             let lead_ns = self.emitter.now_ns() + SAMPLE_LEAD_NS + self.waking_ns();
             let left = agreed_ns.map(|at: u64| Duration::from_nanos(at.saturating_sub(lead_ns)));
@@ -124,6 +129,11 @@ impl Watch<'_> {
                 None => {}
             }
         }
+    }
+
+    /// Whether there are more workers than CPUs.
+    fn is_crowded(&self) -> bool {
+        std::thread::available_parallelism().is_ok_and(|cpus| self.sampler.workers.len() > cpus.get())
     }
 
     fn waking_ns(&self) -> u64 {
@@ -199,7 +209,8 @@ impl Watch<'_> {
         self.ending.ended.push((worker, ended));
     }
 
-    /// A worker's process has died, or a worker has panicked: the phase ends with what was measured until now, and the run with an error.
+    /// A worker's process has died, or a worker has panicked: the phase ends with what was measured until now, and the run with
+    /// an error.
     fn one_lost(&mut self, worker: usize, how: &str) {
         let stats = &self.sampler.workers[worker].stats;
         stats.busy_since_ns.set(NEVER);

@@ -11,6 +11,7 @@ use crate::program::op::OpNode;
 use std::ffi::CStr;
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
+    #[inline(never)]
     pub(super) fn open(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
         let job = &self.gate.job;
@@ -42,10 +43,11 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             self.tools.backend.advise(file, advice, 0, 0);
             self.gate.meter.time_went_by();
         }
-        self.tools.files.keep_open(op, name, handle, &mut self.tools.backend);
+        self.tools.files.keep_open(op, name, handle);
         Ok(done)
     }
 
+    #[inline(never)]
     pub(super) fn call_on_name(&mut self, op: &OpNode, call: fn(&mut B, &CStr) -> i64) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
         let tools = &mut self.tools;
@@ -55,6 +57,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     }
 
     /// Operations from one name to another: rename, link, symlink, clone, copy.
+    #[inline(never)]
     pub(super) fn two_names(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (from, to) = self.both_named(op)?;
         if op.kind == OpKind::Copy {
@@ -84,6 +87,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(done)
     }
 
+    #[inline(never)]
     pub(super) fn list(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (tools, meter) = (&mut self.tools, &mut self.gate.meter);
         tools.files.directory(op, self.line, &mut self.rng);

@@ -5,7 +5,7 @@ use super::parts::Worker;
 use crate::backend::{Backend, Request};
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
-use crate::plan::Access;
+use crate::plan::{Access, OpKind};
 use crate::program::op::OpNode;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -36,12 +36,28 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         done
     }
 
+    /// As [`Worker::data`], with less in one place.
+    #[inline(always)]
+    pub(super) fn data_in_group(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        if self.tools.files.ways[op.state].settled.is_some() { self.settled(op) } else { self.unsettled(op) }
+    }
+
     #[inline(never)]
+    fn settled(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        self.data(op)
+    }
+
+    #[inline(always)]
     fn unsettled(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let moves_data = op.kind.rules().moves_data();
-        if let (Access::Whole { chunk_bytes }, true, None) = (&op.access, moves_data, self.line) {
-            return self.whole(op, *chunk_bytes);
+        let moves_data = matches!(op.kind, OpKind::Read | OpKind::Write);
+        match op.access {
+            Access::Whole { chunk_bytes } if moves_data && self.line.is_none() => self.whole(op, chunk_bytes),
+            _ => self.anywhere(op, moves_data),
         }
+    }
+
+    #[inline(never)]
+    fn anywhere(&mut self, op: &OpNode, moves_data: bool) -> Result<Done, StoppedBy> {
         let tools = &mut self.tools;
         let target = tools.files.target(op, self.line, &mut tools.backend, &mut self.rng);
         let target = target.map_err(|miss| self.missed(op, miss))?;
@@ -111,6 +127,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     }
 
     /// A whole file in pieces, as one operation. One that a stop cuts short is given up.
+    #[inline(never)]
     fn whole(&mut self, op: &OpNode, chunk_bytes: u64) -> Result<Done, StoppedBy> {
         let tools = &mut self.tools;
         let found = tools.files.whole(op, &mut tools.backend, &mut self.rng);
@@ -132,7 +149,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                 return Ok(done);
             }
             latency_ns += self.gate.meter.last_ns() - issued_ns;
-            self.gate.meter.is_alive();
+            self.gate.meter.got_on();
             at += result as u64;
             if result == 0 {
                 self.gate.meter.moved(result, length);

@@ -2,7 +2,7 @@
 
 use super::walks::{Place, Search, Way};
 use crate::backend::store::Handle;
-use crate::backend::{Backend, Request};
+use crate::backend::{Backend, Request, RequestKind};
 use crate::draw::offsets::{Uniform, Walker};
 use crate::events::StoppedBy;
 use crate::files::names::PathBuffer;
@@ -96,14 +96,14 @@ impl Files {
         backend: &mut impl Backend,
         rng: &mut fastrand::Rng,
     ) -> Result<Target, Miss> {
-        let rules = op.kind.rules();
+        let kind = self.ways[op.state].request.expect("data operations ask something of the backend");
+        let flush = matches!(kind, RequestKind::Fsync | RequestKind::Fdatasync);
         let size = match line {
-            _ if rules.flushes() => 0,
+            _ if flush => 0,
             Some(entry) => entry.size,
             None => op.size.sample_u64(rng),
         };
-        let (spot, length) = self.spot(op, line, size, rules.flushes(), backend, rng)?;
-        let kind = rules.request.expect("data operations ask something of the backend");
+        let (spot, length) = self.spot(op, line, size, flush, backend, rng)?;
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         let request =
             Request { file: spot.handle, kind, offset: spot.offset, length: length as usize, rw_flags, vectors };
@@ -170,6 +170,7 @@ impl Files {
     }
 
     /// A whole file: its request but for the pieces, and its bytes.
+    #[inline(always)]
     pub(super) fn whole(
         &mut self,
         op: &OpNode,
@@ -178,7 +179,7 @@ impl Files {
     ) -> Result<(Target, u64), Miss> {
         let (spot, bytes) = match &op.file {
             FileSource::Slot(slot) => {
-                let file = self.slots[*slot].ok_or(None)?;
+                let file = self.slots[*slot].as_ref().ok_or(None)?;
                 let bytes = self.job.sets[file.set].size_of(file.index);
                 (Spot { handle: file.handle, index: file.index, offset: 0, bytes, is_near: true }, bytes)
             }
@@ -191,7 +192,7 @@ impl Files {
                 (spot, bytes)
             }
         };
-        let kind = op.kind.rules().request.expect("data operations ask something of the backend");
+        let kind = self.ways[op.state].request.expect("data operations ask something of the backend");
         let (rw_flags, vectors) = (op.rw_flags, op.vectors);
         let request = Request { file: spot.handle, kind, offset: 0, length: 0, rw_flags, vectors };
         Ok((Target { request, index: spot.index, is_settled: false, is_quick: false, is_plain: false }, bytes))

@@ -10,6 +10,7 @@ use crate::plan::OpKind;
 use crate::program::op::{FileSource, Manner, OpNode};
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
+    #[inline(never)]
     pub(super) fn close(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let FileSource::Slot(slot) = op.file else { unreachable!("close takes a slot") };
         let Some(file) = self.tools.files.slots[slot].take() else { return Err(self.empty_slot(op)) };
@@ -18,12 +19,14 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(self.gate.meter.ended(issued_ns, result))
     }
 
+    #[inline(never)]
     pub(super) fn fstat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (file, _) = self.handle(op, 0)?;
         Ok(self.gate.meter.timed(op, || self.tools.backend.fstat(file)))
     }
 
     /// sync_file_range, fallocate and advise.
+    #[inline(never)]
     pub(super) fn on_handle(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let length = self.length(op);
         let (file, at) = self.handle(op, if op.kind == OpKind::Fallocate { 0 } else { length })?;
@@ -41,6 +44,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         }))
     }
 
+    #[inline(never)]
     pub(super) fn lock(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (file, _) = self.handle(op, 0)?;
         let lock = match op.kind {
@@ -65,6 +69,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (_, name) = self.handle_or_path(op)?;
         let tools = &mut self.tools;
@@ -74,6 +79,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     }
 
     /// truncate, chmod, setxattr, getxattr: by handle where a slot holds one, else by name.
+    #[inline(never)]
     pub(super) fn on_either(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (file, name) = self.handle_or_path(op)?;
         let length = self.length(op);

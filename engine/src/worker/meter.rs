@@ -35,11 +35,11 @@ impl Done {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Group {
     /// Histogram, if timed.
-    pub(super) series: Option<usize>,
+    pub(super) series: Option<u32>,
+    /// Which of the groups with laps it is, if any.
+    pub(super) laps: Option<u32>,
     /// Whether it counts as one of the worker's operations.
     pub(super) counts: bool,
-    /// Which of the groups with laps it is, if any.
-    pub(super) laps: Option<usize>,
 }
 
 /// What has been since the latest look at the clock.
@@ -141,6 +141,11 @@ impl<T: Ticks> Meter<T> {
         self.stats.busy_since_ns.set(now_ns);
     }
 
+    /// A part of a long operation has ended at the latest look at the clock.
+    pub(super) fn got_on(&self) {
+        self.stats.busy_since_ns.set(self.last_ns);
+    }
+
     /// A sign of life from within a long operation.
     pub(super) fn is_alive(&self) {
         self.stats.busy_since_ns.set(self.clock.now_ns());
@@ -160,11 +165,8 @@ impl<T: Ticks> Meter<T> {
     #[inline(always)]
     pub(super) fn begin(&mut self, op: &OpNode, at_once: bool) -> u64 {
         self.start(op);
-        match self.since {
-            Since::Nothing if at_once => self.last_ns,
-            Since::OpenEnd => self.last_ns,
-            _ => self.look(),
-        }
+        let begins_there = if self.since == Since::Nothing { at_once } else { self.since == Since::OpenEnd };
+        if begins_there { self.last_ns } else { self.look() }
     }
 
     /// The call that was issued at `issued_ns` has ended now.
@@ -204,9 +206,14 @@ impl<T: Ticks> Meter<T> {
     /// A transfer of `asked_bytes` has moved `result`.
     #[inline(always)]
     pub(super) fn moved(&self, result: i64, asked_bytes: usize) {
-        if result >= 0 && (result as usize) < asked_bytes {
-            self.stats.short_transfers.add(1);
+        if result != asked_bytes as i64 {
+            self.moved_less(result);
         }
+    }
+
+    #[cold]
+    fn moved_less(&self, result: i64) {
+        self.stats.short_transfers.add(u64::from(result >= 0));
     }
 
     /// Count what a worker with one request in flight has done, `in_group` for that too. False: it failed.
@@ -277,7 +284,8 @@ impl<T: Ticks> Meter<T> {
     pub(super) fn give_up(&mut self, why: String, errno: i32) -> StoppedBy {
         self.fatal = Some((why, errno));
         while let Some((group, _)) = self.groups.pop() {
-            self.record(group.series, group.counts, Sum { failed: true, ..Sum::default() });
+            let series = group.series.map(|series| series as usize);
+            self.record(series, group.counts, Sum { failed: true, ..Sum::default() });
         }
         StoppedBy::Error
     }
@@ -310,9 +318,9 @@ impl<T: Ticks> Meter<T> {
 
     pub(super) fn end_group(&mut self) {
         let (group, sum) = self.groups.pop().expect("a group ends after its begin");
-        self.record(group.series, group.counts, sum);
+        self.record(group.series.map(|series| series as usize), group.counts, sum);
         if let Some(lap) = group.laps {
-            self.keep_lap(lap, sum);
+            self.keep_lap(lap as usize, sum);
         }
         self.add_to_group(sum);
     }
@@ -326,6 +334,7 @@ impl<T: Ticks> Meter<T> {
         }
     }
 
+    #[inline(never)]
     fn keep_lap(&mut self, group: usize, sum: Sum) {
         let latency_ns = (!sum.failed).then_some(sum.latency_ns);
         let lap = Lap { group, number: self.laps[group], end_ns: self.last_ns, latency_ns };

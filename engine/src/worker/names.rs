@@ -132,10 +132,13 @@ impl Files {
         self.keep(op, file, backend);
     }
 
-    /// Keep a file that was opened in the operation's slot; [`Handle::NONE`]: its open has failed.
-    pub(super) fn keep_open(&mut self, op: &OpNode, name: InHand, handle: Handle, backend: &mut impl Backend) {
-        let is_owned = handle != Handle::NONE;
-        self.keep(op, SlotFile { handle, is_owned, set: name.set, index: name.index, at: 0 }, backend);
+    /// Keep a file that was opened in the operation's slot, which is empty; [`Handle::NONE`]: its open has failed.
+    #[inline]
+    pub(super) fn keep_open(&mut self, op: &OpNode, name: InHand, handle: Handle) {
+        let file = SlotFile { handle, is_owned: handle != Handle::NONE, set: name.set, index: name.index, at: 0 };
+        if let Some(slot) = op.keep {
+            self.slots[slot] = Some(file);
+        }
     }
 
     /// The names that a file goes from and to, where both are known at once: in a script, or when it moves.

@@ -10,18 +10,11 @@ use crate::program::op::OpNode;
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
     /// One operation from its pick to its end. Only what ends the worker, or keeps the operation from being issued, is an error.
+    /// `in_group`: it is no loop's only one, whose way is as short as can be.
     #[inline(always)]
-    pub(super) fn carry_out(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    pub(super) fn carry_out(&mut self, op: &OpNode, in_group: bool) -> Result<Done, StoppedBy> {
         match op.kind {
-            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op),
-            OpKind::Stat => self.stat(op),
-            _ => self.carry_out_other(op),
-        }
-    }
-
-    #[inline(never)]
-    fn carry_out_other(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        match op.kind {
+            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync if in_group => self.data_in_group(op),
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op),
             OpKind::Stat => self.stat(op),
             OpKind::Create | OpKind::Open => self.open(op),

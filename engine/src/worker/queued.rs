@@ -122,8 +122,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     #[inline(always)]
     fn admit_next<'a>(&mut self, source: &mut Source<'a>) -> Result<&'a OpNode, StoppedBy> {
         let op = loop {
-            match source.next(&mut self.rng)? {
-                Step::Op(op) => break op,
+            match source.next(&mut self.rng) {
+                Step::Op(op, _) => break op,
                 Step::Pass => {
                     self.gate.pass()?;
                     source.again();

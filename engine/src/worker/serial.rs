@@ -9,13 +9,18 @@ use crate::program::op::OpNode;
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Do what the source says until something ends it.
-    pub(super) fn run_serial(&mut self, mut source: Source, start_ns: u64) -> Result<(), StoppedBy> {
+    pub(super) fn run_serial(&mut self, source: Source, start_ns: u64) -> Result<(), StoppedBy> {
+        let mut source = source.join_pass();
         loop {
-            match source.next(&mut self.rng)? {
-                Step::Op(op) => {
+            match source.next(&mut self.rng) {
+                Step::Op(op, is_last) => {
                     self.gate.check()?;
                     if !self.op(op, false)? {
                         source.break_off();
+                    }
+                    if is_last {
+                        self.gate.pass()?;
+                        source.again();
                     }
                 }
                 Step::Pass => {
@@ -38,15 +43,20 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
                     }
                     self.gate.meter.begin_group(group);
                 }
-                Step::End => {
+                Step::End(is_last) => {
                     self.gate.meter.end_group();
                     source.end_group();
+                    if is_last {
+                        self.gate.pass()?;
+                        source.again();
+                    }
                 }
                 Step::Look => self.gate.check()?,
                 Step::Action(action) => {
                     self.gate.check()?;
                     self.gate.act(action, &mut self.rng)?;
                 }
+                Step::Exhausted => return Err(StoppedBy::Exhausted),
                 Step::Line => self.begin_line(source.line(), start_ns)?,
             }
         }
@@ -55,11 +65,11 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     /// One operation; false: it has failed.
     #[inline(always)]
     fn op(&mut self, op: &OpNode, in_group: bool) -> Result<bool, StoppedBy> {
-        if op.counts && self.line.is_none() {
+        if op.counts && !(in_group && self.line.is_some()) {
             self.gate.admit()?;
             self.gate.arrive()?;
         }
-        let done = self.carry_out(op)?;
+        let done = self.carry_out(op, in_group)?;
         self.gate.meter.end(op, done, in_group)
     }
 

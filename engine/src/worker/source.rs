@@ -5,7 +5,6 @@
 
 use super::meter::Group;
 use crate::draw::choice::Weights;
-use crate::events::StoppedBy;
 use crate::program::actions::ActionNode;
 use crate::program::lines::{Entry, Lines};
 use crate::program::op::{Node, OpNode, Program};
@@ -15,18 +14,20 @@ use crate::program::op::{Node, OpNode, Program};
 pub(super) enum Step<'a> {
     /// Hear a stop within a group: it is long.
     Look,
-    /// An operation by itself.
-    Op(&'a OpNode),
-    /// An operation of a group.
+    /// An operation by itself, and whether a pass is through with it ([`Source::join_pass`]).
+    Op(&'a OpNode, bool),
+    /// An operation of a group, or of a script's line.
     Member(&'a OpNode),
     /// What follows up to its end counts together: [`Source::begin_group`].
     Begin(usize),
-    /// The innermost group has ended.
-    End,
+    /// The innermost group has ended, and whether a pass is through with it.
+    End(bool),
     /// Something that is no operation.
     Action(&'a ActionNode),
     /// A line of a script is next: [`Source::line`].
     Line,
+    /// There is no more.
+    Exhausted,
     /// A pass is through, and [`Source::again`] begins another.
     Pass,
 }
@@ -61,6 +62,10 @@ enum Code<'a> {
 pub(super) struct Source<'a> {
     code: Vec<Code<'a>>,
     at: usize,
+    /// Where an operation leads that fails at a place, as a member of a group: to the end of that.
+    breaks: Vec<(usize, usize)>,
+    /// Where a pass begins.
+    start: usize,
     groups: Vec<Group>,
     /// By repeat: how often it is still to be done.
     left: Vec<u64>,
@@ -87,8 +92,17 @@ struct Script<'a> {
 impl<'a> Source<'a> {
     /// The steps of worker `worker` of `workers`. A script is done once, or `repeats`.
     pub(super) fn new(program: &'a Program, worker: u32, workers: u32, repeats: bool) -> Self {
-        let mut source =
-            Self { code: Vec::new(), at: 0, groups: Vec::new(), left: Vec::new(), depth: 0, failed: 0, script: None };
+        let mut source = Self {
+            code: Vec::new(),
+            at: 0,
+            breaks: Vec::new(),
+            start: 0,
+            groups: Vec::new(),
+            left: Vec::new(),
+            depth: 0,
+            failed: 0,
+            script: None,
+        };
         let Some(lines) = &program.script else {
             program.nodes.iter().for_each(|node| source.lay_out(node, false));
             source.code.push(Code::Step(Step::Pass));
@@ -104,10 +118,10 @@ impl<'a> Source<'a> {
                 _ => unreachable!("the lines of a script are operations and groups of them"),
             };
             starts.push((source.code.len(), Line { entry, chunk_bytes, makes_first, counts }));
-            source.lay_out(node, false);
+            source.lay_out(node, true);
             source.code.push(Code::Jump(usize::MAX));
         }
-        source.at = usize::MAX;
+        (source.at, source.start) = (usize::MAX, usize::MAX);
         let (worker, workers) = (worker as usize, workers as usize);
         let line = Line { entry, chunk_bytes: 0, makes_first: None, counts: false };
         source.script = Some(Script { lines, line, row: worker, worker, workers, repeats, starts });
@@ -117,22 +131,28 @@ impl<'a> Source<'a> {
     fn lay_out(&mut self, node: &'a Node, in_group: bool) {
         match node {
             Node::Op(op) if in_group => self.code.push(Code::Step(Step::Member(op))),
-            Node::Op(op) => self.code.push(Code::Step(Step::Op(op))),
+            Node::Op(op) => self.code.push(Code::Step(Step::Op(op, false))),
             Node::Action(action) => self.code.push(Code::Step(Step::Action(action))),
             Node::Group { series, counts, laps, nodes, .. } => {
-                self.groups.push(Group { series: *series, counts: *counts, laps: *laps });
+                let number = |position: Option<usize>| position.map(|position| position as u32);
+                self.groups.push(Group { series: number(*series), laps: number(*laps), counts: *counts });
                 self.code.push(Code::Step(Step::Begin(self.groups.len() - 1)));
-                let mut checks = Vec::new();
-                for (position, node) in nodes.iter().enumerate() {
-                    if position > 0 {
+                let (mut checks, mut members) = (Vec::new(), Vec::new());
+                for node in nodes {
+                    if matches!(node, Node::Op(_)) {
+                        members.push(self.code.len());
+                    }
+                    self.lay_out(node, true);
+                    // What has members of its own goes on with them.
+                    if !matches!(node, Node::Op(_) | Node::Action(_)) {
                         checks.push(self.code.len());
                         self.code.push(Code::Unless(0));
                     }
-                    self.lay_out(node, true);
                 }
                 let end = self.code.len();
                 checks.into_iter().for_each(|at| self.code[at] = Code::Unless(end));
-                self.code.push(Code::Step(Step::End));
+                self.breaks.extend(members.into_iter().map(|at| (at, end)));
+                self.code.push(Code::Step(Step::End(false)));
             }
             Node::Choice { weights, branches } => {
                 let choice = self.code.len();
@@ -164,11 +184,11 @@ impl<'a> Source<'a> {
 
     /// The next step.
     #[inline(always)]
-    pub(super) fn next(&mut self, rng: &mut fastrand::Rng) -> Result<Step<'a>, StoppedBy> {
+    pub(super) fn next(&mut self, rng: &mut fastrand::Rng) -> Step<'a> {
         match self.code.get(self.at) {
             Some(Code::Step(step)) => {
                 self.at += 1;
-                Ok(*step)
+                *step
             }
             _ => self.find(rng),
         }
@@ -176,13 +196,13 @@ impl<'a> Source<'a> {
 
     /// The next step, where it is not the next in the row.
     #[inline(never)]
-    fn find(&mut self, rng: &mut fastrand::Rng) -> Result<Step<'a>, StoppedBy> {
+    fn find(&mut self, rng: &mut fastrand::Rng) -> Step<'a> {
         loop {
             let Some(code) = self.code.get(self.at) else { return self.next_line() };
             self.at = match code {
                 Code::Step(step) => {
                     self.at += 1;
-                    return Ok(*step);
+                    return *step;
                 }
                 Code::Choose(weights, begins) => begins[weights.draw(rng)],
                 Code::Jump(to) => *to,
@@ -206,7 +226,7 @@ impl<'a> Source<'a> {
     }
 
     /// The worker's next line, whose steps are next then.
-    fn next_line(&mut self) -> Result<Step<'a>, StoppedBy> {
+    fn next_line(&mut self) -> Step<'a> {
         let script = self.script.as_mut().expect("a script has lines");
         if script.row < script.lines.len() {
             let entry = script.lines.get(script.row);
@@ -214,32 +234,40 @@ impl<'a> Source<'a> {
             let (start, line) = script.starts[entry.op as usize];
             self.at = start;
             script.line = Line { entry, ..line };
-            return Ok(Step::Line);
+            return Step::Line;
         }
         // A pass is counted, and then there is another or not.
         if script.row == usize::MAX {
             if !script.repeats || script.lines.len() <= script.worker {
-                return Err(StoppedBy::Exhausted);
+                return Step::Exhausted;
             }
             script.row = script.worker;
             return self.next_line();
         }
         script.row = usize::MAX;
-        Ok(Step::Pass)
+        Step::Pass
     }
 
     /// Another pass begins.
     #[inline(always)]
     pub(super) fn again(&mut self) {
-        if self.script.is_none() {
-            self.at = 0;
+        self.at = self.start;
+    }
+
+    /// Let the last operation or group of a pass say so itself, where one is the last: one step less.
+    pub(super) fn join_pass(mut self) -> Self {
+        if let [.., Code::Step(Step::Op(_, is_last) | Step::End(is_last)), Code::Step(Step::Pass)] = &mut self.code[..]
+        {
+            *is_last = true;
+            self.code.pop();
         }
+        self
     }
 
     /// The only operation of a loop, if it has but one.
     pub(super) fn only_op(&self) -> Option<&'a OpNode> {
         match self.code[..] {
-            [Code::Step(Step::Op(op)), Code::Step(Step::Pass)] => Some(op),
+            [Code::Step(Step::Op(op, _)), Code::Step(Step::Pass)] => Some(op),
             _ => None,
         }
     }
@@ -248,6 +276,9 @@ impl<'a> Source<'a> {
     #[cold]
     pub(super) fn break_off(&mut self) {
         self.failed = self.depth;
+        if let Some(&(_, end)) = self.breaks.iter().find(|(at, _)| at + 1 == self.at) {
+            self.at = end;
+        }
     }
 
     /// A group, and whether there is none around it.

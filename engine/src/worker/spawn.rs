@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Run the operation's program on its file. What it moves is what the operation's size says. One that a stop ends is given
     /// up.
+    #[inline(never)]
     pub(super) fn spawn(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (_, name) = self.handle_or_path(op)?;
         let bytes = self.length(op);

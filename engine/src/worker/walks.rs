@@ -1,7 +1,7 @@
 //! Where the operations of a node go that work on files which its worker opened: which of them, and where in it.
 
 use super::pick::Picker;
-use crate::backend::Request;
+use crate::backend::{Request, RequestKind};
 use crate::draw::mix::mix;
 use crate::draw::offsets::{Offsets, Uniform, Walker};
 use crate::error::Result;
@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// Where the operations of one node have got to.
 #[derive(Debug)]
 pub(super) struct Way {
+    /// What its operations ask of the backend, if it is of data.
+    pub(super) request: Option<RequestKind>,
     pub(super) settled: Option<Settled>,
     pub(super) picker: Picker,
     /// By file.
@@ -96,6 +98,7 @@ impl Way {
 
     fn new(op: &OpNode, job: &JobShared, opened: &[Vec<OpenFile>], walker: Walker) -> Result<Self> {
         let mut way = Self {
+            request: op.kind.rules().request,
             settled: None,
             picker: Picker::Even,
             walks: Vec::new(),

@@ -34,20 +34,29 @@ CONTEXT: dict[str, Any] = {
 
 
 class ToolCommand(TyperCommand):
-    """The command of a tool."""
+    """The command of a tool, which is loaded when it is used or asked for help: the list of commands needs none."""
 
-    def __init__(self, tool: "FrontEnd[Any]") -> None:
-        """Of a front end."""
-        super().__init__(name=tool.name, help=tool.help, context_settings=CONTEXT, rich_markup_mode=None)
-        self._tool = tool
+    def __init__(self, name: str) -> None:
+        """Of a tool of the registry."""
+        super().__init__(name=name, short_help=registry.TOOLS[name], context_settings=CONTEXT, rich_markup_mode=None)
+        self._tool = name
+
+    @property
+    def help(self) -> str | None:
+        """The tool's own."""
+        return registry.front_end(self._tool).help
+
+    @help.setter  # noqa: A003 - as above
+    def help(self, _: str | None) -> None:
+        """Typer has none of its own."""
 
     def invoke(self, ctx: _Context) -> None:
         """Hand the words after the tool's name to the tool."""
-        asked = take_apart(ctx.args)
-        if self._tool.help_words & set(asked.tool):
+        tool, asked = registry.front_end(self._tool), take_apart(ctx.args)
+        if tool.help_words & set(asked.tool):
             typer.echo(ctx.get_help())
             return
-        raise typer.Exit(self._tool.follow(asked.tool, AssayDoor(self._tool, asked)))
+        raise typer.Exit(tool.follow(asked.tool, AssayDoor(tool, asked)))
 
 
 class CommandsAndTools(TyperGroup):
@@ -60,7 +69,7 @@ class CommandsAndTools(TyperGroup):
     def get_command(self, ctx: _Context, cmd_name: str) -> Any:
         """Give the one of a name."""
         if cmd_name in registry.TOOLS:
-            return ToolCommand(registry.front_end(cmd_name))
+            return ToolCommand(cmd_name)
         return super().get_command(ctx, cmd_name)
 
 

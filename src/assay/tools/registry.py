@@ -1,4 +1,4 @@
-"""The tools whose command lines Assay takes: one line a tool, the name of its folder."""
+"""The tools whose command lines Assay takes: one line a tool, the name of its folder and what `assay --help` says of it."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from assay.report.figure import Figure
     from assay.tools.front_end import FrontEnd, Output
 
-TOOLS: tuple[str, ...] = (
-    "iozone",
-    "bonnie",
-    "postmark",
-    "vxbench",
-    "perfpl",
-    "bigdir",
-)
+TOOLS: dict[str, str] = {
+    "iozone": "Run an IOzone command line, and print what IOzone prints.",
+    "bonnie": "Run bonnie++'s tests: one large file byte by byte and in blocks, random seeks, and many small files.",
+    "postmark": "PostMark: small files made, read, appended to and deleted, as a mail server does.",
+    "vxbench": "Load files the way vxbench does, and print a line for each worker.",
+    "perfpl": "The small-file test perf.pl: the same bytes written as few or many files.",
+    "bigdir": "The test of one big directory: make entries, list them all after every step.",
+}
 
 
 def front_end(name: str) -> "FrontEnd[Any]":
