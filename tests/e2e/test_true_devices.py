@@ -161,7 +161,8 @@ def test_a_hard_disk_is_reported_as_its_own_log_has_it(measure: Measure) -> None
             random, sequential = document["results"]
             sought = _truth(disk, extents, document, random)
             streamed = _truth(disk, extents, document, sequential)
-            if random["latency_ns"]["mean"] / 1e9 <= _with_the_way_there(sought.mean_s):
+            way_s = disk.way_there_s()
+            if random["latency_ns"]["mean"] / 1e9 <= _with_the_way_there(sought.mean_s, way_s):
                 break
 
     assert (random["errors"], sequential["errors"]) == (0, 0)
@@ -172,12 +173,13 @@ def test_a_hard_disk_is_reported_as_its_own_log_has_it(measure: Measure) -> None
     assert sought.mean_s > 6e-3
     for name, truth_s in (("mean", sought.mean_s), ("p50", sought.median_s)):
         reported_s = random["latency_ns"][name] / 1e9
-        assert truth_s <= reported_s <= _with_the_way_there(truth_s), name
-    assert sequential["throughput_bytes_per_s"] == pytest.approx(streamed.bytes_per_s, rel=0.01)
+        assert truth_s <= reported_s <= _with_the_way_there(truth_s, way_s), name
+    # One request may be at work where the window begins, and one where it ends.
+    assert sequential["throughput_bytes_per_s"] == pytest.approx(streamed.bytes_per_s, abs=2 * MIB / streamed.seconds)
     # The disk's data comes from nbdkit's memory: to this machine it is storage all the same.
     assert (random["cache"]["verdict"], sequential["cache"]["verdict"]) == ("storage", "storage")
-    # Where extents meet it seeks; a busy machine comes too late for what was read ahead.
-    assert 75e6 <= streamed.bytes_per_s <= 150e6
+    # Where extents meet it seeks; who comes too late for what was read ahead waits for a part of it again.
+    assert 10 * sought.bytes_per_s < streamed.bytes_per_s <= 150e6
 
 
 def test_a_flush_of_40_ms_is_the_time_of_an_fdatasync(measure: Measure) -> None:
@@ -189,17 +191,18 @@ def test_a_flush_of_40_ms_is_the_time_of_an_fdatasync(measure: Measure) -> None:
             flushes = [request for request in disk.log() if request.kind == "F" and begin_ns < request.end_ns <= end_ns]
             flush_s = statistics.median(request.seconds for request in flushes)
             p50_s = results["fdatasync"]["latency_ns"]["p50"] / 1e9
-            if p50_s <= 1.05 * flush_s:
+            # It sends the data's write before the flush: two requests go there.
+            most_s = max(1.05 * flush_s, flush_s + 4 * disk.way_there_s())
+            if p50_s <= most_s:
                 break
 
     durable, written = results["fdatasync"], results["write"]
-    # The way there, with the write of the data, is some 1 ms: 3 on a busy machine.
-    assert 0.040 <= flush_s <= p50_s <= 1.075 * flush_s
+    assert 0.040 <= flush_s <= p50_s <= most_s
     # One flush each; the commits of the journal in these seconds, by fdatasync or by the clock, have two more.
     assert durable["ops"] <= len(flushes) <= durable["ops"] + 10
     # What waits for the device is the flush: a buffered write is a copy.
-    assert written["latency_ns"]["p50"] < 1e6
-    assert results["commit"]["iops"] == pytest.approx(durable["ops"] / durable["seconds"], rel=0.01)
+    assert written["latency_ns"]["p50"] < 0.1 * durable["latency_ns"]["p50"]
+    assert results["commit"]["iops"] == pytest.approx(durable["ops"] / durable["seconds"], abs=1 / durable["seconds"])
 
 
 @pytest.mark.parametrize(("backend", "depth"), [("psync", 1), ("io_uring", 4)])
@@ -245,15 +248,15 @@ def test_a_stall_of_6_s_is_seen_while_it_lasts_and_has_its_length(tmp_path: Path
             asked_s = time.monotonic()
             run.wait_for("no answer from the storage")
             told_s = time.monotonic()
-            wait_until(lambda: "the stall is over" in run.said(), "the end of the stall", 15)
+            wait_until(lambda: "the stall is over" in run.said(), "the end of the stall")
             told_over_s = time.monotonic()
             assert run.exit_code() in {0, 1}
         document = json.loads((tmp_path / "stdout").read_text())
         (hung,) = [request for request in disk.log() if request.seconds > 1 and request.end_ns > asked_s * 1e9]
 
-    assert 6.0 <= hung.seconds <= 6.2
-    assert hung.begin_ns / 1e9 + 1.0 <= told_s <= hung.begin_ns / 1e9 + 3.0
-    assert hung.end_ns / 1e9 <= told_over_s <= hung.end_ns / 1e9 + 2.0
+    assert hung.seconds >= 6.0
+    # Told while it lasted, and that it was over not before it was.
+    assert hung.begin_ns / 1e9 + 1.0 <= told_s < hung.end_ns / 1e9 <= told_over_s
     zero_ns = _zero_ns(document)
     happened = _events(document)
     begun = [event for event in happened if isinstance(event, Warning) and event.id == "stalled"]
@@ -263,27 +266,28 @@ def test_a_stall_of_6_s_is_seen_while_it_lasts_and_has_its_length(tmp_path: Path
     for event in begun:
         since_s = float(event.text.rsplit("since ", 1)[1].removesuffix(" s"))
         # What one job asked for may have had to wait for the other's request before that hung.
-        assert zero_ns / 1e9 + since_s == pytest.approx(hung.begin_ns / 1e9, abs=0.2)
-        assert event.t_ns / 1e9 - since_s < 2.0
+        assert zero_ns / 1e9 + since_s == pytest.approx(hung.begin_ns / 1e9, abs=0.1 * hung.seconds)
+        assert 1.0 <= event.t_ns / 1e9 - since_s < hung.seconds
     for mark in over:
         length_s = float(mark.label.rsplit("about ", 1)[1].removesuffix(" s"))
-        assert length_s == pytest.approx(hung.seconds, abs=1.0)
+        assert length_s == pytest.approx(hung.seconds, rel=0.2)
     for result in document["results"]:
-        assert hung.seconds <= result["latency_ns"]["max"] / 1e9 <= hung.seconds + 0.5
-    assert _idle_s(document) == pytest.approx(hung.seconds, abs=1.0)
+        assert hung.seconds <= result["latency_ns"]["max"] / 1e9 <= 1.1 * hung.seconds
+    assert _idle_s(document) == pytest.approx(hung.seconds, rel=0.2)
 
 
 def test_at_a_depth_a_delayed_device_answers_as_many_at_once(measure: Measure) -> None:
-    load = LOAD.format(size="16MiB") + "".join(AT_DEPTH.format(depth=depth) for depth in (2, 4))
+    load = LOAD.format(size="16MiB") + "".join(AT_DEPTH.format(depth=depth) for depth in (1, 2, 4))
     with nbd_delay_device(10, 128 * MIB) as device, filesystem(device, mkfs_options=BLOCKS) as directory:
         for _ in range(RUNS):
             results = measure(load, directory, "--no-report", prefix=FIRST)["results"]
-            if results[0]["latency_ns"]["p50"] <= 12e6:
+            one, two, _ = (result["latency_ns"]["p50"] for result in results)
+            if two <= 1.2 * one:
                 break
 
     # Two at once take no longer than one; of four, nbdfuse lets some wait, how many depends on the machine.
-    assert results[0]["latency_ns"]["p50"] <= 12e6
-    for depth, result in zip((2, 4), results, strict=True):
+    assert two <= 1.2 * one
+    for depth, result in zip((1, 2, 4), results, strict=True):
         assert result["errors"] == 0
         assert result["latency_ns"]["p50"] >= 10e6
         assert result["iops"] <= depth / 10e-3
@@ -345,9 +349,9 @@ def _truth(disk: TruthDisk, extents: Sequence[Extent], document: dict[str, Any],
     return Truth(disk.log_of(extents, begin_ns, end_ns), (end_ns - begin_ns) / 1e9)
 
 
-def _with_the_way_there(device_s: float) -> float:
+def _with_the_way_there(device_s: float, way_s: float) -> float:
     """What a request takes at most that the device works on for so long: nbdkit, nbdfuse and a loop come on top."""
-    return device_s + max(1.5e-3, 0.15 * device_s)
+    return device_s + max(1.5e-3, 0.15 * device_s, 3 * way_s)
 
 
 def _extents_below(directory: Path) -> list[Extent]:

@@ -5,9 +5,13 @@ was set to, is the truth that a measurement is held against: the clock is CLOCK_
 The chain adds 0.3 to 1.2 ms to each request, the more the busier the machine.
 """
 
+import mmap
+import os
 import re
+import statistics
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,6 +75,14 @@ class TruthDisk:
             and any(begin <= request.offset_bytes < end for begin, end in extents)
         ]
 
+    def way_there_s(self) -> float:
+        """What the chain adds to a read on this machine as it is now: median of some, held against the log."""
+        begun_ns = time.monotonic_ns()
+        taken_s = [taken_ns / 1e9 for taken_ns in direct_reads_ns(self.device, 64)]
+        served = [request for request in self.log() if request.kind == "R" and request.begin_ns > begun_ns]
+        assert len(served) == len(taken_s)
+        return statistics.median(taken - request.seconds for taken, request in zip(taken_s, served, strict=True))
+
     def stall(self) -> None:
         """Let the next read or write hang for `stall_s`."""
         (self.folder / "stall").touch()
@@ -107,6 +119,22 @@ def truth_disk(
         quietly = ("--log=null",) if fault_share else ()
         with nbd_file(*quietly, "python", str(PLUGIN), *words) as file, attached_loop(file, direct_io=True) as device:
             yield TruthDisk(device, folder)
+
+
+def direct_reads_ns(device: Path, reads: int) -> list[int]:
+    """Read 4 KiB with O_DIRECT, each from another place of a device; what each took."""
+    descriptor = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, 4096) as page:  # aligned as O_DIRECT asks
+            stride = os.lseek(descriptor, 0, os.SEEK_END) // reads // 4096 * 4096
+            taken_ns = []
+            for number in range(reads):
+                begun_ns = time.monotonic_ns()
+                assert os.preadv(descriptor, [page], number * stride) == 4096
+                taken_ns.append(time.monotonic_ns() - begun_ns)
+            return taken_ns
+    finally:
+        os.close(descriptor)
 
 
 def need_python_plugin() -> None:
