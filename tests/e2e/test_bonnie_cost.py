@@ -22,10 +22,10 @@ MIB_BYTES = 1 << 20
 BLOCK_BYTES = 8192
 CALLS_A_BLOCK = 4
 """Written, read and written again in rewriting, read."""
-MOST_TIMES = 5.0
-"""What a call that moves a block may take here of what it takes there: histogram, counters and stop rules are in it. What is
-on top is some 2 % of what the kernel takes to move 8 KiB; the CPU time of whole jobs stays within 1.05 of bonnie++'s
-(docs/tools/bonnie.md)."""
+MOST_MORE = 420
+"""Instructions that a call that moves a block may take beyond bonnie++'s: histogram, counters and stop rules are in it.
+It is less than a twentieth of the CPU time that moving 8 KiB takes, which is what users may notice: 2 GiB on tmpfs took
+1.00 times bonnie++'s CPU time, in seven rounds that took turns (decision 13 has shorter ones too)."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -72,7 +72,7 @@ def test_a_call_that_moves_a_byte_takes_no_more_instructions_than_in_bonnie(tmp_
     assert ours <= theirs, f"{ours:.1f} instructions for each byte written and read, {theirs:.1f} in bonnie++"
 
 
-def test_a_call_that_moves_a_block_takes_a_small_multiple_of_bonnie_s_instructions(tmp_path: Path) -> None:
+def test_a_call_that_moves_a_block_takes_little_more_than_in_bonnie(tmp_path: Path) -> None:
     few, many = 4, 36
     blocks = (many - few) * MIB_BYTES // BLOCK_BYTES
 
@@ -83,4 +83,4 @@ def test_a_call_that_moves_a_block_takes_a_small_multiple_of_bonnie_s_instructio
         CALLS_A_BLOCK * blocks,
     )
 
-    assert ours <= MOST_TIMES * theirs, f"{ours:.0f} instructions for each block moved, {theirs:.0f} in bonnie++"
+    assert ours <= theirs + MOST_MORE, f"{ours:.0f} instructions for each block moved, {theirs:.0f} in bonnie++"

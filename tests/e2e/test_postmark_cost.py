@@ -17,10 +17,11 @@ from bench import counting, loads
 from bench.running import speak
 
 FEW, MANY = 1_000, 17_000
-MOST_MORE = 2_000
+MOST_MORE = 1_800
 """Instructions of a transaction, which is two operations, that the engine may take beyond PostMark's: reading the two lines
-of its list, looking at the clock, and recording what came of it. The CPU time of whole jobs stays within 1.05 of PostMark's
-(docs/tools/postmark.md)."""
+of its list, looking at the clock, and recording what came of it. It is less than a twentieth of the CPU time of a
+transaction, which is what users may notice: 60,000 on tmpfs took 1.01 times PostMark's CPU time, in seven rounds that took
+turns."""
 
 
 @pytest.mark.parametrize("is_buffered", [True, False])
