@@ -171,7 +171,8 @@ fn clear_away(state: &FileSetState, report: Report<'_>, stop: &AtomicBool) -> Re
 }
 
 fn lay_out(state: &FileSetState, target: &DataFolder, bytes: u64, report: Report<'_>, stop: &AtomicBool) -> Result<()> {
-    let folder = make_marked_folder(state)?;
+    let is_empty = state.initial_files() == 0 && state.spread().directories() == 0;
+    let folder = make_marked_folder(state, if is_empty { State::Complete } else { State::LayingOut })?;
     let (crew, threads) = (Crew::new(stop), threads_of(state.set().create_workers));
     let unit = unit_of(state, bytes);
     let progress = Progress::new(report, if unit == "bytes" { bytes } else { state.initial_files() }, unit);
@@ -179,15 +180,15 @@ fn lay_out(state: &FileSetState, target: &DataFolder, bytes: u64, report: Report
     make_files(state, &crew, &progress, threads)?;
     posix::sync_file_system(target.as_fd()).map_err(|error| EngineError::io("sync", state.folder(), error))?;
     progress.finish();
-    write_mark(state, &folder, State::Complete)
+    if is_empty { Ok(()) } else { write_mark(state, &folder, State::Complete) }
 }
 
 /// The set's folder with its mark in it, or nothing at all.
-fn make_marked_folder(state: &FileSetState) -> Result<OwnedFd> {
+fn make_marked_folder(state: &FileSetState, how_far: State) -> Result<OwnedFd> {
     let failed = |error| EngineError::io("create", state.folder(), error);
     posix::make_directory(&posix::c_path(state.folder()).map_err(failed)?).map_err(failed)?;
     let folder = open_folder(state)?;
-    write_mark(state, &folder, State::LayingOut).inspect_err(|_| {
+    write_mark(state, &folder, how_far).inspect_err(|_| {
         // Made by this function a moment ago: an unmarked folder would be refused from now on.
         let _ = std::fs::remove_dir(state.folder());
     })?;

@@ -41,7 +41,10 @@ pub fn bind(affinity: &Affinity, worker: u32) -> io::Result<()> {
     if let Some(node) = affinity.numa_node {
         bind_memory(node)?;
         if affinity.cpus.is_empty() {
-            return bind_cpus(&node_cpus(node).unwrap_or_default());
+            let allowed = allowed_cpus();
+            let cpus: Vec<u32> =
+                node_cpus(node).unwrap_or_default().into_iter().filter(|cpu| allowed.contains(cpu)).collect();
+            return bind_cpus(&cpus);
         }
     }
     match affinity.cpus.len() {

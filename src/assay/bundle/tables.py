@@ -7,12 +7,14 @@ number from half a stream that looks whole would be a lie.
 Lines are decoded one at a time and turned into columns in chunks, so that memory grows with the tables, not with JSON.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from assay.errors import BundleError
@@ -233,8 +235,12 @@ def _host_samples(interval: Interval) -> Iterable[tuple[str, str, Mapping[str, f
 
 
 def _frame(name: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
-    columns = OF_STREAM[name]
-    lists = _LISTS.get(name, ())
-    packed = {column: pl.List(kind) if column in lists else kind for column, kind in columns.items()}
-    frame = pl.DataFrame(rows, schema=packed, orient="row")
-    return frame.explode(lists) if lists else frame
+    """Make a table of rows, with one row for each element of those columns that hold lists."""
+    kinds, lists = OF_STREAM[name], _LISTS.get(name, ())
+    columns = dict(zip(kinds, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(kinds, ())
+    table = pl.DataFrame([pl.Series(column, columns[column], kinds[column]) for column in kinds if column not in lists])
+    if not lists:
+        return table
+    lengths = [len(values) for values in columns[lists[0]]]
+    flat = [pl.Series(column, [*itertools.chain(*columns[column])], kinds[column]) for column in lists]
+    return table[np.repeat(np.arange(len(rows)), lengths)].with_columns(flat).select(*kinds)
