@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assay.tools.bonnie.line import parse_line
+from bonnie_lines import parse_line
 from e2e.command import COMMAND, Assay
 from e2e.processes import WAIT_S, events_of
 from testbed.host import wait_until

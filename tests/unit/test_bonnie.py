@@ -15,12 +15,13 @@ from assay.plan.walk import job_ops
 from assay.report.stack import alt
 from assay.tools.bonnie import FRONT_END
 from assay.tools.bonnie.figures import figures_of
-from assay.tools.bonnie.line import header, line_of, parse_line
+from assay.tools.bonnie.line import header, line_of
 from assay.tools.bonnie.measured import Measured, Outcome
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS, to_plan
 from assay.tools.bonnie.settings import Settings, parse, sized
 from assay.tools.bonnie.table import table
 from assay.units import MIB
+from bonnie_lines import parse_line
 from goldens import Goldens
 from unit.classic_runs import finished
 from unit.classic_runs import table as rows_of
@@ -332,7 +333,7 @@ def test_lines_of_the_later_formats_are_read_too() -> None:
 
 @pytest.mark.parametrize("text", ["", "a,b,c", LINE_200.replace("1.98", "2.5", 1), LINE_200.replace("780", "many", 1)])
 def test_what_is_no_line_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"bonnie\+\+"):
+    with pytest.raises(ValueError, match=r"bonnie\+\+"):
         parse_line(text)
 
 

@@ -1,6 +1,7 @@
 """What a load file means: parameters, added steps, repeats, the suites, the examples and the reference page."""
 
 import hashlib
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from assay import plan
 from assay.errors import FrontEndError, InputError
 from assay.loads import native, reference, sizing, suites
+from assay.loads.locate import locate
+from assay.loads.parameters import declared
 from assay.loads.settings import settings
 
 ROOT = Path(__file__).parent.parent.parent
@@ -57,7 +60,7 @@ def test_a_size_given_as_a_plain_number_of_bytes_is_the_same_size() -> None:
 
 
 def test_the_parameters_of_a_load_are_its_declared_ones_and_the_built_in_ones_that_it_uses() -> None:
-    found = native.parameters(LOAD, "load.toml")
+    found = declared(tomllib.loads(LOAD), "load.toml", locate(LOAD))
 
     assert {name: parameter.default for name, parameter in found.items()} == {"block": "4KiB", "depth": 2, "size": None}
 

@@ -18,7 +18,7 @@ from assay.plan.walk import job_groups, job_ops
 from assay.tools.postmark import FRONT_END, commands
 from assay.tools.postmark import plan as postmark_plan
 from assay.tools.postmark.output import progress_of, report_of
-from assay.tools.postmark.rates import Row, beside, row_of, row_of_report, table
+from assay.tools.postmark.rates import Row, beside, row_of, table
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, Run
 from assay.tools.postmark.settings import Location, Settings, scaled
 from assay.tools.postmark.totals import Part, Totals
@@ -454,16 +454,3 @@ def test_published_results_make_the_table_that_they_were_published_as(path: Path
         rows.append(Row(config=" ".join(names), **numbers))
 
     goldens.check(path.with_suffix(".txt"), table(rows))
-
-
-def test_reports_of_the_original_are_read_into_the_table() -> None:
-    large = row_of_report((GOLDEN / "large.txt").read_text(), "large")
-    small = row_of_report((GOLDEN / "small.txt").read_text(), "small")
-    terse = row_of_report((GOLDEN / "terse.txt").read_text(), "terse")
-
-    assert dataclasses.astuple(large) == ("large", 2.0, 10_000.0, 5000.0, 5009.0, 4977.0, 4856.0, 30.14, 45.87)
-    assert small.read_mb_s == pytest.approx(156.43 / 1024)
-    assert (terse.iops, terse.deletes_s) == (500.0, 84.0)
-    assert terse.write_mb_s == pytest.approx(22046748 / 2**20)
-    with pytest.raises(ValueError, match="no report of PostMark"):
-        row_of_report((GOLDEN / "out-of-files.txt").read_text(), "out")

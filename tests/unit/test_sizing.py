@@ -38,7 +38,7 @@ def test_a_laptop_gets_what_it_can_lay_out_in_a_fifth_of_the_time() -> None:
 
     # 60 s / 5 - 2 s of probe = 10 s; 10 s * 400 MiB/s = 4000 MiB, of which 7 * 512 MiB is the next rounder size.
     assert sizing.size_bytes == 3584 * MIB
-    assert sizing.layout_seconds_estimate == pytest.approx(8.96)
+    assert sizing.size_bytes / LAPTOP["probe_write_bytes_per_s"] == pytest.approx(8.96)
     assert sizing.reason == "3.50 GiB: what 400 MiB/s can lay out in 10 s; 2x RAM would be 32.0 GiB; 80.0 GiB free"
 
 
@@ -68,7 +68,6 @@ def test_slow_storage_gets_the_least_that_says_something() -> None:
     sizing = choose(probe_write_bytes_per_s=2.0 * MIB)
 
     assert sizing.size_bytes == 64 * MIB
-    assert sizing.layout_seconds_estimate == 32
     assert "what 2.00 MiB/s can lay out in 10 s would be 20.0 MiB" in sizing.reason
 
 
@@ -87,7 +86,7 @@ def test_an_asked_size_is_taken_as_it_is() -> None:
 
 
 def test_an_asked_size_needs_no_probe() -> None:
-    assert choose(asked=GIB, probe_write_bytes_per_s=0.0).layout_seconds_estimate is None
+    assert choose(asked=GIB, probe_write_bytes_per_s=0.0).size_bytes == GIB
     with pytest.raises(InputError, match="name one with --size"):
         choose(probe_write_bytes_per_s=0.0)
 
@@ -158,7 +157,6 @@ def test_on_every_machine_the_size_is_either_refused_or_fits(**machine: Any) -> 
     assert sizing.size_bytes + 2 * sizing.files * 8192 <= usable_bytes
     assert sizing.size_bytes <= max(64 * MIB, 2 * machine["ram_bytes"], usable_bytes // 4)
     assert 5 * sizing.phase_seconds + 6 * sizing.metadata_seconds <= machine["total_seconds"] + 1e-9
-    assert sizing.layout_seconds_estimate is not None
-    assert sizing.layout_seconds_estimate <= max(
+    assert sizing.size_bytes / machine["probe_write_bytes_per_s"] <= max(
         0.2 * machine["total_seconds"], 64 * MIB / machine["probe_write_bytes_per_s"]
     ) * (1 + 1e-9)

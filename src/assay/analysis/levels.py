@@ -160,15 +160,7 @@ def _merged(z: FloatArray, edges: list[int]) -> tuple[list[int], float]:
         del edges[int(np.argmin(gaps)) + 1]
 
 
-def settled(
-    found: Levels, *, fewest: int = thresholds.SETTLED_VALUES, share: float = thresholds.SETTLED_SHARE
-) -> Level | None:
-    """Give the last level, if the series stayed there long enough to call it settled; else None.
-
-    Args:
-        found: The levels of a series.
-        fewest: Values that the last level needs.
-        share: Part of the whole series that it needs.
-    """
+def settled(found: Levels) -> Level | None:
+    """Give the last level, if the series stayed there long enough to call it settled; else None."""
     last, total = found.levels[-1], found.levels[-1].end
-    return last if last.end - last.begin >= max(fewest, share * total) else None
+    return last if last.end - last.begin >= max(thresholds.SETTLED_VALUES, thresholds.SETTLED_SHARE * total) else None

@@ -38,10 +38,6 @@ class Lines:
                 return self._lines[path[:length]]
         return None
 
-    def paths(self) -> frozenset[Path]:
-        """All paths that have a line of their own."""
-        return frozenset(self._lines)
-
 
 def locate(text: str) -> Lines:
     """Map every path of a TOML text that `tomllib.loads` accepts to its line."""

@@ -19,7 +19,7 @@ from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
 from assay.loads.locate import Lines, Path, locate
-from assay.loads.parameters import PHASE_SECONDS, Parameter, declared, references, substitute
+from assay.loads.parameters import PHASE_SECONDS, references, substitute
 from assay.loads.reading import Reader
 from assay.loads.sequence import lay_out_sequence
 from assay.plan import OpKind
@@ -46,7 +46,7 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
         text: The TOML text.
         source: Its name, for messages and for the Plan's origin.
         directory: Where the load goes; the target `target` of the Plan.
-        settings: Values of parameters by name, as text; each must be a parameter that `parameters` lists.
+        settings: Values of parameters by name, as text; each must be declared, or a built-in one that the text uses.
         repeat: Times that the whole sequence of phases is measured.
 
     Raises:
@@ -58,16 +58,6 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
     document, lines = _toml(text, source)
     values = substitute(document, settings, source, lines)
     return _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
-
-
-def parameters(text: str, source: str) -> dict[str, Parameter]:
-    """List the parameters of a load file: the declared ones, and the built-in ones that it uses undeclared.
-
-    Raises:
-        FrontEndError: the text is not TOML, or refers to a parameter that does not exist.
-    """
-    document, lines = _toml(text, source)
-    return declared(document, source, lines)
 
 
 def phase_count(text: str, source: str) -> int:

@@ -5,8 +5,8 @@ buffered reads after an eviction that cachestat has verified, do not need it: th
 twice the RAM, what the probed write speed lays out in a fifth of the time, a quarter of the free space, and
 `LARGEST_BYTES`. Pure arithmetic: whoever calls has looked at the machine.
 
-Limits: the probe sees a device's first second. One that absorbs writes in a fast buffer lays out more slowly than
-`layout_seconds_estimate` says, several times so on cloud disks with burst credit; `LARGEST_BYTES` bounds what that costs.
+Limits: the probe sees a device's first second. One that absorbs writes in a fast buffer lays out more slowly than that,
+several times so on cloud disks with burst credit; `LARGEST_BYTES` bounds what that costs.
 """
 
 import math
@@ -55,8 +55,6 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
     metadata_seconds: float
     reason: str
     """The sentence for the user."""
-    layout_seconds_estimate: float | None
-    """None where nothing was probed because the size was asked for."""
 
 
 def choose_size(
@@ -97,7 +95,6 @@ def choose_size(
         phase_seconds=phase_seconds,
         metadata_seconds=metadata_seconds,
         reason=f"{format_bytes(size_bytes)}: {why}; {format_bytes(room.free_bytes)} free",
-        layout_seconds_estimate=size_bytes / probe_write_bytes_per_s if probe_write_bytes_per_s > 0 else None,
     )
 
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from assay.errors import InputError
 
-LARGEST = 2**63 - 1
+_LARGEST = 2**63 - 1
 _MOST_DIGITS = 19
 
 
@@ -25,13 +25,13 @@ class Arguments(argparse.ArgumentParser):
         raise InputError(f"{self.prog}: {message}. Usage: assay {self.usage}")
 
 
-def whole_number(text: str, name: str, *, least: int = 1) -> int:
+def whole_number(text: str, name: str) -> int:
     """Read a whole number in decimal digits.
 
     Raises:
-        InputError: Anything else, or a number below `least` or beyond 63 bits.
+        InputError: Anything else, or a number below 1 or beyond 63 bits.
     """
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else -1
-    if not least <= number <= LARGEST:
-        raise InputError(f"{name} is '{text}'; it is a whole number of {least} or more, without a unit")
+    if not 1 <= number <= _LARGEST:
+        raise InputError(f"{name} is '{text}'; it is a whole number of 1 or more, without a unit")
     return number

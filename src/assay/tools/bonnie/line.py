@@ -1,17 +1,14 @@
 """The CSV lines of bonnie++: 27 fields in 1.03, 48 in 1.96 (format 1.96), 50 in 2.00 (format 1.98).
 
-`line_of` writes one, `parse_line` reads one of any of the three. In a line a test that was not run is empty, and one that
+In a line a test that was not run is empty, and one that
 took less than half a second is `+++++`.
 
 The original's own slips are not repeated: its header of format 1.98 lacks two of the fifty names, its line leaves the chunk
 size out, and it writes the number of directories into the field of the chunk size of files.
 """
 
-import dataclasses
-import re
 from collections.abc import Sequence
 
-from assay.errors import InputError
 from assay.tools.bonnie.measured import Measured, Outcome
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS
 from assay.tools.bonnie.settings import DEFAULT_CHUNK_BYTES, HARD_LINKS, SYMBOLIC_LINKS, Settings
@@ -24,36 +21,6 @@ _FORMATS = {"1.96": ("1.96", "1.96"), "2.00": ("1.98", "2.00a")}
 """Version of the format and of the program, by the version that is followed."""
 _IO_NAMES = ("putc", "put_block", "rewrite", "getc", "get_block", "seeks")
 _FILE_NAMES = ("seq_create", "seq_stat", "seq_del", "ran_create", "ran_stat", "ran_del")
-_OLD_FIELDS = 27
-
-
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """Rate and CPU share of one test in a line."""
-
-    rate: float | None
-    """KiB, seeks or files per second; None: it took too little time to be shown."""
-    cpu_percent: int | None
-
-
-@dataclasses.dataclass(frozen=True)
-class Line:
-    """A CSV line of any version, read."""
-
-    format_version: str
-    """`1.03`, `1.96` or `1.98`."""
-    machine: str
-    size: str
-    """As written: `8G`, `300M`, with 1.03 also `8G:64k`; empty where the I/O tests were not run."""
-    files: str
-    """Files / 1024, as written; with 1.03 with all that describes them, `4:4096:1024/4`."""
-    cells: dict[str, Cell]
-    """By test; those that were not run are not here."""
-    slowest: dict[str, str]
-    """By test, as written: `12934us`; nothing in 1.03."""
-
-
-# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 def header(version: str) -> str:
@@ -161,43 +128,3 @@ def latency_text(test: Outcome | None) -> str:
     if seconds > 99.999999:
         return f"{seconds:.0f}s"
     return f"{seconds * 1e3:.0f}ms" if seconds > 0.099999 else f"{seconds * 1e6:.0f}us"
-
-
-# -- reading -----------------------------------------------------------------------------------------------------------
-
-
-def parse_line(text: str) -> Line:
-    """Read a CSV line of 1.03, 1.96 or 2.00.
-
-    Raises:
-        InputError: it is none; the text says what is wrong with it.
-    """
-    fields = text.strip().split(",")
-    if len(fields) == _OLD_FIELDS and not re.fullmatch(r"1\.9[0-9]", fields[0]):
-        cells = _read_cells(fields[2:14], IO_TESTS) | _read_cells(fields[15:27], FILE_TESTS)
-        return Line("1.03", machine=fields[0], size=fields[1], files=fields[14], cells=cells, slowest={})
-    for version, io, count in (("1.96", 7, 48), ("1.98", 9, 50)):
-        if fields[0] == version and len(fields) == count:
-            files = io + 12
-            cells = _read_cells(fields[io:files], IO_TESTS) | _read_cells(fields[files + 5 : files + 17], FILE_TESTS)
-            slowest = {test: value for test, value in zip(TESTS, fields[files + 17 :], strict=True) if value}
-            return Line(version, machine=fields[2], size=fields[5], files=fields[files], cells=cells, slowest=slowest)
-    raise InputError(
-        f"this is no CSV line of bonnie++: {len(fields)} fields, the first is '{fields[0]}'. 1.03 has {_OLD_FIELDS} "
-        "fields, format 1.96 has 48 and format 1.98 has 50"
-    )
-
-
-def _read_cells(fields: Sequence[str], tests: Sequence[str]) -> dict[str, Cell]:
-    cells = {}
-    for test, rate, cpu in zip(tests, fields[::2], fields[1::2], strict=True):
-        if rate == HIDDEN:
-            cells[test] = Cell(rate=None, cpu_percent=None)
-        elif rate:
-            try:
-                cells[test] = Cell(rate=float(rate), cpu_percent=int(cpu))
-            except ValueError:
-                raise InputError(
-                    f"bonnie++ line: {test} is '{rate},{cpu}'; a rate and whole per cent stand there"
-                ) from None
-    return cells

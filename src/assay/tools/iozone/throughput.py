@@ -19,7 +19,6 @@ from assay.tools.iozone.work import Work
 
 READERS = "mix-readers"
 WRITERS = "mix-writers"
-_DEFAULT_READERS_PERCENT = 50
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,22 +44,21 @@ class Conversation:
         self._depth -= 1
         return ended
 
-    def prompt(self, lines: TextIO | None = None) -> None:
+    def prompt(self) -> None:
         """Follow what is typed, or piped in, until `quit` or the end of it."""
-        source = lines or sys.stdin
-        is_typed = source.isatty()
-        for number, line in enumerate(self._prompted(source), start=1):
+        is_typed = sys.stdin.isatty()
+        for number, line in enumerate(self._prompted(), start=1):
             if is_typed:
                 if self._forgivingly(line):
                     return
             elif self._strictly("standard input", number, commands.meant(line)):
                 return
 
-    def _prompted(self, source: TextIO) -> Iterable[str]:
+    def _prompted(self) -> Iterable[str]:
         while True:
             self._say(PROMPT)
             sys.stdout.flush()
-            line = source.readline()
+            line = sys.stdin.readline()
             if not line:
                 return
             yield line.removesuffix("\n").removesuffix("\r")

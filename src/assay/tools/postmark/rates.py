@@ -9,17 +9,9 @@ MB/s       2^20 bytes per second of all
 """
 
 import dataclasses
-import re
 from collections.abc import Sequence
 
-from assay.tools.postmark.plan import (
-    APPENDS_SKIPPED,
-    CREATES_SKIPPED,
-    CREATING,
-    DELETING,
-    FRONT_END,
-    TRANSACTIONS,
-)
+from assay.tools.postmark.plan import APPENDS_SKIPPED, CREATES_SKIPPED, CREATING, DELETING, FRONT_END, TRANSACTIONS
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
 from assay.tools.postmark.totals import Totals
 from assay.units import ABSENT
@@ -62,9 +54,6 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (row.config, *(ABSENT if value is None else f"{value:.10g}" for value in values))
 
 
-# -- where rows come from ----------------------------------------------------------------------------------------------
-
-
 def row_of(totals: Totals) -> Row:
     """Return the row of a run; None where there was nothing to time."""
     mixed = totals.part(TRANSACTIONS)
@@ -92,50 +81,6 @@ def _rate(amount: float, seconds: float) -> float | None:
 
 def _rounded(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}") if value < 10**_DIGITS else float(round(value))
-
-
-_NUMBER = r"([0-9.]+)"
-_VERBOSE = {
-    "time_s": rf"{_NUMBER} seconds total",
-    "iops": rf"seconds of transactions \({_NUMBER} per second",
-    "creation_s": rf"Creation alone: [0-9]+ files \({_NUMBER} per second",
-    "reads_s": rf"[0-9]+ read \({_NUMBER} per second",
-    "appends_s": rf"[0-9]+ appended \({_NUMBER} per second",
-    "deletes_s": rf"Deletion alone: [0-9]+ files \({_NUMBER} per second",
-    "read_mb_s": rf" read \({_NUMBER} (\w+) per second",
-    "write_mb_s": rf" written \({_NUMBER} (\w+) per second",
-}
-_TERSE_PLACES = {
-    "time_s": 0,
-    "iops": 2,
-    "creation_s": 4,
-    "reads_s": 6,
-    "appends_s": 7,
-    "deletes_s": 9,
-    "read_mb_s": 11,
-    "write_mb_s": 12,
-}
-_UNIT_BYTES = {"megabytes": _MIB, "kilobytes": 1 << 10, "bytes": 1}
-
-
-def row_of_report(text: str, config: str) -> Row:
-    """Read the report that PostMark printed, verbose or terse; raises ValueError if it is none."""
-    terse = [line.split() for line in text.splitlines() if re.fullmatch(r"[0-9]+ [0-9]+( [0-9.]+){11}", line.strip())]
-    if terse:
-        values = {name: float(terse[-1][place]) for name, place in _TERSE_PLACES.items()}
-        values |= {name: values[name] / _MIB for name in ("read_mb_s", "write_mb_s")}
-        return Row(config=config, **values)
-    values = {}
-    for name, pattern in _VERBOSE.items():
-        found = re.search(pattern, text)
-        if found is None:
-            raise ValueError(f"{config}: this is no report of PostMark: it has no '{name}'")
-        scale = _UNIT_BYTES[found[2]] / _MIB if found.re.groups > 1 else 1.0
-        values[name] = float(found[1]) * scale
-    return Row(config=config, **values)
-
-
-# -- words -------------------------------------------------------------------------------------------------------------
 
 
 def beside(totals: Totals) -> str:

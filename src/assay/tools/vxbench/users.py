@@ -27,8 +27,6 @@ class User:
     number: int
     file: str
     """As typed."""
-    thread: int
-    """Of its file, from 1."""
     seconds: float
     bytes: int
     user_cpu_ns: int | None
@@ -50,7 +48,6 @@ def users(record: RunRecord, settings: Settings) -> list[User]:
         User(
             number=number,
             file=settings.files[(number - 1) // settings.nthreads],
-            thread=(number - 1) % settings.nthreads + 1,
             **dataclasses.asdict(work),
         )
         for number, work in sums.items()
@@ -145,7 +142,7 @@ def together(record: RunRecord, settings: Settings) -> User:
         works = [work for _, work in _works(record, phase, settings)]
         summed = sum(works, start=_Work())
         all_of_them += dataclasses.replace(summed, seconds=max((work.seconds for work in works), default=0.0))
-    return User(number=0, file="", thread=0, **dataclasses.asdict(all_of_them))
+    return User(number=0, file="", **dataclasses.asdict(all_of_them))
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
