@@ -39,18 +39,7 @@ from assay.plan.actions import (
     TokenUnit,
     Wait,
 )
-from assay.plan.backends import (
-    Aio,
-    Backend,
-    Direct,
-    Fallback,
-    IoUring,
-    Mmap,
-    OpenFlags,
-    Psync,
-    ReadWrite,
-    Stdio,
-)
+from assay.plan.backends import Aio, Backend, Direct, Fallback, IoUring, Mmap, OpenFlags, Psync, ReadWrite, Stdio
 from assay.plan.distributions import (
     ANYWHERE,
     Distribution,
@@ -65,30 +54,8 @@ from assay.plan.distributions import (
     Uniform,
     Zipf,
 )
-from assay.plan.file_sets import (
-    Allocate,
-    Content,
-    FileSet,
-    Flat,
-    Layout,
-    PerDirectory,
-    Reuse,
-    Target,
-    Tree,
-    TreeGamma,
-)
-from assay.plan.jobs import (
-    Affinity,
-    Arrival,
-    Closed,
-    Job,
-    Open,
-    RateLimit,
-    Spacing,
-    Stop,
-    StopOf,
-    WorkerKind,
-)
+from assay.plan.file_sets import Allocate, Content, FileSet, Flat, Layout, PerDirectory, Reuse, Target, Tree, TreeGamma
+from assay.plan.jobs import Affinity, Arrival, Closed, Job, Open, RateLimit, Spacing, Stop, StopOf, WorkerKind
 from assay.plan.operations import (
     Existing,
     FileRef,
@@ -125,7 +92,5 @@ from assay.plan.steps import (
     Verify,
     Warm,
 )
-from assay.plan.values import (
-    Value,
-)
+from assay.plan.values import Value
 from assay.plan.whole import RESERVE_BYTES, SCHEMA, Origin, Plan, Untranslated, User

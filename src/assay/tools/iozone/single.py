@@ -1,6 +1,6 @@
 """One stream: every test of every cell of the matrix is a phase."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -71,23 +71,5 @@ def _phase(settings: Settings, column: Column, cell: Cell, name: str, steps: tup
         name=phase_name(column, cell),
         title=title,
         before=steps,
-        jobs=(
-            plan.Job(
-                name=JOB,
-                body=work.body(),
-                backend=work.backend(),
-                queue_depth=max(1, settings.depth),
-                open=work.open_flags(),
-                affinity=affinity(settings),
-                stop=work.stop(),
-                timed=work.timed(),
-            ),
-        ),
+        jobs=(work.job(JOB),),
     )
-
-
-def affinity(settings: Settings, children: Sequence[int] = (0,)) -> plan.Affinity:
-    """Bind child i to CPU `-P` + i."""
-    if settings.first_cpu is None:
-        return plan.Affinity()
-    return plan.Affinity(cpus=tuple(settings.first_cpu + child for child in children))

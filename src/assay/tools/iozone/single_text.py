@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assay.report.worksheet import Entry
 from assay.tools.iozone import banner
-from assay.tools.iozone.columns import Column
+from assay.tools.iozone.columns import EXTENSION_TESTS, VECTORED_TESTS, Column
 from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.settings import Settings
 from assay.tools.iozone.values import Measured
@@ -17,8 +17,6 @@ _SHORT_LINE = "              kB  reclen    write  rewrite    read    reread"
 _STREAM_HEADS = "   fwrite frewrite    fread  freread"
 _PREAD_HEADS = "  pwrite repwrite   pread   repread"
 _VECTOR_HEADS = "  pwritev repwritev  preadv repreadv"
-_EXTENSION_TESTS = {9, 10}
-_VECTORED_TESTS = {11, 12}
 _TIMER_NOTE = (
     "Timer resolution is poor. Some small transfers may have \n"
     "reported inaccurate results. Sizes {} kBytes and below.\n"
@@ -75,10 +73,10 @@ def _heading(settings: Settings) -> tuple[str, str]:
     upper, lower = _UPPER_LINE, _LOWER_LINE
     lower += _STREAM_HEADS if settings.has_streams else " " * len(_STREAM_HEADS)
     heads = {column.test for column in settings.heads()}
-    if heads & _EXTENSION_TESTS:
+    if heads & EXTENSION_TESTS:
         upper += " " * 35
         lower += _PREAD_HEADS
-    if heads & _VECTORED_TESTS:
+    if heads & VECTORED_TESTS:
         upper += " " * 36
         lower += _VECTOR_HEADS
     return upper, lower

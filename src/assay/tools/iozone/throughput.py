@@ -14,7 +14,6 @@ from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.options import needs_file
 from assay.tools.iozone.sets import Parts, directory_of, file_set, needs_length, targets_of
 from assay.tools.iozone.settings import DEFAULT_CHILD_FILE, Settings
-from assay.tools.iozone.single import affinity
 from assay.tools.iozone.work import Work
 
 READERS = "mix-readers"
@@ -156,21 +155,11 @@ class _Runs:
 
     def _job(self, load: Load, group: Children, *, is_first: bool) -> plan.Job:
         settings, cell = self.settings, self.cell
-        keys = load.columns
-        key = keys[0] if group.reads or len(keys) == 1 else keys[1]
-        if load.test == MIXED_TEST and settings.mix_sequential:
-            key = "read" if group.reads else "rewrite"
+        key = load.key
+        if load.test == MIXED_TEST:
+            reads, writes = ("read", "rewrite") if settings.mix_sequential else ("random-read", "random-write")
+            key = reads if group.reads else writes
         makes = is_first and self._is_made and not needs_length(settings)
         work = Work(settings, column(key), cell, self._name(group, is_first=is_first), creates=makes)
-        return plan.Job(
-            name=group.job,
-            workers=len(group.numbers),
-            kind=plan.WorkerKind.THREAD if settings.threads else plan.WorkerKind.PROCESS,
-            body=work.body(),
-            backend=work.backend(),
-            queue_depth=max(1, settings.depth),
-            open=work.open_flags(),
-            affinity=affinity(settings, group.numbers),
-            stop=work.stop(),
-            timed=work.timed(),
-        )
+        kind = plan.WorkerKind.THREAD if settings.threads else plan.WorkerKind.PROCESS
+        return work.job(group.job, kind, group.numbers)

@@ -10,7 +10,7 @@ of the CPU's caches takes (`-p`), is in none.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay import plan
 from assay.errors import InputError
@@ -52,25 +52,31 @@ class Work:
     creates: bool = False
     """Whether it makes the file."""
 
-    def body(self) -> plan.Loop:
-        """The worker's loop: one pass is the test."""
-        if self.is_queued:
-            return plan.Loop(actions=(Do(op=self._record(self._access())),))
-        return plan.Loop(actions=(*self._begin(), *self._timed_part(), *self._end()))
+    def job(
+        self, name: str, kind: plan.WorkerKind = plan.WorkerKind.THREAD, children: Sequence[int] = (0,)
+    ) -> plan.Job:
+        """Make the job of some children, each on a file of its own: one pass of its loop is the test."""
+        settings, is_queued = self.settings, self.settings.depth > 1
+        actions = (Do(op=self._record(self._access())),) if is_queued else self._passed_once()
+        # Child i is bound to CPU `-P` + i.
+        cpus = () if settings.first_cpu is None else tuple(settings.first_cpu + child for child in children)
+        return plan.Job(
+            name=name,
+            workers=len(children),
+            kind=kind,
+            body=plan.Loop(actions=actions),
+            backend=self._backend(),
+            queue_depth=max(1, settings.depth),
+            open=self._open_flags(),
+            affinity=plan.Affinity(cpus=cpus),
+            stop=plan.Stop(ops=self.cell.records) if is_queued else plan.Stop(passes=1),
+            timed=(self.column.key,) if is_queued else self._timed(),
+        )
 
-    @property
-    def is_queued(self) -> bool:
-        """Whether several records are in flight."""
-        return self.settings.depth > 1
+    def _passed_once(self) -> tuple[Action, ...]:
+        return (*self._begin(), *self._timed_part(), *self._end())
 
-    def stop(self) -> plan.Stop:
-        """When the worker is done."""
-        return plan.Stop(ops=self.cell.records) if self.is_queued else plan.Stop(passes=1)
-
-    def timed(self) -> tuple[str, ...]:
-        """Names of what is timed."""
-        if self.is_queued:
-            return (self.column.key,)
+    def _timed(self) -> tuple[str, ...]:
         names = [self.column.key]
         names += [MSYNC] if self._flushes_each() else []
         names += [JITTER] if self._has_jitter() else []
@@ -79,15 +85,14 @@ class Work:
         names += [CLOSE] if self.settings.close_in_time else []
         return tuple(names)
 
-    def backend(self) -> plan.Backend:
-        """How the calls are made."""
+    def _backend(self) -> plan.Backend:
         if self.column.is_stdio:
             return plan.Stdio()
         if self.settings.mmap:
             return plan.Mmap()
-        return plan.IoUring(fallback=plan.Fallback.THREADS) if self.is_queued else plan.Psync()
+        return plan.IoUring(fallback=plan.Fallback.THREADS) if self.settings.depth > 1 else plan.Psync()
 
-    def open_flags(self) -> plan.OpenFlags:
+    def _open_flags(self) -> plan.OpenFlags:
         """Flags of the file; streams go through the page cache, as in IOzone."""
         direct = plan.Direct.ON if self.settings.direct and not self.column.is_stdio else plan.Direct.OFF
         return plan.OpenFlags(direct=direct, sync=self.settings.sync, dsync=self.settings.dsync)
@@ -119,11 +124,7 @@ class Work:
     def _one(self, record: Action) -> tuple[Action, ...]:
         compute = plan.Think(seconds=Fixed(value=self.settings.compute_ms / 1000), burn=True)
         flush = Do(op=Op(op=OpKind.FDATASYNC, name=MSYNC, file=self._file()))
-        return (
-            *((compute,) if self.settings.compute_ms else ()),
-            record,
-            *((flush,) if self._flushes_each() else ()),
-        )
+        return (*((compute,) if self.settings.compute_ms else ()), record, *((flush,) if self._flushes_each() else ()))
 
     def _locks(self) -> bool:
         """Whether the file is locked meanwhile: unlocking is in the time, as in IOzone."""

@@ -17,16 +17,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import InputError
-from assay.tools.postmark.sequence import (
-    APPEND,
-    CREATE,
-    DELETE,
-    READ,
-    Emit,
-    Run,
-    directories,
-    files_per_directory,
-)
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Emit, Run, directories, files_per_directory
 from assay.tools.postmark.settings import NO_BIAS, Settings
 
 FRONT_END = "postmark"

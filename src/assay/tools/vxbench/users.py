@@ -45,11 +45,7 @@ def users(record: RunRecord, settings: Settings) -> list[User]:
         for number, work in _works(record, phase, settings):
             sums[number] += work
     return [
-        User(
-            number=number,
-            file=settings.files[(number - 1) // settings.nthreads],
-            **dataclasses.asdict(work),
-        )
+        User(number=number, file=settings.files[(number - 1) // settings.nthreads], **dataclasses.asdict(work))
         for number, work in sums.items()
     ]
 
