@@ -9,10 +9,10 @@ import polars as pl
 
 from assay import events
 from assay.analysis.document import document
-from assay.analysis.record import FactValue, RecordedRun, read
+from assay.analysis.record import RecordedRun, read
 from assay.bundle.files import RunInfo
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS
-from assay.host.facts import Fact
+from assay.host.facts import Fact, FactValue
 from assay.plan import Plan
 from assay.results import Document
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from assay import events, plan
-from assay.analysis.record import FactValue
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS
 from assay.events import Event, Hello, Moment, Outcome, PhaseFinished, StoppedBy
+from assay.host.facts import FactValue
 from unit.memory_run import MemoryRun, facts_of, filled_buckets, hello
 
 NS = 1_000_000_000

@@ -19,7 +19,7 @@ from unit.synthetic import (
 )
 
 if TYPE_CHECKING:
-    from assay.analysis.record import FactValue
+    from assay.host.facts import FactValue
 
 READ_BYTES = 100 * 5 * MIB
 """100 reads of 1 MiB a second for 5 s."""

@@ -11,7 +11,7 @@ from unit.memory_run import judged
 from unit.synthetic import MIB, Counters, SyntheticRun, one_job, read_op, steady_stream
 
 if TYPE_CHECKING:
-    from assay.analysis.record import FactValue
+    from assay.host.facts import FactValue
 
 SETS = {"a": "one", "b": "two"}
 DEVICES = {"one": "vda", "two": "vdb"}

@@ -20,26 +20,9 @@ from assay import events
 from assay.analysis.operations import WRITES, Operation, operations_of
 from assay.analysis.rows import Counters, Rows, Span
 from assay.analysis.tables import Tables
+from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
 from assay.plan.walk import job_ops, touched_sets
-
-FactValue = str | int | float | bool | tuple[str, ...] | None
-
-
-class RecordedFact(Protocol):
-    """A fact of the environment with its source."""
-
-    @property
-    def key(self) -> str:
-        """Dotted name."""
-
-    @property
-    def value(self) -> FactValue:
-        """None: not known, the source says why."""
-
-    @property
-    def source(self) -> str:
-        """Where it is from: a path, `user`, or `n/a: reason`."""
 
 
 class RecordedInfo(Protocol):
@@ -94,7 +77,7 @@ class RecordedRun(Protocol):
         """The Plan after defaults."""
 
     @property
-    def facts(self) -> Sequence[RecordedFact]:
+    def facts(self) -> Sequence[Fact]:
         """Facts of the environment."""
 
     def events(self) -> list[events.Event]:
@@ -223,7 +206,7 @@ class RunRecord:
     is_sealed: bool
     info: RecordedInfo
     plan: Plan
-    sourced_facts: tuple[RecordedFact, ...]
+    sourced_facts: tuple[Fact, ...]
     """Facts of the environment, each with where it is from."""
     events: tuple[events.Event, ...]
     """Every event but the intervals, in order."""

@@ -38,7 +38,7 @@ def shims(
 def command_in_use() -> Path:
     """Say where the `assay` that is running lies; raises RunError where it was started in another way."""
     beside = Path(sys.executable).parent / "assay"
-    found = next((path for path in (Path(sys.argv[0]).absolute(), beside) if _is_program(path)), None)
+    found = next((path for path in (Path(sys.argv[0]).absolute(), beside) if shutil.which(path)), None)
     if found is None:
         raise RunError(
             f"shims: no 'assay' command was found at {sys.argv[0]} or {beside}; install Assay, then try again"
@@ -68,10 +68,8 @@ def write_shims(folder: Path, command: Path) -> Iterator[Path]:
     try:
         folder.mkdir(exist_ok=True)
         for path, tool in paths.items():
-            _write(
-                path,
-                f"#!/bin/sh\n{MARK}; 'assay shims BIN --remove' removes it.\nexec {_quoted(command)} {tool} \"$@\"\n",
-            )
+            head = f"#!/bin/sh\n{MARK}; 'assay shims BIN --remove' removes it.\n"
+            _write(path, f'{head}exec {shlex.quote(str(command))} {tool} "$@"\n')
             yield path
     except OSError as error:
         raise RunError(f"shims: cannot write into {folder}: {error.strerror}. Name another folder") from error
@@ -113,11 +111,3 @@ def _write(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _quoted(command: Path) -> str:
-    return shlex.quote(str(command))
-
-
-def _is_program(path: Path) -> bool:
-    return shutil.which(str(path)) is not None

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from assay.doctor.check import Check, cannot, gib, limited, ok
 from assay.events import Hello
-from assay.host.facts import Fact
-from assay.host.reading import FactValue
+from assay.host.facts import Fact, FactValue
 
 # Reading these takes no system call (vDSO); others cost a microsecond or more, twice an operation.
 _FAST_CLOCKS = frozenset({"tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase", "tod"})

@@ -3,7 +3,3 @@
 Facts come from /proc and /sys only: nothing is written, nothing needs root. What cannot be read is a fact without a
 value whose source says why. `direct_io` alone, which only `assay doctor` asks, makes a file and removes it.
 """
-
-from assay.host.manifest import collect
-
-__all__ = ["collect"]

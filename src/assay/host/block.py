@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from assay.host.facts import Fact
+from assay.host.facts import Fact, FactValue
 from assay.host.machine import identity_hash
-from assay.host.reading import FactValue, SystemTree, chosen, fact, flag, kib_to_bytes, sectors_to_bytes
+from assay.host.reading import SystemTree, chosen, fact, flag, kib_to_bytes, sectors_to_bytes
 
 BLOCK = "/sys/class/block"
 

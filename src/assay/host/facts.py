@@ -2,13 +2,15 @@
 
 import msgspec
 
+FactValue = str | int | float | bool | tuple[str, ...] | None
+
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """One fact of the machine, the storage path or the user."""
 
     key: str
     """Dotted, with the unit in the name: `target.data.fs.free_bytes`."""
-    value: str | int | float | bool | tuple[str, ...] | None
+    value: FactValue
     """None: the fact could not be read; `source` says why."""
     source: str
     """`/sys/...`, `user`, the call that was asked, or `n/a: reason`."""

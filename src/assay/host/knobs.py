@@ -3,8 +3,8 @@
 import os
 from collections.abc import Callable
 
-from assay.host.facts import Fact
-from assay.host.reading import FactValue, SystemTree, fact, flag, known
+from assay.host.facts import Fact, FactValue
+from assay.host.reading import SystemTree, fact, flag, known
 
 # Key, file below /proc/sys, conversion. 0 in a *_bytes knob means that its *_ratio twin holds, and the other way round.
 _KNOBS: tuple[tuple[str, str, Callable[[str], FactValue]], ...] = (

@@ -22,6 +22,7 @@ from assay.host.reading import (
     flag,
     kib_to_bytes,
     known,
+    valued,
     words,
 )
 
@@ -50,9 +51,8 @@ def _cpu_facts(tree: SystemTree) -> list[Fact]:
     table = colon_table(head.text or "")
     facts = []
     for key, field in (("host.cpu.model", "model name"), ("host.cpu.microcode", "microcode")):
-        value = table.get(field)
         reason = f"/proc/cpuinfo has no '{field}'" if head.text else head.source
-        facts.append(known(key, value, "/proc/cpuinfo") if value else absent(key, reason))
+        facts.append(valued(key, table.get(field) or None, "/proc/cpuinfo", reason))
     packages, cores = _topology(tree)
     facts += [
         known("host.cpu.architecture", platform.machine(), "uname"),
@@ -84,7 +84,7 @@ def _topology(tree: SystemTree) -> tuple[int, int]:
 
 def _count(key: str, count: int) -> Fact:
     source = f"{_CPU}/cpu*/topology"
-    return known(key, count, source) if count else absent(key, f"{source} is not there")
+    return valued(key, count or None, source, f"{source} is not there")
 
 
 def _caches(tree: SystemTree) -> Fact:
@@ -94,8 +94,7 @@ def _caches(tree: SystemTree) -> Fact:
         level, kind, size = (tree.read(f"{folder}/{index}/{name}").text for name in ("level", "type", "size"))
         if level and kind and size:
             caches.append(f"L{level} {kind} {size}iB")
-    key = "host.cpu.caches"
-    return known(key, tuple(caches), folder) if caches else absent(key, f"{folder} is not there")
+    return valued("host.cpu.caches", tuple(caches) or None, folder, f"{folder} is not there")
 
 
 def _vulnerabilities(tree: SystemTree) -> Fact:
@@ -103,21 +102,16 @@ def _vulnerabilities(tree: SystemTree) -> Fact:
     names = tree.names(folder)
     states = ((name, tree.read(f"{folder}/{name}").text or "unknown") for name in names)
     affected = tuple(f"{name}: {state}" for name, state in states if state != "Not affected")
-    key = "host.cpu.vulnerabilities"
-    return known(key, affected, folder) if names else absent(key, f"{folder} is not there")
+    return valued("host.cpu.vulnerabilities", affected if names else None, folder, f"{folder} is not there")
 
 
 def _frequency_facts(tree: SystemTree) -> list[Fact]:
     folder = f"{_CPU}/cpufreq"
     policies = tree.names(folder)
     governors = {tree.read(f"{folder}/{policy}/scaling_governor").text for policy in policies} - {None}
-    key = "host.cpu.governors"
+    names = tuple(sorted(str(governor) for governor in governors)) or None
     reason = f"{folder} has no policies; a hypervisor or firmware sets the frequency"
-    facts = [
-        known(key, tuple(sorted(str(governor) for governor in governors)), f"{folder}/policy*/scaling_governor")
-        if governors
-        else absent(key, reason)
-    ]
+    facts = [valued("host.cpu.governors", names, f"{folder}/policy*/scaling_governor", reason)]
     boost = tree.read(f"{folder}/boost")
     no_turbo = tree.read(f"{_CPU}/intel_pstate/no_turbo")
     if boost.text is None and no_turbo.text is not None:
@@ -161,34 +155,27 @@ def _without_secrets(cmdline: str) -> tuple[str, ...]:
 def _system_facts(tree: SystemTree) -> list[Fact]:
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
     release = colon_table((tree.read("/etc/os-release").text or "").replace("=", ":"))
-    distribution = release.get("PRETTY_NAME", "").strip('"')
+    distribution = release.get("PRETTY_NAME", "").strip('"') or None
+    no_libc = "the C library is not glibc and does not say its version"
     return [
         fact("host.machine_id_hash", tree.read("/etc/machine-id"), identity_hash),
         fact("host.kernel.release", tree.read("/proc/sys/kernel/osrelease")),
         fact("host.kernel.version", tree.read("/proc/sys/kernel/version")),
         fact("host.kernel.cmdline", tree.read("/proc/cmdline"), _without_secrets),
         fact("host.kernel.clocksource", tree.read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        known("host.distribution", distribution, "/etc/os-release")
-        if distribution
-        else absent("host.distribution", "/etc/os-release does not say"),
-        known("host.libc", libc, "confstr(CS_GNU_LIBC_VERSION)")
-        if libc
-        else absent("host.libc", "the C library is not glibc and does not say its version"),
+        valued("host.distribution", distribution, "/etc/os-release", "/etc/os-release does not say"),
+        valued("host.libc", libc or None, "confstr(CS_GNU_LIBC_VERSION)", no_libc),
         known("host.python", f"{platform.python_implementation()} {platform.python_version()}", "python"),
     ]
 
 
 def _virtualisation_facts(tree: SystemTree) -> list[Fact]:
     flags = colon_table(tree.read("/proc/cpuinfo", at_most_bytes=_CPUINFO_HEAD_BYTES).text or "").get("flags")
-    key = "host.virtualisation.is_virtual"
     # Only x86 has the CPUID bit; elsewhere the absence of the flag says nothing.
-    is_virtual = (
-        known(key, "hypervisor" in flags.split(), "/proc/cpuinfo flags: hypervisor")
-        if flags
-        else absent(key, "/proc/cpuinfo has no flags on this architecture")
-    )
+    is_virtual = "hypervisor" in flags.split() if flags else None
+    source, reason = "/proc/cpuinfo flags: hypervisor", "/proc/cpuinfo has no flags on this architecture"
     return [
-        is_virtual,
+        valued("host.virtualisation.is_virtual", is_virtual, source, reason),
         fact("host.virtualisation.hypervisor", tree.read("/sys/hypervisor/type")),
         fact("host.vendor", tree.read("/sys/class/dmi/id/sys_vendor")),
         fact("host.product", tree.read("/sys/class/dmi/id/product_name")),

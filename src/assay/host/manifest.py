@@ -11,14 +11,10 @@ from assay.host.cgroups import cgroup_facts
 from assay.host.facts import Fact
 from assay.host.knobs import knob_facts
 from assay.host.machine import machine_facts
-from assay.host.reading import FactValue, SystemTree, absent, fact, known
+from assay.host.reading import SystemTree, absent, fact, known, valued
 from assay.host.storage import StoragePath, btrfs_folder, storage_path
 
 _MOUNTINFO = "/proc/self/mountinfo"
-
-
-def _valued(key: str, value: FactValue, source: str, reason: str) -> Fact:
-    return absent(key, reason) if value is None else known(key, value, source)
 
 
 def _ext_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
@@ -60,9 +56,9 @@ def _fs_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
         known(f"{prefix}.fs.block_bytes", path.block_bytes, "statvfs"),
         known(f"{prefix}.fs.total_bytes", path.total_bytes, "statvfs"),
         known(f"{prefix}.fs.free_bytes", path.free_bytes, "statvfs"),
-        _valued(f"{prefix}.fs.used_share", path.used_share, "statvfs", "statvfs gives no size"),
-        _valued(f"{prefix}.fs.total_inodes", path.total_inodes, "statvfs", "inodes are made as needed"),
-        _valued(f"{prefix}.fs.free_inodes", path.free_inodes, "statvfs", "inodes are made as needed"),
+        valued(f"{prefix}.fs.used_share", path.used_share, "statvfs", "statvfs gives no size"),
+        valued(f"{prefix}.fs.total_inodes", path.total_inodes, "statvfs", "inodes are made as needed"),
+        valued(f"{prefix}.fs.free_inodes", path.free_inodes, "statvfs", "inodes are made as needed"),
     ]
     if path.fs_type in {"ext2", "ext3", "ext4"}:
         facts += _ext_facts(prefix, path, tree)
@@ -73,6 +69,7 @@ def _fs_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
 
 def path_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
     """Facts of a storage path, and of the paths below it, under a prefix."""
+    counters = "/proc/diskstats" if path.diskstats else f"n/a: {path.why_uncounted}"
     facts = [
         known(f"{prefix}.directory", path.directory, "realpath"),
         known(f"{prefix}.mount.point", path.mount_point, _MOUNTINFO),
@@ -81,11 +78,7 @@ def path_facts(prefix: str, path: StoragePath, tree: SystemTree) -> list[Fact]:
         known(f"{prefix}.mount.options", path.options, _MOUNTINFO),
         known(f"{prefix}.mount.super_options", path.super_options, _MOUNTINFO),
         *_fs_facts(prefix, path, tree),
-        known(
-            f"{prefix}.device.diskstats",
-            path.diskstats,
-            "/proc/diskstats" if path.diskstats else f"n/a: {path.why_uncounted}",
-        ),
+        known(f"{prefix}.device.diskstats", path.diskstats, counters),
     ]
     places = {device.name: str(place) for place, device in enumerate(path.devices)}
     for device in path.devices:

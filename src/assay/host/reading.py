@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from assay.host.facts import Fact
-
-FactValue = str | int | float | bool | tuple[str, ...] | None
+from assay.host.facts import Fact, FactValue
 
 
 class Reading(NamedTuple):
@@ -78,6 +76,11 @@ def known(key: str, value: str | float | bool | tuple[str, ...], source: str) ->
 def absent(key: str, reason: str) -> Fact:
     """A fact that could not be had."""
     return Fact(key=key, value=None, source=reason if reason.startswith("n/a: ") else f"n/a: {reason}")
+
+
+def valued(key: str, value: FactValue, source: str, reason: str) -> Fact:
+    """A fact of a value that may be None, with the reason for that."""
+    return absent(key, reason) if value is None else known(key, value, source)
 
 
 def fact(key: str, reading: Reading, convert: Callable[[str], FactValue] = str) -> Fact:

@@ -57,7 +57,9 @@ TABLES: dict[str, type[msgspec.Struct]] = {
 
 def page() -> str:
     """Write the whole page."""
-    tables = "\n\n".join(_table_section(heading, shape) for heading, shape in TABLES.items())
+    tables = "\n\n".join(
+        f"### {name}\n\n{_class_text(shape)}\n\n{_keys_table(shape)}" for name, shape in TABLES.items()
+    )
     unions = "\n\n".join(_union_section(name, union) for name, union in UNIONS.items())
     return f"{_introduction()}\n\n## Tables\n\n{tables}\n\n## Kinds\n\n{unions}\n"
 
@@ -100,10 +102,6 @@ before anything is touched, never skipped.
 - With `--repeat`, the whole sequence again; sets whose files were created, removed or resized are laid out anew.
 - `cache = "cold"`: `evict` of the sets that the phase's operations use, after all of `before`; `cache = "warm"`:
   `warm` of them."""
-
-
-def _table_section(heading: str, shape: type[msgspec.Struct]) -> str:
-    return f"### {heading}\n\n{_class_text(shape)}\n\n{_keys_table(shape)}"
 
 
 def _union_section(name: str, union: Any) -> str:

@@ -7,7 +7,7 @@ terminals they are a second line.
 
 import dataclasses
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from assay import events
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
-from assay.analysis.record import FactValue, RunRecord
+from assay.analysis.record import RunRecord
 from assay.report.numbers import MIB_PER_S, OPS_PER_S
 from assay.report.titles import title_of
 from assay.report.verdict import stands
@@ -80,7 +80,7 @@ def _pair(key: str, value: str) -> Text:
     return Text.assemble((f"{key:<9}", "bold"), value)
 
 
-def _target(name: str, uri: str, facts: dict[str, FactValue]) -> str:
+def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:
     directory = facts.get(f"target.{name}.directory") or uri
     kind = facts.get(f"target.{name}.fs.type")
     devices = facts.get(f"target.{name}.device.diskstats")

@@ -13,8 +13,8 @@ from typing import Protocol
 from assay import events
 from assay.bundle import RunBundle
 from assay.errors import AssayError, Interrupted
-from assay.host import collect
 from assay.host.facts import Fact
+from assay.host.manifest import collect
 from assay.plan import Plan
 from assay.running import gates
 from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop

@@ -230,24 +230,17 @@ def _sentences(found: Iterations, capacity: float) -> list[str]:
             f" has no rate for them ({ABSENT}) and no average."
         )
     said += [f"Iteration {number} did not write all its files and is in no number." for number in found.cut]
-    said.append(
-        "Making the directories before an iteration and deleting the files after it is not in the time"
-        + (
-            "; the final sync is."
-            if found.settings.sync
-            else ". Nothing waits for the data to reach storage" + _flush(found)
-        )
-    )
+    waits = "; the final sync is."
+    if not found.settings.sync:
+        flush = " but the fsync of each file." if found.settings.fsync else ": --fsync or --sync does."
+        waits = f". Nothing waits for the data to reach storage{flush}"
+    said.append(f"Making the directories before an iteration and deleting the files after it is not in the time{waits}")
     if found.settings.mode == FORK:
         said.append(
             "Each file is a process of dd: most of the time of a small one is that of starting it. Its zeros are what"
             " storage that compresses or leaves out zeros does not store. --mode native has neither."
         )
     return said
-
-
-def _flush(found: Iterations) -> str:
-    return " but the fsync of each file." if found.settings.fsync else ": --fsync or --sync does."
 
 
 def _rate(mib_per_s: float) -> str:

@@ -60,7 +60,7 @@ def to_plan(settings: Settings, origin: plan.Origin, locations: Sequence[Path], 
         with path.open("w") as file:
             part(_writer(templates, file))
         if path.stat().st_size:
-            before = _preparation(locations) if not phases else ()
+            before = () if phases else tuple(plan.Prepare(set=_set(number)) for number in range(len(locations)))
             phases.append(_phase(settings, name, templates.script(path), before))
     return plan.Plan(
         name=FRONT_END,
@@ -188,10 +188,6 @@ def _phase(settings: Settings, name: str, script: plan.Script, before: tuple[pla
         timed=_kinds(name, settings),
     )
     return plan.Phase(name=name, title=TITLES[name], jobs=(job,), before=before)
-
-
-def _preparation(locations: Sequence[Path]) -> tuple[plan.Step, ...]:
-    return tuple(plan.Prepare(set=_set(number)) for number in range(len(locations)))
 
 
 def _target(locations: Sequence[Path], directory: Path) -> str:

@@ -135,7 +135,7 @@ def _phase_each(settings: Settings, sets: Sequence[plan.FileSet]) -> Iterator[pl
     for repeat in range(settings.nrep):
         for number, workload in enumerate(settings.workloads, start=1):
             if workload is SLEEP:
-                asleep.append(_sleep(settings))
+                asleep.append(plan.Sleep(seconds=settings.sleeptime or 0.0))
                 continue
             if pending is not None:
                 yield pending
@@ -145,10 +145,6 @@ def _phase_each(settings: Settings, sets: Sequence[plan.FileSet]) -> Iterator[pl
             asleep = []
     if pending is not None:
         yield _with(pending, after=tuple(asleep))
-
-
-def _sleep(settings: Settings) -> plan.Sleep:
-    return plan.Sleep(seconds=settings.sleeptime or 0.0)
 
 
 def _phase(
