@@ -20,7 +20,7 @@ from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
 from assay.report.text import render, render_beside
 from assay.results import Document, to_json
-from assay.running.run import run_plan
+from assay.running.carrying_out import run_plan
 from assay.running.stopping import Stopped
 from assay.tools import registry
 

@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,20 @@ def test_no_module_needs_itself_by_way_of_others() -> None:
         needs.setdefault(module, set()).add(imported)
 
     graphlib.TopologicalSorter(needs).prepare()  # raises with the circle
+
+
+NAMED_BY_ANOTHER = ("cli/", "analysis/judgements/", "report/figures/", "tools/*/")
+"""Folders whose modules are named after a command, what is judged or drawn, or alike in every tool."""
+
+
+def test_no_two_modules_share_a_name_but_where_the_folder_names_them() -> None:
+    places = [path.relative_to(SOURCE) for path in sorted(SOURCE.rglob("*.py")) if path.name != "__init__.py"]
+    own = [place for place in places if not any(place.match(f"{folder}*") for folder in NAMED_BY_ANOTHER)]
+
+    shared = [name for name, count in Counter(place.name for place in own).items() if count > 1]
+
+    assert len(own) > 80
+    assert shared == []
 
 
 def test_every_part_has_its_place() -> None:

@@ -25,7 +25,7 @@ import dataclasses
 from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.device import is_served_by_a_process, most_bytes_below
-from assay.analysis.operations import is_flushed
+from assay.analysis.recorded_operations import is_flushed
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import OpKind
 from assay.plan.walk import job_ops

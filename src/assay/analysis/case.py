@@ -7,8 +7,8 @@ import numpy as np
 
 from assay.analysis import budget, cache, device, histogram
 from assay.analysis.cache import HitRatio
-from assay.analysis.operations import Operation
 from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.recorded_operations import Operation
 from assay.analysis.rows import Span
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window

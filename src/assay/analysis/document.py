@@ -11,8 +11,8 @@ from assay import results
 from assay.analysis import budget, findings
 from assay.analysis.case import Case
 from assay.analysis.judgements import OF_RESULT, OF_RUN
-from assay.analysis.operations import Operation
 from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.recorded_operations import Operation
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.subject import Subject
 from assay.analysis.window import find_window

@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 
 from assay import events
-from assay.analysis.operations import WRITES, Operation, operations_of
+from assay.analysis.phase_tables import Tables
+from assay.analysis.recorded_operations import WRITES, Operation, operations_of
 from assay.analysis.rows import Counters, Rows, Span
-from assay.analysis.tables import Tables
 from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
 from assay.plan.walk import job_ops, touched_sets

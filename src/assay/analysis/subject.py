@@ -5,8 +5,8 @@ import functools
 
 from assay import events
 from assay.analysis import device
-from assay.analysis.operations import Operation, direct_wanted
 from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.recorded_operations import Operation, direct_wanted
 from assay.analysis.rows import Rows, Span
 from assay.plan import Job
 from assay.plan.walk import job_sets

@@ -1,6 +1,6 @@
 """The load file: TOML over the types of the Plan, friendlier and strict.
 
-`parse` reads text, puts parameters in, reads every value as its Plan type (`reading.py`), checks that each name has an
+`parse` reads text, puts parameters in, reads every value as its Plan type (`toml_values.py`), checks that each name has an
 object, and adds the steps that the file leaves to Assay (`sequence.py`). Whatever is wrong is a `FrontEndError` with
 file and line. The keys are listed in docs/reference/load-file.md, which is made from the same types.
 """
@@ -20,8 +20,8 @@ from assay.errors import FrontEndError, InputError, PlanError
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
 from assay.loads.locate import Lines, Path, locate
 from assay.loads.parameters import PHASE_SECONDS, references, substitute
-from assay.loads.reading import Reader
 from assay.loads.sequence import lay_out_sequence
+from assay.loads.toml_values import Reader
 from assay.plan import OpKind
 from assay.plan.references import check_job, check_semaphores
 from assay.plan.walk import job_actions

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_room
-from assay.tools.files import OutputFile
+from assay.tools.output_files import OutputFile
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord

@@ -6,9 +6,9 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.plan import Fixed, Plan, Prepare, Remove
 from assay.targets import Need, check_directory, directories, set_folder
-from assay.tools.files import check_writable
 from assay.tools.iozone.options import needs_file
 from assay.tools.iozone.settings import Settings
+from assay.tools.output_files import check_writable
 
 
 def check_surroundings(settings: Settings, plan: Plan) -> None:

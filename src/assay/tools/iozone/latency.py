@@ -10,11 +10,11 @@ from pathlib import Path
 
 from assay import events
 from assay.analysis.record import PhaseRecord
-from assay.tools.files import OutputFile
 from assay.tools.iozone import single
 from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.values import Measured
 from assay.tools.measured import workers
+from assay.tools.output_files import OutputFile
 
 _HEAD = "Offset in kBytes   Latency in microseconds  Transfer size in bytes\n"
 _NS_PER_US = 1000

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.report.worksheet import write_worksheet
-from assay.tools.files import OutputFile
 from assay.tools.front_end import Output
 from assay.tools.iozone import banner, latency
 from assay.tools.iozone import single_text as single
 from assay.tools.iozone import throughput_text as throughput
 from assay.tools.iozone.settings import Settings
 from assay.tools.iozone.values import Measured
+from assay.tools.output_files import OutputFile
 
 if TYPE_CHECKING:
     from assay.report.figure import Figure

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.tools.files import OutputFile
 from assay.tools.front_end import Output
+from assay.tools.output_files import OutputFile
 from assay.tools.postmark import rates
 from assay.tools.postmark.plan import CREATING, DELETING, SINGLE_BYTES_READ, SINGLE_BYTES_WRITTEN, TRANSACTIONS
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
