@@ -59,6 +59,7 @@ class Session:
             display=TerminalDisplay(),
             source_text=source_text,
             facts=facts,
+            prompts=sys.stderr if self._json else sys.stdout,
         )
         try:
             exit_code = self._answer(bundle, error)

@@ -234,6 +234,16 @@ def test_root_says_who_works_and_a_directory_of_another_user_is_not_written_to(
     assert [entry.name for entry in tmp_path.iterdir() if entry.name != "runs"] == []
 
 
+def test_with_json_the_tests_that_wait_for_a_line_are_named_on_standard_error(assay: Assay, tmp_path: Path) -> None:
+    asked = [
+        assay("bonnie", "-d", tmp_path, *SMALL, "-s", "0", "-y", "p", *json_, check=0) for json_ in ((), ("--json",))
+    ]
+
+    numbers = [re.findall(r"^([0-9]+):$", text, re.MULTILINE) for done in asked for text in (done.stdout, done.stderr)]
+    assert numbers == [[*"6789", "10", "11"], [], [], [*"6789", "10", "11"]]
+    assert json.loads(asked[1].stdout)["schema"] == "assay.results/1"
+
+
 def test_runs_wait_for_each_other_and_for_the_original_s_processes(assay: Assay, tmp_path: Path) -> None:
     if shutil.which("bonnie++") is None:
         pytest.skip("needs bonnie++")

@@ -6,9 +6,10 @@ a run ends, its bundle is sealed, with the reason in it.
 """
 
 import contextlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from assay import events
 from assay.bundle import RunBundle
@@ -46,11 +47,13 @@ def run_plan(  # noqa: D417 - the rest is what it says
     display: Display,
     source_text: str | None = None,
     facts: Sequence[Fact] = (),
+    prompts: TextIO | None = None,
 ) -> tuple[RunBundle, AssayError | None]:
     """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
     Args:
         facts: Facts beyond those of the host, such as how the size was chosen.
+        prompts: Where a phase asks for a line of input before it starts; None: on standard output.
 
     Raises:
         InputError: The Plan's user is another one, and only root can become that.
@@ -62,7 +65,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     with Stops() as stops:
         try:
             bundle.record_facts((*facts, *collect(directories(plan))))
-            _carry_out(bundle.plan, bundle, display, stops)
+            _carry_out(bundle.plan, bundle, display, stops, prompts or sys.stdout)
         except AssayError as caught:
             error = caught
         error = _seal(bundle, error)
@@ -71,14 +74,14 @@ def run_plan(  # noqa: D417 - the rest is what it says
     return bundle, error
 
 
-def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops) -> None:
+def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops, prompts: TextIO) -> None:
     log = bundle.path / "engine.log"
     if stops.count:
         raise Interrupted("stopped before anything was measured")
     display.begin(plan)
     try:
         with EngineProcess(plan, bundle.events_path, log) as engine:
-            seen = _drive(plan, engine, display, stops)
+            seen = _drive(plan, engine, display, stops, prompts)
         raise_engine_error(seen)
         raise_stop(seen, stops)
     finally:
@@ -88,7 +91,7 @@ def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops) ->
                 log.unlink()
 
 
-def _drive(plan: Plan, engine: EngineProcess, display: Display, stops: Stops) -> list[events.Event]:
+def _drive(plan: Plan, engine: EngineProcess, display: Display, stops: Stops, prompts: TextIO) -> list[events.Event]:
     """Order the starts, and collect the events that are no intervals."""
     seen: list[events.Event] = []
     has_gates = any(phase.gate for phase in plan.phases)
@@ -97,7 +100,7 @@ def _drive(plan: Plan, engine: EngineProcess, display: Display, stops: Stops) ->
     for event in engine.follow(stops):
         display.show(event)
         if isinstance(event, events.Ready) and has_gates:
-            gates.wait(plan.phases[event.phase_index], stops)
+            gates.wait(plan.phases[event.phase_index], stops, prompts)
             if stops.count:
                 continue
             engine.send(events.Start(phase_index=event.phase_index, at_realtime_ns=0))

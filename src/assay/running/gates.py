@@ -10,7 +10,7 @@ import ctypes
 import errno
 import os
 import select
-import sys
+from typing import TextIO
 
 from assay.errors import RunError
 from assay.plan import InputLine, Phase, Semaphore
@@ -50,13 +50,22 @@ def remove_semaphores(key: int, count: int) -> None:
     _checked(key, "removed", _libc.semctl(found, 0, _REMOVE_SET, ctypes.c_int(0)))
 
 
-def wait(phase: Phase, stops: Stops) -> None:
-    """Come back when the phase may start, or when a stop came in; raises RunError where that cannot be waited for."""
+def wait(phase: Phase, stops: Stops, prompts: TextIO) -> None:
+    """Come back when the phase may start, or when a stop came in.
+
+    Args:
+        phase: About to start.
+        stops: Those of the user.
+        prompts: Where it is said that a line is waited for.
+
+    Raises:
+        RunError: its gate cannot be waited for.
+    """
     match phase.gate:
         case Semaphore() as one:
             _wait_for_others(one, stops)
         case InputLine(number=number):
-            _wait_for_line(number, stops)
+            _wait_for_line(number, stops, prompts)
 
 
 def _wait_for_others(one: Semaphore, stops: Stops) -> None:
@@ -71,9 +80,9 @@ def _wait_for_others(one: Semaphore, stops: Stops) -> None:
             _checked(key, "waited for", -1)
 
 
-def _wait_for_line(number: int, stops: Stops) -> None:
-    sys.stdout.write(f"\n{number}:\n")
-    sys.stdout.flush()
+def _wait_for_line(number: int, stops: Stops, prompts: TextIO) -> None:
+    prompts.write(f"\n{number}:\n")
+    prompts.flush()
     while not stops.count:
         if select.select([0], [], [], _LOOK_S)[0]:
             _read_line()
