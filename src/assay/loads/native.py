@@ -23,7 +23,7 @@ from assay.loads.parameters import PHASE_SECONDS, references, substitute
 from assay.loads.sequence import lay_out_sequence
 from assay.loads.toml_values import Reader
 from assay.plan import OpKind
-from assay.plan.references import check_job, check_semaphores
+from assay.plan.references import UnknownNameError, check_job, check_semaphores
 from assay.plan.walk import job_actions
 from assay.targets import of_directory
 
@@ -213,6 +213,10 @@ class _Translation:
             )
             self._check_names(job, path)
             check_job(job)
+        except UnknownNameError as error:
+            if not error.place:
+                raise self._reader.error(path, str(error)) from error
+            raise self._reader.unknown((*path, *error.place), error.what, error.name, error.known) from error
         except PlanError as error:
             raise self._reader.error(path, str(error)) from error
         return job
@@ -270,8 +274,6 @@ class _Translation:
 
     def _check_names(self, job: plan.Job, path: Path) -> None:
         """Check that a name stands for one kind of thing, because results are kept by name."""
-        if isinstance(job.body, plan.Script):
-            return
         kinds: dict[str, str] = {}
         for action in job_actions(job):
             if isinstance(action, plan.Do):
@@ -285,12 +287,6 @@ class _Translation:
                     f"'{name}' names a {kinds[name]} and a {kind}; their times would be mixed: rename one (name = ...)"
                 )
                 raise self._reader.error(path, text)
-        for index, name in enumerate(job.timed):
-            if name not in kinds:
-                raise self._reader.unknown((*path, "timed", index), "operation or group", name, kinds)
-        for action in job_actions(job):
-            if isinstance(action, plan.FinishOn) and action.op and action.op not in kinds:
-                raise self._reader.unknown((*path, "loop"), "operation", action.op, kinds)
 
     def _known(self, path: Path, key: str, what: str, name: str | None, known: set[str]) -> None:
         if name is not None and name not in known:

@@ -13,6 +13,19 @@ from assay.plan.operations import FromSet, Slot
 from assay.plan.phases import Phase
 from assay.plan.walk import job_actions, job_groups, job_ops, job_sets
 
+Place = tuple[str | int, ...]
+"""Keys and indices."""
+
+
+class UnknownNameError(PlanError):
+    """A name in a job's own keys that nothing has."""
+
+    def __init__(self, where: str, what: str, name: str | int, known: Collection[str | int], place: Place) -> None:
+        """Say where a thing of a name is missing, and which there are; `place` leads from the job to the name."""
+        self.what, self.name, self.place = what, str(name), place
+        self.known = sorted(map(str, known))
+        super().__init__(f"{where}: there is no {what} '{name}'; known here: {', '.join(self.known) or 'none'}")
+
 
 def check_plan(targets: Iterable[Target], file_sets: Collection[FileSet], phases: Iterable[Phase]) -> None:
     """Look every name up; raises PlanError with the first that nothing has."""
@@ -40,8 +53,10 @@ def check_job(job: Job) -> None:
     _require(where, "operation that fills slot", [file.slot for file in files if isinstance(file, Slot)], filled)
     operations = {op.name for op in job_ops(job)}
     named = [action.op for action in job_actions(job) if isinstance(action, FinishOn) and action.op]
-    _require(where, "operation", named, operations)
-    _require(where, "operation or group", job.timed, operations | {name for name, _ in job_groups(job)})
+    _require(where, "operation", named, operations, ("loop",))
+    for index, name in enumerate(job.timed):
+        groups = {name for name, _ in job_groups(job)}
+        _require(where, "operation or group", [name], operations | groups, ("timed", index))
 
 
 def check_semaphores(phase: Phase) -> None:
@@ -58,8 +73,9 @@ def _named(step: object, field: str) -> list[str]:
     return [getattr(step, field)] if hasattr(step, field) else []
 
 
-def _require(where: str, what: str, names: Iterable[str | int], known: Collection[str | int]) -> None:
+def _require(
+    where: str, what: str, names: Iterable[str | int], known: Collection[str | int], place: Place = ()
+) -> None:
     for name in names:
         if name not in known:
-            there = ", ".join(sorted(map(str, known))) or "none"
-            raise PlanError(f"{where}: there is no {what} '{name}'; known here: {there}")
+            raise UnknownNameError(where, what, name, known, place)
