@@ -21,11 +21,23 @@ import dataclasses
 from collections.abc import Sequence
 
 from assay import events
-from assay.analysis import findings, thresholds
+from assay.analysis import thresholds
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
-from assay.results import Finding
-from assay.units import format_seconds
+
+
+@dataclasses.dataclass(frozen=True)
+class AtWork:
+    """When the workers of a phase were at work."""
+
+    skew_s: float
+    tail_s: float
+    overlap: float
+    """Share of `span` in which all of them were."""
+    span: Span
+    """From the first issue to the last completion."""
+    end_ns: int
+    """When the phase ended: later than `span` where operations were outstanding."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +48,10 @@ class Window:
     """What rates are divided by."""
     counted: Span
     """From the start of the first interval counted to the end of the last: which rows and samples belong to it."""
-    findings: tuple[Finding, ...]
+    at_work: AtWork | None = None
+    """None: the phase was cut, or no worker did anything."""
+    lacks_interval: bool = False
+    """Whether no whole interval lay in the part that is wanted, so that all of the phase stands for it."""
 
 
 def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
@@ -44,34 +59,38 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     tolerance_ns = int(thresholds.GRID_TOLERANCE * sample_interval_s * NS_PER_S)
     if record.finished is None:
         return _cut_window(record, tolerance_ns)
-    at_work = _workers_at_work(record.finished)
-    if not at_work:
-        return Window(record.whole, record.whole, ())
+    worked = workers_at_work(record.finished)
+    if not worked:
+        return Window(record.whole, record.whole)
     ramp_end_ns = record.start_ns + int(record.phase.ramp_s * NS_PER_S)
-    firsts = [max(first, ramp_end_ns) if record.phase.ramp_s > 0 else first for first, _ in at_work]
-    lasts = [last for _, last in at_work]
+    firsts = [max(first, ramp_end_ns) if record.phase.ramp_s > 0 else first for first, _ in worked]
+    lasts = [last for _, last in worked]
     span = Span(min(firsts), max(lasts))
     common_ns = max(0, min(lasts) - max(firsts))
     overlap = common_ns / (span.end_ns - span.begin_ns) if span.end_ns > span.begin_ns else 1.0
-    skew_s = (max(firsts) - min(firsts)) / NS_PER_S
-    tail_s = (max(lasts) - min(lasts)) / NS_PER_S
-    end_ns, outstanding = _end(record, record.finished, span)
-    found = [*_skew_findings(skew_s, tail_s, overlap, span.seconds), *outstanding, *_idle(record.finished)]
+    end_ns = _end_ns(record, record.finished, span)
+    at_work = AtWork(
+        skew_s=(max(firsts) - min(firsts)) / NS_PER_S,
+        tail_s=(max(lasts) - min(lasts)) / NS_PER_S,
+        overlap=overlap,
+        span=span,
+        end_ns=end_ns,
+    )
     is_trimmed = overlap < thresholds.OVERLAP_WHOLE
     if not is_trimmed and record.phase.ramp_s <= 0:
-        return Window(Span(span.begin_ns, end_ns), record.whole, tuple(found))
+        return Window(Span(span.begin_ns, end_ns), record.whole, at_work)
     limit_ns = min(lasts) if is_trimmed else record.whole.end_ns
     inside = _inside(record, Span(max(firsts) if is_trimmed else ramp_end_ns, limit_ns), tolerance_ns)
     if not inside:
-        found.append(_nothing_inside(record, overlap))
-        return Window(Span(span.begin_ns, end_ns), record.whole, tuple(found))
+        return Window(Span(span.begin_ns, end_ns), record.whole, at_work, lacks_interval=True)
     counted = Span(inside[0].begin_ns, inside[-1].end_ns)
     reaches_end = counted.end_ns == record.whole.end_ns
     used = Span(counted.begin_ns, end_ns if reaches_end else counted.end_ns)
-    return Window(used, counted, tuple(found))
+    return Window(used, counted, at_work)
 
 
-def _workers_at_work(finished: events.PhaseFinished) -> list[tuple[int, int]]:
+def workers_at_work(finished: events.PhaseFinished) -> list[tuple[int, int]]:
+    """Give the first issue and the last completion of each worker that did anything."""
     return [
         (worker.first_op_ns, worker.last_op_ns)
         for worker in finished.workers
@@ -92,87 +111,16 @@ def _cut_window(record: PhaseRecord, tolerance_ns: int) -> Window:
     ramp_end_ns = record.start_ns + int(record.phase.ramp_s * NS_PER_S)
     limits = Span(ramp_end_ns, record.whole.end_ns)
     inside = _inside(record, limits, tolerance_ns) if record.phase.ramp_s > 0 else record.grid
-    found = [
-        findings.warning(
-            "unfinished",
-            f"The run was cut {format_seconds(record.whole.seconds)} into this phase; the numbers are"
-            " from the intervals that were written before. Start skew and errors at the end are not known.",
-            "Run it again to the end.",
-        )
-    ]
-    if not inside:
-        found.append(_nothing_inside(record, None))
-        inside = record.grid
-    counted = Span(inside[0].begin_ns, inside[-1].end_ns)
-    return Window(counted, counted, tuple(found))
+    counted = inside or record.grid
+    span = Span(counted[0].begin_ns, counted[-1].end_ns)
+    return Window(span, span, lacks_interval=not inside)
 
 
-def _nothing_inside(record: PhaseRecord, overlap: float | None) -> Finding:
-    if overlap is not None and overlap < thresholds.OVERLAP_WHOLE:
-        return findings.warning(
-            "start-skew-kept",
-            "No whole interval lies inside the time that all workers share, so the number is from the whole span, in"
-            " which some workers were missing.",
-            "Run longer, or sample more often.",
-        )
-    return findings.invalid(
-        "ramp-not-excluded",
-        f"The ramp of {record.phase.ramp_s:g} s leaves no whole interval of a phase of"
-        f" {format_seconds(record.whole.seconds)}, so the number still contains the ramp.",
-        "Make the phase longer than its ramp.",
-    )
-
-
-def _skew_findings(skew_s: float, tail_s: float, overlap: float, span_s: float) -> list[Finding]:
-    what = (
-        f"The workers started {format_seconds(skew_s)} and ended {format_seconds(tail_s)} apart; all were at work for"
-        f" {100 * overlap:.0f} % of the time."
-    )
-    if overlap < thresholds.OVERLAP_SUM:
-        cure = "Bound the phase by time, or stop all workers when the first is done (stop.of = first)."
-        if skew_s > tail_s:
-            cure = "Run longer, with more to do if nothing was left; workers beyond the number of CPUs start late."
-        return [findings.invalid("sum-invalid", f"{what} A sum over workers means nothing here.", cure)]
-    if overlap < thresholds.OVERLAP_WHOLE:
-        return [
-            findings.warning(
-                "start-skew",
-                f"{what} Only the intervals inside that time are counted.",
-                "Run longer, so that start and end weigh less.",
-            )
-        ]
-    if skew_s > thresholds.SKEW_SHARE * span_s:
-        return [findings.note("start-skew", what, "Run longer, so that start and end weigh less.")]
-    return []
-
-
-def _end(record: PhaseRecord, finished: events.PhaseFinished, span: Span) -> tuple[int, list[Finding]]:
-    """End of the span, and what to say about operations that never came back."""
-    abandoned = sum(worker.abandoned for worker in finished.workers)
-    if not abandoned:
-        return span.end_ns, []
+def _end_ns(record: PhaseRecord, finished: events.PhaseFinished, span: Span) -> int:
+    """End of the span: with operations that never came back, the phase went on for as long as it was to."""
+    if not any(worker.abandoned for worker in finished.workers):
+        return span.end_ns
     asked_s = [stop.seconds for stop in (record.phase.stop, *(job.stop for job in record.phase.jobs)) if stop.seconds]
-    end_ns = span.end_ns
-    if finished.stopped_by is events.StoppedBy.TIME and asked_s:
-        end_ns = max(end_ns, record.start_ns + int(min(asked_s) * NS_PER_S))
-    elif finished.stopped_by is not events.StoppedBy.TIME:
-        end_ns = max(end_ns, record.whole.end_ns)
-    silent_s = (end_ns - span.end_ns) / NS_PER_S
-    text = f"{abandoned} operations had no result when the phase stopped; they are in no count and no latency."
-    if silent_s > thresholds.SILENT_END_SHARE * (end_ns - span.begin_ns) / NS_PER_S:
-        text += f" Nothing completed in the last {format_seconds(silent_s)}, so the true tail is longer than shown."
-        return end_ns, [findings.warning("abandoned", text, "Look for a hung device or server, then run again.")]
-    return end_ns, [findings.note("abandoned", text)]
-
-
-def _idle(finished: events.PhaseFinished) -> list[Finding]:
-    idle = len(finished.workers) - len(_workers_at_work(finished))
-    if not idle or idle == len(finished.workers):
-        return []
-    return [
-        findings.warning(
-            "idle-workers",
-            f"{idle} of {len(finished.workers)} workers completed nothing; the number is from fewer than asked for.",
-            "Give each worker something to do: more files, or a longer phase.",
-        )
-    ]
+    if finished.stopped_by is not events.StoppedBy.TIME:
+        return max(span.end_ns, record.whole.end_ns)
+    return max(span.end_ns, record.start_ns + int(min(asked_s) * NS_PER_S)) if asked_s else span.end_ns

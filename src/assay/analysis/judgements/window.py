@@ -1,11 +1,91 @@
-"""Which part of the phase does the number come from? `analysis/window.py` says so, with what moved the ends."""
+"""Which part of the phase does the number come from, and did all workers share it? `analysis/window.py` finds the part."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from assay import events
+from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import NS_PER_S
+from assay.analysis.window import AtWork, workers_at_work
 from assay.results import Finding
+from assay.units import format_seconds
 
 
 def judge(case: Case) -> Iterable[Finding]:
-    """Pass on what was found when the window was."""
-    return case.window.findings
+    """Judge where the window lies, and what moved its ends."""
+    record, window = case.record, case.window
+    if record.finished is None:
+        yield _unfinished(record)
+    elif window.at_work:
+        yield from _skew(window.at_work)
+        yield from _outstanding(record.finished, window.at_work)
+        yield from _idle(record.finished)
+    if window.lacks_interval:
+        yield _nothing_inside(record, window.at_work)
+
+
+def _unfinished(record: PhaseRecord) -> Finding:
+    return findings.warning(
+        "unfinished",
+        f"The run was cut {format_seconds(record.whole.seconds)} into this phase; the numbers are"
+        " from the intervals that were written before. Start skew and errors at the end are not known.",
+        "Run it again to the end.",
+    )
+
+
+def _nothing_inside(record: PhaseRecord, at_work: AtWork | None) -> Finding:
+    if at_work and at_work.overlap < thresholds.OVERLAP_WHOLE:
+        return findings.warning(
+            "start-skew-kept",
+            "No whole interval lies inside the time that all workers share, so the number is from the whole span, in"
+            " which some workers were missing.",
+            "Run longer, or sample more often.",
+        )
+    return findings.invalid(
+        "ramp-not-excluded",
+        f"The ramp of {record.phase.ramp_s:g} s leaves no whole interval of a phase of"
+        f" {format_seconds(record.whole.seconds)}, so the number still contains the ramp.",
+        "Make the phase longer than its ramp.",
+    )
+
+
+def _skew(at_work: AtWork) -> Iterator[Finding]:
+    what = (
+        f"The workers started {format_seconds(at_work.skew_s)} and ended {format_seconds(at_work.tail_s)} apart; all were"
+        f" at work for {100 * at_work.overlap:.0f} % of the time."
+    )
+    longer = "Run longer, so that start and end weigh less."
+    if at_work.overlap < thresholds.OVERLAP_SUM:
+        cure = "Bound the phase by time, or stop all workers when the first is done (stop.of = first)."
+        if at_work.skew_s > at_work.tail_s:
+            cure = "Run longer, with more to do if nothing was left; workers beyond the number of CPUs start late."
+        yield findings.invalid("sum-invalid", f"{what} A sum over workers means nothing here.", cure)
+    elif at_work.overlap < thresholds.OVERLAP_WHOLE:
+        yield findings.warning("start-skew", f"{what} Only the intervals inside that time are counted.", longer)
+    elif at_work.skew_s > thresholds.SKEW_SHARE * at_work.span.seconds:
+        yield findings.note("start-skew", what, longer)
+
+
+def _outstanding(finished: events.PhaseFinished, at_work: AtWork) -> Iterator[Finding]:
+    """Say what is to be said about operations that never came back."""
+    abandoned = sum(worker.abandoned for worker in finished.workers)
+    if not abandoned:
+        return
+    silent_s, whole_s = ((at_work.end_ns - ns) / NS_PER_S for ns in (at_work.span.end_ns, at_work.span.begin_ns))
+    text = f"{abandoned} operations had no result when the phase stopped; they are in no count and no latency."
+    if silent_s > thresholds.SILENT_END_SHARE * whole_s:
+        text += f" Nothing completed in the last {format_seconds(silent_s)}, so the true tail is longer than shown."
+        yield findings.warning("abandoned", text, "Look for a hung device or server, then run again.")
+    else:
+        yield findings.note("abandoned", text)
+
+
+def _idle(finished: events.PhaseFinished) -> Iterator[Finding]:
+    idle = len(finished.workers) - len(workers_at_work(finished))
+    if 0 < idle < len(finished.workers):
+        yield findings.warning(
+            "idle-workers",
+            f"{idle} of {len(finished.workers)} workers completed nothing; the number is from fewer than asked for.",
+            "Give each worker something to do: more files, or a longer phase.",
+        )
