@@ -370,6 +370,13 @@ class Mark(_Event, kw_only=True):
     source: str
 
 
+CORRUPT_BLOCK = "corrupt-block"
+DIRECT_REFUSED = "direct-refused"
+FOREIGN_FILE = "foreign-file"
+IO_URING_FALLBACK = "io-uring-fallback"
+"""Identifiers of the warnings that are looked for by name; `engine/src/concern.rs` has those of all."""
+
+
 class Warning(_Event, kw_only=True):  # noqa: A001 - the name of the line in the stream
     """Something that can move the numbers, or was not possible."""
 

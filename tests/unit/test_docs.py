@@ -161,7 +161,7 @@ def test_the_page_of_the_bundle_names_every_column(table: str) -> None:
 
 
 FINDING_ID = re.compile(r"""\b(?:note|warning|invalid)\(\s*f?"([a-z]+(?:-[a-z]+)*)",""")
-CONCERN_ID = re.compile(r"""=> \(\s*"([a-z]+(?:-[a-z]+)*)",""")
+CONCERN_ID = re.compile(r"""=> (?:\{\s*)?\(\s*"([a-z]+(?:-[a-z]+)*)",""")
 FINDING_FIELD = re.compile(r"""\bFinding\(id="([a-z]+(?:-[a-z]+)+)",""")
 
 
@@ -174,6 +174,12 @@ def test_the_page_of_the_method_names_every_finding() -> None:
 
     assert {"not-cold", "io-uring-fallback", "step-not-done"} <= ids
     assert not sorted(name for name in ids if f"`{name}`" not in page)
+
+
+def test_warnings_that_are_looked_for_by_name_are_those_of_the_engine() -> None:
+    concerns = CONCERN_ID.findall((ROOT / "engine/src/concern.rs").read_text(encoding="utf-8"))
+
+    assert {events.CORRUPT_BLOCK, events.DIRECT_REFUSED, events.FOREIGN_FILE, events.IO_URING_FALLBACK} <= set(concerns)
 
 
 def test_the_page_of_the_method_gives_every_threshold_as_it_is() -> None:

@@ -77,7 +77,7 @@ def _one(directory: Path, entry: Path, *, keep_kept: bool) -> tuple[str, bool]:
     except RunError as error:
         return f"left: {error}", True
     removed = next(event.detail for event in seen if isinstance(event, events.StepDone))
-    foreign = [event.text for event in seen if isinstance(event, events.Warning) and event.id == "foreign-file"]
+    foreign = [event.text for event in seen if isinstance(event, events.Warning) and event.id == events.FOREIGN_FILE]
     if foreign:
         return f"{removed}; {'; '.join(foreign)}, with the folders that hold it", True
     return removed, False

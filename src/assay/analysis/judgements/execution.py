@@ -45,11 +45,11 @@ def _fallbacks(case: Case, facts: events.JobFacts) -> Iterator[Finding]:
     """Name what was done in place of what was asked for, where the engine did not say so itself."""
     said = {event.id for event in case.record.warnings}
     asked = str(case.job.backend.__struct_config__.tag)
-    if facts.backend != asked and "io-uring-fallback" not in said:
+    if facts.backend != asked and events.IO_URING_FALLBACK not in said:
         text = f"The Plan asks for {asked}; {facts.backend} was used."
         cure = "Allow io_uring on this machine (kernel.io_uring_disabled = 0), or compare like with like."
         yield findings.note("backend-fallback", text, cure)
-    if case.job.open.direct is not plan.Direct.OFF and not facts.direct and "direct-refused" not in said:
+    if case.job.open.direct is not plan.Direct.OFF and not facts.direct and events.DIRECT_REFUSED not in said:
         text = "The Plan asks for O_DIRECT; the file system refused it and the page cache was used."
         cure = "Use a file system that supports O_DIRECT, or a set of more than twice the RAM."
         yield findings.warning("direct-refused", text, cure)

@@ -7,9 +7,6 @@ from assay.analysis import findings
 from assay.analysis.case import Case
 from assay.results import Finding
 
-BLOCK_WARNING = "corrupt-block"
-"""Identifier of the engine's warnings that name one bad block each; the findings of `corruption.py` count them."""
-
 _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
 """Steps whose effect is verified by counters afterwards: one that failed is not by itself a fault of the number."""
 
@@ -17,7 +14,8 @@ _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
 def judge(case: Case) -> Iterable[Finding]:
     """Pass on the engine's warnings, and name the steps that were not done."""
     record = case.record
-    yield from (from_engine(event) for event in record.warnings if event.id != BLOCK_WARNING)
+    # `corruption.py` counts the bad blocks, of which the engine names each.
+    yield from (from_engine(event) for event in record.warnings if event.id != events.CORRUPT_BLOCK)
     yield from (_step(event) for event in record.steps if not event.achieved)
 
 
