@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay import __version__
-from e2e.command import COMMAND, Assay
+from e2e.command import COMMAND, TIMEOUT_S, Assay
 from e2e.processes import load_file
 from testbed.devices import MIB, read_only_mount, small_ext4, tmpfs
 from testbed.host import need_tools
@@ -334,7 +334,7 @@ def _into_a_closed_pipe(assay: Assay, *args: str | os.PathLike[str]) -> tuple[in
             stdout=writer,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=TIMEOUT_S,
             check=False,
         )
     finally:

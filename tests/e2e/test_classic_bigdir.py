@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.command import COMMAND, Assay
+from e2e.command import COMMAND, TIMEOUT_S, Assay
 from e2e.processes import events_of, running
 from testbed.host import command, need_root, need_tools
 from testbed.leaks import unmount
@@ -198,7 +198,7 @@ def test_an_output_that_takes_nothing_is_said(assay: Assay, directory: Path, tmp
         environment["ASSAY_RUNS"] = str(tmp_path / "runs")
         done = subprocess.run(
             [COMMAND, "bigdir", "200", "100", "--dir", directory],
-            stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False, timeout=120,
+            stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False, timeout=TIMEOUT_S,
         )  # fmt: skip
 
     assert done.returncode == 3

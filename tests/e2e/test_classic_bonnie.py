@@ -119,7 +119,7 @@ def test_bonnie_s_own_readers_take_the_line(assay: Assay, tmp_path: Path) -> Non
 def load_calls(command: list[str], directory: Path, trace: Path) -> Counter[str]:
     """Calls that a program made on what lies in a directory, by kind."""
     strace = ["strace", "-f", "-y", "-qq", "-s", "4", "-e", f"trace={LOAD_CALLS}", "-o", str(trace), *command]
-    done = subprocess.run(strace, capture_output=True, text=True, check=False, timeout=300, stdin=subprocess.DEVNULL)
+    done = subprocess.run(strace, capture_output=True, text=True, check=False, timeout=WAIT_S, stdin=subprocess.DEVNULL)
     assert done.returncode in {0, 1}, done.stderr
     kinds = {"unlinkat": "unlink", "newfstatat": "stat", "open": "openat", "creat": "openat"}
     # unlink(2) names no directory that strace could add; nothing else in either program removes many files.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.command import COMMAND, Assay
+from e2e.command import COMMAND, TIMEOUT_S, Assay
 from goldens import Goldens
 from testbed.devices import MIB, small_ext4, tmpfs
 from testbed.host import command, wait_until
@@ -168,7 +168,7 @@ def test_a_run_that_is_interrupted_prints_what_was_measured(tmp_path: Path) -> N
     ) as run:
         wait_until(lambda: _phases_done(tmp_path / "runs") >= 2, "the first cell")
         run.send_signal(signal.SIGINT)
-        printed, said = run.communicate(timeout=300)
+        printed, said = run.communicate(timeout=TIMEOUT_S)
 
     assert run.returncode == 130, said
     assert "iozone: interrupted" in printed
@@ -207,7 +207,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_what_was_measured(assay: Assay) 
                 while True:
                     file.write(bytes(MIB))
                     file.flush()
-            printed, said = run.communicate(timeout=300)
+            printed, said = run.communicate(timeout=TIMEOUT_S)
         left = [path.name for path in mount_point.iterdir() if path.name not in {"lost+found", "hog"}]
 
     assert run.returncode == 3, said

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assay.errors import INTERRUPTED
-from e2e.command import COMMAND, Assay
+from e2e.command import COMMAND, TIMEOUT_S, Assay
 from e2e.processes import running
 from testbed.devices import MIB, tmpfs
 from testbed.host import command
@@ -215,7 +215,7 @@ def test_programs_are_started_for_a_person_at_a_terminal(assay: Assay, directory
             stdin=theirs,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=TIMEOUT_S,
             check=True,
         )
     finally:

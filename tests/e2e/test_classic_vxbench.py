@@ -182,7 +182,7 @@ def test_the_cpu_time_of_the_workers_is_that_of_the_engine(assay: Assay, directo
     host = RunBundle.open(Path(document(assay)["run"]["bundle"])).host().filter(source="process").sort("t_s")
     of_process, of_observers = (host.filter(name=name)["value"] for name in ("process_cpu_ns", "observer_cpu_ns"))
     workers_s = (of_process[-1] - of_process[0] - of_observers[-1] + of_observers[0]) / 1e9
-    assert total["sys"] + total["user"] == pytest.approx(workers_s, abs=0.05)
+    assert total["sys"] + total["user"] == pytest.approx(workers_s, rel=0.1, abs=0.05)
 
 
 def test_open_modes_reach_the_kernel(assay: Assay, directory: Path) -> None:

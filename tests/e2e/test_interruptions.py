@@ -4,14 +4,13 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from e2e.command import COMMAND, Assay
-from e2e.processes import is_alive, load_file, running
+from e2e.processes import WAIT_S, is_alive, load_file, running
 from testbed.devices import MIB, small_ext4, tmpfs
 from testbed.host import command, need_tools, wait_until
 from testbed.leaks import made, mounts_of_machine, unmount
@@ -109,8 +108,7 @@ def test_a_stop_while_data_is_laid_out_leaves_no_half_of_it(
     load.write_text(SLOW_LAYOUT.format(keep=keep))
 
     with running("run", load, directory, folder=tmp_path) as run:
-        run.wait_for("laying out")
-        time.sleep(0.3)
+        run.wait_for_file(lambda: any(directory.glob("assay-data/many/*/*")), "the first of its files")
         run.stop()
 
         assert run.exit_code() == 130
@@ -322,7 +320,7 @@ def test_a_full_folder_of_runs_stops_the_run_and_says_which(directory: Path, tmp
         (runs / "ballast").unlink()
         document = json.loads(
             subprocess.run(
-                [COMMAND, "show", "last", "--json", "--runs", runs], capture_output=True, check=True, timeout=60
+                [COMMAND, "show", "last", "--json", "--runs", runs], capture_output=True, check=True, timeout=WAIT_S
             ).stdout
         )
         assert document["results"][0]["ops"] > 0

@@ -104,7 +104,8 @@ def test_response_times_through_a_freeze_are_the_arithmetic_truth(
     # Only what was in flight when the freeze began waited after its issue.
     assert _percentile_s(bundle, "latency", Fraction(99, 100)) < 0.1 * frozen_s
     assert arrivals.missed >= 0.9 * frozen_s * RATE / (1 if spacing == "uniform" else 2)
-    assert arrivals.unissued <= 0.01 * arrivals.scheduled
+    (worker,) = _finished(bundle).workers
+    assert arrivals.scheduled - arrivals.unissued == worker.started
 
 
 def test_a_stall_is_said_while_it_lasts_and_marked_when_it_is_over(measure: Measure, directory: Path) -> None:
@@ -142,7 +143,7 @@ def test_a_phase_frozen_over_its_end_ends_after_its_last_operation(measure: Meas
         document = started.result()
 
     bundle = RunBundle.open(Path(document["run"]["bundle"]))
-    (finished,) = [event for event in bundle.events() if isinstance(event, PhaseFinished)]
+    finished = _finished(bundle)
     (worker,) = finished.workers
     arrivals = _arrivals(bundle)
     assert worker.last_op_ns is not None
@@ -174,14 +175,17 @@ def test_a_limited_rate_is_not_passed(limit: str, measure: Measure, directory: P
     load = closed.format(seconds=3, backend="psync", depth=1, direct="off", rate=0, spacing="uniform")
 
     for _ in range(RUNS):
-        (result,) = measure(load, directory, prefix=FIRST)["results"]
+        free, result = (
+            measure(text, directory, prefix=FIRST)["results"][0] for text in (load.replace(limit, ""), load)
+        )
         # Above by the 10 ms that each may catch up.
         assert result["iops"] <= 505
-        if result["iops"] >= 450:
+        # Below only as far as this machine, as it is now, does not let the workers run.
+        least = min(450, 0.5 * free["iops"])
+        if result["iops"] >= least:
             break
 
-    # Below only as far as a busy machine does not let the workers run.
-    assert result["iops"] >= 450
+    assert result["iops"] >= least
 
 
 def test_processes_move_and_account_for_the_same_bytes_as_threads(measure: Measure, directory: Path) -> None:
@@ -252,8 +256,12 @@ def _percentile_s(bundle: RunBundle, series: str, quantile: Fraction) -> float:
     return one / 1e9
 
 
-def _arrivals(bundle: RunBundle) -> Arrivals:
+def _finished(bundle: RunBundle) -> PhaseFinished:
     (finished,) = [event for event in bundle.events() if isinstance(event, PhaseFinished)]
-    (facts,) = finished.jobs
+    return finished
+
+
+def _arrivals(bundle: RunBundle) -> Arrivals:
+    (facts,) = _finished(bundle).jobs
     assert facts.arrivals is not None
     return facts.arrivals

@@ -242,8 +242,7 @@ def test_a_stall_of_6_s_is_seen_while_it_lasts_and_has_its_length(tmp_path: Path
     load.write_text(LOAD.format(size="64MiB") + TWO_WAYS_TO_WAIT)
     with truth_disk(128 * MIB, stall_s=6) as disk, filesystem(disk.device, mkfs_options=BLOCKS) as directory:
         with running("run", load, directory, "--json", "--no-report", folder=tmp_path) as run:
-            run.wait_for("[1/1]")
-            time.sleep(1.5)
+            run.wait_until_measured()
             disk.stall()
             asked_s = time.monotonic()
             run.wait_for("no answer from the storage")

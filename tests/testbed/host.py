@@ -79,4 +79,4 @@ def stop(process: subprocess.Popen[bytes], timeout_s: float = 5.0) -> None:
         process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait(timeout_s)
+        process.wait(COMMAND_TIMEOUT_S)

@@ -8,8 +8,7 @@ first, io.max of the second.
 
 import errno
 import os
-import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +35,6 @@ class Throttle:
     def prefix(self) -> tuple[str, ...]:
         """The words to put in front of a command so that it runs inside the group."""
         return ("/bin/sh", "-c", _JOIN, str(self.cgroup / "cgroup.procs"))
-
-    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> subprocess.CompletedProcess[str]:
-        """Run a command inside the group."""
-        return subprocess.run([*self.prefix, *argv], capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
 @contextmanager

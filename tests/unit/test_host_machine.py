@@ -112,7 +112,7 @@ def test_the_facts_of_this_machine_agree_with_what_python_knows_of_it(tmp_path: 
 
     assert known["host.kernel.release"] == platform.release()
     assert known["host.memory.total_bytes"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert known["host.cpu.online"] == os.cpu_count()
+    assert known["host.cpu.online"] == os.sysconf("SC_NPROCESSORS_ONLN")
     assert known["target.data.directory"] == str(tmp_path)
     assert len(known) == len(facts), "a key occurs twice"
     assert all(fact.source.startswith("n/a: ") for fact in facts if fact.value is None)
