@@ -12,7 +12,6 @@ from assay.analysis.record import RunRecord, read
 from assay.bundle.tables import INTERVALS
 from assay.errors import InputError
 from assay.plan.walk import job_ops
-from assay.report.stack import alt
 from assay.tools.bonnie import FRONT_END
 from assay.tools.bonnie.figures import figures_of
 from assay.tools.bonnie.line import header, line_of
@@ -23,6 +22,7 @@ from assay.tools.bonnie.table import table
 from assay.units import MIB
 from bonnie_lines import parse_line
 from goldens import Goldens
+from unit import vega
 from unit.classic_runs import finished
 from unit.classic_runs import table as rows_of
 from unit.memory_run import MemoryRun, hello
@@ -344,7 +344,7 @@ def test_figures_show_what_the_table_hides_and_say_so() -> None:
 
     assert [figure.slug for figure in figures] == ["bonnie-file", "bonnie-seeks", "bonnie-files"]
     for figure in figures:
-        alt.LayerChart.from_dict(figure.chart.to_dict())  # raises SchemaValidationError
+        vega.check(figure)
     files = {row[0]: row for row in figures[2].table.rows}
     assert files["create, in order"][1:] == ("5.00 files/s", "0 %", "597 µs", "200 ms")
     assert "less than 0.5 s" in figures[2].caption

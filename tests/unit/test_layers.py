@@ -1,9 +1,9 @@
 """A stage imports only from its left: Plan, run, bundle, analysis, reports, tools; `session` puts them together."""
 
 import ast
+import functools
 import graphlib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import assay
@@ -34,8 +34,10 @@ MAY_IMPORT: dict[str, set[str]] = {
 parts together and may import all."""
 
 
-def imports() -> Iterator[tuple[str, str, str]]:
+@functools.cache
+def imports() -> tuple[tuple[str, str, str], ...]:
     """Importing module, imported module and the place of every import inside `assay`, also of those in functions."""
+    found = []
     for file in sorted(SOURCE.rglob("*.py")):
         place = file.relative_to(SOURCE)
         module = ".".join(("assay", *place.with_suffix("").parts)).removesuffix(".__init__")
@@ -47,9 +49,10 @@ def imports() -> Iterator[tuple[str, str, str]]:
                 names = [name.name for name in node.names]
             else:
                 continue
-            for name in names:
-                if name.split(".")[0] == "assay":
-                    yield module, _module_of(name), f"{place}:{node.lineno}"
+            found += [
+                (module, _module_of(name), f"{place}:{node.lineno}") for name in names if name.split(".")[0] == "assay"
+            ]
+    return tuple(found)
 
 
 def _module_of(name: str) -> str:

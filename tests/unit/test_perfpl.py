@@ -10,12 +10,12 @@ import pytest
 from assay import plan
 from assay.analysis.record import RunRecord
 from assay.errors import InputError
-from assay.report.stack import alt
 from assay.tools.perfpl import FRONT_END
 from assay.tools.perfpl import output as perfpl
 from assay.tools.perfpl.output import warm_up
 from goldens import Goldens
 from unit import classic_runs as classic
+from unit import vega
 from unit.classic_runs import perfpl_plan, perfpl_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "perfpl"
@@ -248,4 +248,4 @@ def test_figures_show_each_iteration_and_the_parts_of_a_file() -> None:
     # Four writes of 20 µs each.
     assert of_file.table.rows[0] == ("1", "10.0 µs", "80.0 µs", "5.00 µs")
     for figure in (rates, of_file):
-        alt.LayerChart.from_dict(figure.chart.to_dict())  # raises SchemaValidationError
+        vega.check(figure)

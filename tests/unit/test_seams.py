@@ -1,6 +1,7 @@
 """The twins in Python and Rust read and write the same Plan, events and control lines."""
 
 import enum
+import functools
 import json
 import math
 import os
@@ -31,11 +32,13 @@ FEW = settings(
 )
 
 
+@functools.cache
 def every_plan() -> list[Plan]:
     """Plans that hold every variant."""
     return [value for value in examples(Plan) if isinstance(value, Plan)]
 
 
+@functools.cache
 def every_line() -> list[Any]:
     """Events and control lines of every kind."""
     return examples(Event) + examples(Control)
