@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "live": {"events", "plan", "units"},
     "bundle": {"assay", "errors", "events", "host", "plan", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets"},
-    "analysis": {"errors", "events", "host", "plan", "results", "units"},
+    "analysis": {"bundle", "errors", "events", "host", "plan", "results", "units"},
     "report": {"analysis", "doctor", "errors", "events", "results", "units", "xdg"},
     "tools": {"analysis", "errors", "events", "plan", "report", "running", "targets", "units"},
     "session": {"analysis", "bundle", "errors", "host", "live", "plan", "report", "results", "running", "tools"},

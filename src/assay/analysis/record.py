@@ -20,37 +20,10 @@ from assay import events
 from assay.analysis.phase_tables import Tables
 from assay.analysis.recorded_operations import WRITES, Operation, operations_of
 from assay.analysis.rows import Counters, Rows, Span
+from assay.bundle.files import RunInfo
 from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
 from assay.plan.walk import job_ops, touched_sets
-
-
-class RecordedInfo(Protocol):
-    """Who ran what, when."""
-
-    @property
-    def command(self) -> str:
-        """Shell-quoted command line."""
-
-    @property
-    def started_utc(self) -> str:
-        """ISO 8601."""
-
-    @property
-    def seconds(self) -> float | None:
-        """None while it runs, or when it died."""
-
-    @property
-    def exit_code(self) -> int | None:
-        """Of the error that ended it early; None when it ended by itself, runs or died."""
-
-    @property
-    def assay_version(self) -> str:
-        """Version of Assay that made the run."""
-
-    @property
-    def note(self) -> str:
-        """The operator's note; empty if there is none."""
 
 
 class RecordedRun(Protocol):
@@ -69,7 +42,7 @@ class RecordedRun(Protocol):
         """Whether it is complete and will not change."""
 
     @property
-    def info(self) -> RecordedInfo:
+    def info(self) -> RunInfo:
         """Who ran what, when."""
 
     @property
@@ -204,7 +177,7 @@ class RunRecord:
     run_id: str
     path: Path
     is_sealed: bool
-    info: RecordedInfo
+    info: RunInfo
     plan: Plan
     sourced_facts: tuple[Fact, ...]
     """Facts of the environment, each with where it is from."""
