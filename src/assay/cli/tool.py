@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from assay.tools.front_end import FrontEnd
 
 _Context = Any
-_Command = Any
 """Typer keeps these types to itself."""
 CONTEXT: dict[str, Any] = {
     "allow_extra_args": True,
