@@ -23,7 +23,9 @@ import assay.events
 import assay.plan
 from assay.errors import PlanError
 from assay.events import Control, Event, decode
-from assay.plan import Plan
+from assay.loads.native import _usual_pick
+from assay.loads.sequence import changed_sets
+from assay.plan import Do, Existing, FromSet, Job, Loop, New, Next, Op, OpKind, Phase, Plan
 from unit.seam_values import classes_in, enum_values_in, examples, leaves, members_of, values
 
 REPOSITORY = Path(__file__).parents[2]
@@ -230,6 +232,21 @@ def test_rust_knows_the_words_of_every_choice_and_no_others(
     }
 
     assert in_rust == in_python
+
+
+def test_loads_make_of_names_what_the_engine_does(check: Check) -> None:
+    lines = check("--check-kinds", "\n".join(kind.value for kind in OpKind).encode()).decode().splitlines()
+    names = dict(line.split() for line in lines)
+    usual: dict[str, Any] = {"Make": New, "Take": Existing, "Move": Existing}
+
+    for kind in OpKind:
+        becomes = names[kind.value]
+        file = FromSet(set="s", pick=_usual_pick(kind))
+        job = Job(name="j", body=Loop(actions=(Do(op=Op(op=kind, name="o", file=file)),)))
+
+        assert type(file.pick) is usual.get(becomes, Next), kind
+        if becomes in {"Make", "Take", "Move", "Add"}:
+            assert changed_sets(Phase(name="p", title="", jobs=(job,))) == {"s"}, kind
 
 
 # -- what both refuse --------------------------------------------------------------------------------------------------
