@@ -5,6 +5,7 @@ use assay_engine::plan::{
     FileSet, Job, Layout, Op, OpFlags, OpKind, OpenFlags, Phase, Pick, RateLimit, Region, Reuse, Step, Stop, StopOf,
     WorkerKind,
 };
+use assay_engine::program::op_rules::Names;
 
 pub(crate) fn set(files: u64, existing_share: f64, size_bytes: f64) -> FileSet {
     FileSet {
@@ -29,10 +30,10 @@ pub(crate) fn fixed(value: f64) -> Distribution {
 }
 
 pub(crate) fn usual_pick(kind: OpKind) -> Pick {
-    match kind {
-        OpKind::Create | OpKind::Mkdir => Pick::New {},
-        OpKind::Unlink | OpKind::Rmdir | OpKind::Rename => Pick::Existing {},
-        _ => Pick::Next {},
+    match kind.rules().names {
+        Names::Make => Pick::New {},
+        Names::Take | Names::Move => Pick::Existing {},
+        Names::Stay | Names::MayMake | Names::Add => Pick::Next {},
     }
 }
 
