@@ -1,8 +1,9 @@
 //! File sets on a real file system: what is made, what is left alone, what is removed.
 
+use assay_engine::backend::uri::uri_of;
 use assay_engine::content::fill::ContentFill;
 use assay_engine::error::{EngineError, Result};
-use assay_engine::files::data_folder::{DataFolder, uri_of};
+use assay_engine::files::data_folder::DataFolder;
 use assay_engine::files::fileset::FileSetState;
 use assay_engine::files::lay_out::{PreparedSet, prepare};
 use assay_engine::files::mark::{Mark, State, marked_sets};

@@ -17,6 +17,7 @@ pub mod sigbus;
 pub mod stdio;
 pub mod store;
 mod stream_buffers;
+pub mod uri;
 pub mod uring;
 
 use crate::concern::Concern;

@@ -14,7 +14,7 @@ mod serial;
 mod stops;
 
 use crate::backend::null::{Carried, Manners, Null};
-use crate::backend::store::Scheme;
+use crate::backend::uri::Scheme;
 use crate::clock::{StillClock, Ticks};
 use crate::content::fill::ContentFill;
 use crate::draw::offsets::Walker;

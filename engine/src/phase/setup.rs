@@ -9,7 +9,7 @@ use crate::backend::null::{Manners, Null};
 use crate::backend::psync::Psync;
 use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
-use crate::backend::store::Scheme;
+use crate::backend::uri::Scheme;
 use crate::backend::uring::{Uring, UringOptions};
 use crate::clock;
 use crate::clock::{Clock, Ticks};
