@@ -166,7 +166,7 @@ impl<'a> DataSets<'a> {
         let folder = &self.folders[target_position(self.plan, target)];
         self.fillings.push(fill_up::folder_of(target, folder));
         let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
-        Ok(fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)?.detail)
+        fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)
     }
 
     /// Remove a marked set; `stop` can cut it short. What was done, in words.

@@ -7,7 +7,7 @@ use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
 use super::sigbus;
 use super::store::{Handle, Store};
-use super::{Backend, Completion, Request, RequestKind, or_errno};
+use super::{Backend, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use crate::sys::advice::Advice;
 use std::io;
@@ -21,7 +21,6 @@ pub struct Mmap {
     buffers: Buffers,
     maps: ByHandle<Map>,
     advice: Option<Advice>,
-    done: Option<Completion>,
 }
 
 /// One mapped file.
@@ -40,7 +39,7 @@ impl Mmap {
     /// One buffer of `buffer_bytes`, and `advice` for every mapping.
     pub fn new(buffer_bytes: usize, advice: Option<Advice>) -> io::Result<Self> {
         sigbus::install();
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, maps: ByHandle::default(), advice, done: None })
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, maps: ByHandle::default(), advice })
     }
 }
 
@@ -51,15 +50,6 @@ impl Backend for Mmap {
 
     fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8] {
         self.buffers.slot(slot, length)
-    }
-
-    fn submit(&mut self, slot: usize, request: Request) {
-        self.done = Some(Completion { slot, result: self.execute(request) });
-    }
-
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        done.extend(self.done.take());
-        Ok(())
     }
 
     fn execute(&mut self, request: Request) -> i64 {

@@ -6,7 +6,7 @@ mod limits;
 mod names;
 #[path = "../../tests/loads/plans.rs"]
 #[expect(dead_code, reason = "shared with the tests of whole runs, which make more of it")]
-mod plans;
+pub(crate) mod plans;
 mod queued;
 mod rates;
 mod scripts;
