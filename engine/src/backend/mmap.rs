@@ -10,6 +10,7 @@ use super::store::{Handle, Store};
 use super::{Backend, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use crate::sys::advice::Advice;
+use crate::sys::posix;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -132,8 +133,7 @@ impl Map {
     /// Map the file again where faulty pages were replaced, so that the next operation there meets the file and not them.
     #[cold]
     fn renew(&mut self, offset: usize, length: usize) {
-        // SAFETY: no memory is passed.
-        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let page_bytes = posix::page_bytes() as usize;
         let from = offset / page_bytes * page_bytes;
         let end = (offset + length).next_multiple_of(page_bytes);
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;
