@@ -111,8 +111,7 @@ fn carry_out_one(run: &mut DataSets, phase_index: u32, step: &Step) -> Result<Do
         Step::Remove { set } => run.remove_set(index_of(set), Some(run.stop)).map(|detail| (true, detail)),
         Step::Evict { set } => cache::evict(&run.sets[index_of(set)], run.stop).map(|detail| (true, detail)),
         Step::Warm { set, share } => {
-            let activity = format!("reading file set '{set}' into the cache");
-            let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+            let report = run.emitter.reporter(format!("reading file set '{set}' into the cache"));
             cache::warm(&run.sets[index_of(set)], *share, run.stop, &report).map(|detail| (true, detail))
         }
         Step::Age { set, churn } => age_set(run, index_of(set), *churn),
@@ -142,8 +141,7 @@ fn age_set(run: &DataSets, set: usize, churn: f64) -> Result<Done> {
             "age '{name}': the set is stamped and was written to since it was laid out; age it before that"
         )));
     }
-    let activity = format!("ageing file set '{name}'");
-    let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+    let report = run.emitter.reporter(format!("ageing file set '{name}'"));
     age::age(&run.sets[set], churn, &report, run.stop).map(|detail| (true, detail))
 }
 
@@ -195,8 +193,7 @@ fn check_blocks(run: &DataSets, phase_index: u32, set: usize) -> Result<Done> {
     let Some(generations) = state.generations() else {
         return Err(EngineError::Plan(format!("file set '{name}' is not there to be verified; prepare it first")));
     };
-    let activity = format!("verifying file set '{name}'");
-    let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+    let report = run.emitter.reporter(format!("verifying file set '{name}'"));
     let verified = verify::verify(state, &generations, &report, run.stop)?;
     let corruption = corruption::tell(run.emitter, phase_index, "", "verify", &verified.bad);
     let bad: u64 = corruption.iter().map(|kind| kind.blocks).sum();
