@@ -1,6 +1,6 @@
 //! Memory that O_DIRECT and io_uring can work on: page-aligned, and at one address for as long as it lives.
 
-use std::ptr::NonNull;
+use crate::sys::mapping::Mapping;
 
 /// Alignment of every buffer: enough for any device's O_DIRECT.
 const ALIGNMENT: usize = 4096;
@@ -8,13 +8,11 @@ const ALIGNMENT: usize = 4096;
 /// Equal slots of aligned memory.
 #[derive(Debug)]
 pub struct Buffers {
-    base: NonNull<u8>,
+    /// Whoever lets the kernel write here (the io_uring backend) waits for every operation in flight before it drops this.
+    memory: Mapping,
     slot_bytes: usize,
     slots: usize,
 }
-
-// SAFETY: the memory belongs to this value alone and is reached only through it.
-unsafe impl Send for Buffers {}
 
 impl Buffers {
     /// `slots` buffers of at least `slot_bytes` each, their pages written once so that no page fault falls into a timed
@@ -23,22 +21,8 @@ impl Buffers {
         let sizes = slot_bytes.max(1).checked_next_multiple_of(ALIGNMENT);
         let sizes = sizes.and_then(|slot_bytes| Some((slot_bytes, slots.checked_mul(slot_bytes)?)));
         let (slot_bytes, length) = sizes.ok_or(std::io::ErrorKind::OutOfMemory)?;
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice; the result is checked.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
-                -1,
-                0,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return Err(std::io::Error::last_os_error());
-        }
-        let base = NonNull::new(address.cast()).expect("mmap without MAP_FIXED never gives address zero");
-        Ok(Self { base, slot_bytes, slots })
+        let memory = Mapping::new(length, libc::MAP_PRIVATE | libc::MAP_POPULATE, None)?;
+        Ok(Self { memory, slot_bytes, slots })
     }
 
     /// One buffer.
@@ -47,7 +31,7 @@ impl Buffers {
         assert!(slot < self.slots && length <= self.slot_bytes);
         // SAFETY: in bounds by the assertion; `&mut self` keeps any other reference away. A slot whose operation is in
         // flight is not asked for: the backend hands slots out only when they are free.
-        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr().add(slot * self.slot_bytes), length) }
+        unsafe { std::slice::from_raw_parts_mut(self.memory.base().as_ptr().add(slot * self.slot_bytes), length) }
     }
 
     /// Address of one buffer, for the kernel.
@@ -55,7 +39,7 @@ impl Buffers {
     pub fn address(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.slots);
         // SAFETY: in bounds by the assertion.
-        unsafe { self.base.as_ptr().add(slot * self.slot_bytes) }
+        unsafe { self.memory.base().as_ptr().add(slot * self.slot_bytes) }
     }
 
     /// All slots as the kernel registers them.
@@ -63,13 +47,5 @@ impl Buffers {
         (0..self.slots)
             .map(|slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.slot_bytes })
             .collect()
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `new`; whoever let the kernel write here (the io_uring backend) waits for
-        // every operation in flight before it drops its buffers.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.slots * self.slot_bytes) };
     }
 }

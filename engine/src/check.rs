@@ -2,11 +2,11 @@
 //!
 //! `assay-engine --check-plan` and `--check-events` read a document and write it again from the types that it was read
 //! into. What comes out must be what went in: whatever the twins in Rust and Python disagree about shows as a difference
-//! or as a refusal.
+//! or as a refusal. `--check-kinds` says of each kind of operation what it makes of names.
 
 use crate::error::{EngineError, Result};
 use crate::events::{Control, Event};
-use crate::plan::Plan;
+use crate::plan::{OpKind, Plan};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Read a Plan and write it again.
@@ -24,6 +24,15 @@ pub fn check_events(input: &str) -> Result<String> {
         output.push('\n');
     }
     Ok(output)
+}
+
+/// Read kinds of operations, one a line, and write what becomes of the set's names beside each.
+pub fn check_kinds(input: &str) -> Result<String> {
+    let told = |line: &str| {
+        let kind: OpKind = serde_json::from_value(line.into()).map_err(|error| EngineError::Plan(error.to_string()))?;
+        Ok(format!("{line} {:?}\n", kind.rules().names))
+    };
+    input.lines().map(told).collect()
 }
 
 /// Tells control lines from events.

@@ -128,8 +128,7 @@ impl<'a> DataSets<'a> {
     /// Lay a set out, or take over one that is there, and say which.
     pub fn prepare_set(&mut self, set: usize) -> Result<()> {
         let name = self.plan.file_sets[set].name.clone();
-        let activity = format!("laying out file set '{name}'");
-        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let report = self.emitter.reporter(format!("laying out file set '{name}'"));
         let folder = self.folder_of(set);
         let state = &self.sets[set];
         let prepared =
@@ -161,19 +160,17 @@ impl<'a> DataSets<'a> {
 
     /// Fill a target's file system with files that go at the end of the run; what was done, in words.
     pub fn fill(&mut self, target: &str, used_share: f64) -> Result<String> {
-        let activity = format!("filling target '{target}'");
-        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let report = self.emitter.reporter(format!("filling target '{target}'"));
         let folder = &self.folders[target_position(self.plan, target)];
         self.fillings.push(fill_up::folder_of(target, folder));
         let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
-        Ok(fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)?.detail)
+        fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)
     }
 
     /// Remove a marked set; `stop` can cut it short. What was done, in words.
     pub fn remove_set(&mut self, set: usize, stop: Option<&AtomicBool>) -> Result<String> {
         let name = &self.plan.file_sets[set].name;
-        let activity = format!("removing file set '{name}'");
-        let report = |done: u64, total: u64, unit: &str| self.emitter.progress(&activity, done, total, unit);
+        let report = self.emitter.reporter(format!("removing file set '{name}'"));
         let never = AtomicBool::new(false);
         self.sets[set].set_generations(None);
         let state = &self.sets[set];

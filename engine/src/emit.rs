@@ -77,15 +77,12 @@ impl Emitter {
         });
     }
 
-    /// Say how far something long has come.
-    pub fn progress(&self, activity: &str, done: u64, total: u64, unit: &str) {
-        self.emit(&Event::Progress {
-            t_ns: self.now_ns(),
-            activity: activity.to_owned(),
-            done,
-            total,
-            unit: unit.to_owned(),
-        });
+    /// Says how far something long has come: what is done, all of it, and the unit.
+    pub fn reporter(&self, activity: String) -> impl Fn(u64, u64, &str) + Sync {
+        move |done, total, unit: &str| {
+            let (t_ns, activity, unit) = (self.now_ns(), activity.clone(), unit.to_owned());
+            self.emit(&Event::Progress { t_ns, activity, done, total, unit });
+        }
     }
 }
 

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         }
         ["--check-plan"] => check_input(check::check_plan),
         ["--check-events"] => check_input(check::check_events),
+        ["--check-kinds"] => check_input(check::check_kinds),
         _ => {
             eprintln!("assay-engine: reads a Plan on standard input; 'assay' is the program for people");
             ExitCode::from(2)

@@ -10,6 +10,7 @@ use crate::control::Message;
 use crate::error::{EngineError, Result};
 use crate::events::ErrorClass;
 use crate::job::Ended;
+use crate::sys::process;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -160,10 +161,7 @@ impl Processes {
 
     fn wait_for_all(&mut self) {
         for pid in self.pids.drain(..) {
-            // SAFETY: no memory is passed; a child of this process that nobody else waits for.
-            while unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) } < 0
-                && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-            {}
+            process::reap(pid);
         }
         if let Some(attendant) = self.attendant.take() {
             let _ = attendant.join();
@@ -175,8 +173,7 @@ impl Drop for Processes {
     /// Given up before they were told to go.
     fn drop(&mut self) {
         for &pid in &self.pids {
-            // SAFETY: a child that has not been reaped, so its number is its own.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
+            process::kill(pid);
         }
         self.wait_for_all();
     }
@@ -201,11 +198,7 @@ fn pipe() -> io::Result<(File, File)> {
 
 /// The life of a child; no destructor or exit handler of the engine's runs in it.
 fn run_child(engine: u32, live: impl FnOnce()) -> ! {
-    // SAFETY: no memory is passed.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
-    // The engine may have died before the kernel knew that its child cares.
-    let is_orphan = std::os::unix::process::parent_id() != engine;
-    let ended_well = !is_orphan && std::panic::catch_unwind(std::panic::AssertUnwindSafe(live)).is_ok();
+    let ended_well = process::die_with(engine) && std::panic::catch_unwind(std::panic::AssertUnwindSafe(live)).is_ok();
     // SAFETY: ends this process at once.
     unsafe { libc::_exit(if ended_well { 0 } else { 101 }) }
 }

@@ -8,6 +8,7 @@
 //! does: a phase makes and drops several rows a worker, and the kernel takes longer for a mapping of its own than the
 //! phase for its work. What was handed out once is not handed out again, so it is always zero.
 
+use crate::sys::mapping::Mapping;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -42,70 +43,34 @@ unsafe impl Shareable for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Shareable for AtomicU64 {}
 
-/// A piece of shared memory, unmapped when nobody has it any more.
-struct Mapping {
-    base: NonNull<u8>,
-    bytes: usize,
+fn map(bytes: usize) -> io::Result<Arc<Mapping>> {
+    Mapping::new(bytes, libc::MAP_SHARED | libc::MAP_NORESERVE, None).map(Arc::new)
 }
 
-// SAFETY: the mapping belongs to this value alone, which gives nothing out but addresses.
-unsafe impl Send for Mapping {}
-// SAFETY: as above.
-unsafe impl Sync for Mapping {}
-
-impl Mapping {
-    fn new(bytes: usize) -> io::Result<Arc<Self>> {
-        // SAFETY: a new anonymous mapping of a length above zero; the result is checked.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(address.cast()).expect("mmap without MAP_FIXED never gives address zero");
-        Ok(Arc::new(Self { base, bytes }))
-    }
-
-    /// The next `bytes` of a chunk; None when it has no room for them. How far it is used stands in itself, so that a
-    /// forked process and its parent never hand out the same bytes.
-    fn hand_out(&self, bytes: usize) -> Option<NonNull<u8>> {
-        // SAFETY: a chunk begins with this number, and with nothing else in its first `ALIGN_BYTES`; zero is valid.
-        let used = unsafe { self.base.cast::<AtomicUsize>().as_ref() };
-        let at = used.fetch_add(bytes.next_multiple_of(ALIGN_BYTES), Relaxed) + ALIGN_BYTES;
-        // SAFETY: the end of the row lies in the mapping.
-        (at + bytes <= self.bytes).then(|| unsafe { self.base.add(at) })
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `new`; every row in it kept it from being dropped. Another process that has
-        // it keeps its own mapping of the same memory.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
-    }
+/// The next `bytes` of a chunk; None when it has no room for them. How far it is used stands in itself, so that a forked
+/// process and its parent never hand out the same bytes.
+fn hand_out(chunk: &Mapping, bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: a chunk begins with this number, and with nothing else in its first `ALIGN_BYTES`; zero is valid.
+    let used = unsafe { chunk.base().cast::<AtomicUsize>().as_ref() };
+    let at = used.fetch_add(bytes.next_multiple_of(ALIGN_BYTES), Relaxed) + ALIGN_BYTES;
+    // SAFETY: the end of the row lies in the mapping.
+    (at + bytes <= chunk.bytes()).then(|| unsafe { chunk.base().add(at) })
 }
 
 /// Zeroed memory for a row, and the mapping that it lies in.
 fn allocate(bytes: usize) -> io::Result<(NonNull<u8>, Arc<Mapping>)> {
     if bytes > SMALL_BYTES {
-        let mapping = Mapping::new(bytes)?;
-        return Ok((mapping.base, mapping));
+        let mapping = map(bytes)?;
+        return Ok((mapping.base(), mapping));
     }
     let mut chunk = CHUNK.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(chunk) = &*chunk
-        && let Some(base) = chunk.hand_out(bytes)
+        && let Some(base) = hand_out(chunk, bytes)
     {
         return Ok((base, Arc::clone(chunk)));
     }
-    let new = chunk.insert(Mapping::new(CHUNK_BYTES)?);
-    Ok((new.hand_out(bytes).expect("a small row fits into a new chunk"), Arc::clone(new)))
+    let new = chunk.insert(map(CHUNK_BYTES)?);
+    Ok((hand_out(new, bytes).expect("a small row fits into a new chunk"), Arc::clone(new)))
 }
 
 /// A row of values in shared memory, all zero at first.
@@ -141,7 +106,7 @@ impl<T: Shareable> SharedSlice<T> {
 
     /// Whether it has a mapping of its own: in a chunk no row is at the start.
     fn is_alone(&self) -> bool {
-        self.mapping.as_ref().is_some_and(|mapping| mapping.base == self.base.cast())
+        self.mapping.as_ref().is_some_and(|mapping| mapping.base() == self.base.cast())
     }
 }
 
@@ -224,13 +189,13 @@ mod tests {
 
     #[test]
     fn what_a_forked_process_takes_of_a_chunk_is_not_given_to_its_parent() {
-        let chunk = Mapping::new(CHUNK_BYTES).unwrap();
-        let first = chunk.hand_out(8).unwrap();
+        let chunk = map(CHUNK_BYTES).unwrap();
+        let first = hand_out(&chunk, 8).unwrap();
 
         // SAFETY: as above.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            let taken = chunk.hand_out(ALIGN_BYTES + 1).is_some();
+            let taken = hand_out(&chunk, ALIGN_BYTES + 1).is_some();
             // SAFETY: as above.
             unsafe { libc::_exit(i32::from(!taken)) };
         }
@@ -238,7 +203,7 @@ mod tests {
         // SAFETY: as above.
         assert_eq!((unsafe { libc::waitpid(child, &raw mut status, 0) }, status), (child, 0));
 
-        let second = chunk.hand_out(8).unwrap();
+        let second = hand_out(&chunk, 8).unwrap();
         assert_eq!(second.as_ptr() as usize - first.as_ptr() as usize, 3 * ALIGN_BYTES);
     }
 

@@ -6,10 +6,9 @@
 //! it starts itself can be stopped with it. Its input and output are /dev/null; its standard error is a file in memory, for
 //! the words of one that fails. It runs with every signal as usual and with the worker's CPUs and environment.
 
-use crate::observe::task::timeval_ns;
 use crate::program::command::Command;
 use crate::sys::exit_status::result_of;
-use crate::sys::posix;
+use crate::sys::{posix, process};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::{File, OpenOptions};
@@ -56,7 +55,7 @@ struct Order {
     environment: *const *const c_char,
     null: RawFd,
     said: RawFd,
-    parent: i32,
+    parent: u32,
     error: i32,
 }
 
@@ -103,7 +102,7 @@ impl Spawner {
             environment: unsafe { libc::environ }.cast::<*const c_char>().cast_const(),
             null: self.null.as_raw_fd(),
             said: self.said.as_raw_fd(),
-            parent: std::process::id() as i32,
+            parent: std::process::id(),
             error: 0,
         };
         let (pid, pidfd) = match self.clone_into(&mut order) {
@@ -112,12 +111,11 @@ impl Spawner {
         };
         let was_stopped = pidfd.as_ref().is_some_and(|pidfd| !self.wait(pidfd, pid, go_on));
         if was_stopped {
-            // SAFETY: a child that has not been reaped, so the number is still its own, and its group's.
-            unsafe { libc::kill(-pid, libc::SIGKILL) };
+            process::kill(-pid);
         }
-        let (status, cpu_ns) = reap(pid);
+        let (status, usage) = process::reap(pid);
         let result = if order.error == 0 { result_of(status) } else { -i64::from(order.error) };
-        Ran { result, cpu_ns, was_stopped }
+        Ran { result, cpu_ns: usage.cpu_ns(), was_stopped }
     }
 
     /// Make the child; back when it has become the program, or has failed to. A process, and what tells its end.
@@ -192,9 +190,7 @@ extern "C" fn become_program(order: *mut c_void) -> c_int {
         for signal in (1..32).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal)) {
             libc::syscall(libc::SYS_rt_sigaction, signal, as_usual.as_ptr(), 0, 8);
         }
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
-        // The engine may have died before the kernel knew that its child cares.
-        if libc::getppid() != order.parent {
+        if !process::die_with(order.parent) {
             libc::_exit(1);
         }
         libc::setpgid(0, 0);
@@ -206,21 +202,6 @@ extern "C" fn become_program(order: *mut c_void) -> c_int {
         order.error = *libc::__errno_location();
         libc::_exit(127);
     }
-}
-
-/// Wait for a child; its status, and its CPU time.
-fn reap(pid: i32) -> (c_int, u64) {
-    let mut status = 0;
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: room for both answers, and zeroed memory is a valid rusage should the call fail; a child of this process that
-    // nobody else waits for.
-    let usage = unsafe {
-        while libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr()) < 0
-            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-        {}
-        usage.assume_init()
-    };
-    (status, timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime))
 }
 
 #[cfg(test)]

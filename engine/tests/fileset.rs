@@ -1,17 +1,19 @@
 //! File sets on a real file system: what is made, what is left alone, what is removed.
 
+use assay_engine::backend::uri::uri_of;
 use assay_engine::content::fill::ContentFill;
 use assay_engine::error::{EngineError, Result};
-use assay_engine::files::data_folder::{DataFolder, uri_of};
+use assay_engine::files::data_folder::DataFolder;
 use assay_engine::files::fileset::FileSetState;
 use assay_engine::files::lay_out::{PreparedSet, prepare};
-use assay_engine::files::mark::{Mark, State, marked_sets};
+use assay_engine::files::mark::{Mark, State};
 use assay_engine::files::remove::remove;
-use assay_engine::plan::{Allocate, Content, Distribution, FileSet, Layout, Reuse};
+use assay_engine::plan::{Allocate, Distribution, FileSet, Layout, Reuse};
 use assay_engine::steps::cache;
 use std::ffi::CString;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,21 +26,7 @@ const SEED: u64 = 20_040;
 fn quiet(_: u64, _: u64, _: &str) {}
 
 fn plain(files: u64, size_bytes: u64, layout: Layout) -> FileSet {
-    FileSet {
-        name: "data".to_owned(),
-        target: "here".to_owned(),
-        path: "data".to_owned(),
-        files,
-        size: Distribution::Fixed { value: size_bytes as f64 },
-        layout,
-        file_name: "f{index}".to_owned(),
-        existing_share: 1.0,
-        reuse: Reuse::Never,
-        content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
-        allocate: Allocate::Write,
-        create_workers: 2,
-        keep: false,
-    }
+    FileSet::plain("data", "here", files, size_bytes as f64, layout)
 }
 
 /// A temporary directory with Assay's data folder in it.
@@ -63,6 +51,10 @@ impl Place {
 
     fn folder(&self) -> PathBuf {
         self.directory.path().join("assay-data/data")
+    }
+
+    fn mark(&self) -> std::io::Result<Option<Mark>> {
+        Mark::read(fs::File::open(self.folder())?.as_fd())
     }
 
     fn entries(&self) -> usize {
@@ -206,7 +198,7 @@ fn a_stop_ends_laying_out_and_what_is_there_can_be_removed() {
     });
 
     assert!(matches!(stopped, Err(EngineError::Stopped)));
-    assert_eq!(marked_sets(place.target.path())[0].1.state, State::LayingOut);
+    assert_eq!(place.mark().unwrap().unwrap().state, State::LayingOut);
     let left = files_below(&place.folder()).len() as u64;
     assert!((1..200_000).contains(&left), "{left}");
     assert_eq!(remove(&place.folder(), &quiet, &GO_ON).unwrap().files, left);
@@ -369,7 +361,7 @@ fn an_unreadable_mark_protects_its_folder() {
 
     assert!(text_of(remove(&place.folder(), &quiet, &GO_ON).unwrap_err()).contains("cannot be read"));
     assert!(text_of(place.prepare(&set).unwrap_err()).contains("cannot be read"));
-    assert!(marked_sets(place.target.path()).is_empty());
+    assert!(place.mark().is_err());
     assert!(place.folder().join("f00000000").exists());
 }
 
@@ -400,18 +392,6 @@ fn a_hundred_thousand_files_are_removed_without_a_rest() {
 
     assert_eq!((removed.files, removed.directories, removed.foreign_total), (100_000, 100, 0));
     assert_eq!(place.entries(), 0);
-}
-
-#[test]
-fn marked_sets_are_found_and_others_are_not() {
-    let place = Place::new();
-    place.prepare(&plain(1, 10, Layout::Flat {})).unwrap();
-    fs::create_dir(place.target.path().join("photos")).unwrap();
-
-    let found = marked_sets(place.target.path());
-
-    assert_eq!(found.len(), 1);
-    assert_eq!((&found[0].0, found[0].1.state, found[0].1.seed), (&place.folder(), State::Complete, SEED));
 }
 
 // -- the data folder ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 //! Workers as a user meets them: the engine as a program, a Plan on its input, events on its output.
 
+use assay_engine::backend::uri::uri_of;
 use assay_engine::events::{Event, Outcome, PhaseFinished, StoppedBy, WorkerWindow};
-use assay_engine::files::data_folder::uri_of;
 use assay_engine::plan::Plan;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};

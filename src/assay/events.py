@@ -1,6 +1,6 @@
 """The event stream: what happened, as the engine wrote it.
 
-One JSON object a line; the Rust twin is `engine/src/events.rs`, which says what each field means where the name does not.
+One JSON object a line; the Rust twin is `engine/src/events/`, which says what each field means where the name does not.
 `t_ns` is nanoseconds of CLOCK_MONOTONIC since `Hello`. Counters of host and workers are running totals; operations, bytes
 and histograms of an interval are that interval's own, and sum to the phase's totals exactly.
 """

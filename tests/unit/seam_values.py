@@ -57,7 +57,7 @@ _DRAWN_DEPTH = 3
 
 def examples(kind: Any, field: str = "", depth: int = 0) -> list[Any]:
     """List values of a type that together show every variant below it."""
-    if members := _members(kind):
+    if members := members_of(kind):
         return [value for member in members for value in examples(member, field, depth)]
     if _is_struct(kind):
         return _struct_examples(kind, depth)
@@ -69,7 +69,7 @@ def examples(kind: Any, field: str = "", depth: int = 0) -> list[Any]:
 @functools.cache
 def values(kind: Any, field: str = "", depth: int = 0) -> st.SearchStrategy[Any]:
     """Draw values of a type."""
-    if members := _members(kind):
+    if members := members_of(kind):
         flat = [member for member in members if depth < _DRAWN_DEPTH or not _is_nested(member)]
         return st.one_of([values(member, field, depth) for member in flat])
     if _is_struct(kind):
@@ -144,6 +144,12 @@ def leaves(base: type) -> Iterable[type]:
         yield from leaves(child)
 
 
+def members_of(kind: Any) -> tuple[Any, ...]:
+    """The types of a union; none where the type is no union."""
+    is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
+    return typing.get_args(kind) if is_union else ()
+
+
 def _plain_examples(kind: Any, field: str) -> list[Any]:
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return list(kind)
@@ -185,11 +191,6 @@ def _structs(kind: Any, depth: int) -> st.SearchStrategy[Any]:
     return st.builds(complete_plan if kind is Plan else kind, **fields)
 
 
-def _members(kind: Any) -> tuple[Any, ...]:
-    is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)
-    return typing.get_args(kind) if is_union else ()
-
-
 def _is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
@@ -222,7 +223,7 @@ def _tuple_examples(inside: tuple[Any, ...], field: str, depth: int) -> list[Any
     if inside[-1] is not Ellipsis:
         columns = [examples(each, field, depth) for each in inside]
         return [tuple(column[i % len(column)] for i, column in enumerate(columns))]
-    is_too_deep = depth >= _SHOWN_DEPTH and any(map(_is_nested, _members(inside[0])))
+    is_too_deep = depth >= _SHOWN_DEPTH and any(map(_is_nested, members_of(inside[0])))
     return [()] if is_too_deep else [(), tuple(_distinct(examples(inside[0], field, depth)))]
 
 

@@ -17,6 +17,7 @@ from assay.analysis import thresholds
 from assay.bundle.tables import COLUMNS
 from assay.cli import app, reference
 from assay.errors import EXIT_CODES
+from assay.plan import OpKind
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -142,6 +143,13 @@ def test_the_page_of_the_results_names_every_field(part: type[msgspec.Struct]) -
     page = (ROOT / "docs/reference/results.md").read_text(encoding="utf-8")
 
     assert not [field.encode_name for field in fields(part) if f"`{field.encode_name}`" not in page]
+
+
+def test_the_page_of_the_operations_names_every_kind() -> None:
+    page = (ROOT / "docs/reference/operations.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)))
+
+    assert sorted(named) == sorted(kind.value for kind in OpKind)
 
 
 def test_the_page_of_the_events_names_every_line_and_field() -> None:

@@ -5,10 +5,12 @@ import functools
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import typing
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,14 @@ import assay.events
 import assay.plan
 from assay.errors import PlanError
 from assay.events import Control, Event, decode
-from assay.plan import Plan
-from unit.seam_values import classes_in, enum_values_in, examples, leaves, values
+from assay.loads.native import _usual_pick
+from assay.loads.sequence import changed_sets
+from assay.plan import Do, Existing, FromSet, Job, Loop, New, Next, Op, OpKind, Phase, Plan
+from unit.seam_values import classes_in, enum_values_in, examples, leaves, members_of, values
 
 REPOSITORY = Path(__file__).parents[2]
 Check = Callable[[str, bytes], bytes]
+Place = tuple[str | int, ...]
 
 FEW = settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -165,6 +170,85 @@ def test_events_and_control_lines_survive_rust(check: Check, messages: list[Any]
     written = check("--check-events", lines_of(messages)).splitlines()
 
     assert [read_line(line) for line in written] == messages
+
+
+# -- words -----------------------------------------------------------------------------------------------------------
+
+
+hints_of = functools.cache(typing.get_type_hints)
+
+
+def choices(value: Any, kind: Any, path: Place = ()) -> Iterator[tuple[str, set[str], Place]]:
+    """Each enum and tagged union in a value: what it is called, the words that Python has for it, and where its word is."""
+    members = members_of(kind) or (kind,)
+    if isinstance(value, enum.Enum):
+        yield type(value).__name__, {choice.value for choice in type(value)}, path
+    elif isinstance(value, msgspec.Struct):
+        if tag_field := value.__struct_config__.tag_field:
+            tagged = [member for member in members if isinstance(member, type) and issubclass(member, msgspec.Struct)]
+            tags = {str(member.__struct_config__.tag) for member in tagged}
+            yield " | ".join(member.__name__ for member in tagged), tags, (*path, tag_field)
+        hints = hints_of(type(value))
+        for field in msgspec.structs.fields(value):
+            yield from choices(getattr(value, field.name), hints[field.name], (*path, field.encode_name))
+    elif isinstance(value, tuple):
+        of_tuple = next((member for member in members if typing.get_origin(member) is tuple), kind)
+        inside = typing.get_args(of_tuple)
+        for index, item in enumerate(value):
+            yield from choices(item, inside[0 if inside[-1] is Ellipsis else index], (*path, index))
+
+
+def words_of_rust(check: Check, option: str, document: Any, place: Place) -> set[str]:
+    """The words that Rust would take at a place of a document: it names them where it refuses another."""
+    inside = document
+    for step in place[:-1]:
+        outside, inside = inside, inside[step]
+        if isinstance(outside, list):
+            outside[:] = [inside]  # without the others it is read sooner
+    inside[place[-1]] = "?"
+    with pytest.raises(ValueError, match=r"unknown variant `\?`") as refused:
+        check(option, json.dumps(document).encode() + b"\n")
+    return set(re.findall(r"`(\w+)`", str(refused.value).partition("expected")[2]))
+
+
+@pytest.mark.parametrize(
+    ("option", "made"),
+    [
+        ("--check-plan", [(plan, Plan) for plan in every_plan()]),
+        (
+            "--check-events",
+            [(line, Event) for line in examples(Event)] + [(line, Control) for line in examples(Control)],
+        ),
+    ],
+    ids=["plan", "events"],
+)
+def test_rust_knows_the_words_of_every_choice_and_no_others(
+    check: Check, option: str, made: list[tuple[Any, Any]]
+) -> None:
+    found = {name: (words, value, place) for value, kind in made for name, words, place in choices(value, kind)}
+
+    in_python = {name: words for name, (words, _, _) in found.items()}
+    in_rust = {
+        name: words_of_rust(check, option, json.loads(msgspec.json.encode(value)), place)
+        for name, (_, value, place) in found.items()
+    }
+
+    assert in_rust == in_python
+
+
+def test_loads_make_of_names_what_the_engine_does(check: Check) -> None:
+    lines = check("--check-kinds", "\n".join(kind.value for kind in OpKind).encode()).decode().splitlines()
+    names = dict(line.split() for line in lines)
+    usual: dict[str, Any] = {"Make": New, "Take": Existing, "Move": Existing}
+
+    for kind in OpKind:
+        becomes = names[kind.value]
+        file = FromSet(set="s", pick=_usual_pick(kind))
+        job = Job(name="j", body=Loop(actions=(Do(op=Op(op=kind, name="o", file=file)),)))
+
+        assert type(file.pick) is usual.get(becomes, Next), kind
+        if becomes in {"Make", "Take", "Move", "Add"}:
+            assert changed_sets(Phase(name="p", title="", jobs=(job,))) == {"s"}, kind
 
 
 # -- what both refuse --------------------------------------------------------------------------------------------------

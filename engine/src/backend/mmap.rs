@@ -7,9 +7,10 @@ use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
 use super::sigbus;
 use super::store::{Handle, Store};
-use super::{Backend, Completion, Request, RequestKind, or_errno};
+use super::{Backend, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use crate::sys::advice::Advice;
+use crate::sys::posix;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -21,7 +22,6 @@ pub struct Mmap {
     buffers: Buffers,
     maps: ByHandle<Map>,
     advice: Option<Advice>,
-    done: Option<Completion>,
 }
 
 /// One mapped file.
@@ -40,7 +40,7 @@ impl Mmap {
     /// One buffer of `buffer_bytes`, and `advice` for every mapping.
     pub fn new(buffer_bytes: usize, advice: Option<Advice>) -> io::Result<Self> {
         sigbus::install();
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, maps: ByHandle::default(), advice, done: None })
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, maps: ByHandle::default(), advice })
     }
 }
 
@@ -51,15 +51,6 @@ impl Backend for Mmap {
 
     fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8] {
         self.buffers.slot(slot, length)
-    }
-
-    fn submit(&mut self, slot: usize, request: Request) {
-        self.done = Some(Completion { slot, result: self.execute(request) });
-    }
-
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        done.extend(self.done.take());
-        Ok(())
     }
 
     fn execute(&mut self, request: Request) -> i64 {
@@ -142,8 +133,7 @@ impl Map {
     /// Map the file again where faulty pages were replaced, so that the next operation there meets the file and not them.
     #[cold]
     fn renew(&mut self, offset: usize, length: usize) {
-        // SAFETY: no memory is passed.
-        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let page_bytes = posix::page_bytes() as usize;
         let from = offset / page_bytes * page_bytes;
         let end = (offset + length).next_multiple_of(page_bytes);
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;

@@ -17,13 +17,14 @@ pub mod sigbus;
 pub mod stdio;
 pub mod store;
 mod stream_buffers;
+pub mod uri;
 pub mod uring;
 
 use crate::concern::Concern;
 use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::io;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use store::{Handle, Store};
 
@@ -101,8 +102,11 @@ pub trait Backend: Store {
     /// Buffer of a free slot.
     fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8];
 
-    /// Queue a request; the slot is taken until its completion comes back.
-    fn submit(&mut self, slot: usize, request: Request);
+    /// Queue a request; the slot is taken until its completion comes back. A backend that keeps one request in flight has
+    /// no queue: jobs that want one are refused.
+    fn submit(&mut self, _slot: usize, _request: Request) {
+        unreachable!("the compiler refuses a queue here")
+    }
 
     /// As [`Backend::submit`], of a request that differs from the latest one of its slot in nothing but its offset.
     #[inline]
@@ -112,7 +116,9 @@ pub trait Backend: Store {
 
     /// Hand what is queued to the kernel, wait for at least one completion, and append all that are there. An error
     /// means that nothing can be waited for any more.
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()>;
+    fn complete(&mut self, _done: &mut Vec<Completion>) -> io::Result<()> {
+        unreachable!("the compiler refuses a queue here")
+    }
 
     /// As [`Backend::complete`], but come back without a completion once `at_most` has passed. This one is for backends
     /// that carry a request out when it is submitted: there is nothing to wait for.
@@ -163,6 +169,30 @@ fn open_and_attach<B: Backend + ?Sized>(backend: &mut B, path: &CStr, flags: i32
         backend.close(file);
         -i64::from(error.raw_os_error().unwrap_or(libc::EIO))
     })
+}
+
+/// Call after call of at most `piece_bytes`, up to the first that fails or moves less, or that comes after `stop` was set.
+/// `call` is told what was moved so far, and how much it is to move. Bytes, or a negative errno.
+#[inline]
+fn piece_by_piece(
+    all_bytes: usize,
+    piece_bytes: usize,
+    stop: &AtomicBool,
+    mut call: impl FnMut(usize, usize) -> i64,
+) -> i64 {
+    let mut moved = 0;
+    while moved < all_bytes {
+        let length = piece_bytes.min(all_bytes - moved);
+        let result = call(moved, length);
+        if result < 0 {
+            return result;
+        }
+        moved += result as usize;
+        if (result as usize) < length || stop.load(Relaxed) {
+            break;
+        }
+    }
+    moved as i64
 }
 
 /// Result of a call of the C library as bytes moved or a negative errno.

@@ -5,7 +5,7 @@
 //! name; each is carried out when it begins, and is done when its time has passed.
 
 use super::store::{Handle, Lock, Store};
-use super::{Backend, Completion, Request, RequestKind, listing};
+use super::{Backend, Completion, Request, RequestKind, listing, piece_by_piece};
 use crate::buffer::Buffers;
 use crate::clock::Ticks;
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What the storage is like.
@@ -291,19 +291,9 @@ impl<T: Ticks> Backend for Null<T> {
     }
 
     fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {
-        let mut moved = 0;
-        while moved < request.length {
-            let length = piece_bytes.min(request.length - moved);
-            let result = self.execute(Request { offset: request.offset + moved as u64, length, ..request });
-            if result < 0 {
-                return result;
-            }
-            moved += result as usize;
-            if (result as usize) < length || stop.load(Relaxed) {
-                break;
-            }
-        }
-        moved as i64
+        piece_by_piece(request.length, piece_bytes, stop, |moved, length| {
+            self.execute(Request { offset: request.offset + moved as u64, length, ..request })
+        })
     }
 }
 

@@ -2,24 +2,23 @@
 
 use super::kernel::OverKernel;
 use super::pieces::Pieces;
-use super::{Backend, Completion, Request, RequestKind, or_errno};
+use super::{Backend, Request, RequestKind, or_errno, piece_by_piece};
 use crate::buffer::Buffers;
 use crate::sys::syscall;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 /// Synchronous calls on the worker's own thread.
 #[derive(Debug)]
 pub struct Psync {
     buffers: Buffers,
     pieces: Pieces,
-    done: Option<Completion>,
 }
 
 impl Psync {
     /// One buffer of `buffer_bytes`, cut into at most `most_pieces`.
     pub fn new(buffer_bytes: usize, most_pieces: u32) -> io::Result<Self> {
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, pieces: Pieces::new(1, most_pieces), done: None })
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, pieces: Pieces::new(1, most_pieces) })
     }
 
     fn vectored(&mut self, request: Request) -> isize {
@@ -44,15 +43,6 @@ impl Backend for Psync {
         self.buffers.slot(slot, length)
     }
 
-    fn submit(&mut self, slot: usize, request: Request) {
-        self.done = Some(Completion { slot, result: self.execute(request) });
-    }
-
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        done.extend(self.done.take());
-        Ok(())
-    }
-
     #[inline]
     fn execute(&mut self, request: Request) -> i64 {
         let address = self.buffers.address(0);
@@ -74,27 +64,17 @@ impl Backend for Psync {
     fn execute_in_pieces(&mut self, request: Request, piece_bytes: usize, stop: &AtomicBool) -> i64 {
         debug_assert!(request.length == self.buffers.slot(0, request.length).len());
         let start = self.buffers.address(0);
-        let mut moved = 0;
-        while moved < request.length {
-            let length = piece_bytes.min(request.length - moved);
+        piece_by_piece(request.length, piece_bytes, stop, |moved, length| {
             let offset = request.offset + moved as u64;
             // SAFETY: `moved + length` is at most the length of the request, which the buffer holds (checked where the
             // job is compiled); it outlives the calls.
-            let result = unsafe {
+            unsafe {
                 match request.kind {
                     RequestKind::Read => syscall::pread(request.file.0, start, length, offset),
                     _ => syscall::pwrite(request.file.0, start.add(moved), length, offset),
                 }
-            };
-            if result < 0 {
-                return result;
             }
-            moved += result as usize;
-            if (result as usize) < length || stop.load(Relaxed) {
-                break;
-            }
-        }
-        moved as i64
+        })
     }
 }
 

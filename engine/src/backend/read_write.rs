@@ -4,7 +4,7 @@
 use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
 use super::store::{Handle, Store};
-use super::{Backend, Completion, Request, RequestKind, or_errno};
+use super::{Backend, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use crate::sys::syscall;
 use std::ffi::CStr;
@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 pub struct ReadWrite {
     buffers: Buffers,
     files: ByHandle<Position>,
-    done: Option<Completion>,
 }
 
 /// Where a file's position is; None after a call that may have left it anywhere.
@@ -29,7 +28,7 @@ struct Position {
 impl ReadWrite {
     /// One buffer of `buffer_bytes`.
     pub fn new(buffer_bytes: usize) -> io::Result<Self> {
-        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, files: ByHandle::default(), done: None })
+        Ok(Self { buffers: Buffers::new(1, buffer_bytes)?, files: ByHandle::default() })
     }
 
     #[inline(always)]
@@ -142,15 +141,6 @@ impl Backend for ReadWrite {
     #[inline(always)]
     fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8] {
         self.buffers.slot(slot, length)
-    }
-
-    fn submit(&mut self, slot: usize, request: Request) {
-        self.done = Some(Completion { slot, result: self.execute(request) });
-    }
-
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        done.extend(self.done.take());
-        Ok(())
     }
 
     #[inline(always)]

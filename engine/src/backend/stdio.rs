@@ -9,7 +9,7 @@ use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
 use super::store::{Handle, Store};
 use super::stream_buffers::{StreamBuffer, StreamBuffers};
-use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
+use super::{Backend, Note, Report, Request, RequestKind, last_errno, open_and_attach, or_errno};
 use crate::buffer::Buffers;
 use crate::concern::Concern;
 use std::ffi::CStr;
@@ -30,7 +30,6 @@ pub struct Stdio {
     streams: ByHandle<Stream>,
     stream_buffers: StreamBuffers,
     per_character: bool,
-    done: Option<Completion>,
 }
 
 /// One stream.
@@ -49,7 +48,7 @@ impl Stdio {
     /// One buffer of `buffer_bytes`.
     pub fn new(buffer_bytes: usize, per_character: bool) -> io::Result<Self> {
         let (buffers, streams) = (Buffers::new(1, buffer_bytes)?, ByHandle::default());
-        Ok(Self { buffers, streams, stream_buffers: StreamBuffers::default(), per_character, done: None })
+        Ok(Self { buffers, streams, stream_buffers: StreamBuffers::default(), per_character })
     }
 }
 
@@ -60,15 +59,6 @@ impl Backend for Stdio {
 
     fn buffer(&mut self, slot: usize, length: usize) -> &mut [u8] {
         self.buffers.slot(slot, length)
-    }
-
-    fn submit(&mut self, slot: usize, request: Request) {
-        self.done = Some(Completion { slot, result: self.execute(request) });
-    }
-
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        done.extend(self.done.take());
-        Ok(())
     }
 
     fn execute(&mut self, request: Request) -> i64 {

@@ -6,39 +6,10 @@
 //! EOPNOTSUPP.
 
 use super::listing::names_in;
-use crate::error::{EngineError, Result};
 use crate::sys::advice::Advice;
 use std::ffi::CStr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-
-/// What a target's URI begins with: one for each store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
-    /// `file://`: directories of this machine.
-    File,
-    /// `null://`: nothing (`null.rs`).
-    #[cfg(test)]
-    Null,
-}
-
-impl Scheme {
-    /// The store of a URI, and what the URI says of it.
-    ///
-    /// # Errors
-    ///
-    /// A Plan error where this engine has no such store.
-    pub fn of(uri: &str) -> Result<(Self, &str)> {
-        match uri.split_once("://") {
-            Some(("file", rest)) => Ok((Self::File, rest)),
-            #[cfg(test)]
-            Some(("null", rest)) => Ok((Self::Null, rest)),
-            _ => Err(EngineError::Plan(format!(
-                "target '{uri}' is not a directory: this engine takes file:///absolute/directory"
-            ))),
-        }
-    }
-}
 
 /// An open file or directory: a number that only the store which gave it knows the meaning of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,7 @@ mod limits;
 mod names;
 #[path = "../../tests/loads/plans.rs"]
 #[expect(dead_code, reason = "shared with the tests of whole runs, which make more of it")]
-mod plans;
+pub(crate) mod plans;
 mod queued;
 mod rates;
 mod scripts;
@@ -14,7 +14,7 @@ mod serial;
 mod stops;
 
 use crate::backend::null::{Carried, Manners, Null};
-use crate::backend::store::Scheme;
+use crate::backend::uri::Scheme;
 use crate::clock::{StillClock, Ticks};
 use crate::content::fill::ContentFill;
 use crate::draw::offsets::Walker;

@@ -4,14 +4,14 @@
 //! the file; so after locking, the file that is locked is compared with the one of that name, and if somebody removed
 //! it in between, the way starts over. Network file systems pass the lock on to the server where they can.
 
-use crate::backend::store::Scheme;
+use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
 use crate::sys::posix;
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,7 +43,11 @@ impl DataFolder {
     /// A Plan error for another kind of target; an environment error when the directory cannot be used or another run
     /// is using it.
     pub fn open(target_uri: &str) -> Result<Self> {
-        let directory = directory_of(target_uri)?;
+        let directory = match Scheme::of(target_uri)? {
+            (Scheme::File, directory) => directory,
+            #[cfg(test)]
+            (Scheme::Null, _) => unreachable!("no Plan reaches it"),
+        };
         check_directory(&directory)?;
         // Each turn lost means that another run has just left; a hundred in a row do not happen by chance.
         for _ in 0..100 {
@@ -234,39 +238,6 @@ fn host_name() -> String {
     name.split_whitespace().next().unwrap_or("?").to_owned()
 }
 
-/// The directory of a `file://` URI.
-fn directory_of(uri: &str) -> Result<PathBuf> {
-    let unfit = |why: &str| EngineError::Plan(format!("target '{uri}' {why}"));
-    let rest = match Scheme::of(uri)? {
-        (Scheme::File, rest) => rest,
-        #[cfg(test)]
-        (Scheme::Null, _) => return Err(unfit("holds no file sets")),
-    };
-    let path = rest.strip_prefix("localhost").unwrap_or(rest);
-    if !path.starts_with('/') {
-        return Err(unfit("has no absolute path; write file:///absolute/directory"));
-    }
-    let bytes = decode_percent(path.as_bytes()).ok_or_else(|| unfit("has a '%' that no two hex digits follow"))?;
-    if bytes.contains(&0) {
-        return Err(unfit("holds a NUL, which no path can"));
-    }
-    Ok(PathBuf::from(OsString::from_vec(bytes)))
-}
-
-fn decode_percent(text: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.iter();
-    while let Some(&byte) = rest.next() {
-        let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
-        let decoded = match byte {
-            b'%' => (digit(rest.next())? * 16 + digit(rest.next())?) as u8,
-            _ => byte,
-        };
-        bytes.push(decoded);
-    }
-    Some(bytes)
-}
-
 /// The directory must be there and writable; the user hears which of these it is not.
 fn check_directory(directory: &Path) -> Result<()> {
     let shown = directory.display();
@@ -289,47 +260,5 @@ fn check_directory(directory: &Path) -> Result<()> {
             refuse(format!("{shown} is not writable for this user; change its permissions or name another directory"))
         }
         Err(error) => Err(EngineError::io("write to", directory, error)),
-    }
-}
-
-/// The `file://` URI of a directory, with everything that is special in a URI encoded.
-pub fn uri_of(directory: &Path) -> String {
-    let encode = |byte: &u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => char::from(*byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    let path: &OsStr = directory.as_os_str();
-    format!("file://{}", path.as_bytes().iter().map(encode).collect::<String>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn uris_give_the_directory_they_encode() {
-        let directory = |uri| directory_of(uri).unwrap();
-
-        assert_eq!(directory("file:///mnt/My%20Data%C3%A9"), Path::new("/mnt/My Dataé"));
-        assert_eq!(directory("file://localhost/mnt"), Path::new("/mnt"));
-    }
-
-    #[test]
-    fn other_targets_are_plan_errors() {
-        for uri in
-            ["/mnt", "nfs://server/export", "file://server/export", "file://relative", "file:///a%2", "file:///%00"]
-        {
-            assert!(matches!(directory_of(uri), Err(EngineError::Plan(_))), "{uri}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_path_survives_its_uri(name in proptest::collection::vec(1_u8.., 0..40)) {
-            let path = Path::new("/").join(OsStr::from_bytes(&name));
-
-            prop_assert_eq!(directory_of(&uri_of(&path)).unwrap(), path);
-        }
     }
 }

@@ -275,24 +275,10 @@ fn folder_name(set: &FileSet) -> Result<&str> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::plan::{Content, Distribution, Layout, Reuse};
+    use crate::plan::{Distribution, Layout};
 
     pub(crate) fn set(files: u64, size: f64, layout: Layout) -> FileSet {
-        FileSet {
-            name: "data".to_owned(),
-            target: "here".to_owned(),
-            path: "data".to_owned(),
-            files,
-            size: Distribution::Fixed { value: size },
-            layout,
-            file_name: "f{index}".to_owned(),
-            existing_share: 1.0,
-            reuse: Reuse::Never,
-            content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
-            allocate: Allocate::Write,
-            create_workers: 2,
-            keep: false,
-        }
+        FileSet::plain("data", "here", files, size, layout)
     }
 
     fn state(set: &FileSet) -> FileSetState {

@@ -9,22 +9,13 @@ use crate::files::fileset::FileSetState;
 use crate::files::free_space::bytes_text;
 use crate::files::lay_out;
 use crate::files::progress::Report;
-use crate::plan::{Allocate, Content, Distribution, FileSet, Layout, Reuse};
+use crate::plan::{FileSet, Layout};
 use crate::sys::posix;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Size of one file of the filling.
 const FILE_BYTES: u64 = 1 << 30;
-
-/// What a filling did.
-#[derive(Debug)]
-pub struct Filled {
-    /// Folder to remove at the end of the run; none where nothing was missing.
-    pub folder: Option<PathBuf>,
-    /// In words.
-    pub detail: String,
-}
 
 /// Space of a file system in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +25,7 @@ struct Space {
     available: u64,
 }
 
-/// Fill until `used_share` of the file system is in use. `target` names the set.
+/// Fill until `used_share` of the file system is in use; what was done, in words. `target` names the set.
 ///
 /// # Errors
 ///
@@ -47,13 +38,12 @@ pub fn fill(
     seed: u64,
     report: Report<'_>,
     stop: &AtomicBool,
-) -> Result<Filled> {
+) -> Result<String> {
     let before = space(folder)?;
     let wanted = (before.total as f64 * used_share) as u64;
     let missing = wanted.saturating_sub(before.used);
     if missing == 0 {
-        let detail = format!("{} of {} were in use already", bytes_text(before.used), bytes_text(before.total));
-        return Ok(Filled { folder: None, detail });
+        return Ok(format!("{} of {} were in use already", bytes_text(before.used), bytes_text(before.total)));
     }
     if before.available < missing.saturating_add(reserve_bytes) {
         return Err(EngineError::Environment(format!(
@@ -69,8 +59,7 @@ pub fn fill(
     lay_out::prepare(&state, folder, reserve_bytes, report, stop)?;
     let after = space(folder)?;
     let share = after.used as f64 / after.total as f64 * 100.0;
-    let detail = format!("{} written; {share:.1} % of {} are in use", bytes_text(missing), bytes_text(after.total));
-    Ok(Filled { folder: Some(state.folder().to_owned()), detail })
+    Ok(format!("{} written; {share:.1} % of {} are in use", bytes_text(missing), bytes_text(after.total)))
 }
 
 /// Folder of a target's filling, whether or not it is there.
@@ -95,19 +84,5 @@ fn space(folder: &DataFolder) -> Result<Space> {
 
 fn file_set(target: &str, bytes: u64) -> FileSet {
     let files = bytes.div_ceil(FILE_BYTES).max(1);
-    FileSet {
-        name: set_name(target),
-        target: target.to_owned(),
-        path: set_name(target),
-        files,
-        size: Distribution::Fixed { value: (bytes / files) as f64 },
-        layout: Layout::Flat {},
-        file_name: "f{index}".to_owned(),
-        existing_share: 1.0,
-        reuse: Reuse::Never,
-        content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
-        allocate: Allocate::Write,
-        create_workers: 2,
-        keep: false,
-    }
+    FileSet::plain(&set_name(target), target, files, (bytes / files) as f64, Layout::Flat {})
 }

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::BorrowedFd;
 
 /// Version of the mark.
 pub const SCHEMA: &str = "assay.set/1";
@@ -103,19 +102,4 @@ fn sync_directory(folder: BorrowedFd<'_>) -> io::Result<()> {
         Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(error),
         _ => Ok(()),
     }
-}
-
-/// The marked folders in a data folder, in the order of their names; what is unmarked or unreadable is left out.
-pub fn marked_sets(data_folder: &Path) -> Vec<(PathBuf, Mark)> {
-    let Ok(entries) = std::fs::read_dir(data_folder) else { return Vec::new() };
-    let mut found: Vec<(PathBuf, Mark)> = entries
-        .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let name = posix::c_path(&path).ok()?;
-            let folder = posix::open(&name, libc::O_RDONLY | libc::O_DIRECTORY, 0).ok()?;
-            Some((path, Mark::read(folder.as_fd()).ok()??))
-        })
-        .collect();
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    found
 }

@@ -20,8 +20,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-pub use crate::files::mark::marked_sets;
-
 const MOST_FOREIGN_NAMED: usize = 20;
 
 /// What was taken away, and what was left.

@@ -7,6 +7,7 @@
 //! past its end. Traps: mincore answers "all resident" to who neither owns nor may write a file (CVE-2019-5489), so it is
 //! not asked then; opening takes O_NOATIME where allowed, so that looking changes nothing.
 
+use crate::sys::posix::page_bytes;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -75,12 +76,6 @@ pub fn open_quietly(path: &Path) -> io::Result<File> {
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => open(0),
         opened => opened,
     }
-}
-
-/// Page size of this machine.
-pub fn page_bytes() -> u64 {
-    // SAFETY: sysconf has no preconditions.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
 }
 
 /// Whether the kernel has cachestat and lets us call it: it then complains about the descriptor, not about the call.
@@ -222,6 +217,7 @@ fn may_ask_mincore(file: &File) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::posix;
     use std::io::Write;
     use std::os::unix::fs::FileExt;
 
@@ -293,8 +289,7 @@ mod tests {
 
     #[test]
     fn mincore_is_not_asked_about_a_file_that_is_neither_ours_nor_writable() {
-        // SAFETY: geteuid has no preconditions.
-        let root = unsafe { libc::geteuid() } == 0;
+        let root = posix::user() == 0;
 
         let seen = residency_by(Method::Mincore, &mut [PathBuf::from("/etc/passwd")].into_iter());
 

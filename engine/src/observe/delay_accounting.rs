@@ -179,8 +179,7 @@ impl Register {
 /// Refuse a folder in which others could put something in the file's place.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
-    // SAFETY: geteuid has no preconditions.
-    let is_owned = [0, unsafe { libc::geteuid() }].contains(&found.uid());
+    let is_owned = [0, posix::user()].contains(&found.uid());
     if found.is_dir() && is_owned && found.mode() & OTHERS_MAY_WRITE == 0 {
         return Ok(());
     }

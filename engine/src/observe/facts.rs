@@ -1,9 +1,9 @@
 //! Who measures, on what, by which clock?
 
-use super::cache::page_bytes;
-use super::task::timeval_ns;
 use crate::clock::{Clock, read_ns};
 use crate::events::{ClockFacts, EngineFacts, Event, MachineFacts, Outcome};
+use crate::sys::process::Usage;
+use crate::sys::{affinity, posix};
 use std::ffi::CStr;
 use std::fs;
 use std::hint::black_box;
@@ -15,15 +15,20 @@ pub fn engine_facts() -> EngineFacts {
         profile: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
         rustc: option_env!("ASSAY_RUSTC_VERSION").unwrap_or_default().to_owned(),
         pid: std::process::id(),
-        // SAFETY: geteuid has no preconditions.
-        uid: unsafe { libc::geteuid() },
+        uid: posix::user(),
     }
 }
 
 /// This machine. `cpus` is those of the affinity mask; a CPU quota shows in the counters of `cgroup`.
 pub fn machine_facts() -> MachineFacts {
     let (hostname, kernel) = names();
-    MachineFacts { hostname, kernel, cpus: allowed_cpus(), page_size_bytes: page_bytes(), ram_bytes: ram_bytes() }
+    MachineFacts {
+        hostname,
+        kernel,
+        cpus: allowed_cpus(),
+        page_size_bytes: posix::page_bytes(),
+        ram_bytes: ram_bytes(),
+    }
 }
 
 /// What this boot of the machine is called by the kernel; empty if it would not tell.
@@ -44,22 +49,13 @@ pub fn clock_facts(clock: Clock) -> ClockFacts {
 
 /// The last line of a stream, with what the whole engine cost: peak memory is that of its first process.
 pub fn finished(t_ns: u64, outcome: Outcome) -> Event {
-    let usage = |whose| {
-        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `usage` has room for the answer, and zeroed memory is a valid rusage should the call fail.
-        unsafe {
-            libc::getrusage(whose, usage.as_mut_ptr());
-            usage.assume_init()
-        }
-    };
-    let (own, children) = (usage(libc::RUSAGE_SELF), usage(libc::RUSAGE_CHILDREN));
-    let ns = timeval_ns;
+    let (own, children) = (Usage::own(), Usage::children());
     Event::Finished {
         t_ns,
         outcome,
-        user_cpu_ns: ns(own.ru_utime) + ns(children.ru_utime),
-        system_cpu_ns: ns(own.ru_stime) + ns(children.ru_stime),
-        peak_rss_bytes: peak_rss_bytes().unwrap_or(own.ru_maxrss as u64 * 1024),
+        user_cpu_ns: own.user_cpu_ns + children.user_cpu_ns,
+        system_cpu_ns: own.system_cpu_ns + children.system_cpu_ns,
+        peak_rss_bytes: peak_rss_bytes().unwrap_or(own.peak_rss_bytes),
     }
 }
 
@@ -106,21 +102,17 @@ fn names() -> (String, String) {
 /// CPUs of the affinity mask. libc's set ends at 1024 CPUs; a larger machine is refused by the call and falls back to the
 /// number of CPUs that are online.
 fn allowed_cpus() -> u32 {
-    // SAFETY: a zeroed set is the empty set; the call writes at most its size; sysconf has no preconditions.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) == 0 {
-            libc::CPU_COUNT(&set) as u32
-        } else {
-            libc::sysconf(libc::_SC_NPROCESSORS_ONLN) as u32
-        }
+    match affinity::allowed_cpus().len() {
+        // SAFETY: sysconf has no preconditions.
+        0 => (unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }) as u32,
+        count => count as u32,
     }
 }
 
 /// RAM that the kernel manages.
 fn ram_bytes() -> u64 {
     // SAFETY: sysconf has no preconditions.
-    unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) as u64 * page_bytes() }
+    unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) as u64 * posix::page_bytes() }
 }
 
 #[cfg(test)]

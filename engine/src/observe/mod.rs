@@ -22,7 +22,8 @@ mod procfile;
 pub mod task;
 
 use crate::events::HostSample;
-use std::os::fd::{AsFd, AsRawFd};
+use crate::sys::posix;
+use std::os::fd::AsFd;
 
 /// The counters of the host. Not shared between threads: the one observer thread owns it.
 pub struct HostObserver {
@@ -78,13 +79,7 @@ impl Default for HostObserver {
 /// there is nothing to write back or to evict.
 pub fn is_in_memory(file: impl AsFd) -> bool {
     const RAMFS_MAGIC: i64 = 0x8584_58f6;
-    let mut facts = std::mem::MaybeUninit::<libc::statfs>::zeroed();
-    // SAFETY: the descriptor is open, `facts` is a valid statfs for the call and, zeroes included, after one that failed.
-    let facts = unsafe {
-        libc::fstatfs(file.as_fd().as_raw_fd(), facts.as_mut_ptr());
-        facts.assume_init()
-    };
-    matches!(facts.f_type as i64, libc::TMPFS_MAGIC | RAMFS_MAGIC)
+    matches!(posix::kind_of_file_system(file.as_fd()), libc::TMPFS_MAGIC | RAMFS_MAGIC)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@
 use super::cpu::ns_per_tick;
 use super::procfile::ProcFile;
 use crate::clock::read_ns;
+use crate::sys::process::Usage;
 use std::fs;
 use std::sync::LazyLock;
 
@@ -175,23 +176,7 @@ fn io_of(process: &str) -> (Option<u64>, Option<u64>) {
 /// and the kernel's io-wq workers too. Those that run on other CPUs at the moment count up to their last scheduler tick.
 pub fn process_cpu_ns(children: &[i32]) -> u64 {
     let living = children.iter().filter_map(|&pid| cpu_ns_of(pid));
-    read_ns(libc::CLOCK_PROCESS_CPUTIME_ID) + reaped_cpu_ns() + living.sum::<u64>()
-}
-
-/// CPU time of the children that were reaped.
-fn reaped_cpu_ns() -> u64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` has room for the answer, and zeroed memory is a valid rusage should the call fail.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    timeval_ns(usage.ru_utime) + timeval_ns(usage.ru_stime)
-}
-
-/// A time of rusage in nanoseconds.
-pub fn timeval_ns(time: libc::timeval) -> u64 {
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+    read_ns(libc::CLOCK_PROCESS_CPUTIME_ID) + Usage::children().cpu_ns() + living.sum::<u64>()
 }
 
 /// CPU time so far of a process with all its threads; None once it is gone.
@@ -227,6 +212,7 @@ fn labelled(text: &str, label: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::process::thread_id;
     use std::io::Read;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -252,7 +238,7 @@ mod tests {
         let (to_thread, from_us) = mpsc::channel::<()>();
         let worker = thread::spawn(move || {
             let start_ns = thread_cpu_ns();
-            to_us.send(gettid()).unwrap();
+            to_us.send(thread_id()).unwrap();
             from_us.recv().unwrap();
             work();
             to_us.send(0).unwrap();
@@ -270,11 +256,6 @@ mod tests {
         let own_cpu_ns = worker.join().unwrap();
         assert_eq!(observer.sample(), sample, "the last sample stays after the thread has ended");
         Watched { sample, wall_ns, own_cpu_ns }
-    }
-
-    fn gettid() -> i32 {
-        // SAFETY: gettid has no preconditions.
-        unsafe { libc::gettid() }
     }
 
     fn burn_cpu_ns(amount: u64) {
@@ -331,7 +312,7 @@ mod tests {
         let stop_there = stop.clone();
         let worker = thread::spawn(move || {
             pin(its_cpu);
-            to_us.send((gettid(), thread_cpu_ns())).unwrap();
+            to_us.send((thread_id(), thread_cpu_ns())).unwrap();
             from_us.recv().unwrap();
             // No look at the clock here: it would bring the count up to date for us.
             while !stop_there.load(Ordering::Relaxed) {
@@ -380,12 +361,12 @@ mod tests {
 
     #[test]
     fn without_delay_accounting_there_is_no_block_delay() {
-        assert_eq!(TaskObserver::open(gettid(), false).sample().block_delay_ns, None);
+        assert_eq!(TaskObserver::open(thread_id(), false).sample().block_delay_ns, None);
     }
 
     #[test]
     fn a_block_delay_longer_than_the_time_that_was_watched_is_given_up() {
-        let mut observer = TaskObserver::open(gettid(), true);
+        let mut observer = TaskObserver::open(thread_id(), true);
         let base = observer.base.block_delay_ns.unwrap();
         observer.last.block_delay_ns = Some(0);
         observer.doubt_block_delay();

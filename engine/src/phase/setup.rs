@@ -9,7 +9,7 @@ use crate::backend::null::{Manners, Null};
 use crate::backend::psync::Psync;
 use crate::backend::read_write::ReadWrite;
 use crate::backend::stdio::Stdio;
-use crate::backend::store::Scheme;
+use crate::backend::uri::Scheme;
 use crate::backend::uring::{Uring, UringOptions};
 use crate::clock;
 use crate::clock::{Clock, Ticks};
@@ -23,7 +23,7 @@ use crate::pace::pacing::Pacer;
 use crate::plan::{Affinity, Backend, Content};
 use crate::process::Reporter;
 use crate::stats::WorkerStats;
-use crate::sys::affinity;
+use crate::sys::{affinity, process};
 use crate::worker::Worker;
 use std::any::Any;
 use std::io;
@@ -121,9 +121,7 @@ impl Setup {
                 return None;
             }
         };
-        // SAFETY: no memory is passed.
-        let tid = unsafe { libc::gettid() };
-        reporter.send(Message::Ready { worker: self.position, tid });
+        reporter.send(Message::Ready { worker: self.position, tid: process::thread_id() });
         let start_ns = self.gates.wait_for_start()?;
         // Several are to leave together. One alone need not spin for that: it leaves when its timer wakes it.
         if self.is_alone {

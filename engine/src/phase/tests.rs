@@ -1,8 +1,8 @@
+use crate::backend::uri::uri_of;
 use crate::clock::Clock;
 use crate::control::{Inbox, Message, Stopper};
 use crate::emit::Emitter;
 use crate::events::{Control, ErrorClass, Event, Outcome, PhaseFinished, StoppedBy};
-use crate::files::data_folder::uri_of;
 use crate::job::JobShared;
 use crate::observe::capabilities;
 use crate::plan::Plan;

@@ -35,6 +35,27 @@ pub struct FileSet {
     pub keep: bool,
 }
 
+impl FileSet {
+    /// Files of one size that all exist, in a folder that is called as the set is and goes with the run.
+    pub fn plain(name: &str, target: &str, files: u64, size_bytes: f64, layout: Layout) -> Self {
+        Self {
+            name: name.to_owned(),
+            target: target.to_owned(),
+            path: name.to_owned(),
+            files,
+            size: Distribution::Fixed { value: size_bytes },
+            layout,
+            file_name: "f{index}".to_owned(),
+            existing_share: 1.0,
+            reuse: Reuse::Never,
+            content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
+            allocate: Allocate::Write,
+            create_workers: 2,
+            keep: false,
+        }
+    }
+}
+
 /// How the files of a set spread over directories.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]

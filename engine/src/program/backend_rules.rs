@@ -2,7 +2,7 @@
 
 use crate::backend::abilities::{Appends, DirectIo};
 use crate::backend::pieces::MOST_PIECES;
-use crate::backend::store::Scheme;
+use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
 use crate::plan::{Access, Body, Direct, Distribution, FileSet, Job, Op, Plan};
 use crate::program::op::{FileSource, OpNode, Program};

@@ -1,7 +1,7 @@
 //! From a job of the Plan to its program, with everything checked that can be checked before a file is touched. What cannot
 //! be carried out is refused here with its name.
 
-use crate::backend::store::Scheme;
+use crate::backend::uri::Scheme;
 use crate::draw::choice::Weights;
 use crate::draw::ranks::Ranks;
 use crate::draw::sizes::Sampler;

@@ -1,6 +1,6 @@
 //! A job of the Plan, made ready to run by [`compile`](super::compile::compile): names resolved, distributions prepared.
 
-use crate::backend::store::Scheme;
+use crate::backend::uri::Scheme;
 use crate::draw::choice::Weights;
 use crate::draw::sizes::Sampler;
 use crate::plan::{Access, OpKind, Pick};

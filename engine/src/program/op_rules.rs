@@ -312,12 +312,6 @@ impl OpRules {
         matches!(self.request, Some(RequestKind::Fsync | RequestKind::Fdatasync))
     }
 
-    /// Whether it takes a free name of the set for certain.
-    #[inline]
-    pub const fn takes_new(&self) -> bool {
-        matches!(self.names, Names::Make | Names::Move | Names::Add)
-    }
-
     /// Whether it takes a name of the set away.
     #[inline]
     pub const fn takes_old(&self) -> bool {

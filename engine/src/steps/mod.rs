@@ -20,63 +20,61 @@ type Done = (bool, String);
 
 /// Refuse steps that name what is not there, or that this engine does not carry out yet.
 pub fn check(phase: &Phase, plan: &Plan) -> Result<()> {
-    for step in phase.before.iter().chain(&phase.after) {
-        let refused = match step {
-            Step::DropCaches { place: Place::Server } => Some("drop_caches of a server"),
-            Step::Remount { .. } => Some("remount"),
-            Step::Command { .. } => Some("command"),
-            _ => None,
-        };
-        if let Some(what) = refused {
-            return Err(EngineError::Plan(format!(
-                "phase '{}': this engine does not carry out the step {what} yet",
-                phase.name
-            )));
-        }
-        check_values(phase, step, plan)?;
-        if let Some(set) = set_of(step) {
-            let Some(found) = plan.file_sets.iter().find(|candidate| candidate.name == set) else {
-                return Err(EngineError::Plan(format!("phase '{}': there is no file set '{set}'", phase.name)));
-            };
-            if matches!(step, Step::Verify { .. }) && !found.content.stamped {
-                return Err(EngineError::Plan(format!(
-                    "phase '{}': file set '{set}' cannot be verified; give it content = {{ stamped = true }}",
-                    phase.name
-                )));
-            }
-        }
-    }
-    Ok(())
+    let mut steps = phase.before.iter().chain(&phase.after);
+    let checked = steps.try_for_each(|step| check_one(step, plan));
+    checked.map_err(|text| EngineError::Plan(format!("phase '{}': {text}", phase.name)))
 }
 
-/// Refuse numbers that mean nothing, and targets that are not there.
-fn check_values(phase: &Phase, step: &Step, plan: &Plan) -> Result<()> {
-    let refuse = |text: String| Err(EngineError::Plan(format!("phase '{}': {text}", phase.name)));
+/// The text says what is wrong with a step.
+fn check_one(step: &Step, plan: &Plan) -> std::result::Result<(), String> {
+    let not_yet = |what: &str| Err(format!("this engine does not carry out the step {what} yet"));
+    let set = match word_and_set(step).1 {
+        Some(name) => {
+            let found = plan.file_sets.iter().find(|set| set.name == name);
+            Some(found.ok_or_else(|| format!("there is no file set '{name}'"))?)
+        }
+        None => None,
+    };
     match step {
+        Step::DropCaches { place: Place::Server } => not_yet("drop_caches of a server"),
+        Step::Remount { .. } => not_yet("remount"),
+        Step::Command { .. } => not_yet("command"),
         Step::Fill { target, .. } if !plan.targets.iter().any(|candidate| candidate.name == *target) => {
-            refuse(format!("there is no target '{target}'"))
+            Err(format!("there is no target '{target}'"))
         }
         Step::Fill { used_share, .. } if !(0.0..=1.0).contains(used_share) => {
-            refuse(format!("used_share is {used_share}; it lies between 0 and 1"))
+            Err(format!("used_share is {used_share}; it lies between 0 and 1"))
         }
         Step::Age { churn, .. } if !(churn.is_finite() && *churn > 0.0) => {
-            refuse(format!("churn is {churn}; it must be above 0"))
+            Err(format!("churn is {churn}; it must be above 0"))
         }
-        _ => Ok(()),
+        Step::Verify { set: name } if set.is_some_and(|set| !set.content.stamped) => {
+            Err(format!("file set '{name}' cannot be verified; give it content = {{ stamped = true }}"))
+        }
+        Step::DropCaches { place: Place::Client } | Step::Sync {} => Ok(()),
+        Step::Prepare { .. } | Step::Remove { .. } | Step::Evict { .. } | Step::Warm { .. } => Ok(()),
+        Step::Fill { .. } | Step::Age { .. } | Step::Verify { .. } | Step::Ceilings { .. } => Ok(()),
+        Step::Settle { .. } | Step::Sleep { .. } => Ok(()),
     }
 }
 
-/// Name of the file set that a step is about.
-fn set_of(step: &Step) -> Option<&str> {
+/// The Plan's word for a step, and the name of the file set that it is about.
+fn word_and_set(step: &Step) -> (&'static str, Option<&str>) {
     match step {
-        Step::Prepare { set }
-        | Step::Evict { set }
-        | Step::Warm { set, .. }
-        | Step::Age { set, .. }
-        | Step::Remove { set }
-        | Step::Verify { set }
-        | Step::Ceilings { set, .. } => Some(set),
-        _ => None,
+        Step::Prepare { set } => ("prepare", Some(set)),
+        Step::Evict { set } => ("evict", Some(set)),
+        Step::DropCaches { .. } => ("drop_caches", None),
+        Step::Remount { .. } => ("remount", None),
+        Step::Warm { set, .. } => ("warm", Some(set)),
+        Step::Verify { set } => ("verify", Some(set)),
+        Step::Sync {} => ("sync", None),
+        Step::Settle { .. } => ("settle", None),
+        Step::Fill { .. } => ("fill", None),
+        Step::Age { set, .. } => ("age", Some(set)),
+        Step::Remove { set } => ("remove", Some(set)),
+        Step::Sleep { .. } => ("sleep", None),
+        Step::Command { .. } => ("command", None),
+        Step::Ceilings { set, .. } => ("ceilings", Some(set)),
     }
 }
 
@@ -89,11 +87,12 @@ pub fn carry_out(run: &mut DataSets, phase_index: u32, steps: &[Step]) -> Result
         }
         let begun = Instant::now();
         let (achieved, detail) = carry_out_one(run, phase_index, step)?;
+        let (word, set) = word_and_set(step);
         run.emitter.emit(&Event::StepDone {
             t_ns: run.emitter.now_ns(),
             phase_index,
-            step: name_of(step).to_owned(),
-            subject: set_of(step).map(str::to_owned),
+            step: word.to_owned(),
+            subject: set.map(str::to_owned),
             achieved,
             detail,
             seconds: begun.elapsed().as_secs_f64(),
@@ -102,53 +101,36 @@ pub fn carry_out(run: &mut DataSets, phase_index: u32, steps: &[Step]) -> Result
     Ok(())
 }
 
-fn name_of(step: &Step) -> &'static str {
-    match step {
-        Step::Prepare { .. } => "prepare",
-        Step::Evict { .. } => "evict",
-        Step::DropCaches { .. } => "drop_caches",
-        Step::Remount { .. } => "remount",
-        Step::Warm { .. } => "warm",
-        Step::Verify { .. } => "verify",
-        Step::Sync {} => "sync",
-        Step::Settle { .. } => "settle",
-        Step::Fill { .. } => "fill",
-        Step::Age { .. } => "age",
-        Step::Remove { .. } => "remove",
-        Step::Sleep { .. } => "sleep",
-        Step::Command { .. } => "command",
-        Step::Ceilings { .. } => "ceilings",
-    }
-}
-
 fn carry_out_one(run: &mut DataSets, phase_index: u32, step: &Step) -> Result<Done> {
-    let set = set_of(step).and_then(|name| run.plan.file_sets.iter().position(|set| set.name == name));
-    match (step, set) {
-        (Step::Prepare { .. }, Some(set)) => run.prepare_set(set).map(|()| (true, String::new())),
-        (Step::Remove { .. }, Some(set)) => run.remove_set(set, Some(run.stop)).map(|detail| (true, detail)),
-        (Step::Evict { .. }, Some(set)) => cache::evict(&run.sets[set], run.stop).map(|detail| (true, detail)),
-        (Step::Warm { share, .. }, Some(set)) => {
-            let activity = format!("reading file set '{}' into the cache", run.plan.file_sets[set].name);
-            let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
-            cache::warm(&run.sets[set], *share, run.stop, &report).map(|detail| (true, detail))
+    let index_of = |name: &str| {
+        let found = run.plan.file_sets.iter().position(|set| set.name == *name);
+        found.expect("steps are checked before the run")
+    };
+    match step {
+        Step::Prepare { set } => run.prepare_set(index_of(set)).map(|()| (true, String::new())),
+        Step::Remove { set } => run.remove_set(index_of(set), Some(run.stop)).map(|detail| (true, detail)),
+        Step::Evict { set } => cache::evict(&run.sets[index_of(set)], run.stop).map(|detail| (true, detail)),
+        Step::Warm { set, share } => {
+            let report = run.emitter.reporter(format!("reading file set '{set}' into the cache"));
+            cache::warm(&run.sets[index_of(set)], *share, run.stop, &report).map(|detail| (true, detail))
         }
-        (Step::Age { churn, .. }, Some(set)) => age_set(run, set, *churn),
-        (Step::Fill { target, used_share }, _) => run.fill(target, *used_share).map(|detail| (true, detail)),
-        (Step::Verify { .. }, Some(set)) => check_blocks(run, phase_index, set),
-        (Step::Ceilings { seconds, .. }, Some(set)) => measure_ceilings(run, set, *seconds),
-        (Step::DropCaches { .. }, _) => Ok(match cache::drop_caches() {
+        Step::Age { set, churn } => age_set(run, index_of(set), *churn),
+        Step::Fill { target, used_share } => run.fill(target, *used_share).map(|detail| (true, detail)),
+        Step::Verify { set } => check_blocks(run, phase_index, index_of(set)),
+        Step::Ceilings { set, seconds } => measure_ceilings(run, index_of(set), *seconds),
+        Step::DropCaches { .. } => Ok(match cache::drop_caches() {
             Ok(()) => (true, "page cache, dentries and inodes dropped".to_owned()),
             Err(error) => (false, format!("/proc/sys/vm/drop_caches: {error}; root can drop the caches")),
         }),
-        (Step::Sync {}, _) => {
+        Step::Sync {} => {
             for folder in &run.folders {
                 cache::sync_target(folder)?;
             }
             Ok((true, String::new()))
         }
-        (Step::Settle { at_most_s }, _) => settle(run, *at_most_s),
-        (Step::Sleep { seconds }, _) => sleep(run, *seconds),
-        _ => unreachable!("steps are checked before the run"),
+        Step::Settle { at_most_s } => settle(run, *at_most_s),
+        Step::Sleep { seconds } => sleep(run, *seconds),
+        Step::Remount { .. } | Step::Command { .. } => unreachable!("steps are checked before the run"),
     }
 }
 
@@ -159,8 +141,7 @@ fn age_set(run: &DataSets, set: usize, churn: f64) -> Result<Done> {
             "age '{name}': the set is stamped and was written to since it was laid out; age it before that"
         )));
     }
-    let activity = format!("ageing file set '{name}'");
-    let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+    let report = run.emitter.reporter(format!("ageing file set '{name}'"));
     age::age(&run.sets[set], churn, &report, run.stop).map(|detail| (true, detail))
 }
 
@@ -212,8 +193,7 @@ fn check_blocks(run: &DataSets, phase_index: u32, set: usize) -> Result<Done> {
     let Some(generations) = state.generations() else {
         return Err(EngineError::Plan(format!("file set '{name}' is not there to be verified; prepare it first")));
     };
-    let activity = format!("verifying file set '{name}'");
-    let report = |done: u64, total: u64, unit: &str| run.emitter.progress(&activity, done, total, unit);
+    let report = run.emitter.reporter(format!("verifying file set '{name}'"));
     let verified = verify::verify(state, &generations, &report, run.stop)?;
     let corruption = corruption::tell(run.emitter, phase_index, "", "verify", &verified.bad);
     let bad: u64 = corruption.iter().map(|kind| kind.blocks).sum();

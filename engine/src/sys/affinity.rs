@@ -78,7 +78,7 @@ fn bind_memory(node: u32) -> io::Result<()> {
 }
 
 /// CPUs that this process may use.
-fn allowed_cpus() -> Vec<u32> {
+pub fn allowed_cpus() -> Vec<u32> {
     // SAFETY: a zeroed set is the empty set; the call writes at most its size.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();

@@ -138,6 +138,17 @@ pub fn file_system_of(file: BorrowedFd<'_>) -> io::Result<libc::statvfs> {
     Ok(unsafe { status.assume_init() })
 }
 
+/// The kernel's number of the kind of file system that something open is on; 0 where it does not say.
+pub fn kind_of_file_system(file: BorrowedFd<'_>) -> i64 {
+    let mut facts = MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: `facts` has room for a statfs, and zeroed memory is a valid one should the call fail.
+    let facts = unsafe {
+        libc::fstatfs(file.as_raw_fd(), facts.as_mut_ptr());
+        facts.assume_init()
+    };
+    facts.f_type as i64
+}
+
 /// Take an exclusive `flock` without waiting.
 pub fn try_lock_exclusive(file: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: flock takes no pointers.

@@ -1,26 +1,27 @@
 //! Operations on names: the calls that take a path, or two.
 
+use super::files::Files;
 use super::meter::Done;
+use super::names::InHand;
 use super::parts::Worker;
 use crate::backend::Backend;
 use crate::backend::store::Handle;
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
-use crate::plan::OpKind;
 use crate::program::op::OpNode;
 use std::ffi::CStr;
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
+    /// `creates`: flags of open(2) for a new file, or 0.
     #[inline(never)]
-    pub(super) fn open(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    pub(super) fn open(&mut self, op: &OpNode, creates: i32) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
         let job = &self.gate.job;
-        let create = if op.kind == OpKind::Create { libc::O_CREAT | libc::O_EXCL } else { 0 };
-        let flags = (job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | create;
+        let flags = (job.open_flags & !libc::O_ACCMODE) | op.open_for.flags() | creates;
         let (advice, is_kept) = (job.advice, op.keep.is_some());
         let (files, backend) = (&mut self.tools.files, &mut self.tools.backend);
         files.empty_slot_of(op, backend);
-        let path = files.path.from_here();
+        let path = files.from();
         let issued_ns = self.gate.meter.begin(op, false);
         let opened = if is_kept { backend.open_file(path, flags) } else { backend.open(path, flags) };
         let result = match opened {
@@ -51,48 +52,45 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn call_on_name(&mut self, op: &OpNode, call: fn(&mut B, &CStr) -> i64) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
         let tools = &mut self.tools;
-        let done = self.gate.meter.timed(op, || call(&mut tools.backend, tools.files.path.from_here()));
+        let done = self.gate.meter.timed(op, || call(&mut tools.backend, tools.files.from()));
         self.hand_back(name, done.result);
         Ok(done)
     }
 
-    /// Operations from one name to another: rename, link, symlink, clone, copy.
+    /// An operation from one name to another.
     #[inline(never)]
-    pub(super) fn two_names(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    pub(super) fn two_names(&mut self, op: &OpNode, call: fn(&mut B, &Files) -> i64) -> Result<Done, StoppedBy> {
         let (from, to) = self.both_named(op)?;
-        if op.kind == OpKind::Copy {
-            let bytes = self.tools.files.job.sets[from.set].size_of(from.index);
-            if let Err(why) = self.gate.admit_bytes(bytes) {
-                [from, to].into_iter().for_each(|name| self.put_back(name));
-                return Err(why);
-            }
+        Ok(self.call_on_two(op, from, to, call))
+    }
+
+    /// One that a stop cuts short is given up.
+    #[inline(never)]
+    pub(super) fn copy(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (from, to) = self.both_named(op)?;
+        let bytes = self.tools.files.job.sets[from.set].size_of(from.index);
+        if let Err(why) = self.gate.admit_bytes(bytes) {
+            [from, to].into_iter().for_each(|name| self.put_back(name));
+            return Err(why);
         }
-        let (files, backend) = (&self.tools.files, &mut self.tools.backend);
-        let (source, target) = (files.path.from_here(), files.other_path.from_here());
-        let done = self.gate.meter.timed(op, || match op.kind {
-            OpKind::Rename => backend.rename(source, target),
-            OpKind::Link => backend.link(source, target),
-            // What a symbolic link holds is no path from here, but from where it lies.
-            OpKind::Symlink => backend.symlink(files.path.as_cstr(), target),
-            OpKind::Clone => backend.clone_file(source, target),
-            _ => backend.copy(source, target, &files.job.stop),
-        });
+        let done = self.call_on_two(op, from, to, |store, names| store.copy(names.from(), names.to(), &names.job.stop));
+        if done.result == -i64::from(libc::ECANCELED) { Err(StoppedBy::Control) } else { Ok(done) }
+    }
+
+    fn call_on_two(&mut self, op: &OpNode, from: InHand, to: InHand, call: impl Fn(&mut B, &Files) -> i64) -> Done {
+        let tools = &mut self.tools;
+        let done = self.gate.meter.timed(op, || call(&mut tools.backend, &tools.files));
         [from, to].into_iter().for_each(|name| self.hand_back(name, done.result));
-        if op.kind == OpKind::Copy && done.result == -i64::from(libc::ECANCELED) {
-            // A stop has cut it short: it is given up.
-            return Err(StoppedBy::Control);
-        }
         self.tools.files.keep_name(op, to, &mut self.tools.backend);
         self.gate.meter.time_went_by();
-        Ok(done)
+        done
     }
 
     #[inline(never)]
-    pub(super) fn list(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    pub(super) fn list(&mut self, op: &OpNode, with_attributes: bool) -> Result<Done, StoppedBy> {
         let (tools, meter) = (&mut self.tools, &mut self.gate.meter);
         tools.files.directory(op, self.line, &mut self.rng);
-        let path = tools.files.path.from_here();
-        let with_attributes = op.kind == OpKind::ReaddirStat;
+        let path = tools.files.from();
         let issued_ns = meter.begin(op, false);
         let result = tools.backend.readdir(path, &mut tools.scratch, with_attributes, || meter.is_alive());
         Ok(meter.ended(issued_ns, result))

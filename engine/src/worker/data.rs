@@ -5,7 +5,7 @@ use super::parts::Worker;
 use crate::backend::{Backend, Request};
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
-use crate::plan::{Access, OpKind};
+use crate::plan::Access;
 use crate::program::op::OpNode;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -49,7 +49,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     #[inline(always)]
     fn unsettled(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let moves_data = matches!(op.kind, OpKind::Read | OpKind::Write);
+        let moves_data = op.kind.rules().moves_data();
         match op.access {
             Access::Whole { chunk_bytes } if moves_data && self.line.is_none() => self.whole(op, chunk_bytes),
             _ => self.anywhere(op, moves_data),

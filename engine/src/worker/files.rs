@@ -11,6 +11,7 @@ use crate::job::JobShared;
 use crate::plan::Access;
 use crate::program::lines::Entry;
 use crate::program::op::{FileSource, OpNode};
+use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -62,6 +63,16 @@ impl Files {
         let ways = Way::all(&job, &opened, walker)?;
         let slots = vec![None; job.program.slots];
         Ok(Self { job, opened, slots, ways, walker, path: PathBuffer::new(), other_path: PathBuffer::new() })
+    }
+
+    /// The file of an operation on a name; where it has two, the one that it goes from.
+    pub(super) fn from(&self) -> &CStr {
+        self.path.from_here()
+    }
+
+    /// Where an operation with two names goes.
+    pub(super) fn to(&self) -> &CStr {
+        self.other_path.from_here()
     }
 
     // -- where to ------------------------------------------------------------------------------------------------------

@@ -6,8 +6,16 @@ use crate::backend::Backend;
 use crate::backend::store::{Handle, Lock};
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
-use crate::plan::OpKind;
 use crate::program::op::{FileSource, Manner, OpNode};
+
+/// What is done by a handle or a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Either {
+    Truncate,
+    Chmod,
+    Setxattr,
+    Getxattr,
+}
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
     #[inline(never)]
@@ -25,33 +33,41 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(self.gate.meter.timed(op, || self.tools.backend.fstat(file)))
     }
 
-    /// sync_file_range, fallocate and advise.
     #[inline(never)]
-    pub(super) fn on_handle(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    pub(super) fn fallocate(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let length = self.length(op);
-        let (file, at) = self.handle(op, if op.kind == OpKind::Fallocate { 0 } else { length })?;
-        let backend = &mut self.tools.backend;
-        let from = if length == 0 { 0 } else { at };
-        Ok(self.gate.meter.timed(op, || match op.kind {
-            OpKind::Fallocate => backend.fallocate(file, 0, length),
-            OpKind::SyncFileRange => {
-                // In a slot, what was written last; elsewhere, where the access pattern points.
-                let is_slot = matches!(op.file, FileSource::Slot(_)) && self.line.is_none();
-                let from = if is_slot { from.saturating_sub(length) } else { from };
-                backend.sync_file_range(file, from, length, op.manner == Manner::Waits)
-            }
-            _ => op.advice.map_or(0, |advice| backend.advise(file, advice, from, length)),
-        }))
+        let (file, _) = self.handle(op, 0)?;
+        Ok(self.gate.meter.timed(op, || self.tools.backend.fallocate(file, 0, length)))
+    }
+
+    /// In a slot, what was written last; elsewhere, where the access pattern points.
+    #[inline(never)]
+    pub(super) fn sync_file_range(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (file, at, length) = self.range(op)?;
+        let is_slot = matches!(op.file, FileSource::Slot(_)) && self.line.is_none();
+        let from = if is_slot { at.saturating_sub(length) } else { at };
+        let waits = op.manner == Manner::Waits;
+        Ok(self.gate.meter.timed(op, || self.tools.backend.sync_file_range(file, from, length, waits)))
     }
 
     #[inline(never)]
-    pub(super) fn lock(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    pub(super) fn advise(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (file, from, length) = self.range(op)?;
+        let backend = &mut self.tools.backend;
+        let call = || op.advice.map_or(0, |advice| backend.advise(file, advice, from, length));
+        Ok(self.gate.meter.timed(op, call))
+    }
+
+    /// An open file, and the bytes of it that an operation is about: from where, and how many; 0, 0: all.
+    fn range(&mut self, op: &OpNode) -> Result<(Handle, u64, u64), StoppedBy> {
+        let length = self.length(op);
+        let (file, at) = self.handle(op, length)?;
+        Ok((file, if length == 0 { 0 } else { at }, length))
+    }
+
+    #[inline(never)]
+    pub(super) fn lock(&mut self, op: &OpNode, lock: Lock) -> Result<Done, StoppedBy> {
         let (file, _) = self.handle(op, 0)?;
-        let lock = match op.kind {
-            OpKind::Lock => Lock::Exclusive,
-            OpKind::LockShared => Lock::Shared,
-            _ => Lock::Unlocked,
-        };
         let done = self.gate.meter.timed(op, || self.tools.backend.lock(file, lock));
         if lock == Lock::Unlocked {
             self.locked.remove(&file);
@@ -73,38 +89,35 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     pub(super) fn stat(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let (_, name) = self.handle_or_path(op)?;
         let tools = &mut self.tools;
-        let done = self.gate.meter.timed(op, || tools.backend.stat(tools.files.path.from_here()));
+        let done = self.gate.meter.timed(op, || tools.backend.stat(tools.files.from()));
         self.hand_back(name, done.result);
         Ok(done)
     }
 
-    /// truncate, chmod, setxattr, getxattr: by handle where a slot holds one, else by name.
+    /// By handle where a slot holds one, else by name.
     #[inline(never)]
-    pub(super) fn on_either(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+    pub(super) fn on_either(&mut self, op: &OpNode, act: Either) -> Result<Done, StoppedBy> {
         let (file, name) = self.handle_or_path(op)?;
         let length = self.length(op);
         self.turn += 1;
         let tools = &mut self.tools;
-        let (backend, path) = (&mut tools.backend, tools.files.path.from_here());
+        let (backend, path) = (&mut tools.backend, tools.files.from());
         // Two modes in turn, so that each call changes something.
         let mode = if self.turn & 1 == 0 { 0o644 } else { 0o640 };
-        let value = match op.kind {
-            OpKind::Setxattr => &mut tools.scratch[..length as usize],
-            _ => &mut tools.scratch[..],
-        };
-        if op.kind == OpKind::Setxattr {
+        let value = if act == Either::Setxattr { &mut tools.scratch[..length as usize] } else { &mut tools.scratch };
+        if act == Either::Setxattr {
             // A new value each time: file systems skip one that is there already.
             value.iter_mut().zip(self.turn.to_le_bytes()).for_each(|(byte, new)| *byte = new);
         }
-        let done = self.gate.meter.timed(op, || match (op.kind, file) {
-            (OpKind::Truncate, Some(file)) => backend.ftruncate(file, length),
-            (OpKind::Truncate, None) => backend.truncate(path, length),
-            (OpKind::Chmod, Some(file)) => backend.fchmod(file, mode),
-            (OpKind::Chmod, None) => backend.chmod(path, mode),
-            (OpKind::Setxattr, Some(file)) => backend.fsetxattr(file, value),
-            (OpKind::Setxattr, None) => backend.setxattr(path, value),
-            (_, Some(file)) => backend.fgetxattr(file, value),
-            (_, None) => backend.getxattr(path, value),
+        let done = self.gate.meter.timed(op, || match (act, file) {
+            (Either::Truncate, Some(file)) => backend.ftruncate(file, length),
+            (Either::Truncate, None) => backend.truncate(path, length),
+            (Either::Chmod, Some(file)) => backend.fchmod(file, mode),
+            (Either::Chmod, None) => backend.chmod(path, mode),
+            (Either::Setxattr, Some(file)) => backend.fsetxattr(file, value),
+            (Either::Setxattr, None) => backend.setxattr(path, value),
+            (Either::Getxattr, Some(file)) => backend.fgetxattr(file, value),
+            (Either::Getxattr, None) => backend.getxattr(path, value),
         });
         self.hand_back(name, done.result);
         Ok(done.without_bytes())

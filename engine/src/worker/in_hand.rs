@@ -7,8 +7,8 @@ use crate::backend::store::Handle;
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::files::indices::Lack;
-use crate::plan::OpKind;
 use crate::program::op::{FileSource, OpNode};
+use crate::program::op_rules::Names;
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
     /// The file that a named operation works on, with its path in `files.path`.
@@ -31,7 +31,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     /// The names that a file goes from and to, with their paths.
     pub(super) fn both_named(&mut self, op: &OpNode) -> Result<(InHand, InHand), StoppedBy> {
-        let (from, to) = if self.line.is_some() || op.kind == OpKind::Rename {
+        let (from, to) = if self.line.is_some() || op.kind.rules().names == Names::Move {
             self.gate.awaited(|| self.tools.files.both_names(op, self.line))?
         } else {
             // In this order: a name in hand would be one that others wait for, while this worker waits for them.

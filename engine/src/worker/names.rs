@@ -6,9 +6,10 @@ use super::files::{Files, SlotFile};
 use crate::backend::Backend;
 use crate::backend::store::Handle;
 use crate::files::indices::Lack;
-use crate::plan::{OpKind, Pick};
+use crate::plan::Pick;
 use crate::program::lines::Entry;
 use crate::program::op::{FileSource, OpNode};
+use crate::program::op_rules::{Orders, Works};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The file that an operation works on by its name.
@@ -67,7 +68,7 @@ impl Files {
                 let index = indices.take_new().map_err(NoName::Lack)?;
                 (index, Hold::New(index))
             }
-            (None, Pick::Shuffled {}) if op.kind == OpKind::Create => {
+            (None, Pick::Shuffled {}) if op.kind.rules().orders == Orders::OfFree => {
                 let index = indices.take_new().map_err(NoName::Lack)?;
                 (self.ways[op.state].picker.shuffled_name(index), Hold::New(index))
             }
@@ -111,14 +112,14 @@ impl Files {
         let next = self.ways[op.state].picker.next_in_order(backend, state, turns, &mut self.path);
         let index = next.map_err(NoName::Unlisted)?.ok_or(NoName::Lack(Lack::Nothing))?;
         // How many are gone is what the set counts; which, only an order that takes all can leave open.
-        let taken = if op.kind == OpKind::Unlink { state.indices().take_any() } else { None };
+        let taken = if op.kind.rules().takes_old() { state.indices().take_any() } else { None };
         Ok((index, taken.map_or(Hold::Nothing, Hold::Old)))
     }
 
     /// The file of a slot, and its handle; for what works on a path, no handle and the path in `self.path`. None: it is empty.
     pub(super) fn in_slot(&mut self, op: &OpNode, slot: usize) -> Option<(Option<Handle>, InHand)> {
         let file = self.slots[slot]?;
-        let by_path = matches!(op.kind, OpKind::Stat | OpKind::Spawn);
+        let by_path = op.kind.rules().works == Works::OnPath;
         let handle = (file.handle != Handle::NONE && !by_path).then_some(file.handle);
         if handle.is_none() {
             self.job.sets[file.set].path_into(file.index, &mut self.path);

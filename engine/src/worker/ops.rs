@@ -1,8 +1,10 @@
 //! Carrying an operation out, whatever its kind.
 
+use super::handles::Either;
 use super::meter::Done;
 use super::parts::Worker;
 use crate::backend::Backend;
+use crate::backend::store::Lock;
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::plan::OpKind;
@@ -17,18 +19,42 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync if in_group => self.data_in_group(op),
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => self.data(op),
             OpKind::Stat => self.stat(op),
-            OpKind::Create | OpKind::Open => self.open(op),
+            OpKind::Create => self.open(op, libc::O_CREAT | libc::O_EXCL),
+            OpKind::Open => self.open(op, 0),
             OpKind::Close => self.close(op),
+            _ => self.rarer(op),
+        }
+    }
+
+    /// One of the others, out of the way of those that the fastest loads are made of.
+    #[inline(never)]
+    fn rarer(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        match op.kind {
+            OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => unreachable!("carried out above"),
+            OpKind::Stat | OpKind::Create | OpKind::Open | OpKind::Close => unreachable!("carried out above"),
             OpKind::Fstat => self.fstat(op),
-            OpKind::Truncate | OpKind::Chmod | OpKind::Setxattr | OpKind::Getxattr => self.on_either(op),
-            OpKind::SyncFileRange | OpKind::Fallocate | OpKind::Advise => self.on_handle(op),
-            OpKind::Lock | OpKind::LockShared | OpKind::Unlock => self.lock(op),
+            OpKind::Truncate => self.on_either(op, Either::Truncate),
+            OpKind::Chmod => self.on_either(op, Either::Chmod),
+            OpKind::Setxattr => self.on_either(op, Either::Setxattr),
+            OpKind::Getxattr => self.on_either(op, Either::Getxattr),
+            OpKind::Fallocate => self.fallocate(op),
+            OpKind::SyncFileRange => self.sync_file_range(op),
+            OpKind::Advise => self.advise(op),
+            OpKind::Lock => self.lock(op, Lock::Exclusive),
+            OpKind::LockShared => self.lock(op, Lock::Shared),
+            OpKind::Unlock => self.lock(op, Lock::Unlocked),
             OpKind::Unlink => self.call_on_name(op, B::unlink),
             OpKind::Mkdir => self.call_on_name(op, B::mkdir),
             OpKind::Rmdir => self.call_on_name(op, B::rmdir),
-            OpKind::Rename | OpKind::Link | OpKind::Symlink | OpKind::Clone | OpKind::Copy => self.two_names(op),
+            OpKind::Rename => self.two_names(op, |store, names| store.rename(names.from(), names.to())),
+            OpKind::Link => self.two_names(op, |store, names| store.link(names.from(), names.to())),
+            // What a symbolic link holds is no path from here, but from where it lies.
+            OpKind::Symlink => self.two_names(op, |store, names| store.symlink(names.path.as_cstr(), names.to())),
+            OpKind::Clone => self.two_names(op, |store, names| store.clone_file(names.from(), names.to())),
+            OpKind::Copy => self.copy(op),
             OpKind::Spawn => self.spawn(op),
-            OpKind::Readdir | OpKind::ReaddirStat => self.list(op),
+            OpKind::Readdir => self.list(op, false),
+            OpKind::ReaddirStat => self.list(op, true),
         }
     }
 }

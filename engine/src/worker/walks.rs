@@ -9,6 +9,7 @@ use crate::files::open_files::OpenFile;
 use crate::job::JobShared;
 use crate::plan::{Access, Pick};
 use crate::program::op::{FileSource, Manner, OpNode};
+use crate::program::op_rules::Orders;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Where the operations of one node have got to.
@@ -108,7 +109,7 @@ impl Way {
         };
         match &op.file {
             FileSource::Named { set, pick } => {
-                let takes_new = op.kind == crate::plan::OpKind::Create;
+                let takes_new = op.kind.rules().orders == Orders::OfFree;
                 way.picker = Picker::of_names(pick, &job.sets[*set], op.state as u64, takes_new)?;
             }
             FileSource::Opened { opened: position, pick } => {
@@ -153,8 +154,8 @@ impl Way {
         rng: &mut fastrand::Rng,
     ) -> Option<Place> {
         let files = search.files;
-        let sequential =
-            matches!(op.access, Access::Sequential { .. } | Access::Backward { .. } | Access::Stride { .. });
+        let wraps = wraps(&op.access);
+        let sequential = wraps.is_some();
         let mut tried = 0;
         loop {
             match pick {
@@ -165,7 +166,7 @@ impl Way {
                 }
                 Pick::Next {} if self.file == usize::MAX || !sequential => {
                     let turn = search.turns.fetch_add(1, Relaxed) as usize;
-                    if sequential && turn >= files.len() && !wraps(&op.access) {
+                    if wraps == Some(false) && turn >= files.len() {
                         return None;
                     }
                     self.file = turn % files.len();
@@ -203,22 +204,22 @@ impl Way {
     }
 }
 
-fn wraps(access: &Access) -> bool {
-    matches!(
-        access,
-        Access::Sequential { wrap: true, .. } | Access::Backward { wrap: true, .. } | Access::Stride { wrap: true, .. }
-    )
+/// Whether a way that goes through its file in order starts over there; None: it does not go in order.
+fn wraps(access: &Access) -> Option<bool> {
+    match access {
+        Access::Sequential { wrap, .. } | Access::Backward { wrap, .. } | Access::Stride { wrap, .. } => Some(*wrap),
+        Access::Random { .. } | Access::Append {} | Access::Whole { .. } => None,
+    }
 }
 
 /// With pick 'next' a walk is one pass; the next file follows it.
 fn single_pass(access: &Access, pick: &Pick) -> Access {
     let mut access = access.clone();
-    if *pick == (Pick::Next {}) {
-        if let Access::Sequential { wrap, .. } | Access::Backward { wrap, .. } | Access::Stride { wrap, .. } =
-            &mut access
-        {
-            *wrap = false;
+    match &mut access {
+        Access::Sequential { wrap, .. } | Access::Backward { wrap, .. } | Access::Stride { wrap, .. } => {
+            *wrap &= *pick != Pick::Next {};
         }
+        Access::Random { .. } | Access::Append {} | Access::Whole { .. } => {}
     }
     access
 }

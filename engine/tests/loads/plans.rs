@@ -1,27 +1,15 @@
 //! Plans made in short.
 
 use assay_engine::plan::{
-    Access, Action, Affinity, Allocate, Arrival, Backend, Body, CacheCondition, Content, Direct, Distribution, FileRef,
-    FileSet, Job, Layout, Op, OpFlags, OpKind, OpenFlags, Phase, Pick, RateLimit, Region, Reuse, Step, Stop, StopOf,
-    WorkerKind,
+    Access, Action, Affinity, Arrival, Backend, Body, CacheCondition, Direct, Distribution, FileRef, FileSet, Job,
+    Layout, Op, OpFlags, OpKind, OpenFlags, Phase, Pick, RateLimit, Region, Step, Stop, StopOf, WorkerKind,
 };
+use assay_engine::program::op_rules::Names;
 
 pub(crate) fn set(files: u64, existing_share: f64, size_bytes: f64) -> FileSet {
-    FileSet {
-        name: "data".to_owned(),
-        target: "here".to_owned(),
-        path: "data".to_owned(),
-        files,
-        size: fixed(size_bytes),
-        layout: Layout::PerDirectory { files: 10 },
-        file_name: "f{index}".to_owned(),
-        existing_share,
-        reuse: Reuse::Never,
-        content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
-        allocate: Allocate::Write,
-        create_workers: 1,
-        keep: true,
-    }
+    let layout = Layout::PerDirectory { files: 10 };
+    let plain = FileSet::plain("data", "here", files, size_bytes, layout);
+    FileSet { existing_share, create_workers: 1, keep: true, ..plain }
 }
 
 pub(crate) fn fixed(value: f64) -> Distribution {
@@ -29,10 +17,10 @@ pub(crate) fn fixed(value: f64) -> Distribution {
 }
 
 pub(crate) fn usual_pick(kind: OpKind) -> Pick {
-    match kind {
-        OpKind::Create | OpKind::Mkdir => Pick::New {},
-        OpKind::Unlink | OpKind::Rmdir | OpKind::Rename => Pick::Existing {},
-        _ => Pick::Next {},
+    match kind.rules().names {
+        Names::Make => Pick::New {},
+        Names::Take | Names::Move => Pick::Existing {},
+        Names::Stay | Names::MayMake | Names::Add => Pick::Next {},
     }
 }
 

@@ -1,59 +1,19 @@
-use crate::plan::{
-    Action, Affinity, Arrival, Backend, Body, CacheCondition, Fallback, FileRef, Layout, OpFlags, OpKind, OpenFlags,
-    Phase, Pick, RateLimit, Region, Stop, WorkerKind,
-};
+use crate::exact::plans;
+use crate::exact::plans::{act, on_set, phase, set};
+use crate::plan::{Action, Backend, Body, Fallback, OpFlags, OpKind, Stop};
 use crate::program::backend_rules::*;
 use crate::program::compile::compile;
 
 fn write(size: f64) -> Op {
-    Op {
-        op: OpKind::Write,
-        name: "write".to_owned(),
-        file: FileRef::Set { set: "data".to_owned(), pick: Pick::Next {}, slot: None },
-        access: Access::Sequential { region: Region::Whole {}, wrap: true },
-        size: Distribution::Fixed { value: size },
-        flags: OpFlags::default(),
-    }
+    on_set(OpKind::Write, "write", size, None)
 }
 
 fn job(backend: Backend, op: Op) -> Job {
-    Job {
-        name: "load".to_owned(),
-        workers: 1,
-        kind: WorkerKind::Thread,
-        body: Body::Loop { actions: vec![Action::Op { op }] },
-        arrival: Arrival::Closed {},
-        backend,
-        queue_depth: 1,
-        open: OpenFlags {
-            direct: Direct::Off,
-            sync: false,
-            dsync: false,
-            append: false,
-            no_access_time: false,
-            advice: String::new(),
-        },
-        affinity: Affinity::default(),
-        limit: RateLimit::default(),
-        stop: Stop::default(),
-        timed: Vec::new(),
-    }
+    Job { backend, ..plans::job("load", vec![act(op)], Stop::default()) }
 }
 
 fn compiled(job: &Job) -> Result<Program> {
-    let phase = Phase {
-        name: "phase".to_owned(),
-        title: String::new(),
-        repeat: 0,
-        cache: CacheCondition::AsIs,
-        before: Vec::new(),
-        gate: None,
-        jobs: Vec::new(),
-        stop: Stop::default(),
-        ramp_s: 0.0,
-        after: Vec::new(),
-    };
-    compile(job, &phase, &[crate::files::fileset::tests::set(1, 1e6, Layout::Flat {})])
+    compile(job, &phase(Vec::new(), Vec::new()), &[set(1, 1.0, 1e6)])
 }
 
 #[test]
@@ -61,7 +21,7 @@ fn a_job_works_on_the_one_store_that_its_targets_name() {
     let job = job(Backend::Psync {}, write(4096.0));
     let store = |uris: [&str; 2]| {
         let [one, other] = uris.map(|uri| serde_json::json!({"name": uri, "uri": uri}));
-        let set = crate::files::fileset::tests::set(1, 1e6, Layout::Flat {});
+        let set = set(1, 1.0, 1e6);
         let sets = uris.map(|uri| FileSet { target: uri.to_owned(), ..set.clone() });
         let plan = serde_json::json!({
             "schema": crate::plan::SCHEMA, "name": "stores", "seed": 1, "sample_interval_s": 1.0, "reserve_bytes": 0,

@@ -1,0 +1,93 @@
+//! What io_uring does besides what every backend does.
+
+use super::*;
+
+#[test]
+fn a_ring_whose_submissions_are_polled_for_works_as_well() {
+    for depth in [1, 3, 8, 8, 8, 8, 8, 8, 8, 32] {
+        let options = UringOptions { depth, buffer_bytes: BLOCK, most_pieces: 1, sqpoll: true, iopoll: false };
+
+        keeps_a_queue_full(Uring::new(options).unwrap(), depth as usize);
+    }
+}
+
+#[test]
+fn a_ring_without_registered_files_and_buffers_works_as_well() {
+    let mut plain = uring(4);
+    plain.forget_registered_buffers();
+    let file = Scratch::new(BLOCK);
+    let fd = file.open();
+
+    assert_eq!(plain.execute(request(fd, RequestKind::Read, 0, BLOCK)), BLOCK as i64);
+    assert_eq!(plain.buffer(0, BLOCK), file.content);
+    plain.buffer(0, 4).copy_from_slice(b"abcd");
+    assert_eq!(plain.execute(request(fd, RequestKind::Write, 0, 4)), 4);
+    assert_eq!(&fs::read(&file.path).unwrap()[..4], b"abcd");
+    plain.close_file(fd);
+}
+
+#[test]
+fn a_queue_with_requests_in_flight_can_be_dropped() {
+    for _ in 0..50 {
+        let file = Scratch::new(32 * BLOCK);
+        let fd = file.open();
+        let mut backend = uring(32);
+        for slot in 0..32 {
+            backend.submit(slot, request(fd, RequestKind::Write, slot * BLOCK, BLOCK));
+        }
+        let mut done = Vec::new();
+        backend.complete(&mut done).unwrap();
+        drop(backend);
+        Psync::new(1, 1).unwrap().close_file(fd);
+    }
+}
+
+#[test]
+fn a_request_that_failed_to_reach_the_kernel_is_not_answered_later_as_another() {
+    let file = Scratch::new(2 * BLOCK);
+    let fd = file.open();
+    let mut backend = uring(2);
+    backend.hold(&[fd]).unwrap();
+    let null = File::open("/dev/null").unwrap().into_raw_fd();
+    // SAFETY: open descriptors; no memory is passed.
+    let ring = unsafe { libc::dup(backend.descriptor()) };
+    // SAFETY: as above.
+    let enter = |descriptor: i32, of: i32| unsafe { libc::dup2(of, descriptor) };
+
+    enter(backend.descriptor(), null);
+    let failed = backend.execute(request(fd, RequestKind::Read, 0, 100));
+    enter(backend.descriptor(), ring);
+    let next: Vec<i64> = (0..4).map(|_| backend.execute(request(fd, RequestKind::Read, BLOCK, BLOCK))).collect();
+    let queued = backend.complete(&mut Vec::new());
+
+    assert!(failed < 0, "{failed}");
+    assert_eq!(next, [failed; 4]);
+    assert_eq!(queued.unwrap_err().raw_os_error(), Some(-failed as i32));
+    for descriptor in [fd.0, null, ring] {
+        // SAFETY: this test's own.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+#[test]
+fn flushes_of_io_uring_go_to_threads_of_the_kernel_and_reads_of_cached_pages_do_not() {
+    let file = Scratch::new(BLOCK);
+    let fd = file.open();
+    let mut backend = uring(1);
+    backend.hold(&[fd]).unwrap();
+
+    for _ in 0..20 {
+        backend.execute(request(fd, RequestKind::Read, 0, BLOCK));
+    }
+    let after_reads = backend.report().punted;
+    for _ in 0..7 {
+        backend.execute(request(fd, RequestKind::Fsync, 0, 0));
+    }
+
+    // Where the tracepoint cannot be counted, the backend must not claim to know.
+    assert!(after_reads.is_none_or(|count| count == 0), "{after_reads:?}");
+    assert!(backend.report().punted.is_none_or(|count| count == 7));
+    assert_ne!(crate::backend::punts::io_wq_cpu_ns().unwrap(), [] as [u64; 0]);
+    backend.close_file(fd);
+    drop(file);
+}

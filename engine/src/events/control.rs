@@ -1,0 +1,25 @@
+//! What the engine is told while it runs.
+
+use serde::{Deserialize, Serialize};
+
+/// A line on the engine's standard input after the Plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "control", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Control {
+    /// Start this phase and all that follow as soon as their workers are ready: there is nobody to agree with.
+    StartWhenReady {},
+    /// Start the phase that is ready.
+    Start {
+        /// Phase.
+        phase_index: u32,
+        /// CLOCK_REALTIME of the start in nanoseconds; the past means now.
+        at_realtime_ns: u64,
+    },
+    /// Remember this moment.
+    Mark {
+        /// What.
+        label: String,
+    },
+    /// Stop the workers, clean up, finish.
+    Stop {},
+}
