@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
 import polars as pl
 
 from assay import events
@@ -86,19 +85,14 @@ class PhaseRecord:
     steps: tuple[events.StepDone, ...]
 
     @property
-    def intervals(self) -> pl.DataFrame:
+    def intervals(self) -> Rows:
         """Rows of the phase in `intervals`."""
-        return self.tables.intervals[self.index]
+        return self.tables.intervals.by_phase.get(self.index, self.tables.intervals.none)
 
     @property
-    def histograms(self) -> pl.DataFrame:
-        """Rows of the phase in `hist`."""
-        return self.tables.histograms[self.index]
-
-    @property
-    def workers(self) -> pl.DataFrame:
+    def workers(self) -> Rows:
         """Rows of the phase in `workers`."""
-        return self.tables.workers[self.index]
+        return self.tables.workers.by_phase.get(self.index, self.tables.workers.none)
 
     @property
     def counters(self) -> Counters:
@@ -108,7 +102,7 @@ class PhaseRecord:
     @property
     def operation_rows(self) -> Mapping[tuple[str, ...], Rows]:
         """What each operation did, by job and operation."""
-        return self.tables.operations.get(self.index, {})
+        return self.tables.intervals.by_name.get(self.index, {})
 
     @property
     def whole(self) -> Span:
@@ -126,11 +120,12 @@ class PhaseRecord:
 
     def rows(self, job: str, operation: str) -> Rows:
         """Give what one operation of a job did, interval by interval."""
-        return self.operation_rows.get((job, operation)) or self.tables.no_intervals
+        return self.operation_rows.get((job, operation), self.tables.intervals.none)
 
     def buckets(self, job: str, operation: str, series: str) -> Rows:
         """Give the filled buckets of one operation; `series` is `latency` or `response`."""
-        return self.tables.buckets.get(self.index, {}).get((job, operation, series)) or self.tables.no_buckets
+        found = self.tables.histograms.by_name.get(self.index, {})
+        return found.get((job, operation, series), self.tables.histograms.none)
 
     def moving(self, direction: str) -> tuple[tuple[Job, Operation], ...]:
         """Return the recorded operations that move data in a direction, without groups of which members are recorded."""
@@ -149,13 +144,9 @@ class PhaseRecord:
 
     def workers_at(self, job: str, t_ns: int | None = None) -> dict[int, dict[str, Any]]:
         """Return the last sample of each worker of a job, up to a time if given, in the order of their numbers."""
-        rows = self.workers.filter(job=job) if len(self.phase.jobs) > 1 else self.workers
-        until = rows.height if t_ns is None else int(np.searchsorted(rows["t_ns"].to_numpy(), t_ns, side="right"))
-        workers = rows["worker"].to_numpy()[:until]
-        # Of several places that an assignment has for one worker, the last stays.
-        last = np.full(int(workers.max(initial=-1)) + 1, -1)
-        last[workers] = np.arange(len(workers))
-        return {row["worker"]: row for row in rows[last[last >= 0]].iter_rows(named=True)}
+        samples = self.tables.workers.by_name.get(self.index, {})
+        numbered = sorted((worker, rows) for (of, worker), rows in samples.items() if of == job)
+        return {worker: row for worker, rows in numbered if (row := rows.last(t_ns)) is not None}
 
     def job_facts(self, job: str) -> events.JobFacts | None:
         """Return what really happened below a job; None when the phase was cut."""
@@ -243,7 +234,7 @@ def read(run: RecordedRun) -> RunRecord:
         if index is not None:
             of_phase.setdefault(index, []).append(event)
     started = {event.phase_index for event in happened if isinstance(event, events.Started)}
-    started |= tables.operations.keys()
+    started |= tables.intervals.by_name.keys()
     phases = (_phase(run.plan, index, of_phase.get(index, []), tables) for index in sorted(started))
     return RunRecord(
         run_id=run.run_id,
@@ -258,7 +249,7 @@ def read(run: RecordedRun) -> RunRecord:
 
 
 def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: Tables) -> PhaseRecord | None:
-    grid = _grid(tables.operations.get(index, {}).values(), tables.host.of_phase(index))
+    grid = _grid(tables.intervals.by_name.get(index, {}).values(), tables.host.of_phase(index))
     if not grid:
         return None
     started = next((event.start_ns for event in of_phase if isinstance(event, events.Started)), grid[0].begin_ns)

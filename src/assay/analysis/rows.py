@@ -7,7 +7,8 @@ the answers. So each table is cut once, and what is asked of a part is asked of 
 import dataclasses
 import functools
 import math
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,17 +33,19 @@ class Span:
         return (self.end_ns - self.begin_ns) / NS_PER_S
 
 
-class Rows:
-    """Rows of one operation of a job in a phase, in the order of time."""
+class Table:
+    """A recorded table as arrays, in the order of phases and time.
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        """Hold them."""
-        self._frame = frame
+    Times are integer nanoseconds since the engine's hello (`t_ns`), made from the table's `t_s`, so that they can be
+    compared exactly.
+    """
+
+    def __init__(self, frame: pl.DataFrame, *names: str) -> None:
+        """Hold a table; `names` are the columns that say what a row is about."""
+        self._frame = in_time(frame)
+        self._names = names
         self._columns: dict[str, IntArray] = {}
-
-    def __len__(self) -> int:
-        """Count them."""
-        return self._frame.height
+        self._unknown: dict[str, BoolArray] = {}
 
     def column(self, name: str) -> IntArray:
         """Give a column of whole numbers; what is null counts as 0."""
@@ -52,7 +55,72 @@ class Rows:
             self._columns[name] = known.to_numpy().astype(np.int64, copy=False)
         return self._columns[name]
 
-    @property
+    def unknown(self, name: str) -> BoolArray:
+        """Say where a column is null."""
+        if name not in self._unknown:
+            self._unknown[name] = self._frame[name].is_null().to_numpy()
+        return self._unknown[name]
+
+    def row(self, place: int) -> dict[str, Any]:
+        """Give one row, with None where a column is null."""
+        return self._frame.row(place, named=True)
+
+    @functools.cached_property
+    def none(self) -> "Rows":
+        """No rows."""
+        return Rows(self, np.empty(0, dtype=np.int64))
+
+    @functools.cached_property
+    def by_phase(self) -> Mapping[int, "Rows"]:
+        """All rows of each phase."""
+        return {int(index): Rows(self, places) for (index,), places in places_of(self._frame, "phase_index").items()}
+
+    @functools.cached_property
+    def by_name(self) -> Mapping[int, Mapping[tuple[Any, ...], "Rows"]]:
+        """Rows by phase, then by what they are about, in the order in which that was first seen."""
+        found: dict[int, dict[tuple[Any, ...], Rows]] = {}
+        for (index, *key), places in places_of(self._frame, "phase_index", *self._names).items():
+            found.setdefault(int(index), {})[tuple(key)] = Rows(self, places)
+        return found
+
+
+def in_time(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add the times in nanoseconds, and put rows in the order of phases and time."""
+    columns = [(pl.col("t_s") * NS_PER_S).round().cast(pl.Int64).alias("t_ns")]
+    if "dt_s" in frame.columns:
+        columns.append((pl.col("dt_s") * NS_PER_S).round().cast(pl.Int64).alias("dt_ns"))
+    return frame.with_columns(columns).sort("phase_index", "t_ns", maintain_order=True)
+
+
+def places_of(frame: pl.DataFrame, *names: str) -> dict[tuple[Any, ...], IntArray]:
+    """Say at which places the rows with the same values of some columns stand."""
+    places = frame.select(*names, place=pl.int_range(pl.len()))
+    groups = places.group_by(names, maintain_order=True).agg("place", count=pl.len())
+    parts = np.split(groups["place"].explode().to_numpy(), np.cumsum(groups["count"].to_numpy())[:-1])
+    # Not strict: of no rows np.split makes one part, but there is no group.
+    return dict(zip(groups.select(names).iter_rows(), parts, strict=False))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Some rows of a table, such as those of one operation of a job in a phase, in the order of time."""
+
+    table: Table
+    places: IntArray
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.places)
+
+    def column(self, name: str) -> IntArray:
+        """Give a column of whole numbers; what is null counts as 0."""
+        return self.table.column(name)[self.places]
+
+    def unknown(self, name: str) -> int:
+        """Count the rows in which a column is null."""
+        return int(self.table.unknown(name)[self.places].sum())
+
+    @functools.cached_property
     def t_ns(self) -> IntArray:
         """When each row's interval ended."""
         return self.column("t_ns")
@@ -71,9 +139,14 @@ class Rows:
         values = self.column(name)[self.t_ns <= t_ns]
         return int(values.max()) if len(values) else None
 
+    def last(self, t_ns: int | None = None) -> dict[str, Any] | None:
+        """Give the last row, up to a time if given; None when there is none so early."""
+        count = len(self) if t_ns is None else int(np.searchsorted(self.t_ns, t_ns, side="right"))
+        return self.table.row(int(self.places[count - 1])) if count else None
 
-Counter = tuple[str, str, str]
-"""Source, instance and name."""
+
+Counter = tuple[str, str]
+"""Instance and name."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,25 +166,22 @@ class _Samples:
 class HostTable:
     """What the machine's and the engine's own counters stood at, cut by counter."""
 
-    def __init__(self, table: pl.DataFrame) -> None:
-        """Hold the rows of all phases, in the order of phases and time."""
-        self._table = table
+    def __init__(self, frame: pl.DataFrame) -> None:
+        """Hold the rows of all phases."""
+        self._frame = in_time(frame)
 
     def of_phase(self, index: int) -> "Counters":
         """Give the counters of one phase."""
         return Counters(self, index)
 
     @functools.cached_property
-    def samples(self) -> dict[Counter, _Samples]:
-        """Every counter with its samples."""
-        by = ("source", "instance", "name")
-        parts = self._table.partition_by(by, as_dict=True, maintain_order=True)
-        return {(str(key[0]), str(key[1]), str(key[2])): _samples(part) for key, part in parts.items()}
-
-
-def _samples(part: pl.DataFrame) -> _Samples:
-    index, t_ns = (part[name].to_numpy().astype(np.int64, copy=False) for name in ("phase_index", "t_ns"))
-    return _Samples(index, t_ns, part["value"].to_numpy())
+    def samples(self) -> dict[str, dict[Counter, _Samples]]:
+        """Every counter with its samples, by source."""
+        columns = [self._frame[name].to_numpy() for name in ("phase_index", "t_ns", "value")]
+        found: dict[str, dict[Counter, _Samples]] = {}
+        for (source, *counter), places in places_of(self._frame, "source", "instance", "name").items():
+            found.setdefault(source, {})[(counter[0], counter[1])] = _Samples(*(column[places] for column in columns))
+        return found
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +193,7 @@ class Counters:
 
     def delta(self, span: Span, source: str, instance: str, name: str) -> float | None:
         """Return the growth of a counter over a span; None when it was not sampled at the begin or not at all."""
-        samples = self.table.samples.get((source, instance, name))
+        samples = self.table.samples.get(source, {}).get((instance, name))
         if samples is None:
             return None
         first, end = samples.bounds(self.phase_index)
@@ -135,11 +205,11 @@ class Counters:
 
     def instances(self, source: str) -> tuple[str, ...]:
         """Name the instances of a source."""
-        return tuple(dict.fromkeys(instance for _, instance, _ in self._sampled(source)))
+        return tuple(dict.fromkeys(instance for instance, _ in self._sampled(source)))
 
     def names(self, source: str) -> tuple[str, ...]:
         """Name the counters of a source."""
-        return tuple(dict.fromkeys(name for _, _, name in self._sampled(source)))
+        return tuple(dict.fromkeys(name for _, name in self._sampled(source)))
 
     def ticks_ns(self, source: str) -> set[int]:
         """Say when a source was sampled."""
@@ -151,9 +221,8 @@ class Counters:
     def _sampled(self, source: str) -> dict[Counter, _Samples]:
         """Find the counters of a source that were sampled in the phase."""
         found = {}
-        for key, samples in self.table.samples.items():
-            if key[0] == source:
-                first, end = samples.bounds(self.phase_index)
-                if end > first:
-                    found[key] = samples
+        for counter, samples in self.table.samples.get(source, {}).items():
+            first, end = samples.bounds(self.phase_index)
+            if end > first:
+                found[counter] = samples
         return found

@@ -88,8 +88,8 @@ class Recording:
         of the start and is left out unless operations were counted at it.
         """
         if phase.index not in self._edges_s:
-            counted = set(_since_start_s(phase, phase.intervals["t_ns"].to_numpy()).tolist())
-            ends = sorted(counted.union(_since_start_s(phase, phase.workers["t_ns"].to_numpy()).tolist()))
+            counted = set(_since_start_s(phase, phase.intervals.t_ns).tolist())
+            ends = sorted(counted.union(_since_start_s(phase, phase.workers.t_ns).tolist()))
             kept = [end for end in ends if end > 0 and (end > self._earliest_s or end in counted)]
             self._edges_s[phase.index] = np.array([0.0, *kept], dtype=np.float64)
         return self._edges_s[phase.index]

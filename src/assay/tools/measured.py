@@ -64,8 +64,7 @@ def totals(phase: PhaseRecord, operation: str, job: str | None = None) -> Totals
 
 def workers(phase: PhaseRecord) -> tuple[WorkerTotals, ...]:
     """Sum each worker of a phase up, in the order of jobs and numbers; none where the phase was cut."""
-    ends = phase.workers.sort("t_ns").group_by("job", "worker", maintain_order=True).last()
-    last = {(row["job"], row["worker"]): row for row in ends.iter_rows(named=True)}
+    last = {job.name: phase.workers_at(job.name) for job in phase.phase.jobs}
     windows = phase.finished.workers if phase.finished else ()
     return tuple(
         WorkerTotals(
@@ -79,5 +78,5 @@ def workers(phase: PhaseRecord) -> tuple[WorkerTotals, ...]:
             system_cpu_ns=sample["system_cpu_ns"],
         )
         for window in windows
-        if (sample := last.get((window.job, window.worker))) is not None
+        if (sample := last[window.job].get(window.worker)) is not None
     )

@@ -68,14 +68,14 @@ def missing_counters(run: RunRecord) -> Iterable[Finding]:
     """Say which times of the workers the kernel did not tell."""
     if not run.phases:
         return []
-    workers = [record.workers for record in run.phases if not record.workers.is_empty()]
-    if not workers or any(table["on_cpu_ns"].null_count() for table in workers):
+    workers = [record.workers for record in run.phases if record.workers]
+    if not workers or any(rows.unknown("on_cpu_ns") for rows in workers):
         text = "The kernel did not say how long threads ran and waited for a CPU (no schedstat): time budgets are null."
         return [findings.note("time-budget-unavailable", text, "Use a kernel with CONFIG_SCHED_INFO.")]
-    lacking = [record for record in run.phases if record.workers["block_delay_ns"].null_count()]
+    lacking = [record for record in run.phases if record.workers.unknown("block_delay_ns")]
     if not lacking:
         return []
-    if all(table["block_delay_ns"].null_count() == table.height for table in workers):
+    if all(rows.unknown("block_delay_ns") == len(rows) for rows in workers):
         text = "Time spent waiting for block devices was not counted; it is part of the other waits."
         cure = "Run as root, or set sysctl kernel.task_delayacct=1 before the run."
     else:

@@ -132,5 +132,5 @@ def _window_s(phase: PhaseRecord) -> float:
 
 def _cpu_s(phase: PhaseRecord) -> float:
     """Time of all workers on a CPU."""
-    last = phase.workers.sort("t_ns").group_by("job", "worker").last()
-    return float(last["on_cpu_ns"].sum() or 0) / NS_PER_S
+    last = (row for job in phase.phase.jobs for row in phase.workers_at(job.name).values())
+    return float(sum(row["on_cpu_ns"] or 0 for row in last)) / NS_PER_S

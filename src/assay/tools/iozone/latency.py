@@ -47,10 +47,11 @@ def _each(laps: Iterable[events.Laps]) -> Iterator[tuple[int, float]]:
 def _means(phase: PhaseRecord, operation: str) -> Iterator[tuple[int, float]]:
     """First record and mean latency of each interval."""
     at = 0
-    for row in phase.intervals.filter(operation=operation).sort("t_ns").iter_rows(named=True):
-        if row["ops"]:
-            yield at, row["latency_sum_ns"] / row["ops"]
-            at += row["ops"]
+    rows = phase.rows(phase.phase.jobs[0].name, operation)
+    for ops, latency_sum_ns in zip(rows.column("ops").tolist(), rows.column("latency_sum_ns").tolist(), strict=True):
+        if ops:
+            yield at, latency_sum_ns / ops
+            at += ops
 
 
 def _part(phase: PhaseRecord, operation: str, cell: Cell, laps: Mapping[int, Sequence[events.Laps]]) -> str:

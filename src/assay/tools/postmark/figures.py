@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 
 from assay.analysis import histogram
 from assay.analysis.record import PhaseRecord, RunRecord
@@ -78,11 +77,10 @@ class _Latency:
 def _latencies(phase: PhaseRecord) -> list[_Latency]:
     found = []
     for kind in (CREATE, READ, APPEND, DELETE):
-        rows = phase.histograms.filter(pl.col("operation") == kind, pl.col("series") == "latency")
-        buckets = rows.group_by("bucket").agg(pl.col("n").sum()).sort("bucket")
-        if buckets.is_empty():
+        buckets = [phase.buckets(job.name, kind, "latency") for job in phase.phase.jobs]
+        index, count = (np.concatenate([rows.column(name) for rows in buckets]) for name in ("bucket", "n"))
+        if not len(index):
             continue
-        index, count = (buckets[name].to_numpy().astype(np.int64) for name in ("bucket", "n"))
         slowest = float(measured.totals(phase, kind).latency_max_ns)
         p50, p99 = (
             histogram.percentile_ns(index, count, histogram.QUANTILES[name], slowest) for name in ("p50", "p99")

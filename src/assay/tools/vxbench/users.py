@@ -71,8 +71,8 @@ class _Work:
 
 def _works(record: RunRecord, phase: PhaseRecord, settings: Settings) -> Iterator[tuple[int, _Work]]:
     """Give each worker's number and what it did in a phase, by its last sample where the phase was cut."""
-    rows = phase.workers.sort("t_ns").group_by("job", "worker", maintain_order=True).last()
-    samples = {(row["job"], row["worker"]): row for row in rows.iter_rows(named=True)}
+    jobs = phase.phase.jobs
+    samples = {(job.name, worker): row for job in jobs for worker, row in phase.workers_at(job.name).items()}
     windows = {(w.job, w.worker): w for w in (phase.finished.workers if phase.finished else ())}
     before_s = _asleep_s(phase.phase.before)
     before_job = 0
