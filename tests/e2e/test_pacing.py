@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.analysis.histogram import percentile_ns
+from assay.analysis.histogram import bucket_middle_ns
 from assay.bundle import RunBundle
 from assay.events import Arrivals, Hello, Mark, PhaseFinished, Warning  # noqa: A004 - the name of the line
 from e2e.command import Measure
@@ -248,12 +248,10 @@ def _freeze(directory: Path, seconds: float) -> float:
 def _percentile_s(bundle: RunBundle, series: str, quantile: Fraction) -> float:
     rows = bundle.histograms().filter(series=series).group_by("bucket").agg(pl.col("n").sum()).sort("bucket")
     index, count = (rows[name].to_numpy().astype(np.int64) for name in ("bucket", "n"))
-    # Not `percentile_ns`, which gives nothing for so few samples: this asks for the value of a rank.
+    # Not `percentiles_ns`, which gives nothing for so few samples: this asks for the value of a rank.
     rank = -(-quantile.numerator * int(count.sum()) // quantile.denominator)
     at = int(np.searchsorted(np.cumsum(count), rank))
-    one = percentile_ns(index[at : at + 1], np.array([10_000]), Fraction(1, 2), float("inf"))
-    assert one is not None
-    return one / 1e9
+    return float(bucket_middle_ns(index[at : at + 1])[0]) / 1e9
 
 
 def _finished(bundle: RunBundle) -> PhaseFinished:

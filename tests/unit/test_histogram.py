@@ -35,7 +35,7 @@ def test_percentiles_agree_with_the_sorted_samples_within_half_a_bucket(seed: in
     index, count = np.unique([bucket_of(int(value)) for value in samples], return_counts=True)
 
     for quantile in histogram.QUANTILES.values():
-        found = histogram.percentile_ns(index.astype(np.int64), count, quantile, float(samples.max()))
+        (found,) = histogram.percentiles_ns(index.astype(np.int64), count, [quantile], float(samples.max()))
         truth = float(np.quantile(samples, float(quantile), method="inverted_cdf"))
 
         assert found is not None
@@ -45,7 +45,7 @@ def test_percentiles_agree_with_the_sorted_samples_within_half_a_bucket(seed: in
 def test_a_percentile_never_exceeds_the_largest_value() -> None:
     index, count = np.array([bucket_of(1_000_000)], dtype=np.int64), np.array([1000], dtype=np.int64)
 
-    assert histogram.percentile_ns(index, count, histogram.QUANTILES["p99"], 1_000_000.0) == 1_000_000.0
+    assert histogram.percentiles_ns(index, count, [histogram.QUANTILES["p99"]], 1_000_000.0) == [1_000_000.0]
 
 
 @pytest.mark.parametrize(("name", "needed"), [("p50", 20), ("p90", 100), ("p99", 1_000), ("p99_9", 10_000)])
@@ -53,12 +53,12 @@ def test_a_percentile_needs_ten_samples_beyond_it(name: str, needed: int) -> Non
     index, quantile = np.array([100], dtype=np.int64), histogram.QUANTILES[name]
 
     assert histogram.samples_needed(quantile) == needed
-    assert histogram.percentile_ns(index, np.array([needed - 1]), quantile, 100.0) is None
-    assert histogram.percentile_ns(index, np.array([needed]), quantile, 100.0) == 100.0
+    assert histogram.percentiles_ns(index, np.array([needed - 1]), [quantile], 100.0) == [None]
+    assert histogram.percentiles_ns(index, np.array([needed]), [quantile], 100.0) == [100.0]
 
 
 def test_single_nanoseconds_are_exact() -> None:
     index, count = np.array([10, 20, 30], dtype=np.int64), np.array([10, 10, 80], dtype=np.int64)
 
-    assert histogram.percentile_ns(index, count, histogram.QUANTILES["p50"], 30.0) == 30.0
-    assert histogram.percentile_ns(index, np.array([50, 30, 20]), histogram.QUANTILES["p50"], 30.0) == 10.0
+    assert histogram.percentiles_ns(index, count, [histogram.QUANTILES["p50"]], 30.0) == [30.0]
+    assert histogram.percentiles_ns(index, np.array([50, 30, 20]), [histogram.QUANTILES["p50"]], 30.0) == [10.0]

@@ -3,8 +3,6 @@
 import dataclasses
 import functools
 
-import numpy as np
-
 from assay.analysis import budget, cache, device, histogram
 from assay.analysis.cache import HitRatio
 from assay.analysis.record import PhaseRecord, RunRecord
@@ -110,20 +108,20 @@ class Case:
 def _latency(subject: Subject, series: str, span: Span) -> LatencyNs:
     buckets = subject.record.buckets(subject.job.name, subject.operation.name, series)
     inside = buckets.within(span)
-    index, place = np.unique(buckets.column("bucket")[inside], return_inverse=True)
-    count = np.zeros(len(index), dtype=np.int64)
-    np.add.at(count, place, buckets.column("n")[inside])
+    index, count = buckets.column("bucket")[inside], buckets.column("n")[inside]
     samples = int(count.sum())
     if samples == 0:
         return _NO_LATENCY
-    max_ns = _largest_ns(subject, f"{series}_max_ns", span, index)
-    percentiles = {
-        name: histogram.percentile_ns(index, count, quantile, max_ns) for name, quantile in histogram.QUANTILES.items()
-    }
-    return LatencyNs(mean=float(subject.rows.total(f"{series}_sum_ns", span)) / samples, max=max_ns, **percentiles)
+    max_ns = _largest_ns(subject, f"{series}_max_ns", span, index.max(keepdims=True))
+    percentiles = histogram.percentiles_ns(index, count, histogram.QUANTILES.values(), max_ns)
+    return LatencyNs(
+        mean=float(subject.rows.total(f"{series}_sum_ns", span)) / samples,
+        max=max_ns,
+        **dict(zip(histogram.QUANTILES, percentiles, strict=True)),
+    )
 
 
-def _largest_ns(subject: Subject, column: str, span: Span, index: histogram.IntArray) -> float:
+def _largest_ns(subject: Subject, column: str, span: Span, highest: histogram.IntArray) -> float:
     """Return the largest value inside a span, from maxima that run since the phase began.
 
     If the maximum grew inside the span, that is its largest value. If not, the largest value is in the highest bucket.
@@ -132,4 +130,4 @@ def _largest_ns(subject: Subject, column: str, span: Span, index: histogram.IntA
     last = float("inf") if at_end is None else float(at_end)
     if at_begin is None or at_end != at_begin:
         return last
-    return min(last, float(histogram.bucket_middle_ns(index[-1:])[0]))
+    return min(last, float(histogram.bucket_middle_ns(highest)[0]))

@@ -10,6 +10,7 @@ half a bucket, 0.05 %.
 """
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
@@ -58,26 +59,31 @@ def samples_needed(quantile: Fraction) -> int:
     return int(TAIL_SAMPLES / (1 - quantile))
 
 
-def quantile_ns(value_ns: FloatArray, count: IntArray, quantile: Fraction) -> float | None:
-    """Value of a percentile in nanoseconds.
+def quantiles_ns(value_ns: FloatArray, count: IntArray, quantiles: Iterable[Fraction]) -> list[float | None]:
+    """Values of percentiles in nanoseconds.
 
     Args:
         value_ns: Values in any order; one may stand there more than once.
         count: How often each was met.
-        quantile: Share of the values at or below, above 0 and below 1.
+        quantiles: Shares of the values at or below, above 0 and below 1.
 
     Returns:
-        The percentile, or None when there are too few samples for it.
+        The percentiles; None for one that there are too few samples for.
     """
-    total = int(count.sum())
-    if total < samples_needed(quantile):
-        return None
     order = np.argsort(value_ns, kind="stable")
-    at = np.searchsorted(np.cumsum(count[order]), math.ceil(quantile * total))
-    return float(value_ns[order][at])
+    ranks = np.cumsum(count[order])
+    total = int(ranks[-1]) if len(ranks) else 0
+    return [
+        float(value_ns[order[np.searchsorted(ranks, math.ceil(quantile * total))]])
+        if total >= samples_needed(quantile)
+        else None
+        for quantile in quantiles
+    ]
 
 
-def percentile_ns(index: IntArray, count: IntArray, quantile: Fraction, max_ns: float) -> float | None:
-    """Value of a percentile of buckets in nanoseconds, never more than `max_ns`; None: too few samples."""
-    value_ns = quantile_ns(bucket_middle_ns(index), count, quantile)
-    return None if value_ns is None else min(value_ns, max_ns)
+def percentiles_ns(
+    index: IntArray, count: IntArray, quantiles: Iterable[Fraction], max_ns: float
+) -> list[float | None]:
+    """Values of percentiles of buckets in nanoseconds, never more than `max_ns`; None: too few samples."""
+    found = quantiles_ns(bucket_middle_ns(index), count, quantiles)
+    return [None if value_ns is None else min(value_ns, max_ns) for value_ns in found]

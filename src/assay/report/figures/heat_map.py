@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.histogram import QUANTILES, FloatArray, IntArray, quantile_ns, samples_needed
+from assay.analysis.histogram import QUANTILES, FloatArray, IntArray, quantiles_ns, samples_needed
 from assay.report import theme
 from assay.report.axes import LATENCY_LABEL, Layered, decades_around, log_ticks, numeric_csv, records, spread
 from assay.report.figure import Figure, Table
@@ -118,7 +118,7 @@ def quantile_steps(latencies: Latencies, intervals_per_column: int, q: Fraction)
         if gathered < samples_needed(q):
             continue
         inside = (latencies.interval >= first) & (latencies.interval < next_start)
-        value_ns = quantile_ns(latencies.value_ns[inside], latencies.count[inside], q)
+        (value_ns,) = quantiles_ns(latencies.value_ns[inside], latencies.count[inside], (q,))
         if value_ns is not None:
             edges = latencies.edges_s
             steps.append(Step(float(edges[first]), float(edges[next_start]), value_ns, gathered))
@@ -179,7 +179,7 @@ def _table(latencies: Latencies, gathered: Cells) -> Table:
         value, count = latencies.value_ns[mine], latencies.count[mine]
         in_decades = (int(count[decade[mine] == power].sum()) for power in decades)
         slowest = float((value + latencies.width_ns[mine] / 2).max()) if len(value) else None
-        percentiles = (format_ns(quantile_ns(value, count, q)) for q in _LINES.values())
+        percentiles = map(format_ns, quantiles_ns(value, count, _LINES.values()))
         rows.append((span_s(start, end), *percentiles, _at_most(slowest), *(f"{n:,}" for n in in_decades)))
     heads = (f"{format_ns(10.0**power)} to {format_ns(10.0 ** (power + 1))}" for power in decades)
     return Table(("Interval", "p50", "p99", "Slowest", *heads), tuple(rows))

@@ -82,9 +82,8 @@ def _latencies(phase: PhaseRecord) -> list[_Latency]:
         if not len(index):
             continue
         slowest = float(measured.totals(phase, kind).latency_max_ns)
-        p50, p99 = (
-            histogram.percentile_ns(index, count, histogram.QUANTILES[name], slowest) for name in ("p50", "p99")
-        )
+        wanted = [histogram.QUANTILES[name] for name in ("p50", "p99")]
+        p50, p99 = histogram.percentiles_ns(index, count, wanted, slowest)
         title = f"{TITLES[phase.phase.name]}: {kind}"
         found.append(_Latency(title=title, count=int(count.sum()), p50_ns=p50, p99_ns=p99, max_ns=slowest))
     return found
