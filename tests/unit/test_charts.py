@@ -20,7 +20,7 @@ from assay.report.figures import heat_map, latency, time_budget, timeline
 from assay.report.figures import rates as rate_bars
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate_unit
 from assay.report.recording import Latencies, Recording, Timeline
-from assay.report.titles import title_of
+from assay.report.titles import titles_of
 from assay.results import Document, LatencyNs, Result
 from unit import vega
 from unit.memory_run import MemoryRun
@@ -241,11 +241,11 @@ def test_the_wait_of_a_stall_is_in_the_heat_map(recording: Recording, results: t
 
 
 def test_rates_far_apart_stand_on_a_log_axis_and_near_ones_are_bars_from_zero(results: tuple[Result, ...]) -> None:
-    streams = [result for result in results if rate_unit(result) == MIB_PER_S]
-    others = [result for result in results if rate_unit(result) == OPS_PER_S]
+    named = list(zip(titles_of(results), results, strict=True))
+    streams, others = ([one for one in named if rate_unit(one[1]) == unit] for unit in (MIB_PER_S, OPS_PER_S))
 
-    bars = rate_bars.chart(streams, MIB_PER_S, results).to_dict()["layer"][0]
-    dots = rate_bars.chart(others, OPS_PER_S, results).to_dict()["layer"][0]
+    bars = rate_bars.chart(streams, MIB_PER_S).to_dict()["layer"][0]
+    dots = rate_bars.chart(others, OPS_PER_S).to_dict()["layer"][0]
 
     assert bars["mark"]["type"] == "bar"
     assert bars["encoding"]["x"]["scale"]["domain"][0] == 0
@@ -313,7 +313,7 @@ def test_a_result_that_is_not_to_be_trusted_is_grey_and_says_so(results: tuple[R
 def test_repeats_and_operations_of_one_phase_are_told_apart(results: tuple[Result, ...]) -> None:
     again = [msgspec.structs.replace(results[0], repeat=1), msgspec.structs.replace(results[0], operation="fsync")]
 
-    titles = [title_of(result, [results[0], *again]) for result in [results[0], *again]]
+    titles = titles_of([results[0], *again])
 
     assert len(set(titles)) == 3
 

@@ -10,7 +10,7 @@ from assay import events, plan
 from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.report import text
-from assay.report.titles import title_of
+from assay.report.titles import titles_of
 from unit.memory_run import judged
 from unit.synthetic import MIB, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
 
@@ -110,7 +110,7 @@ def test_rows_of_one_phase_are_told_apart_by_job_and_operation() -> None:
 
     measured = judged(run.end()).results
 
-    assert [title_of(result, measured) for result in measured] == ["mix: reader", "mix: other: r2", "mix: other: w2"]
+    assert titles_of(measured) == ["mix: reader", "mix: other: r2", "mix: other: w2"]
 
 
 def test_the_report_ends_with_where_the_run_is_kept() -> None:

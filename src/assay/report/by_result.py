@@ -4,11 +4,8 @@ Its title stands above its bar, so that figures read the same at any width and n
 that is not to be trusted is grey and says so.
 """
 
-from collections.abc import Sequence
-
 from assay.report import theme
 from assay.report.stack import alt
-from assay.report.titles import title_of
 from assay.report.verdict import stands
 from assay.results import Result
 
@@ -21,11 +18,11 @@ def rows(count: int) -> alt.Y:
     return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(domain=list(range(count)), paddingOuter=0.05))
 
 
-def row(i: int, result: Result, named_among: Sequence[Result]) -> dict[str, object]:
+def row(i: int, result: Result, title: str) -> dict[str, object]:
     """Number, name and colour of a result's row."""
     doubt = "" if stands(result) else " (not to be trusted)"
     ink = theme.MEASURED if stands(result) else theme.UNTRUSTED
-    return {"row": i, "title": title_of(result, named_among) + doubt, "ink": ink}
+    return {"row": i, "title": title + doubt, "ink": ink}
 
 
 def titles(base: alt.Chart, count: int, dy: int = -9) -> alt.Chart:

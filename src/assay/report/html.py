@@ -16,6 +16,7 @@ from assay.report import figures, sections, vega
 from assay.report.figure import Figure
 from assay.report.output import check_file, write_whole
 from assay.report.recording import Recording
+from assay.report.titles import titles_of
 from assay.results import Document
 
 # Vega compiles its expressions with `new Function`, hence 'unsafe-eval'; there is no source to load anything from.
@@ -48,21 +49,22 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     """Make the report's text."""
     recording = Recording(run)
     results = document.results
+    titles = titles_of(results)
     in_single = figures.draws_each(results, of_tool)
     overview = figures.overview_figures(results) if in_single else ()
     body = [
         sections.header(run, document),
-        sections.summary_table(results),
+        sections.summary_table(titles, results),
         sections.run_findings(document.findings),
         sections.marks(recording.marks),
         "<section aria-labelledby=overview><h2 id=overview>Overview</h2>",
         *(_figure(figure) for figure in (*of_tool, *overview)),
         "</section><section aria-labelledby=results><h2 id=results>Results</h2>",
     ]
-    for i in range(len(results)):
+    for i, (name, result) in enumerate(zip(titles, results, strict=True)):
         mine = figures.result_figures(recording, results, i) if in_single else ()
         drawn = "".join(_figure(figure) for figure in mine)
-        body.append(sections.result_card(results, i, drawn))
+        body.append(sections.result_card(i, name, result, drawn))
     body += ["</section>", sections.preparation(run), sections.environment(run), sections.plan(run)]
     title = html.escape(f"{run.plan.name} · {document.run.id} · Assay")
     return (

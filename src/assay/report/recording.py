@@ -15,7 +15,7 @@ from assay.analysis.histogram import FloatArray, IntArray, bucket_middle_ns, buc
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.errors import BundleError
-from assay.report.titles import slug_of, title_of
+from assay.report.titles import slug_of, titles_of
 from assay.results import Result
 
 _GRID_DIGITS = 6
@@ -161,7 +161,7 @@ class OneResult:
     @property
     def name(self) -> str:
         """What tells it from the others."""
-        return title_of(self.result, self.results)
+        return titles_of(self.results)[self.number]
 
     @property
     def slug(self) -> str:

@@ -10,7 +10,6 @@ from assay import events
 from assay.analysis.record import RunRecord
 from assay.report.figure import Table
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
-from assay.report.titles import title_of
 from assay.report.verdict import stands, trust_words
 from assay.results import Document, Finding, LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_share
@@ -45,15 +44,15 @@ def header(run: RunRecord, document: Document) -> str:
     return f'<header>{"".join(lines)}<nav aria-label="Sections">{links}</nav></header><main>'
 
 
-def summary_table(results: Sequence[Result]) -> str:
+def summary_table(titles: Sequence[str], results: Sequence[Result]) -> str:
     """Give one row a result, linked to its card; struck through what is not to be trusted."""
     rows = []
-    for i, result in enumerate(results):
+    for i, (title, result) in enumerate(zip(titles, results, strict=True)):
         spread = result.latency_ns
         values = [rate(*headline(result)), *(format_ns(v) for v in (spread.p50, spread.p99, spread.max))]
         cells = "".join(f"<td>{_struck(value, result)}</td>" for value in [*values, format_ns(result.cpu_ns_per_op)])
         rows.append(
-            f'<tr><th scope="row"><a href="#result-{i + 1}">{escape(title_of(result, results))}</a></th>{cells}'
+            f'<tr><th scope="row"><a href="#result-{i + 1}">{escape(title)}</a></th>{cells}'
             f'<td class="words">{escape(_cache_words(result))}</td><td class="words">{_trust_word(result)}</td></tr>'
         )
     heads = "".join(f'<th scope="col">{h}</th>' for h in ("Result", "Rate", "p50", "p99", "Slowest", "CPU/op"))
@@ -83,9 +82,8 @@ def marks(numbered: Sequence[tuple[float, str, str]]) -> str:
     return f'<section aria-labelledby="marks"><h2 id="marks">Marks</h2>{shown}</section>'
 
 
-def result_card(results: Sequence[Result], i: int, figures: str) -> str:
+def result_card(i: int, title: str, result: Result, figures: str) -> str:
     """Show one result: its number and what produced it, then its figures (HTML that is already made)."""
-    result = results[i]
     value, unit = headline(result)
     other = OPS_PER_S if unit is MIB_PER_S else MIB_PER_S
     also = other.of(result.iops, result.throughput_bytes_per_s)
@@ -99,7 +97,7 @@ def result_card(results: Sequence[Result], i: int, figures: str) -> str:
     reason = "" if stands(result) else f": {escape(_reason(result))}"
     return (
         f'<article id="result-{i + 1}" aria-labelledby="result-{i + 1}-title"><h3 id="result-{i + 1}-title">'
-        f'{escape(title_of(result, results))}</h3><p class="where">{escape(where)}</p>'
+        f'{escape(title)}</h3><p class="where">{escape(where)}</p>'
         f'<p class="rate">{main}{also_words}</p><p>{_trust_word(result)}{reason}</p>'
         f"<dl>{items}</dl>{_findings(result.findings)}{figures}</article>"
     )

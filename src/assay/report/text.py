@@ -18,7 +18,7 @@ from assay import events
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
 from assay.analysis.record import RunRecord
 from assay.report.numbers import MIB_PER_S, OPS_PER_S
-from assay.report.titles import title_of
+from assay.report.titles import titles_of
 from assay.report.verdict import stands
 from assay.results import Cache, Document, Finding, LatencyNs, Result
 from assay.units import format_bytes, format_ns, format_number, format_percent, format_share
@@ -130,8 +130,8 @@ def _table(measured: Sequence[Result], width: int) -> list[Text]:
         return [Text("Nothing was measured.", style="bold")]
     layout = _Layout(width)
     lines = [_heading(layout)]
-    for row, result in enumerate(measured, start=1):
-        lines += _row(row, title_of(result, measured), result, layout)
+    for row, (title, result) in enumerate(zip(titles_of(measured), measured, strict=True), start=1):
+        lines += _row(row, title, result, layout)
     legend = "p50, p99, max: latency, issue to completion.  CPU/op: of this client."
     legend += (
         "  cpu run block wait: % of the workers' time on a CPU, ready for one, waiting for a block device, other waits."

@@ -1,20 +1,28 @@
-"""By which name is a result told apart from the others of its run? The same in the terminal and on the page."""
+"""By which names are results told apart from the others of their run? The same in the terminal and on the page."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from assay.results import Result
 
 
-def title_of(result: Result, measured: Sequence[Result]) -> str:
-    """Name a result by its phase's title, with what else is needed to tell it apart: job, operation, repeat."""
-    siblings = [other for other in measured if (other.phase, other.repeat) == (result.phase, result.repeat)]
-    parts = [result.title]
-    if len({other.job for other in siblings}) > 1:
-        parts.append(result.job)
-    if len({other.operation for other in siblings if other.job == result.job}) > 1:
-        parts.append(result.operation)
-    repeats = {other.repeat for other in measured if other.phase == result.phase}
-    return ": ".join(parts) + (f" (repeat {result.repeat + 1})" if len(repeats) > 1 else "")
+def titles_of(measured: Sequence[Result]) -> list[str]:
+    """Name results by their phases' titles, each with what else is needed to tell it apart: job, operation, repeat."""
+    jobs, operations, repeats = (defaultdict[tuple[object, ...], set[object]](set) for _ in range(3))
+    for result in measured:
+        jobs[result.phase, result.repeat].add(result.job)
+        operations[result.phase, result.repeat, result.job].add(result.operation)
+        repeats[result.phase,].add(result.repeat)
+    titles = []
+    for result in measured:
+        parts = [result.title]
+        if len(jobs[result.phase, result.repeat]) > 1:
+            parts.append(result.job)
+        if len(operations[result.phase, result.repeat, result.job]) > 1:
+            parts.append(result.operation)
+        is_repeated = len(repeats[result.phase,]) > 1
+        titles.append(": ".join(parts) + (f" (repeat {result.repeat + 1})" if is_repeated else ""))
+    return titles
 
 
 def slug_of(text: str) -> str:

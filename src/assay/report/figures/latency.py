@@ -7,7 +7,7 @@ from assay.report.axes import LATENCY_LABEL, Layered, decades_around, log_ticks,
 from assay.report.by_result import row, rows, titles
 from assay.report.figure import Figure, Table, sentence
 from assay.report.stack import alt
-from assay.report.titles import title_of
+from assay.report.titles import titles_of
 from assay.report.verdict import trust_words
 from assay.results import Result
 from assay.units import format_ns
@@ -20,10 +20,10 @@ def draw(results: Sequence[Result]) -> Iterator[Figure]:
     if not results:
         return
     told = []
-    for result in results:
+    for title, result in zip(titles_of(results), results, strict=True):
         spread = result.latency_ns
         values = (format_ns(value) for value in (spread.p50, spread.p99, spread.max))
-        told.append((title_of(result, results), *values, trust_words(result)))
+        told.append((title, *values, trust_words(result)))
     yield Figure(
         slug="overview-latency",
         title="Latency, from issue to completion",
@@ -37,7 +37,8 @@ def draw(results: Sequence[Result]) -> Iterator[Figure]:
 
 def chart(results: Sequence[Result]) -> Layered:
     """Draw p50, p99 and maximum of each result on one logarithmic axis, with the values in words under each title."""
-    drawn_rows = [row(i, result, results) | _latency_row(result) for i, result in enumerate(results)]
+    named = zip(titles_of(results), results, strict=True)
+    drawn_rows = [row(i, result, title) | _latency_row(result) for i, (title, result) in enumerate(named)]
     known = [
         value
         for one in drawn_rows

@@ -7,7 +7,7 @@ from assay.report.by_result import ROW_PX, row, rows, titles
 from assay.report.figure import Figure, Table, sentence
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit, headline, rate, rate_unit
 from assay.report.stack import alt
-from assay.report.titles import title_of
+from assay.report.titles import titles_of
 from assay.report.verdict import trust_words
 from assay.results import Result
 from assay.units import format_number
@@ -19,28 +19,29 @@ _BARS_FROM_ZERO_UP_TO = 100
 def draw(results: Sequence[Result]) -> Iterator[Figure]:
     """Draw the results of each unit."""
     for unit in (MIB_PER_S, OPS_PER_S):
-        chosen = [result for result in results if rate_unit(result) == unit and headline(result)[0] is not None]
+        named = zip(titles_of(results), results, strict=True)
+        chosen = [(title, r) for title, r in named if rate_unit(r) == unit and headline(r)[0] is not None]
         if chosen:
-            told = [(title_of(r, results), rate(*headline(r)), trust_words(r)) for r in chosen]
+            told = [(title, rate(*headline(result)), trust_words(result)) for title, result in chosen]
             what = "Throughput of streams" if unit.of_bytes else "Operations per second"
             yield Figure(
                 slug="overview-" + ("throughput" if unit.of_bytes else "operations"),
                 title=what,
                 caption="Mean over each result's window." + (" 1 MiB is 1,048,576 bytes." if unit.of_bytes else ""),
                 alt_text=f"{what}. " + sentence(f"{title}: {value}, {trust}" for title, value, trust in told),
-                chart=chart(chosen, unit, results),
+                chart=chart(chosen, unit),
                 table=Table(("Result", unit.label, "Trust"), tuple(told)),
             )
 
 
-def chart(results: Sequence[Result], unit: RateUnit, named_among: Sequence[Result]) -> Layered:
-    """Draw results that count in `unit`: bars from zero, or dots on a log axis where rates lie far apart."""
+def chart(named: Sequence[tuple[str, Result]], unit: RateUnit) -> Layered:
+    """Draw named results that count in `unit`: bars from zero, or dots on a log axis where rates lie far apart."""
     drawn_rows = []
-    for i, result in enumerate(results):
+    for i, (title, result) in enumerate(named):
         value = headline(result)[0]
-        drawn_rows.append(row(i, result, named_among) | {"value": value, "label": format_number(value)})
+        drawn_rows.append(row(i, result, title) | {"value": value, "label": format_number(value)})
     values = [one["value"] for one in drawn_rows if isinstance(one["value"], float) and one["value"] > 0]
-    base = alt.Chart(records(drawn_rows)).encode(y=rows(len(results)))
+    base = alt.Chart(records(drawn_rows)).encode(y=rows(len(named)))
     if values and max(values) > _BARS_FROM_ZERO_UP_TO * min(values):
         low, high = decades_around(min(values), max(values))
         scale = alt.Scale(type="log", domain=[low, high * 2.2], nice=False)
@@ -57,5 +58,5 @@ def chart(results: Sequence[Result], unit: RateUnit, named_among: Sequence[Resul
     known = "isValid(datum.value) && datum.value > 0"
     drawn = shape.transform_filter(known).encode(x=x, color=alt.Color("ink:N", scale=None))
     value_label = base.transform_filter("isValid(datum.value)").mark_text(align="left", dx=8, dy=8, fontWeight="bold")
-    layers = [drawn, value_label.encode(x=x, text=alt.Text("label:N")), titles(base, len(results))]
+    layers = [drawn, value_label.encode(x=x, text=alt.Text("label:N")), titles(base, len(named))]
     return Layered(layers, alt.Step(ROW_PX))

@@ -7,7 +7,7 @@ from assay.report.axes import Layered, records
 from assay.report.by_result import ROW_PX, row, rows, titles
 from assay.report.figure import Figure, Table, sentence
 from assay.report.stack import alt
-from assay.report.titles import title_of
+from assay.report.titles import titles_of
 from assay.results import Result
 from assay.units import format_share
 
@@ -17,10 +17,10 @@ def draw(results: Sequence[Result]) -> Iterator[Figure]:
     if not results:
         return
     told = []
-    for result in results:
+    for title, result in zip(titles_of(results), results, strict=True):
         spent = result.time_budget
         parts = (spent.on_cpu, spent.run_delay, spent.block_delay, spent.other_wait)
-        told.append((title_of(result, results), *(format_share(part) for part in parts)))
+        told.append((title, *(format_share(part) for part in parts)))
     unsplit = any(result.time_budget.block_delay is None for result in results)
     yield Figure(
         slug="overview-time-budget",
@@ -37,7 +37,7 @@ def draw(results: Sequence[Result]) -> Iterator[Figure]:
 def chart(results: Sequence[Result]) -> Layered:
     """Draw where the wall time of each result's workers went, as shares that fill the row."""
     bars = [segment for i, result in enumerate(results) for segment in _segments(i, result)]
-    named = [row(i, result, results) for i, result in enumerate(results)]
+    named = [row(i, result, title) for i, (title, result) in enumerate(zip(titles_of(results), results, strict=True))]
     kinds = list(theme.BUDGET.values())
     colour = alt.Color(
         "kind:N",
