@@ -32,6 +32,12 @@ CONTEXT: dict[str, Any] = {
 """How typer hands a command line through."""
 
 
+def _false_by_default(flag: Any) -> Any:
+    """Let a flag that is not given be False: of None typer makes it with pydantic, which takes long to load."""
+    flag.default = False
+    return flag
+
+
 class ToolCommand(TyperCommand):
     """The command of a tool, which is loaded when it is used or asked for help: the list of commands needs none."""
 
@@ -49,6 +55,10 @@ class ToolCommand(TyperCommand):
     def help(self, _: str | None) -> None:
         """Typer has none of its own."""
 
+    def get_help_option(self, ctx: _Context) -> Any:
+        """Give `--help`."""
+        return _false_by_default(super().get_help_option(ctx))
+
     def invoke(self, ctx: _Context) -> None:
         """Hand the words after the tool's name to the tool."""
         tool, asked = registry.front_end(self._tool), take_apart(ctx.args)
@@ -60,6 +70,10 @@ class ToolCommand(TyperCommand):
 
 class CommandsAndTools(TyperGroup):
     """Assay's commands, and one for every tool; a tool is loaded when it is looked at."""
+
+    def get_help_option(self, ctx: _Context) -> Any:
+        """Give `--help`."""
+        return _false_by_default(super().get_help_option(ctx))
 
     def list_commands(self, ctx: _Context) -> list[str]:
         """Name them, tools last."""
