@@ -182,7 +182,7 @@ class _Tables:
             for w in interval.workers
         ]  # fmt: skip
         self._rows[HOST] += [
-            (interval.phase_index, t_s, source, instance, list(values), list(values.values()))
+            (interval.phase_index, t_s, source, instance, tuple(values), tuple(values.values()))
             for source, instance, values in _host_samples(interval)
             if values
         ]

@@ -5,11 +5,11 @@ Excel file format, 3.1 and 5). Readers of .xls know it to this day. An .xlsx is 
 (ECMA-376 part 1); text stands in the cells themselves.
 """
 
+import html
 import io
 import struct
 import zipfile
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
 
 Entry = tuple[int, int, str | float]
 """Row and column from 0, and the value."""
@@ -100,7 +100,9 @@ def _sheet(entries: Sequence[Entry]) -> str:
 def _cell(row: int, column: int, value: str | float) -> str:
     place = f"{_letters(column)}{row + 1}"
     if isinstance(value, str):
-        return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
+        return (
+            f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{html.escape(value, quote=False)}</t></is></c>'
+        )
     return f'<c r="{place}"><v>{value!r}</v></c>'
 
 
