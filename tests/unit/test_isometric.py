@@ -23,7 +23,7 @@ def draw(drawn: Surface) -> str:
 def test_heights_are_in_proportion_to_the_values_and_the_scale_begins_at_0() -> None:
     drawn = surface(VALUES)
     heights = {}
-    for patch in drawn.patches():
+    for patch in drawn.patches:
         for cell, (x, y) in zip(patch.corners, patch.points, strict=True):
             floor_x, floor_y = drawn.at(FILES.index(cell.file_kib), SIZES.index(cell.record_kib))
             assert x == floor_x
@@ -44,7 +44,7 @@ def test_the_floor_is_seen_under_30_degrees_with_both_sizes_towards_the_reader()
 
 def test_patches_come_from_the_back_to_the_front() -> None:
     depth = [
-        sum(FILES.index(c.file_kib) + SIZES.index(c.record_kib) for c in p.corners) for p in surface(VALUES).patches()
+        sum(FILES.index(c.file_kib) + SIZES.index(c.record_kib) for c in p.corners) for p in surface(VALUES).patches
     ]
 
     assert depth == sorted(depth)
@@ -55,9 +55,9 @@ def test_a_patch_has_the_corners_that_were_measured_if_there_are_three() -> None
     without_corner = {cell: value for cell, value in VALUES.items() if cell != Cell(64, 16)}
     without_two = {cell: value for cell, value in VALUES.items() if cell not in {Cell(64, 16), Cell(128, 16)}}
 
-    assert sorted(len(patch.corners) for patch in surface(without_corner).patches()) == [3, 4, 4, 4]
+    assert sorted(len(patch.corners) for patch in surface(without_corner).patches) == [3, 4, 4, 4]
     # Only one corner's neighbours are left of the patch at the right, and three of the one before it.
-    assert sorted(len(patch.corners) for patch in surface(without_two).patches()) == [3, 4, 4]
+    assert sorted(len(patch.corners) for patch in surface(without_two).patches) == [3, 4, 4]
 
 
 def test_colours_are_those_that_vega_gives_the_map() -> None:

@@ -6,6 +6,7 @@ drawn from the back to the front, each over what lies behind it, so a hill hides
 number. A patch has the corners that were measured, three or four.
 """
 
+import functools
 import html
 import itertools
 import math
@@ -43,7 +44,7 @@ class Patch:
     colour: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Surface:
     """A matrix laid out in space; lengths in pixels, downwards and to the right."""
 
@@ -56,9 +57,9 @@ class Surface:
     @property
     def is_drawn(self) -> bool:
         """Whether there is a surface: with a single row or column, or with holes all over, there is none."""
-        return min(len(self.files), len(self.sizes)) >= _FEWEST and bool(self.patches())
+        return min(len(self.files), len(self.sizes)) >= _FEWEST and bool(self.patches)
 
-    @property
+    @functools.cached_property
     def top(self) -> float:
         """Value at the top of the scale."""
         ticks = linear_ticks(max(self.values.values()), _MOST_TICKS)
@@ -77,8 +78,9 @@ class Surface:
         y = _ROOM["top"] + HEIGHT_PX + (file + size) * _DOWN_PX * self.step
         return x, y - HEIGHT_PX * value / self.top
 
+    @functools.cached_property
     def patches(self) -> list[Patch]:
-        """Give the surface in the order in which it is drawn: what is farthest from the reader first."""
+        """The surface in the order in which it is drawn: what is farthest from the reader first."""
         places = itertools.product(range(len(self.files) - 1), range(len(self.sizes) - 1))
         found = (self._patch(file, size) for file, size in sorted(places, key=lambda place: (sum(place), place)))
         return [patch for patch in found if patch is not None]
@@ -134,7 +136,7 @@ def svg(surface: Surface, *, name_of: Callable[[int], str], unit: str, words: st
 
 
 def _surface(surface: Surface, name_of: Callable[[int], str], unit: str) -> Iterable[str]:
-    for patch in surface.patches():
+    for patch in surface.patches:
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in patch.points)
         corners = "; ".join(
             f"{name_of(cell.record_kib)} in {name_of(cell.file_kib)}: {format_number(surface.values[cell])} {unit}"

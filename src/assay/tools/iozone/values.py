@@ -7,6 +7,7 @@ A test that was cut, or in which a record failed, has no number.
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,11 +49,16 @@ class Measured:
         finished = self.record.first(events.Finished)
         return finished is None or finished.outcome is not events.Outcome.COMPLETE
 
+    @functools.cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that have phases of their own."""
+        return self.settings.measured()
+
     # -- one stream ----------------------------------------------------------------------------------------------------
 
     def value(self, column: Column, cell: Cell) -> int | None:
         """Give the number of a column in a row; 0 where the test is left out, None where it has no number yet."""
-        if column not in self.settings.measured():
+        if column not in self.columns:
             return 0
         phase = self.phases.get(single.phase_name(column, cell))
         if phase is None:
@@ -83,7 +89,7 @@ class Measured:
 
     def is_below_timer(self, cell: Cell) -> bool:
         """Whether a test of a cell took less than IOzone's clock can tell."""
-        phases = (self.phases.get(single.phase_name(column, cell)) for column in self.settings.measured())
+        phases = (self.phases.get(single.phase_name(column, cell)) for column in self.columns)
         return any(phase is not None and 0 < self.elapsed_s(phase, cell) < _TIMER_S for phase in phases)
 
     # -- throughput ----------------------------------------------------------------------------------------------------
