@@ -50,14 +50,16 @@ def render(document: Document, run: RunRecord, console: Console, *, html: Path |
     lines += _table(document.results, console.width)
     lines += _findings(document, console.width)
     lines += _footer(document, html)
-    for line in lines:
-        console.print(line, soft_wrap=True, highlight=False)
+    _print(console, lines)
 
 
 def render_beside(document: Document, console: Console, *, html: Path | None = None) -> None:
     """Print what stands beside a classic tool's own output: the findings, and where the run is kept."""
-    for line in (*_findings(document, console.width), *_footer(document, html)):
-        console.print(line, soft_wrap=True, highlight=False)
+    _print(console, [*_findings(document, console.width), *_footer(document, html)])
+
+
+def _print(console: Console, lines: Iterable[Text]) -> None:
+    console.print(Text("\n").join(lines), soft_wrap=True, highlight=False)
 
 
 # -- header and footer -------------------------------------------------------------------------------------------------
