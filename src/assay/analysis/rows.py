@@ -6,6 +6,7 @@ the answers. So each table is cut once, and what is asked of a part is asked of 
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any, Final
@@ -159,8 +160,13 @@ class _Samples:
 
     def bounds(self, phase_index: int) -> tuple[int, int]:
         """Give the places of a phase's samples."""
-        first, end = np.searchsorted(self.phase_index, (phase_index, phase_index + 1))
-        return int(first), int(end)
+        return self._bounds.get(phase_index, (0, 0))
+
+    @functools.cached_property
+    def _bounds(self) -> dict[int, tuple[int, int]]:
+        phases, firsts = np.unique(self.phase_index, return_index=True)
+        ends = itertools.pairwise([*firsts.tolist(), len(self.phase_index)])
+        return dict(zip(phases.tolist(), ends, strict=True))
 
 
 class HostTable:

@@ -64,4 +64,5 @@ def _with_paths(plan: Plan, change: Callable[[str], str]) -> Plan:
             for job in phase.jobs
         )
         phases.append(replace(phase, jobs=jobs) if jobs != phase.jobs else phase)
-    return replace(plan, phases=tuple(phases))
+    # Without a change no new Plan, whose every name would be looked up again.
+    return replace(plan, phases=tuple(phases)) if tuple(phases) != plan.phases else plan
