@@ -3,6 +3,7 @@
 On a terminal it redraws a few lines on standard error; elsewhere it prints one line a step, so that a log stays readable.
 """
 
+import sys
 import time
 
 from rich.console import Console
@@ -71,7 +72,7 @@ class TerminalDisplay:
         if activity != self._activity:
             self._activity, self._rates = activity, ""
             if self._live is None:
-                self._console.print(activity, highlight=False, markup=False, soft_wrap=True)
+                sys.stderr.write(f"{activity}\n")
         self._share = share
 
     def _draw(self) -> None:
