@@ -95,9 +95,9 @@ class Session:
         return judged.run.exit_code
 
     def _write_report(self, run: RunRecord, judged: Document, output: "Output[Any] | None") -> Path | None:
-        from assay.report.html import write_html  # noqa: PLC0415 - it needs the libraries that draw
-
         try:
+            from assay.report.html import write_html  # noqa: PLC0415 - it needs the libraries that draw
+
             of_tool = output.figures() if output else ()
             return write_html(run, judged, self._runs / f"{run.run_id}.html", of_tool=of_tool)
         except RunError as missing:

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -133,3 +135,15 @@ def test_a_gate_is_in_the_plan_and_a_rerun_waits_at_it(assay: Assay, tmp_path: P
         assert [line for line in done.stdout.splitlines() if re.fullmatch(r"\d+:", line)] == [
             "6:", "7:", "8:", "9:", "10:", "11:",
         ]  # fmt: skip
+
+
+def test_a_tool_prints_its_text_where_nothing_that_draws_is_installed(tmp_path: Path) -> None:
+    without = "import sys; sys.modules['altair'] = None; from assay.cli import main; main()"
+    words = ["bigdir", "60", "5", "--files", "--runs", str(tmp_path / "runs")]
+
+    command = [sys.executable, "-c", without, *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.returncode in {0, 1}, done.stderr
+    assert done.stdout.startswith("Iterations, MkDirOpTime(ms)")
+    assert "No report: report: the Python package 'altair' is not installed" in done.stderr
