@@ -77,7 +77,10 @@ def uring(directory: Path) -> Scenario:
         counted=(2_000, 52_000),
         tools=_present(
             tools.assay(
-                lambda _: load, directory, note="the more completions come at once, the fewer instructions each"
+                lambda _: load,
+                directory,
+                note="about 180 instructions for each request and 320 for each wait, which all that came back with it "
+                "share: 207 where 11 came back together, 294 where 3 did",
             ),
             tools.bare(["uring", str(file), str(DATA_BYTES)]),
             tools.fio(
