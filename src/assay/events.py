@@ -294,7 +294,7 @@ class Verified(_Event, kw_only=True):
     corruption: tuple[Corruption, ...]
 
 
-class Ceilings(_Event, kw_only=True):
+class CeilingsMeasured(_Event, kw_only=True, tag="ceilings"):
     """What this client could ever show."""
 
     t_ns: int
@@ -429,7 +429,7 @@ Event = (
     | Prepared
     | StepDone
     | Verified
-    | Ceilings
+    | CeilingsMeasured
     | Residency
     | Ready
     | Started
@@ -474,8 +474,8 @@ class SetMark(_Control, kw_only=True, tag="mark"):
     label: str
 
 
-class Stop(_Control, kw_only=True):
+class StopRun(_Control, kw_only=True, tag="stop"):
     """Stop the workers, clean up, finish."""
 
 
-Control = StartWhenReady | Start | SetMark | Stop
+Control = StartWhenReady | Start | SetMark | StopRun

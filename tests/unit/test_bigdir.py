@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.plan.walk import job_actions
 from assay.tools.bigdir import FRONT_END
 from assay.tools.bigdir import output as bigdir
-from assay.tools.bigdir.steps import Row, steps
+from assay.tools.bigdir.steps import StepRow, steps
 from goldens import Goldens
 from unit import classic_runs as classic
 from unit import vega
@@ -41,7 +41,7 @@ def rows_of(text: str) -> list[list[float]]:
 
 def test_the_published_rows_come_out_digit_by_digit() -> None:
     for row in published():
-        made = Row(
+        made = StepRow(
             entries=int(row["iterations"]),
             create_ms=float(row["mkdir_op_ms"]),
             enumeration_ms=float(row["enum_ms"]),

@@ -15,7 +15,7 @@ from assay.plan.walk import job_ops
 from assay.tools.bonnie import FRONT_END
 from assay.tools.bonnie.figures import figures_of
 from assay.tools.bonnie.line import header, line_of
-from assay.tools.bonnie.measured import Measured, Outcome
+from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS, to_plan
 from assay.tools.bonnie.settings import Settings, parse, sized
 from assay.tools.bonnie.table import table
@@ -91,7 +91,7 @@ def made(arguments: str) -> plan.Plan:
     return to_plan(settings, FRONT_END.origin(words), directory=Path("/mnt/a directory"), seed=7)
 
 
-def measured(arguments: str, line: str, *, machine: str, size_mib: int, seed: int = 0) -> Measured:
+def measured(arguments: str, line: str, *, machine: str, size_mib: int, seed: int = 0) -> MeasuredPass:
     """A run that came to the rates of a line; what the line hides took 0.2 s."""
     read = parse_line(line)
     tests = {}
@@ -99,7 +99,7 @@ def measured(arguments: str, line: str, *, machine: str, size_mib: int, seed: in
         seconds = 0.2 if cell.rate is None else 1.0
         latency = read.slowest.get(name, "0us")
         assert latency.endswith("us")
-        tests[name] = Outcome(
+        tests[name] = MeasuredTest(
             name=name,
             amount=(cell.rate or 5.0) * seconds,
             seconds=seconds,
@@ -107,7 +107,7 @@ def measured(arguments: str, line: str, *, machine: str, size_mib: int, seed: in
             slowest_ns=int(latency.removesuffix("us")) * 1000,
         )
     settings = dataclasses.replace(parse(shlex.split(arguments)), size_mib=size_mib)
-    return Measured(settings=settings, machine=machine, seed=seed, tests=tests)
+    return MeasuredPass(settings=settings, machine=machine, seed=seed, tests=tests)
 
 
 # -- the command line --------------------------------------------------------------------------------------------------
@@ -299,8 +299,8 @@ def test_a_long_name_gives_way_to_the_size() -> None:
 def test_latencies_change_their_unit_where_the_original_does() -> None:
     def shown(nanoseconds: int) -> str:
         one = measured("", LINE_200, machine="x", size_mib=16)
-        slow = Outcome(name="rewrite", amount=1.0, seconds=1.0, cpu_seconds=0.0, slowest_ns=nanoseconds)
-        return line_of(Measured(one.settings, "x", 0, {"rewrite": slow})).split(",")[40]
+        slow = MeasuredTest(name="rewrite", amount=1.0, seconds=1.0, cpu_seconds=0.0, slowest_ns=nanoseconds)
+        return line_of(MeasuredPass(one.settings, "x", 0, {"rewrite": slow})).split(",")[40]
 
     assert [shown(ns) for ns in (99_999_000, 100_000_000, 99_999_999_000, 100_000_000_000)] == [
         "99999us",

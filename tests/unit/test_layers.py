@@ -113,6 +113,18 @@ def test_no_two_modules_share_a_name_but_where_the_folder_names_them() -> None:
     assert shared == []
 
 
+def test_no_two_types_share_a_name_but_the_settings_that_every_tool_has() -> None:
+    types = [
+        node.name
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+
+    assert len(types) > 200
+    assert [name for name, count in Counter(types).items() if count > 1] == ["Settings"]
+
+
 def test_every_part_has_its_place() -> None:
     parts = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
 

@@ -18,10 +18,10 @@ from assay.plan.walk import job_groups, job_ops
 from assay.tools.postmark import FRONT_END, commands
 from assay.tools.postmark import plan as postmark_plan
 from assay.tools.postmark.output import progress_of, report_of
-from assay.tools.postmark.rates import Row, beside, row_of, table
-from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, Run
+from assay.tools.postmark.rates import ResultRow, beside, row_of, table
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, RunParts
 from assay.tools.postmark.settings import Location, Settings, scaled
-from assay.tools.postmark.totals import Part, Totals
+from assay.tools.postmark.totals import PartTotals, RunTotals
 from goldens import Goldens
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "postmark"
@@ -39,7 +39,7 @@ def prepare(settings: Settings, locations: Sequence[Path], folder: Path) -> plan
 
 def counts_of(settings: Settings) -> Counts:
     """What a run will do."""
-    run = Run(settings)
+    run = RunParts(settings)
     for part in (run.create_files, run.perform_transactions, run.delete_files):
         part(lambda *_operation: None)
     return run.counts
@@ -47,7 +47,7 @@ def counts_of(settings: Settings) -> Counts:
 
 def operations(settings: Settings) -> list[tuple[str, int, int, int, int]]:
     found: list[tuple[str, int, int, int, int]] = []
-    run = Run(settings)
+    run = RunParts(settings)
     for part in (run.create_files, run.perform_transactions, run.delete_files):
         part(lambda *operation: found.append(operation))
     return found
@@ -134,7 +134,7 @@ def test_every_operation_finds_its_file_as_it_expects_it(settings: Settings) -> 
 
 
 def test_what_the_files_take_at_most_is_known_before() -> None:
-    run = Run(Settings(files=4, transactions=40, size_low_bytes=5000, size_high_bytes=5000))
+    run = RunParts(Settings(files=4, transactions=40, size_low_bytes=5000, size_high_bytes=5000))
     held, most = 0, 0
 
     def follow(kind: str, *_rest: int) -> None:
@@ -333,7 +333,7 @@ def test_more_than_can_be_done_is_refused(settings: Settings, said: str, tmp_pat
 # -- the text ----------------------------------------------------------------------------------------------------------
 
 
-def totals_for(settings: Settings, *, begin_s: float = 0.0, seconds: tuple[float, float, float]) -> Totals:
+def totals_for(settings: Settings, *, begin_s: float = 0.0, seconds: tuple[float, float, float]) -> RunTotals:
     """A run that did what the settings ask for, in so many seconds a phase."""
     counts = counts_of(settings)
     made, gone = settings.files, counts.deleted_alone
@@ -351,11 +351,11 @@ def totals_for(settings: Settings, *, begin_s: float = 0.0, seconds: tuple[float
     )
     names = ("create", "transactions", "delete")
     parts = {
-        name: Part(seconds=took, ops=ops[i], bytes=moved[i], is_complete=True)
+        name: PartTotals(seconds=took, ops=ops[i], bytes=moved[i], is_complete=True)
         for i, (name, took) in enumerate(zip(names, seconds, strict=True))
         if sum(ops[i].values())
     }
-    return Totals(
+    return RunTotals(
         settings=settings,
         begin_s=begin_s,
         parts=parts,
@@ -396,8 +396,8 @@ def test_spans_are_differences_of_whole_seconds_of_the_day() -> None:
 
 
 def test_a_report_of_kilobytes_says_so_up_to_a_whole_megabyte() -> None:
-    part = Part(seconds=0.1, ops={CREATE: 1}, bytes={CREATE: 1 << 20}, is_complete=True)
-    totals = Totals(settings=Settings(), begin_s=0.0, parts={"create": part}, planned=frozenset({"create"}))
+    part = PartTotals(seconds=0.1, ops={CREATE: 1}, bytes={CREATE: 1 << 20}, is_complete=True)
+    totals = RunTotals(settings=Settings(), begin_s=0.0, parts={"create": part}, planned=frozenset({"create"}))
 
     text = report_of(totals)
 
@@ -407,7 +407,9 @@ def test_a_report_of_kilobytes_says_so_up_to_a_whole_megabyte() -> None:
 
 def test_a_run_that_was_cut_shows_how_far_it_came_and_what_it_had_measured() -> None:
     whole = totals_for(Settings(), seconds=(0.1, 0.1, 0.1))
-    cut = Part(seconds=3.0, ops={READ: 70, APPEND: 50, CREATE: 60, DELETE: 55}, bytes={READ: 7000}, is_complete=False)
+    cut = PartTotals(
+        seconds=3.0, ops={READ: 70, APPEND: 50, CREATE: 60, DELETE: 55}, bytes={READ: 7000}, is_complete=False
+    )
     totals = dataclasses.replace(whole, parts={"create": whole.parts["create"], "transactions": cut})
 
     assert progress_of(totals) == "Creating files...Done\nPerforming transactions...\n"
@@ -422,11 +424,14 @@ def test_rates_are_of_the_transactions_that_there_were_files_for(tmp_path: Path)
     settings = Settings(files=10, transactions=100_000, bias_create=0, bias_read=-1)
     made = prepare(settings, [Path("/mnt")], tmp_path)
     # Ten files are deleted in 10 / 16,359 s; nobody is there for the other 99,990 transactions.
-    mixed = Part(seconds=10 / 16_359, ops={DELETE: 10}, bytes={}, is_complete=True)
-    totals = Totals(
+    mixed = PartTotals(seconds=10 / 16_359, ops={DELETE: 10}, bytes={}, is_complete=True)
+    totals = RunTotals(
         settings=settings,
         begin_s=0.0,
-        parts={"create": Part(seconds=0.001, ops={CREATE: 10}, bytes={}, is_complete=True), "transactions": mixed},
+        parts={
+            "create": PartTotals(seconds=0.001, ops={CREATE: 10}, bytes={}, is_complete=True),
+            "transactions": mixed,
+        },
         planned=frozenset(phase.name for phase in made.phases),
         counts=made.origin.counts,
     )
@@ -449,8 +454,8 @@ def test_published_results_make_the_table_that_they_were_published_as(path: Path
         numbers = {
             name: float(value)
             for name, value in record.items()
-            if name in Row.__dataclass_fields__ and name != "config"
+            if name in ResultRow.__dataclass_fields__ and name != "config"
         }
-        rows.append(Row(config=" ".join(names), **numbers))
+        rows.append(ResultRow(config=" ".join(names), **numbers))
 
     goldens.check(path.with_suffix(".txt"), table(rows))

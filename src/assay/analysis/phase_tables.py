@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from assay.analysis.rows import HostTable, Table
+from assay.analysis.rows import HostTable, RecordedTable
 
 
 class Tables:
@@ -12,7 +12,7 @@ class Tables:
         self, intervals: pl.DataFrame, histograms: pl.DataFrame, workers: pl.DataFrame, host: pl.DataFrame
     ) -> None:
         """Hold them."""
-        self.intervals = Table(intervals, "job", "operation")
-        self.histograms = Table(histograms, "job", "operation", "series")
-        self.workers = Table(workers, "job", "worker")
+        self.intervals = RecordedTable(intervals, "job", "operation")
+        self.histograms = RecordedTable(histograms, "job", "operation", "series")
+        self.workers = RecordedTable(workers, "job", "worker")
         self.host = HostTable(host)

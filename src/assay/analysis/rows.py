@@ -34,7 +34,7 @@ class Span:
         return (self.end_ns - self.begin_ns) / NS_PER_S
 
 
-class Table:
+class RecordedTable:
     """A recorded table as arrays, in the order of phases and time.
 
     Times are integer nanoseconds since the engine's hello (`t_ns`), made from the table's `t_s`, so that they can be
@@ -106,7 +106,7 @@ def places_of(frame: pl.DataFrame, *names: str) -> dict[tuple[Any, ...], IntArra
 class Rows:
     """Some rows of a table, such as those of one operation of a job in a phase, in the order of time."""
 
-    table: Table
+    table: RecordedTable
     places: IntArray
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ from assay.running.engine import run_quietly
 from assay.targets import DATA_FOLDER, LOCK, MARK, check_directory, directories, of_directory
 
 
-class SetMark(msgspec.Struct, frozen=True):
+class FolderMark(msgspec.Struct, frozen=True):
     """What the mark of a set says; unknown fields belong to the engine."""
 
     set: FileSet
@@ -63,7 +63,7 @@ def _entries(folder: Path) -> list[Path]:
 def _one(directory: Path, entry: Path, *, keep_kept: bool) -> tuple[str, bool]:
     """Remove one entry of the data folder if it is a set; what became of it, and whether that is a failure."""
     try:
-        kept = msgspec.json.decode((entry / MARK).read_bytes(), type=SetMark).set
+        kept = msgspec.json.decode((entry / MARK).read_bytes(), type=FolderMark).set
     except (FileNotFoundError, NotADirectoryError):
         return "left: it has no mark of Assay. Look at it and remove it yourself", False
     except (OSError, msgspec.DecodeError) as error:

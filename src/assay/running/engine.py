@@ -308,7 +308,7 @@ class _Ending:
             self._killed_s = now
             return ""
         if self._stops.count and self._stopped_s is None:
-            engine.send(events.Stop())
+            engine.send(events.StopRun())
             self._stopped_s = now
             return "stopping: the load ends and its data is removed. Ctrl-C again ends at once and leaves the data"
         if self._stopped_s is not None and not self._has_said_why and now - self._stopped_s > PATIENCE_S:

@@ -13,7 +13,7 @@ import numpy as np
 from assay.analysis.levels import Levels, find_levels
 from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.tools.bigdir.settings import Settings
-from assay.tools.bigdir.steps import FloatArray, Row, Steps, steps
+from assay.tools.bigdir.steps import FloatArray, StepRow, Steps, steps
 from assay.tools.front_end import Output
 from assay.units import format_ns
 
@@ -64,7 +64,7 @@ class BigDirOutput(Output[Settings]):
         )
 
 
-def csv_line(row: Row) -> str:
+def csv_line(row: StepRow) -> str:
     """Write one line."""
     times = (row.create_ms, row.enumeration_ms, row.enumeration_per_entry_ms)
     return _SEPARATOR.join([str(row.entries), *(f"{value:.15G}" for value in times)])

@@ -29,7 +29,7 @@ _NS_PER_MS = 1e6
 
 
 @dataclass(frozen=True)
-class Row:
+class StepRow:
     """A line of the tool's table, times in milliseconds."""
 
     entries: int
@@ -67,11 +67,11 @@ class Client:
         """Enumeration time by entry."""
         return self.listing_ns / self.entries
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[StepRow]:
         """Work the table out."""
         sums = itertools.accumulate(self.making_ns.tolist())
         return [
-            Row(
+            StepRow(
                 entries=entries,
                 create_ms=made_ns / entries / _NS_PER_MS,
                 enumeration_ms=listing_ns / _NS_PER_MS,
@@ -100,15 +100,15 @@ class Steps:
         first_end_ns = min(int(client.end_ns[-1]) for client in self.clients)
         return min(self.settings.step * int((client.end_ns <= first_end_ns).sum()) for client in self.clients)
 
-    def mean_rows(self) -> list[Row]:
+    def mean_rows(self) -> list[StepRow]:
         """Average the rows of all clients, at the entries that every client reached."""
         by_client = [client.rows()[: self.common] for client in self.clients]
         return [_mean(rows) for rows in zip(*by_client, strict=True)]
 
 
-def _mean(rows: tuple[Row, ...]) -> Row:
+def _mean(rows: tuple[StepRow, ...]) -> StepRow:
     count = len(rows)
-    return Row(
+    return StepRow(
         entries=rows[0].entries,
         create_ms=sum(row.create_ms for row in rows) / count,
         enumeration_ms=sum(row.enumeration_ms for row in rows) / count,

@@ -11,7 +11,7 @@ from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figure import Figure, Table
 from assay.report.stack import alt
-from assay.tools.bonnie.measured import Measured, Outcome
+from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS
 from assay.units import KIB, format_ns, format_number, format_seconds
 
@@ -53,7 +53,7 @@ _PARTS = (
 )
 
 
-def figures_of(everything: Sequence[Measured]) -> list[Figure]:
+def figures_of(everything: Sequence[MeasuredPass]) -> list[Figure]:
     """Draw each part that has a test; with several runs a bar for each of them."""
     figures = []
     for part in _PARTS:
@@ -68,7 +68,7 @@ def figures_of(everything: Sequence[Measured]) -> list[Figure]:
     return figures
 
 
-def _figure(part: _Part, rows: Sequence[tuple[int, Outcome]], *, several: bool) -> Figure:
+def _figure(part: _Part, rows: Sequence[tuple[int, MeasuredTest]], *, several: bool) -> Figure:
     named = [(_WORDS[test.name] + (f", run {number}" if several else ""), test) for number, test in rows]
     cells = tuple(
         (
@@ -94,7 +94,7 @@ def _figure(part: _Part, rows: Sequence[tuple[int, Outcome]], *, several: bool) 
     )
 
 
-def _chart(part: _Part, named: Sequence[tuple[str, Outcome]]) -> Layered:
+def _chart(part: _Part, named: Sequence[tuple[str, MeasuredTest]]) -> Layered:
     top = max([1e-9, *(test.rate / part.scale for _, test in named)])
     data = records(_row(part, name, test, top) for name, test in named)
     order = [name for name, _ in named]
@@ -111,7 +111,7 @@ def _chart(part: _Part, named: Sequence[tuple[str, Outcome]]) -> Layered:
     return Layered([bars, numbers, latency], _BAR_PX * len(named))
 
 
-def _row(part: _Part, name: str, test: Outcome, top: float) -> dict[str, object]:
+def _row(part: _Part, name: str, test: MeasuredTest, top: float) -> dict[str, object]:
     took = f"  in {format_seconds(test.seconds)}" if test.is_hidden else ""
     return {
         "test": name,

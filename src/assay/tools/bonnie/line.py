@@ -9,7 +9,7 @@ size out, and it writes the number of directories into the field of the chunk si
 
 from collections.abc import Sequence
 
-from assay.tools.bonnie.measured import Measured, Outcome
+from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS
 from assay.tools.bonnie.settings import DEFAULT_CHUNK_BYTES, HARD_LINKS, SYMBOLIC_LINKS, Settings
 from assay.units import KIB
@@ -39,12 +39,12 @@ def _with_cpu(names: Sequence[str]) -> list[str]:
     return [field for name in names for field in (name, f"{name}_cpu")]
 
 
-def line_of(one: Measured) -> str:
+def line_of(one: MeasuredPass) -> str:
     """Write the CSV line."""
     return ",".join(_old_fields(one) if one.settings.is_old else _fields(one))
 
 
-def _fields(one: Measured) -> list[str]:
+def _fields(one: MeasuredPass) -> list[str]:
     settings = one.settings
     fields = [*_FORMATS[settings.version], one.machine, str(settings.concurrency), str(one.seed)]
     io = [size_text(one.size_mib), chunk_text(settings.chunk_bytes)] if one.size_mib else ["", ""]
@@ -59,7 +59,7 @@ def _fields(one: Measured) -> list[str]:
     return [*fields, *(latency_text(one.tests.get(test)) for test in TESTS)]
 
 
-def _old_fields(one: Measured) -> list[str]:
+def _old_fields(one: MeasuredPass) -> list[str]:
     fields = [one.machine, *([""] * 13)]
     if one.size_mib:
         fields = [one.machine, old_size_text(one), *_cells(one, IO_TESTS)]
@@ -68,7 +68,7 @@ def _old_fields(one: Measured) -> list[str]:
     return [*fields, files_text(one.settings), *_cells(one, FILE_TESTS)]
 
 
-def _cells(one: Measured, tests: Sequence[str]) -> list[str]:
+def _cells(one: MeasuredPass, tests: Sequence[str]) -> list[str]:
     cells: list[str] = []
     for name in tests:
         test = one.tests.get(name)
@@ -81,7 +81,7 @@ def _cells(one: Measured, tests: Sequence[str]) -> list[str]:
     return cells
 
 
-def _rate(test: Outcome, *, is_old: bool) -> str:
+def _rate(test: MeasuredTest, *, is_old: bool) -> str:
     if test.name == "random_seeks":
         return f"{test.rate:.1f}" if is_old or test.rate < 1000 else f"{test.rate:.0f}"
     return str(int(test.rate))
@@ -99,7 +99,7 @@ def chunk_text(chunk_bytes: int) -> str:
     return str(chunk_bytes) if chunk_bytes % KIB else f"{chunk_bytes // KIB}k"
 
 
-def old_size_text(one: Measured) -> str:
+def old_size_text(one: MeasuredPass) -> str:
     """Write size and chunk as 1.03 does: `8G:64k`."""
     chunk = chunk_text(one.settings.chunk_bytes)
     return size_text(one.size_mib) + (f":{chunk}" if chunk else "")
@@ -120,7 +120,7 @@ def _sizes(settings: Settings) -> tuple[str, str]:
     return str(settings.max_bytes), str(settings.min_bytes) if settings.min_bytes else ""
 
 
-def latency_text(test: Outcome | None) -> str:
+def latency_text(test: MeasuredTest | None) -> str:
     """Write the slowest operation: whole microseconds, milliseconds or seconds."""
     if test is None:
         return ""

@@ -28,7 +28,7 @@ _COUNTED = ("chunk", "write", "read", "seek", "create", "stat", "delete")
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class MeasuredTest:
     """One test that ran to its end."""
 
     name: str
@@ -55,14 +55,14 @@ class Outcome:
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class MeasuredPass:
     """One run through all tests."""
 
     settings: Settings
     """With the size that was carried out."""
     machine: str
     seed: int
-    tests: dict[str, Outcome]
+    tests: dict[str, MeasuredTest]
 
     @property
     def size_mib(self) -> int:
@@ -70,11 +70,11 @@ class Measured:
         return self.settings.size_mib or 0
 
 
-def measured(run: RunRecord, settings: Settings) -> tuple[Measured, ...]:
+def measured(run: RunRecord, settings: Settings) -> tuple[MeasuredPass, ...]:
     """Count what every repeat came to; a repeat that was never reached has no tests."""
     hello = run.first(events.Hello)
     return tuple(
-        Measured(
+        MeasuredPass(
             settings=settings,
             machine=settings.machine or (hello.machine.hostname if hello else ""),
             seed=run.plan.seed,
@@ -84,7 +84,7 @@ def measured(run: RunRecord, settings: Settings) -> tuple[Measured, ...]:
     )
 
 
-def _tests(record: RunRecord, repeat: int) -> dict[str, Outcome]:
+def _tests(record: RunRecord, repeat: int) -> dict[str, MeasuredTest]:
     phases = {
         phase.phase.name: phase
         for phase in record.phases
@@ -92,7 +92,7 @@ def _tests(record: RunRecord, repeat: int) -> dict[str, Outcome]:
         and phase.finished
         and phase.finished.stopped_by in {StoppedBy.PASSES, StoppedBy.OPS, StoppedBy.EXHAUSTED}
     }
-    found: dict[str, Outcome] = {}
+    found: dict[str, MeasuredTest] = {}
     for name in TESTS:
         has_flush = FLUSH in {phase.name for phase in record.plan.phases}
         if name in phases and (name != "random_seeks" or not has_flush or FLUSH in phases):
@@ -101,7 +101,7 @@ def _tests(record: RunRecord, repeat: int) -> dict[str, Outcome]:
     return found
 
 
-def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> Outcome | None:
+def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> MeasuredTest | None:
     counted = next((each for each in (totals(phase, key) for key in _COUNTED) if each.ops), None)
     if counted is None:
         return None
@@ -113,7 +113,7 @@ def _test(name: str, phase: PhaseRecord, flush: PhaseRecord | None) -> Outcome |
         cpu_seconds += _cpu_s(flush)
     is_in_bytes = name in IO_TESTS and name != "random_seeks"
     moved = counted.bytes / 2 if name == "rewrite" else counted.bytes
-    return Outcome(
+    return MeasuredTest(
         name=name,
         amount=moved / KIB if is_in_bytes else counted.ops,
         seconds=seconds,

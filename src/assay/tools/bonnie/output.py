@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from assay.tools.bonnie.line import header, line_of
-from assay.tools.bonnie.measured import Measured, measured
+from assay.tools.bonnie.measured import MeasuredPass, measured
 from assay.tools.bonnie.settings import Settings
 from assay.tools.bonnie.table import table
 from assay.tools.front_end import Output
@@ -21,7 +21,7 @@ class BonnieOutput(Output[Settings]):
     """What bonnie++ prints."""
 
     @cached_property
-    def _everything(self) -> tuple[Measured, ...]:
+    def _everything(self) -> tuple[MeasuredPass, ...]:
         return measured(self.run, self.settings)
 
     def text(self) -> str:

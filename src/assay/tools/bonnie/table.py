@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from assay.tools.bonnie.line import HIDDEN, HIDDEN_CPU, chunk_text, files_text, latency_text, old_size_text, size_text
-from assay.tools.bonnie.measured import Measured, Outcome
+from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS
 from assay.tools.bonnie.settings import DEFAULT_SEEKS, SEEKERS
 
@@ -17,13 +17,13 @@ _PER_SECOND = " ".join([" /sec %CP"] * 6)
 _KIB_PER_SECOND = " ".join(["K/sec %CP"] * 5) + "  /sec %CP"
 
 
-def table(one: Measured) -> str:
+def table(one: MeasuredPass) -> str:
     """Write the table; what was not measured is blank."""
     blocks = [*(_io_block(one) if one.size_mib else ()), *(_file_block(one) if one.settings.number else ("",))]
     return "".join(f"{line}\n" for line in blocks)
 
 
-def _io_block(one: Measured) -> list[str]:
+def _io_block(one: MeasuredPass) -> list[str]:
     version = one.settings.version
     second, third, size = "", "Name:Size etc", _described_size(one)
     if version == "1.03":
@@ -41,7 +41,7 @@ def _io_block(one: Measured) -> list[str]:
     return [*lines, *_latencies(one, IO_TESTS)]
 
 
-def _file_block(one: Measured) -> list[str]:
+def _file_block(one: MeasuredPass) -> list[str]:
     version, files = one.settings.version, files_text(one.settings)
     title = "" if version == "1.03" and one.size_mib else _TITLES[version]
     name = "" if version == "1.03" and one.size_mib else one.machine[:_NAME_WIDTH]
@@ -65,7 +65,7 @@ def _beside(name: str, size: str) -> str:
     return f"{name[: max(room - 1, 0)]:<{room}}{size}"
 
 
-def _described_size(one: Measured) -> str:
+def _described_size(one: MeasuredPass) -> str:
     """Size, chunk, concurrency, seeks and seekers of 2.00; usual ones are empty, and colons at the end left out."""
     settings = one.settings
     parts = [size_text(one.size_mib), chunk_text(settings.chunk_bytes)]
@@ -75,7 +75,7 @@ def _described_size(one: Measured) -> str:
     return ":".join(parts).rstrip(":")
 
 
-def _cells(one: Measured, tests: Sequence[str], rate: Callable[[Outcome], str]) -> str:
+def _cells(one: MeasuredPass, tests: Sequence[str], rate: Callable[[MeasuredTest], str]) -> str:
     cells = []
     for name in tests:
         test = one.tests.get(name)
@@ -88,8 +88,8 @@ def _cells(one: Measured, tests: Sequence[str], rate: Callable[[Outcome], str]) 
     return " ".join(cells)
 
 
-def _io_rate(version: str) -> Callable[[Outcome], str]:
-    def rate(test: Outcome) -> str:
+def _io_rate(version: str) -> Callable[[MeasuredTest], str]:
+    def rate(test: MeasuredTest) -> str:
         if test.name == "random_seeks":
             return f"{test.rate:5.1f}" if test.rate < 1000 else f"{test.rate:5.0f}"
         return _short_rate(test.rate) if version == "2.00" else f"{int(test.rate):5d}"
@@ -107,11 +107,11 @@ def _short_rate(kib_per_s: float) -> str:
     return f"{mib_per_s / 1024:4.1f}g"
 
 
-def _file_rate(test: Outcome) -> str:
+def _file_rate(test: MeasuredTest) -> str:
     return f"{int(test.rate):5d}"
 
 
-def _latencies(one: Measured, tests: Sequence[str]) -> list[str]:
+def _latencies(one: MeasuredPass, tests: Sequence[str]) -> list[str]:
     if one.settings.is_old:
         return []
     # Two columns left of the rates' ends.

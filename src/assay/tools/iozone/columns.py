@@ -91,7 +91,7 @@ COLUMNS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Load:
+class ThroughputTest:
     """One test of the throughput mode."""
 
     key: str
@@ -107,19 +107,19 @@ class Load:
 
 
 LOADS = (
-    Load("write", 0, "Initial write", "initial writers", is_narrow=False),
-    Load("rewrite", 0, "Rewrite", "rewriters", is_narrow=False),
-    Load("read", 1, "Read", "readers", is_narrow=False, tabs=("\t\t", "\t\t")),
-    Load("reread", 1, "Re-read", "re-readers"),
-    Load("backward-read", 3, "Reverse Read", "reverse readers"),
-    Load("stride-read", 5, "Stride read", "stride readers"),
-    Load("random-read", 2, "Random read", "random readers"),
-    Load("mixed", 8, "Mixed workload", "mixed workload"),
-    Load("random-write", 2, "Random write", "random writers"),
-    Load("pwrite", 9, "Pwrite", "pwrite writers"),
-    Load("pread", 10, "Pread", "pread readers"),
-    Load("fwrite", 6, "Fwrite", "fwriters", is_narrow=False, tabs=("\t", "\t\t")),
-    Load("fread", 7, "Fread", "freaders", is_narrow=False, tabs=("\t", "\t\t")),
+    ThroughputTest("write", 0, "Initial write", "initial writers", is_narrow=False),
+    ThroughputTest("rewrite", 0, "Rewrite", "rewriters", is_narrow=False),
+    ThroughputTest("read", 1, "Read", "readers", is_narrow=False, tabs=("\t\t", "\t\t")),
+    ThroughputTest("reread", 1, "Re-read", "re-readers"),
+    ThroughputTest("backward-read", 3, "Reverse Read", "reverse readers"),
+    ThroughputTest("stride-read", 5, "Stride read", "stride readers"),
+    ThroughputTest("random-read", 2, "Random read", "random readers"),
+    ThroughputTest("mixed", 8, "Mixed workload", "mixed workload"),
+    ThroughputTest("random-write", 2, "Random write", "random writers"),
+    ThroughputTest("pwrite", 9, "Pwrite", "pwrite writers"),
+    ThroughputTest("pread", 10, "Pread", "pread readers"),
+    ThroughputTest("fwrite", 6, "Fwrite", "fwriters", is_narrow=False, tabs=("\t", "\t\t")),
+    ThroughputTest("fread", 7, "Fread", "freaders", is_narrow=False, tabs=("\t", "\t\t")),
 )
 """In the order in which they are run."""
 

@@ -3,7 +3,7 @@
 import dataclasses
 from pathlib import PurePosixPath
 
-from assay.tools.iozone.columns import COLUMNS, EXTENSION_TESTS, LOADS, VECTORED_TESTS, Column, Load
+from assay.tools.iozone.columns import COLUMNS, EXTENSION_TESTS, LOADS, VECTORED_TESTS, Column, ThroughputTest
 from assay.tools.iozone.matrix import Matrix
 
 DEFAULT_FILE = PurePosixPath("iozone.tmp")
@@ -121,7 +121,7 @@ class Settings:
         """The columns that have a phase of their own."""
         return tuple(column for column in self.columns() if self.retest or not column.is_again)
 
-    def loads(self) -> tuple[Load, ...]:
+    def loads(self) -> tuple[ThroughputTest, ...]:
         """The tests of the throughput mode that are done."""
         possible = (load for load in LOADS if load.test in self.tests)
         chosen = (load for load in possible if self.has_streams or load.key not in {"fwrite", "fread"})

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assay import plan
-from assay.tools.iozone.columns import MIXED_TEST, Load, column
+from assay.tools.iozone.columns import MIXED_TEST, ThroughputTest, column
 from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.options import needs_file
 from assay.tools.iozone.sets import Parts, directory_of, file_set, needs_length, targets_of
@@ -66,7 +66,7 @@ def cell_of(settings: Settings, count: int) -> Cell:
     return Cell(file_kib, record_kib)
 
 
-def phase_name(load: Load, count: int) -> str:
+def phase_name(load: ThroughputTest, count: int) -> str:
     """Name the phase of a test with so many children."""
     return f"{load.key}-{count}"
 
@@ -140,7 +140,9 @@ class _Runs:
             yield self._phase(load, tuple(steps), is_first=number == 0, is_last=is_last)
             steps = []
 
-    def _phase(self, load: Load, steps: tuple[plan.Step, ...], *, is_first: bool, is_last: bool) -> plan.Phase:
+    def _phase(
+        self, load: ThroughputTest, steps: tuple[plan.Step, ...], *, is_first: bool, is_last: bool
+    ) -> plan.Phase:
         jobs = tuple(self._job(load, group, is_first=is_first) for group in self.groups)
         removed = [plan.Remove(set=self._name(group, is_first=is_first)) for group in self.groups]
         children = "child" if self.count == 1 else "children"
@@ -153,7 +155,7 @@ class _Runs:
             after=(plan.Sync(), *(removed if is_last and not self.settings.keep else ())),
         )
 
-    def _job(self, load: Load, group: Children, *, is_first: bool) -> plan.Job:
+    def _job(self, load: ThroughputTest, group: Children, *, is_first: bool) -> plan.Job:
         settings, cell = self.settings, self.cell
         key = load.key
         if load.test == MIXED_TEST:

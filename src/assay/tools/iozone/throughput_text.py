@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from assay.report.worksheet import Entry
 from assay.tools.iozone import banner
-from assay.tools.iozone.columns import Load
+from assay.tools.iozone.columns import ThroughputTest
 from assay.tools.iozone.settings import Settings
 from assay.tools.iozone.throughput import cell_of
 from assay.tools.iozone.values import Measured, Sums
@@ -62,7 +62,7 @@ def _announcement(settings: Settings, count: int, *, is_first: bool) -> str:
     return f"{head}\tEach {child} writes a {cell.file_kib} kByte file in {cell.record_kib} kByte records\n"
 
 
-def _lines(settings: Settings, load: Load, count: int, sums: Sums) -> Iterator[str]:
+def _lines(settings: Settings, load: ThroughputTest, count: int, sums: Sums) -> Iterator[str]:
     child = "thread" if settings.threads else "process"
     unit = banner.unit(settings)
     who = f"{count} {load.children}" if load.is_narrow else f"{count:2d} {load.children}"

@@ -16,7 +16,7 @@ from assay import events
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.tools.iozone import single, throughput
-from assay.tools.iozone.columns import Column, Load
+from assay.tools.iozone.columns import Column, ThroughputTest
 from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.settings import Settings
 from assay.tools.measured import WorkerTotals, totals, workers
@@ -94,7 +94,7 @@ class Measured:
 
     # -- throughput ----------------------------------------------------------------------------------------------------
 
-    def sums(self, load: Load, count: int) -> "Sums | None":
+    def sums(self, load: ThroughputTest, count: int) -> "Sums | None":
         """Give the numbers of a test with so many children; None where it was not ended."""
         phase = self.phases.get(throughput.phase_name(load, count))
         if phase is None or phase.finished is None:

@@ -25,7 +25,7 @@ class Measure:
 
 
 @dataclasses.dataclass(frozen=True)
-class Load:
+class LoadCommands:
     """`load`: read commands from a file."""
 
     file: str
@@ -50,7 +50,7 @@ class Quit:
     """`quit`."""
 
 
-Request = Measure | Load | Show | Help | Quit
+Request = Measure | LoadCommands | Show | Help | Quit
 
 
 class UnknownCommandError(InputError):
@@ -190,7 +190,7 @@ COMMANDS: tuple[tuple[str, str, Callable[[str, Settings], Settings | Request]], 
         _choice("is_terse", "either 'verbose' or 'terse' required", {"terse": True, "verbose": False}),
     ),
     ("run", "measures; the report goes to the end of a file where one is named", lambda text, _: Measure(text.strip())),
-    ("load", "follows the commands of a file", lambda text, _: Load(text.strip())),
+    ("load", "follows the commands of a file", lambda text, _: LoadCommands(text.strip())),
     ("show", "says what is set; to the end of a file where one is named", lambda text, _: Show(text.strip())),
     ("help", "lists the commands that begin so", _help),
     ("quit", "ends", lambda _text, _settings: Quit()),

@@ -108,7 +108,7 @@ class Conversation:
                 self._say(text)
             case commands.Show(file=file):
                 self._write(self.settings.show(str(Path.cwd())), file)
-            case commands.Load(file=file):
+            case commands.LoadCommands(file=file):
                 return self.read(file)
             case commands.Measure(report=report):
                 asked = dataclasses.replace(self.settings, report=report)

@@ -13,9 +13,9 @@ from assay.report.figure import Figure, Table
 from assay.report.stack import alt
 from assay.tools import measured
 from assay.tools.postmark.plan import TITLES
-from assay.tools.postmark.rates import HEADINGS, Row, row_of
+from assay.tools.postmark.rates import HEADINGS, ResultRow, row_of
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
-from assay.tools.postmark.totals import Totals
+from assay.tools.postmark.totals import RunTotals
 from assay.units import format_ns, format_number
 
 _ROW_PX = 44
@@ -29,7 +29,7 @@ _RATES = {
 }
 
 
-def figures(run: RunRecord, totals: Totals) -> Sequence[Figure]:
+def figures(run: RunRecord, totals: RunTotals) -> Sequence[Figure]:
     """Draw the rates of the columns above, and the latency of each operation in each phase."""
     drawn = [_rates_figure(row_of(totals))]
     latencies = [latency for phase in run.phases for latency in _latencies(phase)]
@@ -38,7 +38,7 @@ def figures(run: RunRecord, totals: Totals) -> Sequence[Figure]:
     return drawn
 
 
-def _rates_figure(row: Row) -> Figure:
+def _rates_figure(row: ResultRow) -> Figure:
     shown = {title: getattr(row, field) for field, title in _RATES.items()}
     rows = [{"row": i, "title": title, "value": value} for i, (title, value) in enumerate(shown.items())]
     highest = max((value for value in shown.values() if value), default=1.0)

@@ -18,7 +18,7 @@ from assay.tools.postmark import rates
 from assay.tools.postmark.plan import CREATING, DELETING, SINGLE_BYTES_READ, SINGLE_BYTES_WRITTEN, TRANSACTIONS
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
 from assay.tools.postmark.settings import Settings
-from assay.tools.postmark.totals import Totals, totals_of
+from assay.tools.postmark.totals import RunTotals, totals_of
 
 if TYPE_CHECKING:
     from assay.report.figure import Figure
@@ -34,7 +34,7 @@ class PostMarkOutput(Output[Settings]):
     """What PostMark prints."""
 
     @cached_property
-    def _totals(self) -> Totals:
+    def _totals(self) -> RunTotals:
         return totals_of(self.run, self.settings)
 
     def text(self) -> str:
@@ -62,7 +62,7 @@ class PostMarkOutput(Output[Settings]):
 # -- what went on ------------------------------------------------------------------------------------------------------
 
 
-def progress_of(totals: Totals) -> str:
+def progress_of(totals: RunTotals) -> str:
     """Say what went on, up to where the run was cut."""
     settings = totals.settings
     has_directories = settings.subdirectories > 1
@@ -91,7 +91,7 @@ def _dots(done: int, settings: Settings) -> str:
 # -- the report --------------------------------------------------------------------------------------------------------
 
 
-def report_of(totals: Totals) -> str:
+def report_of(totals: RunTotals) -> str:
     """Make the report: none, as in PostMark, where the files ran out."""
     if totals.ran_out:
         return ""
@@ -108,7 +108,7 @@ class _Seconds:
     deletion: int
 
 
-def _seconds(totals: Totals) -> _Seconds:
+def _seconds(totals: RunTotals) -> _Seconds:
     at, edges = totals.begin_s, [math.floor(totals.begin_s)]
     for name in (CREATING, TRANSACTIONS, DELETING):
         at += totals.part(name).seconds
@@ -135,7 +135,7 @@ class _Line:
         return self.count / self.seconds
 
 
-def _lines(totals: Totals) -> dict[str, _Line]:
+def _lines(totals: RunTotals) -> dict[str, _Line]:
     took = _seconds(totals)
     alone, gone = totals.part(CREATING).count(CREATE), totals.part(DELETING).count(DELETE)
     mixed = totals.part(TRANSACTIONS)
@@ -155,14 +155,14 @@ def _lines(totals: Totals) -> dict[str, _Line]:
     }
 
 
-def _bytes(totals: Totals) -> tuple[float, float]:
+def _bytes(totals: RunTotals) -> tuple[float, float]:
     """Bytes read and written; of a run that did all it had to do, with the errors of PostMark's sums."""
     if totals.counts and all(totals.is_complete(phase) for phase in totals.planned):
         return totals.counts[SINGLE_BYTES_READ], totals.counts[SINGLE_BYTES_WRITTEN]
     return totals.bytes(READ), totals.bytes(CREATE, APPEND)
 
 
-def _verbose(totals: Totals) -> str:
+def _verbose(totals: RunTotals) -> str:
     took, lines = _seconds(totals), _lines(totals)
 
     def files(indent: str, key: str, what: str) -> str:
@@ -196,7 +196,7 @@ def _verbose(totals: Totals) -> str:
     return "".join(f"{line}\n" for line in said)
 
 
-def _terse(totals: Totals) -> str:
+def _terse(totals: RunTotals) -> str:
     took = _seconds(totals)
     rates = " ".join(f"{line.rate:.2f}" for line in _lines(totals).values())
     return f"{took.total} {took.transactions} {rates}\n"

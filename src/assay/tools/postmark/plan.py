@@ -17,7 +17,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import InputError
-from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Emit, Run, directories, files_per_directory
+from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Emit, RunParts, directories, files_per_directory
 from assay.tools.postmark.settings import NO_BIAS, Settings
 
 FRONT_END = "postmark"
@@ -51,7 +51,7 @@ def to_plan(settings: Settings, origin: plan.Origin, locations: Sequence[Path], 
         InputError: the settings ask for more than can be done.
     """
     _check(settings)
-    run = Run(settings)
+    run = RunParts(settings)
     parts = {CREATING: run.create_files, TRANSACTIONS: run.perform_transactions, DELETING: run.delete_files}
     phases: list[plan.Phase] = []
     for name, part in parts.items():
@@ -76,7 +76,7 @@ def to_plan(settings: Settings, origin: plan.Origin, locations: Sequence[Path], 
     )
 
 
-def _counts(run: Run) -> dict[str, float]:
+def _counts(run: RunParts) -> dict[str, float]:
     """What the lists of operations do not show."""
     counts = run.counts
     return {

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from assay.tools.postmark.plan import APPENDS_SKIPPED, CREATES_SKIPPED, CREATING, DELETING, FRONT_END, TRANSACTIONS
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ
-from assay.tools.postmark.totals import Totals
+from assay.tools.postmark.totals import RunTotals
 from assay.units import ABSENT
 
 _MIB = 1 << 20
@@ -21,7 +21,7 @@ _DIGITS = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class ResultRow:
     """One line of a table of PostMark results; None: not published."""
 
     config: str
@@ -38,7 +38,7 @@ class Row:
 HEADINGS = ("config", "Time", "IOPS", "Creation", "Reads", "Appends", "Deletes", "Read MB/s", "Write MB/s")
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[ResultRow]) -> str:
     """Print results below each other."""
     cells = [HEADINGS, *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADINGS))]
@@ -49,15 +49,15 @@ def table(rows: Sequence[Row]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ResultRow) -> tuple[str, ...]:
     values = dataclasses.astuple(row)[1:]
     return (row.config, *(ABSENT if value is None else f"{value:.10g}" for value in values))
 
 
-def row_of(totals: Totals) -> Row:
+def row_of(totals: RunTotals) -> ResultRow:
     """Return the row of a run; None where there was nothing to time."""
     mixed = totals.part(TRANSACTIONS)
-    return Row(
+    return ResultRow(
         config=FRONT_END,
         time_s=_rounded(totals.seconds),
         iops=_rate(totals.transactions, mixed.seconds),
@@ -70,7 +70,7 @@ def row_of(totals: Totals) -> Row:
     )
 
 
-def _alone(totals: Totals, phase: str, kind: str) -> float | None:
+def _alone(totals: RunTotals, phase: str, kind: str) -> float | None:
     part = totals.part(phase)
     return _rate(part.count(kind), part.seconds)
 
@@ -83,7 +83,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}") if value < 10**_DIGITS else float(round(value))
 
 
-def beside(totals: Totals) -> str:
+def beside(totals: RunTotals) -> str:
     """Say on standard error what PostMark's own text cannot."""
     said = ["PostMark's text counts whole seconds and rounds down. By nanosecond clocks:"]
     said += [f"  {line}" for line in table([row_of(totals)]).splitlines()]

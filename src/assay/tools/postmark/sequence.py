@@ -51,7 +51,7 @@ class Counts:
     out_of_files: bool = False
 
 
-class Run:
+class RunParts:
     """The three parts of a run, to be called in this order."""
 
     def __init__(self, settings: Settings) -> None:

@@ -13,7 +13,7 @@ from assay.tools.postmark.settings import Settings
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class PartTotals:
     """One phase of a run: what was done in it, and how long it took."""
 
     seconds: float
@@ -26,24 +26,24 @@ class Part:
         return self.ops.get(kind, 0)
 
 
-_NOTHING = Part(seconds=0.0, ops={}, bytes={}, is_complete=False)
+_NOTHING = PartTotals(seconds=0.0, ops={}, bytes={}, is_complete=False)
 
 
 @dataclasses.dataclass(frozen=True)
-class Totals:
+class RunTotals:
     """A run as PostMark sees it."""
 
     settings: Settings
     begin_s: float
     """Time of day, in seconds since 1970, when the first file was made."""
-    parts: dict[str, Part]
+    parts: dict[str, PartTotals]
     """By phase; none for what never began."""
     planned: frozenset[str]
     """Phases that have anything to do."""
     counts: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """What the front end counted: see `plan.py`."""
 
-    def part(self, phase: str) -> Part:
+    def part(self, phase: str) -> PartTotals:
         """Return a phase, of zeros where it never began."""
         return self.parts.get(phase, _NOTHING)
 
@@ -84,11 +84,11 @@ class Totals:
         return max(of_data, of_files)
 
 
-def totals_of(run: RunRecord, settings: Settings) -> Totals:
+def totals_of(run: RunRecord, settings: Settings) -> RunTotals:
     """Sum a run up; one that was cut is what it had measured."""
     hello = run.first(events.Hello)
     begin_ns = _begin_ns(run.phases[0]) if run.phases else 0
-    return Totals(
+    return RunTotals(
         settings=settings,
         begin_s=((hello.clock.realtime_at_zero_ns if hello else 0) + begin_ns) / NS_PER_S,
         parts={phase.phase.name: _part(phase) for phase in run.phases},
@@ -102,10 +102,10 @@ def _begin_ns(phase: PhaseRecord) -> int:
     return min(begins, default=phase.start_ns)
 
 
-def _part(phase: PhaseRecord) -> Part:
+def _part(phase: PhaseRecord) -> PartTotals:
     of_workers = [worker.seconds for worker in measured.workers(phase)]
     sums = {kind: measured.totals(phase, kind) for kind in (CREATE, READ, APPEND, DELETE)}
-    return Part(
+    return PartTotals(
         seconds=max(of_workers, default=phase.whole.seconds),
         ops={kind: total.ops for kind, total in sums.items()},
         bytes={kind: total.bytes for kind, total in sums.items()},

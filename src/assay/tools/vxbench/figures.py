@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from assay.report.figure import Figure, Table
 from assay.tools.charts import COLOURS, Axis, Bar, grouped
-from assay.tools.vxbench.users import User
+from assay.tools.vxbench.users import UserTotals
 
 MOST_DRAWN = 64
 """Workers in one picture."""
 
 
-def figures(measured: Sequence[User], unit: str, unit_bytes: int) -> Sequence[Figure]:
+def figures(measured: Sequence[UserTotals], unit: str, unit_bytes: int) -> Sequence[Figure]:
     """Draw who got how much; nothing for one worker, or for more than a picture can name."""
     if not 1 < len(measured) <= MOST_DRAWN:
         return ()

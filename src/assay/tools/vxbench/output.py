@@ -19,7 +19,7 @@ from assay.tools.front_end import Output
 from assay.tools.measured import totals
 from assay.tools.vxbench.plan import FSYNC, transfer_names
 from assay.tools.vxbench.settings import Settings, Sharing
-from assay.tools.vxbench.users import User, together, users
+from assay.tools.vxbench.users import UserTotals, together, users
 from assay.units import ABSENT, KIB, MIB
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class VxBenchOutput(Output[Settings]):
         return figures(users(self.run, self.settings), *_unit(self.settings)) if self.run.phases else ()
 
 
-def _line(label: str, user: User, settings: Settings) -> str:
+def _line(label: str, user: UserTotals, settings: Settings) -> str:
     unit, unit_bytes = _unit(settings)
     system, own = _cpu(user.system_cpu_ns), _cpu(user.user_cpu_ns)
     rate = user.rate(unit_bytes)

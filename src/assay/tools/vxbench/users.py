@@ -21,7 +21,7 @@ _DONE = {StoppedBy.OPS, StoppedBy.PASSES}
 
 
 @dataclasses.dataclass(frozen=True)
-class User:
+class UserTotals:
     """One worker over the whole run."""
 
     number: int
@@ -38,14 +38,14 @@ class User:
         return self.bytes / unit_bytes / self.seconds if self.seconds > 0 else 0.0
 
 
-def users(record: RunRecord, settings: Settings) -> list[User]:
+def users(record: RunRecord, settings: Settings) -> list[UserTotals]:
     """Add every worker's phases up, in the order of the files and of each file's threads."""
     sums = dict.fromkeys(range(1, settings.users + 1), _Work())
     for phase in record.phases:
         for number, work in _works(record, phase, settings):
             sums[number] += work
     return [
-        User(number=number, file=settings.files[(number - 1) // settings.nthreads], **dataclasses.asdict(work))
+        UserTotals(number=number, file=settings.files[(number - 1) // settings.nthreads], **dataclasses.asdict(work))
         for number, work in sums.items()
     ]
 
@@ -131,14 +131,14 @@ def _last_sleep_s(phase: PhaseRecord, job: plan.Job) -> float:
     return in_loop + _asleep_s(phase.phase.after)
 
 
-def together(record: RunRecord, settings: Settings) -> User:
+def together(record: RunRecord, settings: Settings) -> UserTotals:
     """All workers as one: from the first start to the last end of each phase."""
     all_of_them = _Work()
     for phase in record.phases:
         works = [work for _, work in _works(record, phase, settings)]
         summed = sum(works, start=_Work())
         all_of_them += dataclasses.replace(summed, seconds=max((work.seconds for work in works), default=0.0))
-    return User(number=0, file="", **dataclasses.asdict(all_of_them))
+    return UserTotals(number=0, file="", **dataclasses.asdict(all_of_them))
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
