@@ -75,6 +75,14 @@ def test_parts_of_the_engine_import_in_one_direction() -> None:
     assert _circle(parts) == ""
 
 
+def test_no_part_of_a_worker_needs_more_than_two_others() -> None:
+    graph = imports(_modules())
+    needs = {module: {one for one in graph[module] if one[0] == "worker"} for module in graph if module[0] == "worker"}
+
+    assert len(needs) > 20
+    assert {module: others for module, others in needs.items() if len(others) > 2} == {}
+
+
 def test_the_walk_sees_a_circle_however_it_is_written() -> None:
     modules = {
         ("a",): "use crate::{b::Thing, c};",

@@ -1,8 +1,6 @@
 //! Operations on names: the calls that take a path, or two.
 
-use super::files::Files;
 use super::meter::Done;
-use super::names::InHand;
 use super::parts::Worker;
 use crate::backend::Backend;
 use crate::backend::store::Handle;
@@ -59,9 +57,23 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     /// An operation from one name to another.
     #[inline(never)]
-    pub(super) fn two_names(&mut self, op: &OpNode, call: fn(&mut B, &Files) -> i64) -> Result<Done, StoppedBy> {
-        let (from, to) = self.both_named(op)?;
-        Ok(self.call_on_two(op, from, to, call))
+    pub(super) fn two_names(&mut self, op: &OpNode, call: fn(&mut B, &CStr, &CStr) -> i64) -> Result<Done, StoppedBy> {
+        let both = self.both_named(op)?;
+        let tools = &mut self.tools;
+        let done = self.gate.meter.timed(op, || call(&mut tools.backend, tools.files.from(), tools.files.to()));
+        self.hand_both_back(op, both, done.result);
+        Ok(done)
+    }
+
+    /// What a symbolic link holds is no path from here, but from where it lies.
+    #[inline(never)]
+    pub(super) fn symlink(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let both = self.both_named(op)?;
+        let tools = &mut self.tools;
+        let call = || tools.backend.symlink(tools.files.path.as_cstr(), tools.files.to());
+        let done = self.gate.meter.timed(op, call);
+        self.hand_both_back(op, both, done.result);
+        Ok(done)
     }
 
     /// One that a stop cuts short is given up.
@@ -73,17 +85,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             [from, to].into_iter().for_each(|name| self.put_back(name));
             return Err(why);
         }
-        let done = self.call_on_two(op, from, to, |store, names| store.copy(names.from(), names.to(), &names.job.stop));
+        let (files, backend) = (&self.tools.files, &mut self.tools.backend);
+        let done = self.gate.meter.timed(op, || backend.copy(files.from(), files.to(), &files.job.stop));
+        self.hand_both_back(op, (from, to), done.result);
         if done.result == -i64::from(libc::ECANCELED) { Err(StoppedBy::Control) } else { Ok(done) }
-    }
-
-    fn call_on_two(&mut self, op: &OpNode, from: InHand, to: InHand, call: impl Fn(&mut B, &Files) -> i64) -> Done {
-        let tools = &mut self.tools;
-        let done = self.gate.meter.timed(op, || call(&mut tools.backend, &tools.files));
-        [from, to].into_iter().for_each(|name| self.hand_back(name, done.result));
-        self.tools.files.keep_name(op, to, &mut self.tools.backend);
-        self.gate.meter.time_went_by();
-        done
     }
 
     #[inline(never)]

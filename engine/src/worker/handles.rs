@@ -10,7 +10,7 @@ use crate::program::op::{FileSource, Manner, OpNode};
 
 /// What is done by a handle or a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Either {
+enum Either {
     Truncate,
     Chmod,
     Setxattr,
@@ -94,9 +94,25 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         Ok(done)
     }
 
+    pub(super) fn truncate(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        self.on_either(op, Either::Truncate)
+    }
+
+    pub(super) fn chmod(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        self.on_either(op, Either::Chmod)
+    }
+
+    pub(super) fn setxattr(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        self.on_either(op, Either::Setxattr)
+    }
+
+    pub(super) fn getxattr(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        self.on_either(op, Either::Getxattr)
+    }
+
     /// By handle where a slot holds one, else by name.
     #[inline(never)]
-    pub(super) fn on_either(&mut self, op: &OpNode, act: Either) -> Result<Done, StoppedBy> {
+    fn on_either(&mut self, op: &OpNode, act: Either) -> Result<Done, StoppedBy> {
         let (file, name) = self.handle_or_path(op)?;
         let length = self.length(op);
         self.turn += 1;

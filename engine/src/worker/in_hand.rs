@@ -71,6 +71,14 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         }
     }
 
+    /// The call from one name to another has returned `result`.
+    #[inline(always)]
+    pub(super) fn hand_both_back(&mut self, op: &OpNode, (from, to): (InHand, InHand), result: i64) {
+        [from, to].into_iter().for_each(|name| self.hand_back(name, result));
+        self.tools.files.keep_name(op, to, &mut self.tools.backend);
+        self.gate.meter.time_went_by();
+    }
+
     /// There was no call.
     #[cold]
     pub(super) fn put_back(&mut self, name: InHand) {

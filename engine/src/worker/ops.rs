@@ -1,6 +1,5 @@
 //! Carrying an operation out, whatever its kind.
 
-use super::handles::Either;
 use super::meter::Done;
 use super::parts::Worker;
 use crate::backend::Backend;
@@ -33,10 +32,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             OpKind::Read | OpKind::Write | OpKind::Fsync | OpKind::Fdatasync => unreachable!("carried out above"),
             OpKind::Stat | OpKind::Create | OpKind::Open | OpKind::Close => unreachable!("carried out above"),
             OpKind::Fstat => self.fstat(op),
-            OpKind::Truncate => self.on_either(op, Either::Truncate),
-            OpKind::Chmod => self.on_either(op, Either::Chmod),
-            OpKind::Setxattr => self.on_either(op, Either::Setxattr),
-            OpKind::Getxattr => self.on_either(op, Either::Getxattr),
+            OpKind::Truncate => self.truncate(op),
+            OpKind::Chmod => self.chmod(op),
+            OpKind::Setxattr => self.setxattr(op),
+            OpKind::Getxattr => self.getxattr(op),
             OpKind::Fallocate => self.fallocate(op),
             OpKind::SyncFileRange => self.sync_file_range(op),
             OpKind::Advise => self.advise(op),
@@ -46,11 +45,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             OpKind::Unlink => self.call_on_name(op, B::unlink),
             OpKind::Mkdir => self.call_on_name(op, B::mkdir),
             OpKind::Rmdir => self.call_on_name(op, B::rmdir),
-            OpKind::Rename => self.two_names(op, |store, names| store.rename(names.from(), names.to())),
-            OpKind::Link => self.two_names(op, |store, names| store.link(names.from(), names.to())),
-            // What a symbolic link holds is no path from here, but from where it lies.
-            OpKind::Symlink => self.two_names(op, |store, names| store.symlink(names.path.as_cstr(), names.to())),
-            OpKind::Clone => self.two_names(op, |store, names| store.clone_file(names.from(), names.to())),
+            OpKind::Rename => self.two_names(op, B::rename),
+            OpKind::Link => self.two_names(op, B::link),
+            OpKind::Symlink => self.symlink(op),
+            OpKind::Clone => self.two_names(op, B::clone_file),
             OpKind::Copy => self.copy(op),
             OpKind::Spawn => self.spawn(op),
             OpKind::Readdir => self.list(op, false),
