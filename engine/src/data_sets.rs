@@ -10,7 +10,7 @@ use crate::files::{fill_up, lay_out, remove};
 use crate::plan::Plan;
 use crate::program::stamp_rules::unit_of;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -26,8 +26,8 @@ pub struct DataSets<'a> {
     pub folders: Vec<DataFolder>,
     /// By file set: its state.
     pub sets: Vec<Arc<FileSetState>>,
-    /// Folders of the files that file systems were filled with (step `fill`); they go at the end of the run.
-    pub fillings: Vec<PathBuf>,
+    /// Targets whose file systems were filled (step `fill`), by position; the filling goes at the end of the run.
+    pub fillings: Vec<usize>,
     /// By file set: bytes that have a generation of their own; None without stamps.
     pub stamp_units: Vec<Option<u64>>,
     /// By file set: what this run has left of it.
@@ -58,7 +58,7 @@ impl<'a> DataSets<'a> {
             .iter()
             .map(|set| {
                 let folder = &folders[target_position(plan, &set.target)];
-                FileSetState::new(set, folder.path(), plan.seed).map(Arc::new)
+                FileSetState::new(set, folder.root(), plan.seed).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()?;
         for folder in folders.iter().filter(|folder| !folder.is_locked()) {
@@ -82,9 +82,13 @@ impl<'a> DataSets<'a> {
     /// Remove the sets that are not to be kept, and every part of a set; a stop does not cut this short.
     pub fn clean_up(&mut self) {
         let silent = |_: u64, _: u64, _: &str| {};
-        for folder in std::mem::take(&mut self.fillings).into_iter().filter(|folder| folder.exists()) {
-            if let Err(error) = remove::remove(&folder, &silent, &AtomicBool::new(false)) {
-                self.left_behind(&folder, &error);
+        for target in std::mem::take(&mut self.fillings) {
+            let (root, name) = (self.folders[target].root(), fill_up::set_name(&self.plan.targets[target].name));
+            match remove::remove(root, &name, &silent, &AtomicBool::new(false)) {
+                // It was not even begun.
+                Err(error) if error.errno() == Some(libc::ENOENT) => {}
+                Err(error) => self.left_behind(&root.path().join(name), &error),
+                Ok(_) => {}
             }
         }
         for set in 0..self.sets.len() {
@@ -116,8 +120,7 @@ impl<'a> DataSets<'a> {
         let shown = folder.display();
         let text = if error.errno() == Some(libc::ENOENT) {
             format!(
-                "{shown} is not there any more. If its file system was unmounted, the data is still on it: mount it, then \
-                 'assay clean' removes the data"
+                "{shown} is not there any more: somebody else removed it, or moved it with its data to another place"
             )
         } else {
             format!("{error}; the data in {shown} is still there: 'assay clean' removes it")
@@ -161,8 +164,9 @@ impl<'a> DataSets<'a> {
     /// Fill a target's file system with files that go at the end of the run; what was done, in words.
     pub fn fill(&mut self, target: &str, used_share: f64) -> Result<String> {
         let report = self.emitter.reporter(format!("filling target '{target}'"));
-        let folder = &self.folders[target_position(self.plan, target)];
-        self.fillings.push(fill_up::folder_of(target, folder));
+        let position = target_position(self.plan, target);
+        let folder = &self.folders[position];
+        self.fillings.push(position);
         let (reserve, seed) = (self.plan.reserve_bytes, self.plan.seed);
         fill_up::fill(target, folder, used_share, reserve, seed, &report, self.stop)
     }
@@ -174,11 +178,12 @@ impl<'a> DataSets<'a> {
         let never = AtomicBool::new(false);
         self.sets[set].set_generations(None);
         let state = &self.sets[set];
-        let removed = remove::remove(state.folder(), &report, stop.unwrap_or(&never)).inspect_err(|_| {
-            if lay_out::is_half_done(state) {
-                self.left[set] = Left::Half;
-            }
-        })?;
+        let removed =
+            remove::remove(state.root(), &state.set().path, &report, stop.unwrap_or(&never)).inspect_err(|_| {
+                if lay_out::is_half_done(state) {
+                    self.left[set] = Left::Half;
+                }
+            })?;
         self.left[set] = Left::Nothing;
         for foreign in &removed.foreign {
             let text = format!("{} is not Assay's and was left where it is", foreign.display());

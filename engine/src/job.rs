@@ -11,7 +11,7 @@ use crate::program::op::Program;
 use crate::shared::{SharedBox, SharedSlice};
 use crate::sys::advice::Advice;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -36,13 +36,18 @@ pub struct JobShared {
 }
 
 impl JobShared {
-    /// The folder that a worker can work in: the one that all names of the job lie in. None where there is more than one, and
-    /// for jobs that run programs, which are to find themselves where the engine is.
-    pub fn working_directory(&self) -> Option<&Path> {
-        let mut folders = self.program.sets.iter().map(|&set| self.sets[set].folder());
-        let first = folders.next()?;
+    /// The set whose folder a worker can work in: all names of the job lie in it. None where there is more than one, and for
+    /// jobs that run programs, which are to find themselves where the engine is.
+    pub fn working_set(&self) -> Option<&FileSetState> {
+        let mut sets = self.program.sets.iter().map(|&set| &*self.sets[set]);
+        let first = sets.next()?;
         let runs_programs = self.program.ops().any(|op| op.command.is_some());
-        (folders.all(|folder| folder == first) && !runs_programs).then_some(first)
+        (sets.all(|set| set.folder() == first.folder()) && !runs_programs).then_some(first)
+    }
+
+    /// The open folders that names of the job begin in.
+    pub fn roots(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.program.sets.iter().map(|&set| self.sets[set].root().as_fd())
     }
 
     /// Whether the job touches a set with stamps.

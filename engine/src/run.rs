@@ -211,14 +211,14 @@ impl<'a> Run<'a> {
             let existing = state.existing();
             let files = existing.end - existing.start;
             let sampled = files.min(RESIDENCY_FILES);
-            let mut paths = (0..sampled)
+            let mut looked = (0..sampled)
                 .filter_map(|i| state.index_at(existing.start + i * files / sampled))
-                .map(|index| state.path_of(index));
-            let looked = match seen.remove(&set) {
+                .map(|index| (state.path_of(index), cache::quietly(|flags| state.open_file(index, flags))));
+            let found = match seen.remove(&set) {
                 Some(found) => Ok(found),
-                None => cache::residency(&mut paths),
+                None => cache::residency(&mut looked),
             };
-            match looked {
+            match found {
                 Ok(found) => {
                     self.emitter.emit(&Event::Residency {
                         t_ns: self.emitter.now_ns(),

@@ -7,14 +7,14 @@ use assay_engine::files::data_folder::DataFolder;
 use assay_engine::files::fileset::FileSetState;
 use assay_engine::files::lay_out::{PreparedSet, prepare};
 use assay_engine::files::mark::{Mark, State};
-use assay_engine::files::remove::remove;
+use assay_engine::files::remove::{Removed, remove};
 use assay_engine::plan::{Allocate, Distribution, FileSet, Layout, Reuse};
 use assay_engine::steps::cache;
 use std::ffi::CString;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tempfile::TempDir;
@@ -42,7 +42,7 @@ impl Place {
     }
 
     fn state(&self, set: &FileSet) -> FileSetState {
-        FileSetState::new(set, self.target.path(), SEED).unwrap()
+        FileSetState::new(set, self.target.root(), SEED).unwrap()
     }
 
     fn prepare(&self, set: &FileSet) -> Result<PreparedSet> {
@@ -58,7 +58,14 @@ impl Place {
     }
 
     fn entries(&self) -> usize {
-        fs::read_dir(self.target.path()).unwrap().filter(|entry| entry.as_ref().unwrap().file_name() != ".lock").count()
+        fs::read_dir(self.target.path())
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().file_name() != ".assay-lock")
+            .count()
+    }
+
+    fn remove(&self) -> Result<Removed> {
+        remove(self.target.root(), "data", &quiet, &GO_ON)
     }
 }
 
@@ -201,7 +208,7 @@ fn a_stop_ends_laying_out_and_what_is_there_can_be_removed() {
     assert_eq!(place.mark().unwrap().unwrap().state, State::LayingOut);
     let left = files_below(&place.folder()).len() as u64;
     assert!((1..200_000).contains(&left), "{left}");
-    assert_eq!(remove(&place.folder(), &quiet, &GO_ON).unwrap().files, left);
+    assert_eq!(place.remove().unwrap().files, left);
     assert_eq!(place.entries(), 0);
 }
 
@@ -213,7 +220,7 @@ fn a_set_is_reused_only_while_plan_seed_and_files_are_the_same() {
     let mut set = plain(50, 1000, Layout::PerDirectory { files: 10 });
     set.reuse = Reuse::IfMatches;
     let reused = |set: &FileSet, seed: u64| {
-        let state = FileSetState::new(set, place.target.path(), seed).unwrap();
+        let state = FileSetState::new(set, place.target.root(), seed).unwrap();
         prepare(&state, &place.target, 0, &quiet, &GO_ON).unwrap().reused
     };
     let mut larger = set.clone();
@@ -271,7 +278,7 @@ fn an_unmarked_folder_is_never_touched() {
         let text = text_of(place.prepare(&set).unwrap_err());
 
         assert!(text.contains("without Assay's mark"), "{text}");
-        assert!(text_of(remove(&place.folder(), &quiet, &GO_ON).unwrap_err()).contains("no mark of Assay"));
+        assert!(text_of(place.remove().unwrap_err()).contains("no mark of Assay"));
         assert_eq!(fs::read_to_string(place.folder().join("f00000000")).unwrap(), "thesis");
         assert_eq!(fs::read_dir(place.folder()).unwrap().count(), 1);
     }
@@ -287,7 +294,7 @@ fn a_symbolic_link_in_place_of_the_folder_is_not_followed() {
     symlink(elsewhere.path().join("data"), place.folder()).unwrap();
 
     assert!(place.prepare(&set).is_err());
-    assert!(remove(&place.folder(), &quiet, &GO_ON).is_err());
+    assert!(place.remove().is_err());
     assert!(elsewhere.path().join("data/f00000000").exists());
 }
 
@@ -309,7 +316,7 @@ fn foreign_files_survive_removal_and_the_rest_goes_once_they_are_away() {
     foreign.iter().for_each(|path| fs::write(path, "thesis").unwrap());
     symlink(elsewhere.path(), place.folder().join("d00000000/d00000003")).unwrap();
 
-    let first = remove(&place.folder(), &quiet, &GO_ON).unwrap();
+    let first = place.remove().unwrap();
 
     assert!(foreign.iter().all(|path| fs::read_to_string(path).unwrap() == "thesis"));
     assert_eq!((first.files, first.directories, first.foreign_total), (100, 3, 6));
@@ -321,7 +328,7 @@ fn foreign_files_survive_removal_and_the_rest_goes_once_they_are_away() {
     foreign.iter().for_each(|path| fs::remove_file(path).unwrap());
     fs::remove_dir(foreign[4].parent().unwrap()).unwrap();
     fs::remove_file(place.folder().join("d00000000/d00000003")).unwrap();
-    assert_eq!(remove(&place.folder(), &quiet, &GO_ON).unwrap().foreign_total, 0);
+    assert_eq!(place.remove().unwrap().foreign_total, 0);
     assert_eq!(place.entries(), 0);
     assert_eq!(fs::read_to_string(elsewhere.path().join("f00000000")).unwrap(), "thesis");
 }
@@ -332,7 +339,7 @@ fn at_most_twenty_foreign_entries_are_named_and_all_are_counted() {
     place.prepare(&plain(1, 10, Layout::Flat {})).unwrap();
     (0..50).for_each(|number| fs::write(place.folder().join(format!("note-{number}")), "").unwrap());
 
-    let removed = remove(&place.folder(), &quiet, &GO_ON).unwrap();
+    let removed = place.remove().unwrap();
 
     assert_eq!((removed.files, removed.foreign.len(), removed.foreign_total), (1, 20, 50));
 }
@@ -346,7 +353,7 @@ fn a_mount_inside_a_set_is_not_entered() {
     // A bind mount of the same file system: the device number does not give it away.
     let Some(_mount) = Mount::bind(elsewhere.path(), &place.folder().join("d00000000")) else { return };
 
-    let removed = remove(&place.folder(), &quiet, &GO_ON).unwrap();
+    let removed = place.remove().unwrap();
 
     assert_eq!((removed.files, removed.foreign), (10, vec![place.folder().join("d00000000")]));
     assert_eq!(fs::read_to_string(elsewhere.path().join("f00000003")).unwrap(), "thesis");
@@ -359,7 +366,7 @@ fn an_unreadable_mark_protects_its_folder() {
     place.prepare(&set).unwrap();
     fs::write(place.folder().join(".assay-set.json"), "{}").unwrap();
 
-    assert!(text_of(remove(&place.folder(), &quiet, &GO_ON).unwrap_err()).contains("cannot be read"));
+    assert!(text_of(place.remove().unwrap_err()).contains("cannot be read"));
     assert!(text_of(place.prepare(&set).unwrap_err()).contains("cannot be read"));
     assert!(place.mark().is_err());
     assert!(place.folder().join("f00000000").exists());
@@ -376,7 +383,7 @@ fn links_and_directories_that_a_load_made_under_names_of_the_set_go_with_it() {
     fs::hard_link(state.path_of(0), state.path_of(7)).unwrap();
     fs::create_dir(state.path_of(8)).unwrap();
 
-    let removed = remove(&place.folder(), &quiet, &GO_ON).unwrap();
+    let removed = place.remove().unwrap();
 
     assert_eq!((removed.files, removed.foreign_total), (8, 0));
     assert!(Path::new("/etc/passwd").exists() && place.entries() == 0);
@@ -388,7 +395,7 @@ fn many_files_in_many_directories_are_removed_without_a_rest() {
     let set = plain(30_000, 0, Layout::PerDirectory { files: 300 });
     assert_eq!(place.prepare(&set).unwrap().files, 30_000);
 
-    let removed = remove(&place.folder(), &quiet, &GO_ON).unwrap();
+    let removed = place.remove().unwrap();
 
     assert_eq!((removed.files, removed.directories, removed.foreign_total), (30_000, 100, 0));
     assert_eq!(place.entries(), 0);
@@ -422,7 +429,168 @@ fn the_folder_goes_with_the_run_and_stays_if_it_holds_a_set() {
     fs::create_dir(folder.join("data")).unwrap();
     target.close();
 
-    assert!(folder.join("data").exists() && !folder.join(".lock").exists());
+    assert!(folder.join("data").exists());
+
+    fs::remove_dir(folder.join("data")).unwrap();
+    DataFolder::open(&uri_of(directory.path())).unwrap().close();
+    assert!(!folder.exists(), "it is still known to be Assay's");
+}
+
+#[test]
+fn a_folder_that_was_there_before_stays_with_all_that_is_in_it() {
+    for holds in [None, Some(".lock"), Some("notes")] {
+        let directory = TempDir::new().unwrap();
+        let folder = directory.path().join("assay-data");
+        fs::create_dir(&folder).unwrap();
+        holds.iter().for_each(|name| fs::write(folder.join(name), "mine").unwrap());
+
+        DataFolder::open(&uri_of(directory.path())).unwrap().close();
+
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, Vec::from_iter(holds.map(std::ffi::OsString::from)));
+        holds.iter().for_each(|name| assert_eq!(fs::read(folder.join(name)).unwrap(), b"mine"));
+    }
+}
+
+/// Make something under a name, as another would: what is tried, and how.
+type Planting = (&'static str, fn(&Path));
+
+const PLANTED: [Planting; 5] = [
+    ("a FIFO", |path| {
+        let path = CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: the path is NUL-terminated and lives through the call.
+        assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o644) }, 0);
+    }),
+    ("a link to a file", |path| symlink("/etc/passwd", path).unwrap()),
+    ("a link to a device without an end", |path| symlink("/dev/zero", path).unwrap()),
+    ("a file of 20 GB", |path| fs::File::create(path).unwrap().set_len(20_000_000_000).unwrap()),
+    ("text", |path| fs::write(path, "mine").unwrap()),
+];
+
+#[test]
+fn a_lock_file_that_is_not_assays_is_left_as_it_is() {
+    for (what, plant) in PLANTED {
+        let directory = TempDir::new().unwrap();
+        let lock = directory.path().join("assay-data/.assay-lock");
+        fs::create_dir(lock.parent().unwrap()).unwrap();
+        plant(&lock);
+        let before = fs::symlink_metadata(&lock).unwrap();
+
+        let text = text_of(DataFolder::open(&uri_of(directory.path())).unwrap_err());
+
+        println!("{what}: {text}");
+        let after = fs::symlink_metadata(&lock).unwrap();
+        assert_eq!((before.ino(), before.len(), before.mode()), (after.ino(), after.len(), after.mode()), "{what}");
+    }
+}
+
+#[test]
+fn a_mark_that_is_no_small_file_is_neither_waited_for_nor_read() {
+    for (what, plant) in PLANTED {
+        let place = Place::new();
+        let set = plain(1, 10, Layout::Flat {});
+        place.prepare(&set).unwrap();
+        fs::remove_file(place.folder().join(".assay-set.json")).unwrap();
+        plant(&place.folder().join(".assay-set.json"));
+
+        let texts = [text_of(place.remove().unwrap_err()), text_of(place.prepare(&set).unwrap_err())];
+
+        println!("{what}: {texts:?}");
+        assert!(texts.iter().all(|text| text.contains("cannot be read")), "{what}: {texts:?}");
+        assert!(place.folder().join("f00000000").exists());
+    }
+}
+
+#[test]
+fn folders_of_other_users_and_those_that_others_may_write_to_are_refused() {
+    let directory = TempDir::new().unwrap();
+    let folder = directory.path().join("assay-data");
+    fs::create_dir(&folder).unwrap();
+    let refused = || text_of(DataFolder::open(&uri_of(directory.path())).unwrap_err());
+
+    for mode in [0o777, 0o1777, 0o775, 0o757] {
+        fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        let text = refused();
+        println!("{mode:o}: {text}");
+        assert!(text.contains("can be written to by other users"), "{text}");
+    }
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    if std::os::unix::fs::chown(&folder, Some(65_534), None).is_err() {
+        return eprintln!("skipped: only root gives folders away");
+    }
+    let text = refused();
+    println!("of nobody: {text}");
+    assert!(text.contains("belongs to user 65534"), "{text}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_set_of_another_user_is_not_used() {
+    let place = Place::new();
+    let set = FileSet { reuse: Reuse::Trust, ..plain(4, 10, Layout::Flat {}) };
+    place.prepare(&set).unwrap();
+    fs::set_permissions(place.folder(), fs::Permissions::from_mode(0o777)).unwrap();
+
+    let text = text_of(place.prepare(&set).unwrap_err());
+
+    assert!(text.contains("can be written to by other users"), "{text}");
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_not_written_through() {
+    let place = Place::new();
+    let loved = place.directory.path().join("loved");
+    fs::write(&loved, "thesis").unwrap();
+    let set = FileSet { reuse: Reuse::Trust, ..plain(400, 6, Layout::PerDirectory { files: 100 }) };
+    place.prepare(&set).unwrap();
+    let state = place.state(&set);
+    for planted in [state.path_of(3), state.path_of(300).parent().unwrap().to_owned()] {
+        let aside = place.directory.path().join("aside");
+        fs::rename(&planted, &aside).unwrap();
+        symlink(if aside.is_dir() { &aside } else { &loved }, &planted).unwrap();
+        let index = if aside.is_dir() { 300 } else { 3 };
+
+        for flags in [libc::O_RDONLY, libc::O_WRONLY, libc::O_WRONLY | libc::O_TRUNC] {
+            let error = state.open_file(index, flags).unwrap_err();
+            println!("{}: {error}", planted.display());
+            assert_eq!(error.raw_os_error(), Some(libc::ELOOP));
+        }
+        fs::remove_file(&planted).unwrap();
+        fs::rename(&aside, &planted).unwrap();
+    }
+    assert_eq!(fs::read(&loved).unwrap(), b"thesis");
+}
+
+#[test]
+fn a_folder_that_is_swapped_while_it_is_in_use_is_not_looked_at() {
+    let place = Place::new();
+    let elsewhere = TempDir::new().unwrap();
+    let (moved, folder) = (place.directory.path().join("moved"), place.target.path().to_owned());
+    fs::create_dir(elsewhere.path().join("data")).unwrap();
+    fs::rename(&folder, &moved).unwrap();
+    symlink(elsewhere.path(), &folder).unwrap();
+
+    let prepared = place.prepare(&plain(20, 10, Layout::PerDirectory { files: 5 })).unwrap();
+
+    assert_eq!((prepared.files, files_below(&moved.join("data")).len()), (20, 20));
+    assert_eq!(fs::read_dir(elsewhere.path().join("data")).unwrap().count(), 0);
+    assert_eq!(place.remove().unwrap().files, 20);
+    assert!(elsewhere.path().join("data").exists());
+}
+
+#[test]
+fn a_set_that_was_to_be_kept_gives_way_only_to_one_that_is_kept() {
+    let place = Place::new();
+    let kept = FileSet { keep: true, reuse: Reuse::IfMatches, ..plain(3, 10, Layout::Flat {}) };
+    place.prepare(&kept).unwrap();
+    let other = |keep| FileSet { keep, files: 5, ..kept.clone() };
+
+    let text = text_of(place.prepare(&other(false)).unwrap_err());
+
+    assert!(text.contains("was told to keep") && text.contains("'assay clean'"), "{text}");
+    assert_eq!(files_below(&place.folder()).len(), 3);
+    assert!(place.prepare(&FileSet { keep: false, ..kept.clone() }).unwrap().reused, "using it is no harm");
+    assert_eq!(place.prepare(&other(true)).unwrap().files, 5);
 }
 
 #[test]
@@ -437,7 +605,7 @@ fn runs_that_come_and_go_never_hold_the_folder_together() {
                 for _ in 0..200 {
                     let Ok(target) = DataFolder::open(&uri) else { continue };
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
-                    assert!(target.path().join(".lock").exists());
+                    assert!(target.path().join(".assay-lock").exists());
                     inside.fetch_sub(1, Ordering::SeqCst);
                     turns.fetch_add(1, Ordering::SeqCst);
                 }
@@ -491,7 +659,7 @@ fn a_read_only_file_system_is_refused_with_the_reason() {
 fn too_little_space_is_said_with_both_numbers_before_anything_is_written() {
     let Some(mount) = Mount::tmpfs("size=32m") else { return };
     let target = DataFolder::open(&uri_of(mount.path())).unwrap();
-    let state = FileSetState::new(&plain(4, 10 * MIB, Layout::Flat {}), target.path(), 1).unwrap();
+    let state = FileSetState::new(&plain(4, 10 * MIB, Layout::Flat {}), target.root(), 1).unwrap();
 
     let text = text_of(prepare(&state, &target, 8 * MIB, &quiet, &GO_ON).unwrap_err());
 
@@ -504,7 +672,7 @@ fn too_little_space_is_said_with_both_numbers_before_anything_is_written() {
 fn too_few_inodes_are_said_before_anything_is_written() {
     let Some(mount) = Mount::tmpfs("size=32m,nr_inodes=50") else { return };
     let target = DataFolder::open(&uri_of(mount.path())).unwrap();
-    let state = FileSetState::new(&plain(100, 0, Layout::Flat {}), target.path(), 1).unwrap();
+    let state = FileSetState::new(&plain(100, 0, Layout::Flat {}), target.root(), 1).unwrap();
 
     let text = text_of(prepare(&state, &target, 0, &quiet, &GO_ON).unwrap_err());
 
@@ -516,7 +684,7 @@ fn too_few_inodes_are_said_before_anything_is_written() {
 fn a_file_system_that_fills_up_on_the_way_ends_with_its_name_and_leaves_nothing_after_removal() {
     let Some(mount) = Mount::tmpfs("size=32m") else { return };
     let target = DataFolder::open(&uri_of(mount.path())).unwrap();
-    let state = FileSetState::new(&plain(20, MIB, Layout::Flat {}), target.path(), 1).unwrap();
+    let state = FileSetState::new(&plain(20, MIB, Layout::Flat {}), target.root(), 1).unwrap();
     let intruder = mount.path().join("intruder");
     // The check sees 20 MiB of 32; then somebody else takes 16 of them. Progress tells that it begins after the check.
     let report = |_: u64, _: u64, _: &str| {
@@ -529,7 +697,7 @@ fn a_file_system_that_fills_up_on_the_way_ends_with_its_name_and_leaves_nothing_
 
     assert_eq!(error.errno(), Some(libc::ENOSPC));
     assert!(error.to_string().contains("no space left on the device; use less data"), "{error}");
-    remove(state.folder(), &quiet, &GO_ON).unwrap();
+    remove(state.root(), "data", &quiet, &GO_ON).unwrap();
     fs::remove_file(&intruder).unwrap();
     drop(target);
     assert_eq!(fs::read_dir(mount.path()).unwrap().count(), 0);

@@ -5,8 +5,11 @@ percent-encoded UTF-8 (RFC 8089), decoded here as in `engine/src/files/data_fold
 engine's to say.
 """
 
+import contextlib
+import errno
 import os
 import re
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -22,8 +25,10 @@ DATA_FOLDER: Final = "assay-data"
 """Folder in a target's directory that holds all of Assay's file sets."""
 MARK: Final = ".assay-set.json"
 """File by which the engine knows a file set of its own."""
-LOCK: Final = ".lock"
-"""File in the data folder that a run holds locked."""
+LOCK: Final = ".assay-lock"
+"""File in the data folder that a run holds locked; it says whether Assay made the folder."""
+
+_LARGEST_MARK_BYTES = 1 << 20
 
 _SCHEME = "file://"
 _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -70,10 +75,12 @@ def set_folder(plan: Plan, file_set: FileSet) -> Path:
     return found[file_set.target] / DATA_FOLDER / file_set.path
 
 
-def check_directory(directory: Path) -> Path:
+def check_directory(directory: Path | str) -> Path:
     """Return the absolute directory without symbolic links; raises InputError if it is none."""
+    if directory == "":
+        raise InputError("the directory's name is empty; give a directory on the storage to measure, '.' for this one")
     try:
-        resolved = directory.resolve(strict=True)
+        resolved = Path(directory).resolve(strict=True)
     except FileNotFoundError:
         raise InputError(f"{directory} does not exist; give a directory on the storage to measure") from None
     except NotADirectoryError:
@@ -97,6 +104,34 @@ def _is_text(path: Path) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# -- marks -------------------------------------------------------------------------------------------------------------
+
+
+def read_mark(data_folder: Path, name: str) -> bytes:
+    """Read the mark of the set that lies under a name in a data folder.
+
+    Others may write there: no link is followed, nothing is waited for, and no more than a mark can hold is read.
+
+    Raises:
+        FileNotFoundError, NotADirectoryError: what lies there is no marked set.
+        OSError: it cannot be read, or is no file of at most 1 MiB.
+    """
+    plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    with contextlib.ExitStack() as opened:
+
+        def entry(name: str | Path, flags: int, folder: int | None) -> int:
+            descriptor = os.open(name, plain | flags, dir_fd=folder)
+            opened.callback(os.close, descriptor)
+            return descriptor
+
+        folder = entry(name, os.O_DIRECTORY, entry(data_folder, os.O_DIRECTORY, None))
+        mark = entry(MARK, os.O_NONBLOCK, folder)
+        facts = os.fstat(mark)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_MARK_BYTES:
+            raise OSError(errno.EINVAL, f"it is no file of at most {_LARGEST_MARK_BYTES} bytes")
+        return os.read(mark, _LARGEST_MARK_BYTES)
 
 
 # -- room --------------------------------------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ def test_clean_says_what_it_leaves_and_why(assay: Assay, directory: Path, tmp_pa
 
 def test_clean_takes_a_stale_lock_away(assay: Assay, directory: Path) -> None:
     (directory / "assay-data").mkdir()
-    (directory / "assay-data" / ".lock").write_text("1 nobody\n")
+    (directory / "assay-data" / ".assay-lock").write_text("assay-lock 1 made 1 nobody\n")
 
     assay("clean", directory, check=0)
 
@@ -327,7 +327,9 @@ def test_a_full_folder_of_runs_stops_the_run_and_says_which(directory: Path, tmp
 
 
 @pytest.mark.testbed
-def test_a_target_unmounted_in_a_run_is_said(assay: Assay, directory: Path, tmp_path: Path) -> None:
+def test_the_data_of_a_target_that_was_unmounted_goes_all_the_same(
+    assay: Assay, directory: Path, tmp_path: Path
+) -> None:
     with tmpfs(80 * MIB) as memory:
         command("mount", "--bind", memory, directory)
         made.mounts.add(directory)
@@ -337,16 +339,27 @@ def test_a_target_unmounted_in_a_run_is_said(assay: Assay, directory: Path, tmp_
                 command("umount", "--lazy", directory)
                 run.stop()
 
-                run.exit_code()
-                assert f"{directory / 'assay-data' / 'data'} is not there any more" in run.said()
+                assert run.exit_code() == 130
         finally:
             if directory in mounts_of_machine():
                 unmount(directory)
-        assert (memory / "assay-data" / "data").is_dir()
-
-        assay("clean", memory, check=0)
-
+        # The engine holds the folder open: it needs no path to find it again.
         assert not (memory / "assay-data").exists()
+    assert shown(assay)["run"]["sealed"]
+
+
+def test_data_that_somebody_else_moved_away_in_a_run_is_said_and_left(
+    assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    folder, aside = directory / "assay-data" / "data", tmp_path / "aside"
+    with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
+        run.wait_until_measured()
+        folder.rename(aside)
+        run.stop()
+
+        assert run.exit_code() == 130
+        assert f"{folder} is not there any more" in run.said()
+    assert (aside / ".assay-set.json").exists()
     document = shown(assay)
     assert document["run"]["sealed"]
     assert "data-left-behind" in {finding["id"] for finding in document["findings"]}

@@ -18,9 +18,9 @@ def checks_of(directory: Path) -> dict[str, Check]:
 
 
 def test_a_run_that_holds_the_lock_is_named_and_a_dead_one_is_not(tmp_path: Path) -> None:
-    lock = tmp_path / "assay-data" / ".lock"
+    lock = tmp_path / "assay-data" / ".assay-lock"
     lock.parent.mkdir()
-    lock.write_text("4711\n")
+    lock.write_text("assay-lock 1 made 4711 here\n")
     assert checks_of(tmp_path)["other runs"].state is State.OK
 
     with lock.open() as holder:

@@ -1,12 +1,13 @@
-//! The local kernel as a store: a handle is a descriptor, and each call is a system call. None allocates.
+//! The local kernel as a store: a handle is a descriptor, and each call is a system call. None allocates, but where the kernel
+//! has no call for a name in an open directory ([`by_path`]).
 
 use super::or_errno;
-use super::store::{Handle, Lock, Store};
+use super::store::{At, Handle, Lock, Store};
 use crate::sys::advice::Advice;
-use crate::sys::{own_directory, syscall};
-use std::ffi::CStr;
+use crate::sys::{beneath, own_directory, syscall};
+use std::ffi::{CStr, CString};
 use std::mem::MaybeUninit;
-use std::path::Path;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Permissions of the files that operations make, less the umask.
@@ -26,8 +27,8 @@ impl OverKernel for Kernel {}
 
 impl<K: OverKernel> Store for K {
     #[inline]
-    fn open(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64> {
-        match syscall::open(path, flags, FILE_MODE) {
+    fn open(&mut self, path: At<'_>, flags: i32) -> Result<Handle, i64> {
+        match beneath::open(path.folder.0, path.path, flags, FILE_MODE) {
             failed if failed < 0 => Err(failed),
             fd => Ok(Handle(fd as i32)),
         }
@@ -38,14 +39,14 @@ impl<K: OverKernel> Store for K {
         syscall::close(file.0)
     }
 
-    fn work_in(&mut self, folder: &Path) -> bool {
+    fn work_in(&mut self, folder: BorrowedFd<'_>) -> bool {
         own_directory::begin(folder)
     }
 
-    fn stat(&mut self, path: &CStr) -> i64 {
+    fn stat(&mut self, path: At<'_>) -> i64 {
         let mut attributes = MaybeUninit::<libc::stat>::uninit();
         // SAFETY: the path is NUL-terminated; `attributes` has room for the answer.
-        checked(unsafe { libc::stat(path.as_ptr(), attributes.as_mut_ptr()) })
+        checked(unsafe { libc::fstatat(path.folder.0, path.path.as_ptr(), attributes.as_mut_ptr(), 0) })
     }
 
     fn fstat(&mut self, file: Handle) -> i64 {
@@ -68,48 +69,48 @@ impl<K: OverKernel> Store for K {
         or_errno(unsafe { libc::syscall(libc::SYS_getdents64, directory.0, to, length) } as isize)
     }
 
-    fn unlink(&mut self, path: &CStr) -> i64 {
+    fn unlink(&mut self, path: At<'_>) -> i64 {
         // SAFETY: the path is NUL-terminated and lives through the call.
-        checked(unsafe { libc::unlink(path.as_ptr()) })
+        checked(unsafe { libc::unlinkat(path.folder.0, path.path.as_ptr(), 0) })
     }
 
-    fn rename(&mut self, from: &CStr, to: &CStr) -> i64 {
+    fn rename(&mut self, from: At<'_>, to: At<'_>) -> i64 {
         // SAFETY: both paths are NUL-terminated and live through the call.
-        checked(unsafe { libc::rename(from.as_ptr(), to.as_ptr()) })
+        checked(unsafe { libc::renameat(from.folder.0, from.path.as_ptr(), to.folder.0, to.path.as_ptr()) })
     }
 
-    fn link(&mut self, from: &CStr, to: &CStr) -> i64 {
+    fn link(&mut self, from: At<'_>, to: At<'_>) -> i64 {
         // SAFETY: both paths are NUL-terminated and live through the call.
-        checked(unsafe { libc::link(from.as_ptr(), to.as_ptr()) })
+        checked(unsafe { libc::linkat(from.folder.0, from.path.as_ptr(), to.folder.0, to.path.as_ptr(), 0) })
     }
 
-    fn symlink(&mut self, target: &CStr, name: &CStr) -> i64 {
+    fn symlink(&mut self, target: &CStr, name: At<'_>) -> i64 {
         // SAFETY: both paths are NUL-terminated and live through the call.
-        checked(unsafe { libc::symlink(target.as_ptr(), name.as_ptr()) })
+        checked(unsafe { libc::symlinkat(target.as_ptr(), name.folder.0, name.path.as_ptr()) })
     }
 
-    fn mkdir(&mut self, path: &CStr) -> i64 {
+    fn mkdir(&mut self, path: At<'_>) -> i64 {
         // SAFETY: the path is NUL-terminated and lives through the call.
-        checked(unsafe { libc::mkdir(path.as_ptr(), DIRECTORY_MODE) })
+        checked(unsafe { libc::mkdirat(path.folder.0, path.path.as_ptr(), DIRECTORY_MODE) })
     }
 
-    fn rmdir(&mut self, path: &CStr) -> i64 {
+    fn rmdir(&mut self, path: At<'_>) -> i64 {
         // SAFETY: the path is NUL-terminated and lives through the call.
-        checked(unsafe { libc::rmdir(path.as_ptr()) })
+        checked(unsafe { libc::unlinkat(path.folder.0, path.path.as_ptr(), libc::AT_REMOVEDIR) })
     }
 
-    fn copy(&mut self, from: &CStr, to: &CStr, stop: &AtomicBool) -> i64 {
+    fn copy(&mut self, from: At<'_>, to: At<'_>, stop: &AtomicBool) -> i64 {
         to_new_file(from, to, |from, to| copy_file(from, to, stop))
     }
 
-    fn clone_file(&mut self, from: &CStr, to: &CStr) -> i64 {
+    fn clone_file(&mut self, from: At<'_>, to: At<'_>) -> i64 {
         // SAFETY: FICLONE takes a descriptor, no memory.
         to_new_file(from, to, |from, to| checked(unsafe { libc::ioctl(to, libc::FICLONE, from) }))
     }
 
-    fn truncate(&mut self, path: &CStr, length: u64) -> i64 {
+    fn truncate(&mut self, path: At<'_>, length: u64) -> i64 {
         // SAFETY: the path is NUL-terminated and lives through the call.
-        checked(unsafe { libc::truncate(path.as_ptr(), length as libc::off_t) })
+        by_path(path, |path| checked(unsafe { libc::truncate(path.as_ptr(), length as libc::off_t) }))
     }
 
     fn ftruncate(&mut self, file: Handle, length: u64) -> i64 {
@@ -117,9 +118,9 @@ impl<K: OverKernel> Store for K {
         checked(unsafe { libc::ftruncate(file.0, length as libc::off_t) })
     }
 
-    fn chmod(&mut self, path: &CStr, mode: u32) -> i64 {
+    fn chmod(&mut self, path: At<'_>, mode: u32) -> i64 {
         // SAFETY: the path is NUL-terminated and lives through the call.
-        checked(unsafe { libc::chmod(path.as_ptr(), mode) })
+        checked(unsafe { libc::fchmodat(path.folder.0, path.path.as_ptr(), mode, 0) })
     }
 
     fn fchmod(&mut self, file: Handle, mode: u32) -> i64 {
@@ -127,10 +128,10 @@ impl<K: OverKernel> Store for K {
         checked(unsafe { libc::fchmod(file.0, mode) })
     }
 
-    fn setxattr(&mut self, path: &CStr, value: &[u8]) -> i64 {
+    fn setxattr(&mut self, path: At<'_>, value: &[u8]) -> i64 {
         let (name, data) = (ATTRIBUTE.as_ptr(), value.as_ptr().cast());
         // SAFETY: path and name are NUL-terminated, `value` holds its length; all live through the call.
-        checked(unsafe { libc::setxattr(path.as_ptr(), name, data, value.len(), 0) })
+        by_path(path, |path| checked(unsafe { libc::setxattr(path.as_ptr(), name, data, value.len(), 0) }))
     }
 
     fn fsetxattr(&mut self, file: Handle, value: &[u8]) -> i64 {
@@ -139,10 +140,10 @@ impl<K: OverKernel> Store for K {
         checked(unsafe { libc::fsetxattr(file.0, name, data, value.len(), 0) })
     }
 
-    fn getxattr(&mut self, path: &CStr, value: &mut [u8]) -> i64 {
+    fn getxattr(&mut self, path: At<'_>, value: &mut [u8]) -> i64 {
         let (name, data) = (ATTRIBUTE.as_ptr(), value.as_mut_ptr().cast());
         // SAFETY: path and name are NUL-terminated, `value` has room for its length; all live through the call.
-        or_errno(unsafe { libc::getxattr(path.as_ptr(), name, data, value.len()) })
+        by_path(path, |path| or_errno(unsafe { libc::getxattr(path.as_ptr(), name, data, value.len()) }))
     }
 
     fn fgetxattr(&mut self, file: Handle, value: &mut [u8]) -> i64 {
@@ -187,14 +188,25 @@ fn checked(result: libc::c_int) -> i64 {
     or_errno(result as isize)
 }
 
+/// A call that knows no name in an open directory. The kernel shows that directory under a path of this thread's own, which
+/// leads to it wherever it was moved.
+fn by_path(name: At<'_>, call: impl FnOnce(&CStr) -> i64) -> i64 {
+    if name.folder == Handle::HERE {
+        return call(name.path);
+    }
+    let path = [format!("/proc/thread-self/fd/{}/", name.folder.0).as_bytes(), name.path.to_bytes()].concat();
+    CString::new(path).map_or(-i64::from(libc::EINVAL), |path| call(&path))
+}
+
 /// Open a file and make a new one, have something done from the one to the other, and close both. A new file that got no
 /// content does not stay: it would pass for one that did.
-fn to_new_file(from: &CStr, to: &CStr, transfer: impl FnOnce(i32, i32) -> i64) -> i64 {
-    let source = syscall::open(from, libc::O_RDONLY | libc::O_CLOEXEC, 0);
+fn to_new_file(from: At<'_>, to: At<'_>, transfer: impl FnOnce(i32, i32) -> i64) -> i64 {
+    let source = beneath::open(from.folder.0, from.path, libc::O_RDONLY | libc::O_CLOEXEC, 0);
     if source < 0 {
         return source;
     }
-    let new = syscall::open(to, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, FILE_MODE);
+    let makes = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+    let new = beneath::open(to.folder.0, to.path, makes, FILE_MODE);
     let result = if new < 0 {
         new
     } else {
@@ -203,7 +215,7 @@ fn to_new_file(from: &CStr, to: &CStr, transfer: impl FnOnce(i32, i32) -> i64) -
         let result = if result < 0 || closed == 0 { result } else { closed };
         if result < 0 {
             // SAFETY: the path is NUL-terminated and lives through the call.
-            unsafe { libc::unlink(to.as_ptr()) };
+            unsafe { libc::unlinkat(to.folder.0, to.path.as_ptr(), 0) };
         }
         result
     };

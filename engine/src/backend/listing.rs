@@ -63,10 +63,15 @@ impl<'a> Iterator for Names<'a> {
 mod tests {
     use super::*;
     use crate::backend::kernel::Kernel;
-    use crate::backend::store::Store;
+    use crate::backend::store::{At, Handle, Store};
     use std::collections::BTreeSet;
     use std::ffi::CString;
-    use std::os::unix::ffi::OsStrExt;
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    fn here<'a>(folder: &File, path: &'a CStr) -> At<'a> {
+        At { folder: Handle::of_directory(folder.as_fd()), path }
+    }
 
     #[test]
     fn every_name_of_a_directory_is_met_once_in_a_buffer_that_holds_a_few() {
@@ -75,8 +80,8 @@ mod tests {
         for name in &made {
             std::fs::write(place.path().join(name.to_str().unwrap()), "").unwrap();
         }
-        let path = CString::new(place.path().as_os_str().as_bytes()).unwrap();
-        let directory = Kernel.open_directory(&path).unwrap();
+        let folder = File::open(place.path()).unwrap();
+        let directory = Kernel.open_directory(here(&folder, c".")).unwrap();
         let mut buffer = [0; 1024];
 
         let mut met = Vec::new();
@@ -96,6 +101,8 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_not_there_says_so() {
-        assert_eq!(Kernel.readdir(c"/no/such/directory", &mut [0; 1024], true, || {}), -i64::from(libc::ENOENT));
+        let root = File::open("/").unwrap();
+        let missing = here(&root, c"no/such/directory");
+        assert_eq!(Kernel.readdir(missing, &mut [0; 1024], true, || {}), -i64::from(libc::ENOENT));
     }
 }

@@ -22,11 +22,10 @@ pub mod uring;
 
 use crate::concern::Concern;
 use serde::{Deserialize, Serialize};
-use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
-use store::{Handle, Store};
+use store::{At, Handle, Store};
 
 /// What a data operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +136,7 @@ pub trait Backend: Store {
     }
 
     /// Open a file to move its data. Errors are negative error numbers.
-    fn open_file(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64> {
+    fn open_file(&mut self, path: At<'_>, flags: i32) -> Result<Handle, i64> {
         open_and_attach(self, path, flags)
     }
 
@@ -163,7 +162,7 @@ pub trait Backend: Store {
 }
 
 #[inline]
-fn open_and_attach<B: Backend + ?Sized>(backend: &mut B, path: &CStr, flags: i32) -> Result<Handle, i64> {
+fn open_and_attach<B: Backend + ?Sized>(backend: &mut B, path: At<'_>, flags: i32) -> Result<Handle, i64> {
     let file = backend.open(path, flags)?;
     backend.attach(file).map(|()| file).map_err(|error| {
         backend.close(file);

@@ -4,17 +4,15 @@
 //! Names and sizes are kept, data is not: reads give zeroes. A transfer takes what [`Manners`] say, and so does a call on a
 //! name; each is carried out when it begins, and is done when its time has passed.
 
-use super::store::{Handle, Lock, Store};
+use super::store::{At, Handle, Lock, Store};
 use super::{Backend, Completion, Request, RequestKind, listing, piece_by_piece};
 use crate::buffer::Buffers;
 use crate::clock::Ticks;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::io;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -113,9 +111,8 @@ impl<T: Ticks> Null<T> {
     }
 
     /// A file that is there from the beginning.
-    pub(crate) fn lay_out(&mut self, path: &Path, bytes: u64) {
-        let path = CString::new(path.as_os_str().as_bytes()).expect("a path without NUL");
-        self.add(path, bytes);
+    pub(crate) fn lay_out(&mut self, path: At<'_>, bytes: u64) {
+        self.add(path.path.to_owned(), bytes);
     }
 
     fn add(&mut self, path: CString, bytes: u64) -> usize {
@@ -140,8 +137,8 @@ impl<T: Ticks> Null<T> {
         result
     }
 
-    fn file_at(&self, path: &CStr) -> Result<usize, i64> {
-        match self.names.get(path) {
+    fn file_at(&self, path: At<'_>) -> Result<usize, i64> {
+        match self.names.get(path.path) {
             Some(Node::File(file)) => Ok(*file),
             Some(Node::Directory) => Err(failed(libc::EISDIR)),
             None => Err(failed(libc::ENOENT)),
@@ -164,11 +161,11 @@ impl<T: Ticks> Null<T> {
         Handle(free as i32)
     }
 
-    fn opened(&mut self, path: &CStr, flags: i32) -> Result<Open, i64> {
-        match (self.names.get(path), flags & libc::O_CREAT != 0) {
+    fn opened(&mut self, path: At<'_>, flags: i32) -> Result<Open, i64> {
+        match (self.names.get(path.path), flags & libc::O_CREAT != 0) {
             (Some(_), true) if flags & libc::O_EXCL != 0 => Err(failed(libc::EEXIST)),
             (Some(Node::File(file)), _) if flags & libc::O_DIRECTORY == 0 => Ok(Open::File(*file)),
-            (None, true) => Ok(Open::File(self.add(path.to_owned(), 0))),
+            (None, true) => Ok(Open::File(self.add(path.path.to_owned(), 0))),
             (Some(Node::File(_)), _) => Err(failed(libc::ENOTDIR)),
             // Files of a set lie in directories that nobody made here.
             (_, false) if flags & libc::O_DIRECTORY != 0 => Ok(Open::Directory(self.names_in(path))),
@@ -177,19 +174,19 @@ impl<T: Ticks> Null<T> {
         }
     }
 
-    fn names_in(&self, directory: &CStr) -> Vec<CString> {
+    fn names_in(&self, directory: At<'_>) -> Vec<CString> {
         let below = |path: &CString| {
-            let rest = path.to_bytes().strip_prefix(directory.to_bytes())?.strip_prefix(b"/")?;
+            let rest = path.to_bytes().strip_prefix(directory.path.to_bytes())?.strip_prefix(b"/")?;
             (!rest.contains(&b'/')).then(|| CString::new(rest).expect("a part of a path without NUL"))
         };
         self.names.keys().filter_map(below).collect()
     }
 
-    fn named(&mut self, path: &CStr, node: Node) -> i64 {
-        match self.names.contains_key(path) {
+    fn named(&mut self, path: At<'_>, node: Node) -> i64 {
+        match self.names.contains_key(path.path) {
             true => failed(libc::EEXIST),
             false => {
-                self.names.insert(path.to_owned(), node);
+                self.names.insert(path.path.to_owned(), node);
                 0
             }
         }
@@ -298,7 +295,7 @@ impl<T: Ticks> Backend for Null<T> {
 }
 
 impl<T: Ticks> Store for Null<T> {
-    fn open(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64> {
+    fn open(&mut self, path: At<'_>, flags: i32) -> Result<Handle, i64> {
         self.call(0);
         let opened = self.opened(path, flags)?;
         Ok(self.entry(opened))
@@ -309,51 +306,51 @@ impl<T: Ticks> Store for Null<T> {
         self.call(if closed.is_some() { 0 } else { failed(libc::EBADF) })
     }
 
-    fn stat(&mut self, path: &CStr) -> i64 {
-        self.call(if self.names.contains_key(path) { 0 } else { failed(libc::ENOENT) })
+    fn stat(&mut self, path: At<'_>) -> i64 {
+        self.call(if self.names.contains_key(path.path) { 0 } else { failed(libc::ENOENT) })
     }
 
     fn fstat(&mut self, file: Handle) -> i64 {
         self.call(flat(self.file_of(file).map(|_| 0)))
     }
 
-    fn unlink(&mut self, path: &CStr) -> i64 {
+    fn unlink(&mut self, path: At<'_>) -> i64 {
         let result = flat(self.file_at(path).map(|_| 0));
         if result == 0 {
-            self.names.remove(path);
+            self.names.remove(path.path);
         }
         self.call(result)
     }
 
-    fn rename(&mut self, from: &CStr, to: &CStr) -> i64 {
-        let moved = self.names.remove(from).map(|node| self.names.insert(to.to_owned(), node));
+    fn rename(&mut self, from: At<'_>, to: At<'_>) -> i64 {
+        let moved = self.names.remove(from.path).map(|node| self.names.insert(to.path.to_owned(), node));
         self.call(if moved.is_some() { 0 } else { failed(libc::ENOENT) })
     }
 
-    fn link(&mut self, from: &CStr, to: &CStr) -> i64 {
+    fn link(&mut self, from: At<'_>, to: At<'_>) -> i64 {
         let result = flat(self.file_at(from).map(|file| self.named(to, Node::File(file))));
         self.call(result)
     }
 
-    fn mkdir(&mut self, path: &CStr) -> i64 {
+    fn mkdir(&mut self, path: At<'_>) -> i64 {
         let result = self.named(path, Node::Directory);
         self.call(result)
     }
 
-    fn rmdir(&mut self, path: &CStr) -> i64 {
-        let result = match self.names.get(path) {
+    fn rmdir(&mut self, path: At<'_>) -> i64 {
+        let result = match self.names.get(path.path) {
             Some(Node::Directory) if self.names_in(path).is_empty() => 0,
             Some(Node::Directory) => failed(libc::ENOTEMPTY),
             Some(Node::File(_)) => failed(libc::ENOTDIR),
             None => failed(libc::ENOENT),
         };
         if result == 0 {
-            self.names.remove(path);
+            self.names.remove(path.path);
         }
         self.call(result)
     }
 
-    fn copy(&mut self, from: &CStr, to: &CStr, _stop: &AtomicBool) -> i64 {
+    fn copy(&mut self, from: At<'_>, to: At<'_>, _stop: &AtomicBool) -> i64 {
         let result = self.file_at(from).map(|file| {
             let bytes = self.sizes[file];
             self.sizes.push(bytes);
@@ -365,7 +362,7 @@ impl<T: Ticks> Store for Null<T> {
         self.call(flat(result))
     }
 
-    fn truncate(&mut self, path: &CStr, length: u64) -> i64 {
+    fn truncate(&mut self, path: At<'_>, length: u64) -> i64 {
         let result = self.file_at(path).map(|file| self.sizes[file] = length);
         self.call(flat(result.map(|()| 0)))
     }

@@ -3,11 +3,10 @@
 
 use super::by_handle::ByHandle;
 use super::kernel::OverKernel;
-use super::store::{Handle, Store};
+use super::store::{At, Handle, Store};
 use super::{Backend, Request, RequestKind, or_errno};
 use crate::buffer::Buffers;
 use crate::sys::syscall;
-use std::ffi::CStr;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -170,7 +169,7 @@ impl Backend for ReadWrite {
     }
 
     /// One call: what else there is to know of the file stands in the flags.
-    fn open_file(&mut self, path: &CStr, flags: i32) -> Result<Handle, i64> {
+    fn open_file(&mut self, path: At<'_>, flags: i32) -> Result<Handle, i64> {
         let file = self.open(path, flags)?;
         self.files.insert(file, Position { at: Some(0), appends: flags & libc::O_APPEND != 0 });
         Ok(file)

@@ -8,7 +8,7 @@
 use super::listing::names_in;
 use crate::sys::advice::Advice;
 use std::ffi::CStr;
-use std::path::Path;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::AtomicBool;
 
 /// An open file or directory: a number that only the store which gave it knows the meaning of.
@@ -18,6 +18,22 @@ pub struct Handle(pub(super) i32);
 impl Handle {
     /// No file: each call on it fails.
     pub const NONE: Self = Self(-1);
+    /// The folder that the calling thread works in.
+    pub const HERE: Self = Self(libc::AT_FDCWD);
+
+    /// Of an open directory of the local kernel, whose owner outlives the use of it.
+    pub fn of_directory(folder: BorrowedFd<'_>) -> Self {
+        Self(folder.as_raw_fd())
+    }
+}
+
+/// A name: the open directory that it begins in, and the way from there, on which no symbolic link lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At<'a> {
+    /// Where the path begins.
+    pub folder: Handle,
+    /// A relative path.
+    pub path: &'a CStr,
 }
 
 /// A lock on a whole file.
@@ -33,23 +49,23 @@ pub enum Lock {
 
 const UNSUPPORTED: i64 = -(libc::EOPNOTSUPP as i64);
 
-/// Files by name and by handle. Paths are whole, or begin in the folder of [`Store::work_in`].
+/// Files by name and by handle.
 #[expect(unused_variables, reason = "what a store has not takes the same arguments as what it has")]
 pub trait Store {
     /// Open a file with flags of open(2), which may ask for a new one; or a directory. Errors are negative error numbers.
-    fn open(&mut self, path: &CStr, flags: i32) -> std::result::Result<Handle, i64>;
+    fn open(&mut self, path: At<'_>, flags: i32) -> std::result::Result<Handle, i64>;
 
     /// Close what [`Store::open`] gave. The caller took the handle out of the one place that held it.
     fn close(&mut self, file: Handle) -> i64;
 
     /// Attributes of what a name leads to.
-    fn stat(&mut self, path: &CStr) -> i64;
+    fn stat(&mut self, path: At<'_>) -> i64;
 
     /// Remove a file's name.
-    fn unlink(&mut self, path: &CStr) -> i64;
+    fn unlink(&mut self, path: At<'_>) -> i64;
 
-    /// Let relative paths begin in `folder` for the calling thread alone, and say whether they do.
-    fn work_in(&mut self, folder: &Path) -> bool {
+    /// Let [`Handle::HERE`] be `folder` for the calling thread alone, and say whether it is.
+    fn work_in(&mut self, folder: BorrowedFd<'_>) -> bool {
         false
     }
 
@@ -59,43 +75,43 @@ pub trait Store {
     }
 
     /// Give a file another name.
-    fn rename(&mut self, from: &CStr, to: &CStr) -> i64 {
+    fn rename(&mut self, from: At<'_>, to: At<'_>) -> i64 {
         UNSUPPORTED
     }
 
     /// Give a file one name more.
-    fn link(&mut self, from: &CStr, to: &CStr) -> i64 {
+    fn link(&mut self, from: At<'_>, to: At<'_>) -> i64 {
         UNSUPPORTED
     }
 
     /// Make a symbolic link.
-    fn symlink(&mut self, target: &CStr, name: &CStr) -> i64 {
+    fn symlink(&mut self, target: &CStr, name: At<'_>) -> i64 {
         UNSUPPORTED
     }
 
     /// Make a directory.
-    fn mkdir(&mut self, path: &CStr) -> i64 {
+    fn mkdir(&mut self, path: At<'_>) -> i64 {
         UNSUPPORTED
     }
 
     /// Remove an empty directory.
-    fn rmdir(&mut self, path: &CStr) -> i64 {
+    fn rmdir(&mut self, path: At<'_>) -> i64 {
         UNSUPPORTED
     }
 
     /// Make a new file that holds what another does, without the data passing through the caller. Bytes copied; ECANCELED
     /// where `stop` was set before all were. After a failure there is no new file.
-    fn copy(&mut self, from: &CStr, to: &CStr, stop: &AtomicBool) -> i64 {
+    fn copy(&mut self, from: At<'_>, to: At<'_>, stop: &AtomicBool) -> i64 {
         UNSUPPORTED
     }
 
     /// Make a new file that shares the storage of another. After a failure there is none.
-    fn clone_file(&mut self, from: &CStr, to: &CStr) -> i64 {
+    fn clone_file(&mut self, from: At<'_>, to: At<'_>) -> i64 {
         UNSUPPORTED
     }
 
     /// Set a file's length.
-    fn truncate(&mut self, path: &CStr, length: u64) -> i64 {
+    fn truncate(&mut self, path: At<'_>, length: u64) -> i64 {
         UNSUPPORTED
     }
 
@@ -105,7 +121,7 @@ pub trait Store {
     }
 
     /// Set a file's permissions.
-    fn chmod(&mut self, path: &CStr, mode: u32) -> i64 {
+    fn chmod(&mut self, path: At<'_>, mode: u32) -> i64 {
         UNSUPPORTED
     }
 
@@ -115,7 +131,7 @@ pub trait Store {
     }
 
     /// Set the attribute that loads work with.
-    fn setxattr(&mut self, path: &CStr, value: &[u8]) -> i64 {
+    fn setxattr(&mut self, path: At<'_>, value: &[u8]) -> i64 {
         UNSUPPORTED
     }
 
@@ -125,7 +141,7 @@ pub trait Store {
     }
 
     /// Get the attribute that loads work with. Bytes of it.
-    fn getxattr(&mut self, path: &CStr, value: &mut [u8]) -> i64 {
+    fn getxattr(&mut self, path: At<'_>, value: &mut [u8]) -> i64 {
         UNSUPPORTED
     }
 
@@ -155,7 +171,7 @@ pub trait Store {
     }
 
     /// Open a directory to list it.
-    fn open_directory(&mut self, path: &CStr) -> std::result::Result<Handle, i64> {
+    fn open_directory(&mut self, path: At<'_>) -> std::result::Result<Handle, i64> {
         self.open(path, libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC)
     }
 
@@ -172,7 +188,7 @@ pub trait Store {
     /// List a directory to its end and, if asked to, look at the attributes of every entry; one that vanished before it was
     /// looked at is no error. `go_on` is called between the buffers: a large directory takes many, and no stall of the
     /// storage is in them. A store whose protocol brings attributes with the names has its own.
-    fn readdir(&mut self, path: &CStr, buffer: &mut [u8], with_attributes: bool, go_on: impl Fn()) -> i64 {
+    fn readdir(&mut self, path: At<'_>, buffer: &mut [u8], with_attributes: bool, go_on: impl Fn()) -> i64 {
         let directory = match self.open_directory(path) {
             Ok(directory) => directory,
             Err(failed) => return failed,

@@ -141,6 +141,7 @@ mod tests {
     use crate::content::fill::ContentFill;
     use crate::files::fileset::FileSetState;
     use crate::files::fileset::tests::set;
+    use crate::files::root::Root;
     use crate::plan::{Allocate, Content, Layout};
 
     struct Desk {
@@ -157,7 +158,7 @@ mod tests {
             let mut plan = set(2, 65_536.0, Layout::Flat {});
             plan.content = Content { stamped: true, ..plan.content };
             plan.allocate = allocate;
-            let state = FileSetState::new(&plan, folder.path(), 1).unwrap();
+            let state = FileSetState::new(&plan, &Root::of(folder.path()), 1).unwrap();
             let generations = state.open_generations(4096, true).unwrap();
             let fill = ContentFill::new(state.content_seed(), &plan.content, 0).unwrap();
             Self { _folder: folder, state, generations, fill }

@@ -20,7 +20,9 @@ use crate::content::fill::ContentFill;
 use crate::draw::offsets::Walker;
 use crate::events::Buckets;
 use crate::files::fileset::FileSetState;
+use crate::files::names::PathBuffer;
 use crate::files::open_files::{ResolvedFlags, open_set};
+use crate::files::root::Root;
 use crate::histogram::{Merged, Reader, Recorder, index_of};
 use crate::job::{Ended, JobShared, Transfers};
 use crate::laps::{Lap, Laps};
@@ -35,7 +37,6 @@ use crate::stats::{SeriesStats, WorkerStats};
 use crate::worker::Worker;
 use plans::{act, job, on_set, op_on, set};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -110,7 +111,7 @@ impl Trial {
         let phase = plans::phase(vec![self.job.clone()], Vec::new());
         let program = compile(&self.job, &phase, std::slice::from_ref(&self.set)).unwrap();
         let program = Program { store: Scheme::Null, ..program };
-        let state = FileSetState::new(&self.set, Path::new("/null"), 4).unwrap();
+        let state = FileSetState::new(&self.set, &Root::nowhere("/null"), 4).unwrap();
         state.begin_with_initial();
         let coordination = Coordination::new(&Names::of(&phase).unwrap()).unwrap();
         coordination.join(self.job.workers);
@@ -138,8 +139,10 @@ impl Trial {
         let clock = StillClock::default();
         let mut storage = Null::new(clock.clone(), self.manners.clone(), depth, program.buffer_bytes).unwrap();
         let (state, carried_out) = (&shared.sets[0], storage.record());
+        let mut path = PathBuffer::new();
         for index in state.existing_indices() {
-            storage.lay_out(&state.path_of(index), state.size_of(index));
+            state.path_into(index, &mut path);
+            storage.lay_out(path.at(), state.size_of(index));
         }
         prepare(&mut storage, state);
         let flags = ResolvedFlags { flags: 0, direct: false, alignment_bytes: 1, advice: None };

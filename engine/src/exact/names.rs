@@ -3,6 +3,7 @@
 use super::plans::{act, job, on_set, on_slot, set};
 use super::{MS, Manners, Outcome, Trial, buckets, ops};
 use crate::events::StoppedBy;
+use crate::files::names::PathBuffer;
 use crate::plan::{Action, OpKind, Stop};
 
 /// Calls that each take 0.5 ms, and transfers that take 2 ms, on a set without files.
@@ -111,7 +112,11 @@ fn operations_on_a_file_that_could_not_be_opened_fail_and_are_counted() {
     let manners = Manners::default();
     let trial = Trial { job: job("job", actions, passes(1)), set: set(10, 0.0, 4096.0), manners };
 
-    let outcome = trial.run_on(|storage, state| storage.lay_out(&state.path_of(0), 1));
+    let outcome = trial.run_on(|storage, state| {
+        let mut path = PathBuffer::new();
+        state.path_into(0, &mut path);
+        storage.lay_out(path.at(), 1);
+    });
 
     outcome.check_conserved();
     let mut errors = outcome.ended.errors;

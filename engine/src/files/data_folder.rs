@@ -1,24 +1,37 @@
 //! The one folder below a target that Assay writes to: `assay-data`, for one run at a time.
 //!
-//! The lock is an `flock` on `assay-data/.lock`, so it ends with the process however that dies. Whoever leaves removes
-//! the file; so after locking, the file that is locked is compared with the one of that name, and if somebody removed
-//! it in between, the way starts over. Network file systems pass the lock on to the server where they can.
+//! It is opened once and held open, so that all that happens in it happens in that very folder, whatever others do to the
+//! directory around it; it must belong to the user who measures, and to nobody else ([`owner`]).
+//!
+//! The lock is an `flock` on `assay-data/.assay-lock`, so it ends with the process however that dies. The file also says
+//! whether Assay made the folder: then the one who leaves an empty folder removes both, and a folder with sets in it keeps its
+//! file. In a folder that was there before only that file is made and removed. After locking, the file that is locked is
+//! compared with the one of that name, and if somebody removed it in between, the way starts over. Network file systems pass
+//! the lock on to the server where they can.
 
 use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
+use crate::files::owner;
+use crate::files::root::Root;
 use crate::sys::posix;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-const FOLDER_NAME: &str = "assay-data";
-const LOCK_NAME: &CStr = c".lock";
+const FOLDER_NAME: &CStr = c"assay-data";
+const LOCK_NAME: &CStr = c".assay-lock";
+/// First words of the lock file, then `made` or `found`, the process and its host.
+const LOCK_SCHEMA: &str = "assay-lock 1";
+const LARGEST_LOCK_BYTES: u64 = 1024;
 /// Names under which FUSE and NFS keep a file that was removed while it was open.
 const HIDDEN_PREFIXES: [&[u8]; 2] = [b".fuse_hidden", b".nfs"];
+/// Turns in which a lock file may be empty.
+const PATIENCE_TURNS: u32 = 20;
 /// How often, and how far apart, the folder is tried again until those are gone: a FUSE daemon closes a little later.
 const HIDDEN_TRIES: u32 = 20;
 const HIDDEN_WAIT: Duration = Duration::from_millis(10);
@@ -27,11 +40,14 @@ const HIDDEN_WAIT: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct DataFolder {
     directory: PathBuf,
-    path: PathBuf,
-    folder: OwnedFd,
+    /// The open directory.
+    parent: OwnedFd,
+    root: Arc<Root>,
     /// None: let go.
     lock: Option<File>,
     is_locked: bool,
+    /// Whether Assay made the folder.
+    is_made: bool,
     owner_pid: u32,
 }
 
@@ -40,8 +56,8 @@ impl DataFolder {
     ///
     /// # Errors
     ///
-    /// A Plan error for another kind of target; an environment error when the directory cannot be used or another run
-    /// is using it.
+    /// A Plan error for another kind of target; an environment error when the directory cannot be used, another run is using
+    /// it, or the data folder is not this user's own.
     pub fn open(target_uri: &str) -> Result<Self> {
         let directory = match Scheme::of(target_uri)? {
             (Scheme::File, directory) => directory,
@@ -50,8 +66,8 @@ impl DataFolder {
         };
         check_directory(&directory)?;
         // Each turn lost means that another run has just left; a hundred in a row do not happen by chance.
-        for _ in 0..100 {
-            if let Some(opened) = Self::try_open(&directory)? {
+        for turn in 0..100 {
+            if let Some(opened) = Self::try_open(&directory, turn)? {
                 return Ok(opened);
             }
         }
@@ -59,44 +75,66 @@ impl DataFolder {
     }
 
     /// One attempt; `None` when another run removed what was just opened.
-    fn try_open(directory: &Path) -> Result<Option<Self>> {
-        let path = directory.join(FOLDER_NAME);
-        let Some(folder) = open_folder(&path)? else { return Ok(None) };
-        let flags = libc::O_RDWR | libc::O_CREAT;
-        let mut lock = match posix::open_at(folder.as_fd(), LOCK_NAME, flags, 0o644) {
-            Ok(lock) => File::from(lock),
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(None),
-            Err(error) => return Err(EngineError::io("open", path.join(".lock"), error)),
-        };
-        let is_locked = match posix::try_lock_exclusive(lock.as_fd()) {
+    fn try_open(directory: &Path, turn: u32) -> Result<Option<Self>> {
+        let parent = open_parent(directory)?;
+        let path = directory.join("assay-data");
+        let Some((folder, is_new)) = open_folder(parent.as_fd(), &path)? else { return Ok(None) };
+        let failed = |call, error| EngineError::io(call, path.join(".assay-lock"), error);
+        if let Some(why) =
+            owner::why_not_own(folder.as_fd()).map_err(|error| EngineError::io("look at", &path, error))?
+        {
+            return Err(not_own(&path, &why));
+        }
+        let opened = open_lock(parent.as_fd(), folder.as_fd(), is_new).map_err(|error| failed("open", error))?;
+        let Some(mut file) = opened else { return Ok(None) };
+        let is_locked = match posix::try_lock_exclusive(file.as_fd()) {
             Ok(()) => true,
             Err(error) => match error.raw_os_error() {
-                Some(libc::EWOULDBLOCK) => return Err(busy(directory, holder(&mut lock))),
+                Some(libc::EWOULDBLOCK) => return Err(busy(directory, holder(&mut file))),
                 // Some network file systems have no locks (Lustre without -o flock says ENOSYS).
                 Some(libc::ENOSYS | libc::ENOLCK | libc::EOPNOTSUPP) => false,
-                _ => return Err(EngineError::io("lock", path.join(".lock"), error)),
+                _ => return Err(failed("lock", error)),
             },
         };
-        if !is_same_file(folder.as_fd(), &lock) {
+        if !is_same_file(folder.as_fd(), &file) {
             return Ok(None);
         }
-        let owner_pid = std::process::id();
-        let lock = Some(lock);
-        let folder = Self { directory: directory.to_owned(), path, folder, lock, is_locked, owner_pid };
-        folder.write_holder().map_err(|error| EngineError::io("write", folder.path.join(".lock"), error))?;
-        Ok(Some(folder))
+        let is_made = match was_made(&mut file).map_err(|error| failed("read", error))? {
+            Told::Made => true,
+            Told::Found => false,
+            // Who made it a moment ago is about to write into it; who died there said nothing about the folder.
+            Told::Nothing if turn < PATIENCE_TURNS => {
+                std::thread::sleep(HIDDEN_WAIT);
+                return Ok(None);
+            }
+            Told::Nothing => false,
+            Told::Foreign => return Err(not_own(&path, "holds a file .assay-lock that is not Assay's")),
+        };
+        let root = Arc::new(Root::new(path, folder));
+        let (directory, owner_pid) = (directory.to_owned(), std::process::id());
+        let opened = Self { directory, parent, root, lock: Some(file), is_locked, is_made, owner_pid };
+        let written = opened.write_holder();
+        written.map_err(|error| EngineError::io("write", opened.path().join(".assay-lock"), error))?;
+        Ok(Some(opened))
     }
 
     fn write_holder(&self) -> io::Result<()> {
         let Some(mut lock) = self.lock.as_ref() else { return Ok(()) };
-        lock.set_len(0)?;
+        let text = format!("{} {} {}\n", lock_words(self.is_made), self.owner_pid, host_name());
         lock.rewind()?;
-        writeln!(lock, "{} {}", self.owner_pid, host_name())
+        lock.write_all(text.as_bytes())?;
+        // The end last: a file that is cut short by a full disk still says whose the folder is.
+        lock.set_len(text.len() as u64)
     }
 
     /// The data folder.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.root.path()
+    }
+
+    /// The data folder as the place that sets lie in.
+    pub fn root(&self) -> &Arc<Root> {
+        &self.root
     }
 
     /// The directory that the user named.
@@ -111,7 +149,7 @@ impl DataFolder {
 
     /// The open data folder.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.folder.as_fd()
+        self.root.as_fd()
     }
 
     /// Bytes that this user may still write.
@@ -144,32 +182,39 @@ impl DataFolder {
     }
 
     fn file_system(&self) -> Result<libc::statvfs> {
-        posix::file_system_of(self.folder.as_fd()).map_err(|error| EngineError::io("statvfs", &self.path, error))
+        posix::file_system_of(self.as_fd()).map_err(|error| EngineError::io("statvfs", self.path(), error))
     }
 
-    /// Unlock, and remove the folder if nothing is left in it.
+    /// Unlock, and remove the folder if Assay made it and nothing is left in it.
     pub fn close(self) {}
+
+    /// Remove the folder of that name, if it still is this one. The kernel refuses one that holds anything.
+    fn remove_folder(&self) -> bool {
+        is_named(self.parent.as_fd(), self.as_fd())
+            && posix::remove_directory_at(self.parent.as_fd(), FOLDER_NAME).is_ok()
+    }
 }
 
 impl Drop for DataFolder {
     fn drop(&mut self) {
         // A forked worker holds a copy of this value; only the run itself may let the lock go.
         let is_own = std::process::id() == self.owner_pid
-            && self.lock.as_ref().is_some_and(|lock| is_same_file(self.folder.as_fd(), lock));
-        if !is_own {
+            && self.lock.as_ref().is_some_and(|lock| is_same_file(self.as_fd(), lock));
+        // What cannot be removed stays: that is no reason to fail a finished run. A folder of Assay's keeps its file, which
+        // says that it is, as long as there is a set in it.
+        if !is_own || (self.is_made && !is_empty(self.as_fd())) {
             return;
         }
-        // While the lock is still held. What cannot be removed stays: that is no reason to fail a finished run, and
-        // rmdir of a folder that holds data is refused by the kernel.
-        let _ = posix::unlink_at(self.folder.as_fd(), LOCK_NAME);
-        if std::fs::remove_dir(&self.path).is_ok() {
+        // While the lock is still held.
+        let _ = posix::unlink_at(self.as_fd(), LOCK_NAME);
+        if !self.is_made || self.remove_folder() {
             return;
         }
         // The lock file itself may be in the way under a hidden name until it is closed. A run that comes now makes a
         // lock file of its own, and the folder stays.
         self.lock = None;
         for _ in 0..HIDDEN_TRIES {
-            if !holds_only_hidden(&self.path) || std::fs::remove_dir(&self.path).is_ok() {
+            if !is_empty(self.as_fd()) || self.remove_folder() {
                 return;
             }
             std::thread::sleep(HIDDEN_WAIT);
@@ -177,23 +222,37 @@ impl Drop for DataFolder {
     }
 }
 
-/// Whether nothing is in a folder but what its file system hides until it is closed.
-fn holds_only_hidden(folder: &Path) -> bool {
-    let Ok(mut entries) = std::fs::read_dir(folder) else { return false };
-    entries.all(|entry| {
-        entry.is_ok_and(|entry| HIDDEN_PREFIXES.iter().any(|prefix| entry.file_name().as_bytes().starts_with(prefix)))
-    })
+/// Whether nothing is in a folder but the lock file, and what its file system hides until it is closed.
+fn is_empty(folder: BorrowedFd<'_>) -> bool {
+    let listing = posix::open_at(folder, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0).and_then(posix::Directory::new);
+    let Ok(mut listing) = listing else { return false };
+    let mut name = std::ffi::CString::default();
+    loop {
+        match listing.next_entry(&mut name) {
+            Ok(None) => return true,
+            Ok(Some(_)) if name.as_c_str() == LOCK_NAME => {}
+            Ok(Some(_)) if HIDDEN_PREFIXES.iter().any(|prefix| name.to_bytes().starts_with(prefix)) => {}
+            Ok(Some(_)) | Err(_) => return false,
+        }
+    }
 }
 
-/// Make and open the folder; `None` when another run removed it in between.
-fn open_folder(path: &Path) -> Result<Option<OwnedFd>> {
-    let name = posix::c_path(path).map_err(|error| EngineError::io("create", path, error))?;
-    match posix::make_directory(&name) {
+/// The directory that the user named, links and all.
+fn open_parent(directory: &Path) -> Result<OwnedFd> {
+    let failed = |error| EngineError::io("open", directory, error);
+    let flags = libc::O_PATH | libc::O_DIRECTORY;
+    let opened = File::options().read(true).custom_flags(flags).open(directory);
+    opened.map(OwnedFd::from).map_err(failed)
+}
+
+/// Make and open the folder, and say whether it is new; `None` when another run removed it in between.
+fn open_folder(parent: BorrowedFd<'_>, path: &Path) -> Result<Option<(OwnedFd, bool)>> {
+    let is_new = match posix::make_directory_at(parent, FOLDER_NAME) {
         Err(error) if error.raw_os_error() != Some(libc::EEXIST) => return Err(EngineError::io("create", path, error)),
-        _ => {}
-    }
-    match posix::open(&name, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
-        Ok(folder) => Ok(Some(folder)),
+        made => made.is_ok(),
+    };
+    match posix::open_beneath(parent, FOLDER_NAME, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
+        Ok(folder) => Ok(Some((folder, is_new))),
         Err(error) => match error.raw_os_error() {
             Some(libc::ENOENT) => Ok(None),
             Some(libc::ENOTDIR | libc::ELOOP) => Err(EngineError::Environment(format!(
@@ -206,24 +265,106 @@ fn open_folder(path: &Path) -> Result<Option<OwnedFd>> {
     }
 }
 
+/// What a lock file says of its folder.
+enum Told {
+    /// Assay made it.
+    Made,
+    /// It was there before.
+    Found,
+    Nothing,
+    /// It is no lock file of Assay's.
+    Foreign,
+}
+
+/// Open the lock file of a folder, or make it; `None` when the folder, or a run that was in it, has just gone.
+fn open_lock(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>, is_new: bool) -> io::Result<Option<File>> {
+    let there = posix::open_beneath(folder, LOCK_NAME, libc::O_RDWR | libc::O_NONBLOCK, 0);
+    let is_missing = |error: &io::Error| error.raw_os_error() == Some(libc::ENOENT);
+    if !matches!(&there, Err(error) if is_missing(error)) {
+        return there.map(|file| Some(File::from(file)));
+    }
+    // Who leaves a folder removes first the file and then the folder: in between it looks like an empty one of the user's.
+    if !is_new && is_empty(folder) {
+        for _ in 0..HIDDEN_TRIES {
+            std::thread::sleep(HIDDEN_WAIT);
+            if !is_named(parent, folder) || posix::stat_at(folder, LOCK_NAME).is_ok() {
+                return Ok(None);
+            }
+        }
+    }
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+    match posix::open_beneath(folder, LOCK_NAME, flags, 0o644).map(File::from) {
+        // At once, before anybody locks it.
+        Ok(mut file) => file.write_all(lock_words(is_new).as_bytes()).map(|()| Some(file)),
+        // Another run was quicker, or took the folder away.
+        Err(error) if is_missing(&error) || error.raw_os_error() == Some(libc::EEXIST) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn was_made(lock: &mut File) -> io::Result<Told> {
+    let facts = lock.metadata()?;
+    if !facts.is_file() || facts.nlink() != 1 || facts.len() > LARGEST_LOCK_BYTES {
+        return Ok(Told::Foreign);
+    }
+    let text = text_of(lock)?;
+    Ok(match () {
+        () if text.is_empty() => Told::Nothing,
+        () if text.starts_with(&lock_words(true)) => Told::Made,
+        () if text.starts_with(&lock_words(false)) => Told::Found,
+        () => Told::Foreign,
+    })
+}
+
+fn lock_words(is_made: bool) -> String {
+    format!("{LOCK_SCHEMA} {}", if is_made { "made" } else { "found" })
+}
+
+fn text_of(lock: &mut File) -> io::Result<String> {
+    let mut text = Vec::new();
+    lock.rewind()?;
+    lock.take(LARGEST_LOCK_BYTES).read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Whether an open folder is the data folder of an open directory.
+fn is_named(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>) -> bool {
+    let (here, named) = (posix::fstat(folder), posix::stat_at(parent, FOLDER_NAME));
+    matches!((here, named), (Ok(here), Ok(named)) if is_same(&here, &named))
+}
+
 /// Whether the lock file still has its name.
 fn is_same_file(folder: BorrowedFd<'_>, lock: &File) -> bool {
     match (posix::fstat(lock.as_fd()), posix::stat_at(folder, LOCK_NAME)) {
-        (Ok(mine), Ok(named)) => (mine.st_dev, mine.st_ino) == (named.st_dev, named.st_ino),
+        (Ok(mine), Ok(named)) => is_same(&mine, &named),
         _ => false,
     }
 }
 
+fn is_same(one: &libc::stat, other: &libc::stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
 /// Who holds the lock, as the holder wrote it.
 fn holder(lock: &mut File) -> String {
-    let mut text = String::new();
-    let _ = lock.take(300).read_to_string(&mut text);
-    let mut words = text.split_whitespace();
-    match (words.next(), words.next()) {
-        (Some(pid), Some(host)) if host != host_name() => format!("process {pid} on {host}"),
+    let text = text_of(lock).unwrap_or_default();
+    let mut words = text.strip_prefix(LOCK_SCHEMA).unwrap_or_default().split_whitespace().skip(1);
+    let number = words.next().and_then(|pid| pid.parse::<u32>().ok());
+    match (number, words.next()) {
+        (Some(pid), Some(host)) if host != host_name() && host.bytes().all(|byte| byte.is_ascii_graphic()) => {
+            format!("process {pid} on {host}")
+        }
         (Some(pid), _) => format!("process {pid}"),
         _ => "process unknown".to_owned(),
     }
+}
+
+/// A data folder that is not this user's alone.
+fn not_own(path: &Path, why: &str) -> EngineError {
+    EngineError::Environment(format!(
+        "{} {why}; nothing was written. Move it away, or choose another directory",
+        path.display()
+    ))
 }
 
 fn busy(directory: &Path, who: String) -> EngineError {

@@ -15,9 +15,14 @@ use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
 use crate::files::indices::Indices;
 use crate::files::names::{NumberedName, PathBuffer};
+use crate::files::root::Root;
 use crate::files::spread::Spread;
 use crate::plan::{Allocate, FileSet};
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,6 +38,7 @@ pub struct FileSetState {
     number: u64,
     plan_seed: u64,
     own_seed: u64,
+    root: Arc<Root>,
     folder: PathBuf,
     files: NumberedName,
     directories: NumberedName,
@@ -49,14 +55,15 @@ impl FileSetState {
     /// # Errors
     ///
     /// A Plan error for rules that cannot be followed.
-    pub fn new(set: &FileSet, data_folder: &Path, seed: u64) -> Result<Self> {
+    pub fn new(set: &FileSet, root: &Arc<Root>, seed: u64) -> Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let spread = Spread::new(&set.name, &set.layout, set.files)?;
         check_counts(set)?;
         let state = Self {
             plan_seed: seed,
             own_seed: set.name.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte))),
-            folder: data_folder.join(folder_name(set)?),
+            root: Arc::clone(root),
+            folder: root.path().join(folder_name(set)?),
             files: NumberedName::of_files(&set.name, &set.file_name, set.files)?,
             directories: NumberedName::of_directories(spread.width()),
             sizes: Sampler::new(&set.size)?,
@@ -90,9 +97,39 @@ impl FileSetState {
         self.own_seed
     }
 
-    /// Folder of the set.
+    /// Folder of the set, for messages and programs.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The data folder that it lies in.
+    pub fn root(&self) -> &Arc<Root> {
+        &self.root
+    }
+
+    /// Name of its folder in the data folder.
+    pub fn folder_name(&self) -> CString {
+        CString::new(self.set.path.as_str()).expect("looked at when the set was made")
+    }
+
+    /// Open its folder.
+    ///
+    /// # Errors
+    ///
+    /// As open(2); ELOOP for a symbolic link.
+    pub fn open_folder(&self) -> io::Result<OwnedFd> {
+        self.root.open(&self.folder_name(), libc::O_RDONLY | libc::O_DIRECTORY, 0)
+    }
+
+    /// Open a file that is there, with flags of open(2).
+    ///
+    /// # Errors
+    ///
+    /// As open(2); ELOOP where a symbolic link is on the way.
+    pub fn open_file(&self, index: u64, flags: i32) -> io::Result<File> {
+        let mut path = PathBuffer::new();
+        self.path_into(index, &mut path);
+        self.root.open(path.at().path, flags, 0).map(File::from)
     }
 
     /// Number of indices.
@@ -165,8 +202,10 @@ impl FileSetState {
     /// The system call that failed.
     pub fn open_generations(&self, unit_bytes: u64, laid_out_anew: bool) -> Result<Generations> {
         let sizes = Sizes { files: self.files(), fixed: self.fixed_size(), size_of: &|index| self.size_of(index) };
-        let set = OfSet { folder: self.folder(), content_seed: self.own_seed, sizes };
-        Generations::open(&set, unit_bytes, laid_out_anew)
+        let failed = |error| EngineError::io("open", self.folder(), error);
+        let folder = self.open_folder().map_err(failed)?;
+        let set = OfSet { path: self.folder(), folder, content_seed: self.own_seed, sizes };
+        Generations::open(set, unit_bytes, laid_out_anew)
     }
 
     /// What tells whether blocks of the set are as they were written.
@@ -236,7 +275,7 @@ impl FileSetState {
     }
 
     fn push_directory(&self, level: u32, number: u64, buffer: &mut PathBuffer) {
-        buffer.begin(self.folder.as_os_str().as_bytes());
+        buffer.begin(&self.root, self.folder.as_os_str().as_bytes());
         for turn in self.spread.turns(level, number) {
             buffer.push(b"/");
             self.directories.push_into(turn, buffer);
@@ -261,7 +300,9 @@ fn check_counts(set: &FileSet) -> Result<()> {
 fn folder_name(set: &FileSet) -> Result<&str> {
     let mut parts = Path::new(&set.path).components();
     match (parts.next(), parts.next()) {
-        (Some(Component::Normal(name)), None) if name == set.path.as_str() && !set.path.starts_with('.') => {
+        (Some(Component::Normal(name)), None)
+            if name == set.path.as_str() && !set.path.starts_with('.') && !set.path.contains('\0') =>
+        {
             Ok(&set.path)
         }
         _ => Err(EngineError::Plan(format!(
@@ -282,7 +323,7 @@ pub(crate) mod tests {
     }
 
     fn state(set: &FileSet) -> FileSetState {
-        FileSetState::new(set, Path::new("/mnt/x/assay-data"), 1).unwrap()
+        FileSetState::new(set, &Root::nowhere("/mnt/x/assay-data"), 1).unwrap()
     }
 
     #[test]
@@ -332,7 +373,7 @@ pub(crate) mod tests {
         let mut plan = set(1000, 0.0, Layout::Flat {});
         plan.size = Distribution::Uniform { min: 0.0, max: 1e9 };
         let sizes = |plan: &FileSet, seed| {
-            let state = FileSetState::new(plan, Path::new("/x"), seed).unwrap();
+            let state = FileSetState::new(plan, &Root::nowhere("/x"), seed).unwrap();
             (0..100).map(|index| state.size_of(index)).collect::<Vec<_>>()
         };
         let mut renamed = plan.clone();
@@ -365,14 +406,14 @@ pub(crate) mod tests {
         for path in ["", ".", "..", "/etc", "a/b", "../x", ".lock", "a/"] {
             let mut plan = set(1, 0.0, Layout::Flat {});
             plan.path = path.to_owned();
-            let refused = FileSetState::new(&plan, Path::new("/x"), 1);
+            let refused = FileSetState::new(&plan, &Root::nowhere("/x"), 1);
             assert!(matches!(refused, Err(EngineError::Plan(_))), "{path}");
         }
     }
 
     #[test]
     fn a_tree_too_deep_for_a_path_is_refused() {
-        let refused = FileSetState::new(&set(1, 0.0, Layout::Tree { width: 1, depth: 500 }), Path::new("/x"), 1);
+        let refused = FileSetState::new(&set(1, 0.0, Layout::Tree { width: 1, depth: 500 }), &Root::nowhere("/x"), 1);
 
         assert!(refused.unwrap_err().to_string().contains("make the tree less deep"));
     }

@@ -11,7 +11,6 @@ use crate::files::lay_out;
 use crate::files::progress::Report;
 use crate::plan::{FileSet, Layout};
 use crate::sys::posix;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 /// Size of one file of the filling.
@@ -55,19 +54,15 @@ pub fn fill(
         )));
     }
     let set = file_set(target, missing);
-    let state = FileSetState::new(&set, folder.path(), seed)?;
+    let state = FileSetState::new(&set, folder.root(), seed)?;
     lay_out::prepare(&state, folder, reserve_bytes, report, stop)?;
     let after = space(folder)?;
     let share = after.used as f64 / after.total as f64 * 100.0;
     Ok(format!("{} written; {share:.1} % of {} are in use", bytes_text(missing), bytes_text(after.total)))
 }
 
-/// Folder of a target's filling, whether or not it is there.
-pub fn folder_of(target: &str, folder: &DataFolder) -> PathBuf {
-    folder.path().join(set_name(target))
-}
-
-fn set_name(target: &str) -> String {
+/// Name of the folder of a target's filling, whether or not it is there.
+pub fn set_name(target: &str) -> String {
     format!("fill-{target}")
 }
 

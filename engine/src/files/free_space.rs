@@ -88,8 +88,8 @@ pub fn bytes_text(bytes: u64) -> String {
 mod tests {
     use super::*;
     use crate::files::fileset::tests::set;
+    use crate::files::root::Root;
     use crate::plan::{Distribution, Layout};
-    use std::path::Path;
 
     #[test]
     fn bytes_are_told_in_binary_units() {
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn small_files_need_whole_blocks_and_their_directories() {
         let state =
-            FileSetState::new(&set(250, 100.0, Layout::PerDirectory { files: 100 }), Path::new("/x"), 1).unwrap();
+            FileSetState::new(&set(250, 100.0, Layout::PerDirectory { files: 100 }), &Root::nowhere("/x"), 1).unwrap();
 
         let need = need(&state, 4096);
 
@@ -113,7 +113,7 @@ mod tests {
         let mut plan = set(1000, 0.0, Layout::Flat {});
         plan.size = Distribution::Exponential { mean: 10_000.0 };
         plan.existing_share = 0.5;
-        let state = FileSetState::new(&plan, Path::new("/x"), 1).unwrap();
+        let state = FileSetState::new(&plan, &Root::nowhere("/x"), 1).unwrap();
 
         assert_eq!(need(&state, 512).content_bytes, (0..500).map(|index| state.size_of(index)).sum::<u64>());
     }
@@ -122,7 +122,7 @@ mod tests {
     fn holes_need_no_space() {
         let mut plan = set(1, 1e12, Layout::Flat {});
         plan.allocate = Allocate::Sparse;
-        let state = FileSetState::new(&plan, Path::new("/x"), 1).unwrap();
+        let state = FileSetState::new(&plan, &Root::nowhere("/x"), 1).unwrap();
 
         assert_eq!(need(&state, 4096).storage_bytes, 4096);
     }

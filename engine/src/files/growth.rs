@@ -6,20 +6,21 @@
 
 use crate::error::{EngineError, Result};
 use crate::files::free_space::bytes_text;
+use crate::files::root::Root;
 use crate::sys::posix;
-use std::mem::MaybeUninit;
-use std::path::PathBuf;
+use std::os::fd::AsFd;
+use std::sync::Arc;
 
-/// The folders whose files grow.
+/// The data folders whose files grow.
 #[derive(Debug, Default)]
 pub struct Growth {
-    folders: Vec<PathBuf>,
+    folders: Vec<Arc<Root>>,
     reserve_bytes: u64,
 }
 
 impl Growth {
-    /// Look after some folders.
-    pub fn new(folders: Vec<PathBuf>, reserve_bytes: u64) -> Self {
+    /// Look after some data folders.
+    pub fn new(folders: Vec<Arc<Root>>, reserve_bytes: u64) -> Self {
         Self { folders, reserve_bytes }
     }
 
@@ -30,21 +31,15 @@ impl Growth {
     /// An environment error with both numbers and what to do.
     pub fn check(&self) -> Result<()> {
         for folder in &self.folders {
-            let name = posix::c_path(folder).map_err(|error| EngineError::io("look at", folder, error))?;
-            let mut numbers = MaybeUninit::<libc::statvfs>::zeroed();
-            // SAFETY: the name is NUL-terminated; `numbers` has room for the answer, and zero is a valid value.
-            let (failed, numbers) =
-                unsafe { (libc::statvfs(name.as_ptr(), numbers.as_mut_ptr()) < 0, numbers.assume_init()) };
-            if failed {
-                return Err(EngineError::last_os("look at", folder));
-            }
+            let numbers = posix::file_system_of(folder.as_fd())
+                .map_err(|error| EngineError::io("look at", folder.path(), error))?;
             let free = numbers.f_bavail.saturating_mul(numbers.f_frsize);
             if free < self.reserve_bytes {
                 return Err(EngineError::Environment(format!(
                     "writing was ended: {} are free on the file system of {}, less than the reserve of {}. Give the \
                      job a stop in bytes, or choose a shorter time",
                     bytes_text(free),
-                    folder.display(),
+                    folder.path().display(),
                     bytes_text(self.reserve_bytes)
                 )));
             }
@@ -60,7 +55,7 @@ mod tests {
     #[test]
     fn growth_ends_at_the_reserve() {
         let folder = tempfile::tempdir().unwrap();
-        let watch = |reserve_bytes| Growth::new(vec![folder.path().to_owned()], reserve_bytes);
+        let watch = |reserve_bytes| Growth::new(vec![Root::of(folder.path())], reserve_bytes);
 
         assert!(watch(0).check().is_ok());
         let error = watch(u64::MAX).check().unwrap_err();

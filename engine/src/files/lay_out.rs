@@ -10,13 +10,14 @@ use crate::files::fileset::FileSetState;
 use crate::files::free_space;
 use crate::files::free_space::bytes_text;
 use crate::files::mark::{Mark, State};
+use crate::files::names::PathBuffer;
+use crate::files::owner;
 use crate::files::progress::{Crew, Progress, Report, threads_of};
 use crate::files::remove;
 use crate::files::write_files::{make_directories, make_files, unit_of};
 use crate::plan::{Allocate, Reuse};
 use crate::sys::posix;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -59,7 +60,8 @@ pub fn prepare(
     let reused = match standing(state)? {
         None => false,
         Some(mark) if may_reuse(state, &mark)? => true,
-        Some(_) => {
+        Some(mark) => {
+            check_replaceable(state, &mark)?;
             clear_away(state, report, stop)?;
             false
         }
@@ -96,6 +98,11 @@ fn standing(state: &FileSetState) -> Result<Option<Mark>> {
             _ => return Err(error),
         },
     };
+    if let Some(why) =
+        owner::why_not_own(folder.as_fd()).map_err(|error| EngineError::io("look at", state.folder(), error))?
+    {
+        return Err(refuse(state, &format!("{why}, so it is not touched")));
+    }
     match Mark::read(folder.as_fd()) {
         Ok(Some(mark)) => Ok(Some(mark)),
         Ok(None) => Err(refuse(state, "is there without Assay's mark, so Assay did not make it and does not touch it")),
@@ -106,8 +113,7 @@ fn standing(state: &FileSetState) -> Result<Option<Mark>> {
 }
 
 fn open_folder(state: &FileSetState) -> Result<OwnedFd> {
-    let failed = |error| EngineError::io("open", state.folder(), error);
-    posix::open(&posix::c_path(state.folder()).map_err(failed)?, libc::O_RDONLY | libc::O_DIRECTORY, 0).map_err(failed)
+    state.open_folder().map_err(|error| EngineError::io("open", state.folder(), error))
 }
 
 fn refuse(state: &FileSetState, why: &str) -> EngineError {
@@ -142,27 +148,41 @@ fn misfit(state: &FileSetState) -> Option<String> {
         .map(|turn| (u128::from(turn) * u128::from(files) / u128::from(SAMPLE.min(files))) as u64);
     let wrong = sample.chain(files.checked_sub(1)).find_map(|index| {
         let (path, size) = (state.path_of(index), state.size_of(index));
-        match file_size(&path) {
+        match file_size(state, index) {
             Some(found) if found == size => None,
             Some(found) => Some(format!("{} has {}, not {}", path.display(), bytes_text(found), bytes_text(size))),
             None => Some(format!("{} is missing", path.display())),
         }
     });
     let surplus = || {
-        let first = (files < state.files()).then(|| state.path_of(files))?;
-        file_size(&first).map(|_| format!("{} exists already", first.display()))
+        let found = (files < state.files()).then(|| file_size(state, files))?;
+        found.map(|_| format!("{} exists already", state.path_of(files).display()))
     };
     wrong.or_else(surplus)
 }
 
 /// Size of a regular file in bytes.
-fn file_size(path: &Path) -> Option<u64> {
-    let status = posix::stat(&posix::c_path(path).ok()?).ok()?;
+fn file_size(state: &FileSetState, index: u64) -> Option<u64> {
+    let mut path = PathBuffer::new();
+    state.path_into(index, &mut path);
+    let status = posix::stat_at(state.root().as_fd(), path.at().path).ok()?;
     (status.st_mode & libc::S_IFMT == libc::S_IFREG).then_some(status.st_size as u64)
 }
 
+/// What an earlier run was told to keep goes only for a load that keeps its set as well, or by `assay clean`.
+fn check_replaceable(state: &FileSetState, mark: &Mark) -> Result<()> {
+    if !mark.set.keep || mark.state != State::Complete || state.set().keep {
+        return Ok(());
+    }
+    Err(refuse(
+        state,
+        "holds a file set that an earlier run was told to keep (keep = true), and this one would take its place. 'assay \
+         clean' removes it",
+    ))
+}
+
 fn clear_away(state: &FileSetState, report: Report<'_>, stop: &AtomicBool) -> Result<()> {
-    let removed = remove::remove(state.folder(), report, stop)?;
+    let removed = remove::remove(state.root(), &state.set().path, report, stop)?;
     let Some(first) = removed.foreign.first() else { return Ok(()) };
     Err(refuse(
         state,
@@ -186,11 +206,12 @@ fn lay_out(state: &FileSetState, target: &DataFolder, bytes: u64, report: Report
 /// The set's folder with its mark in it, or nothing at all.
 fn make_marked_folder(state: &FileSetState, how_far: State) -> Result<OwnedFd> {
     let failed = |error| EngineError::io("create", state.folder(), error);
-    posix::make_directory(&posix::c_path(state.folder()).map_err(failed)?).map_err(failed)?;
+    let (root, name) = (state.root().as_fd(), state.folder_name());
+    posix::make_directory_at(root, &name).map_err(failed)?;
     let folder = open_folder(state)?;
     write_mark(state, &folder, how_far).inspect_err(|_| {
         // Made by this function a moment ago: an unmarked folder would be refused from now on.
-        let _ = std::fs::remove_dir(state.folder());
+        let _ = posix::remove_directory_at(root, &name);
     })?;
     Ok(folder)
 }

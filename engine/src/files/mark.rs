@@ -63,11 +63,17 @@ impl Mark {
 
     /// Read the mark of an open folder; `None` if there is none.
     pub fn read(folder: BorrowedFd<'_>) -> io::Result<Option<Self>> {
-        let file = match posix::open_at(folder, NAME, libc::O_RDONLY, 0) {
+        // Whatever lies under that name is neither waited for nor read without an end.
+        let file = match posix::open_beneath(folder, NAME, libc::O_RDONLY | libc::O_NONBLOCK, 0) {
             Ok(file) => File::from(file),
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(None),
             Err(error) => return Err(error),
         };
+        let facts = file.metadata()?;
+        if !facts.is_file() || facts.len() > LARGEST_MARK_BYTES {
+            let why = format!("it is no file of at most {LARGEST_MARK_BYTES} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
         let mut text = Vec::new();
         file.take(LARGEST_MARK_BYTES).read_to_end(&mut text)?;
         let mark: Self = serde_json::from_slice(&text)?;
@@ -87,8 +93,12 @@ impl Mark {
 
     fn replace(&self, folder: BorrowedFd<'_>) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
-        let mut file = File::from(posix::open_at(folder, NEXT_NAME, flags, 0o644)?);
+        match posix::unlink_at(folder, NEXT_NAME) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
+        let mut file = File::from(posix::open_beneath(folder, NEXT_NAME, flags, 0o644)?);
         file.write_all(&text)?;
         file.sync_all()?;
         posix::rename_at(folder, NEXT_NAME, NAME)?;

@@ -1,7 +1,10 @@
 //! Names of files and directories, made from the index alone and read back from a directory listing.
 
+use crate::backend::store::{At, Handle};
 use crate::error::{EngineError, Result};
+use crate::files::root::Root;
 use std::ffi::{CStr, OsString};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -22,13 +25,16 @@ fn eight_digits(number: u64) -> [u8; 8] {
 }
 
 /// A path that is built again and again in the same memory, ready for the kernel.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub struct PathBuffer {
     bytes: Vec<u8>,
     /// What its first bytes are.
     directory: Option<Directory>,
-    /// At the start: bytes that the working directory stands for.
+    /// The open folder that stands for the first `known_bytes`.
+    folder: Handle,
     known_bytes: usize,
+    /// Whether that is the working directory, which all paths lie in.
+    is_here: bool,
 }
 
 /// The directory at the beginning of a path. Files are mostly worked on one directory after the other, so it is built once
@@ -41,20 +47,31 @@ struct Directory {
     bytes: usize,
 }
 
+impl Default for PathBuffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl PathBuffer {
     /// Room for most paths; a longer one makes it grow once.
     pub fn new() -> Self {
-        Self { bytes: Vec::with_capacity(512), directory: None, known_bytes: 0 }
+        let bytes = Vec::with_capacity(512);
+        Self { bytes, directory: None, folder: Handle::NONE, known_bytes: 0, is_here: false }
     }
 
-    /// The caller works in `folder`, and all paths lie in it: [`PathBuffer::from_here`] leaves it out.
+    /// The caller works in `folder`, and all paths lie in it.
     pub fn set_working_directory(&mut self, folder: &Path) {
-        self.known_bytes = folder.as_os_str().len() + 1;
+        (self.folder, self.known_bytes, self.is_here) = (Handle::HERE, folder.as_os_str().len() + 1, true);
     }
 
-    /// Start with `path`.
+    /// Start with `path`, which lies in `root`.
     #[inline]
-    pub(crate) fn begin(&mut self, path: &[u8]) {
+    pub(crate) fn begin(&mut self, root: &Root, path: &[u8]) {
+        if !self.is_here {
+            self.folder = Handle::of_directory(root.as_fd());
+            self.known_bytes = root.path().as_os_str().len() + 1;
+        }
         self.directory = None;
         self.bytes.clear();
         self.bytes.extend_from_slice(path);
@@ -112,7 +129,7 @@ impl PathBuffer {
         self.bytes.push(0);
     }
 
-    /// The whole path for a system call; empty before the first path was built.
+    /// The whole path, for programs, for what a symbolic link holds and for messages; empty before the first path was built.
     #[inline]
     pub fn as_cstr(&self) -> &CStr {
         if self.bytes.last() != Some(&0) {
@@ -123,14 +140,15 @@ impl PathBuffer {
         unsafe { CStr::from_bytes_with_nul_unchecked(&self.bytes) }
     }
 
-    /// The path for a system call of a caller that may have a working directory: the part that it does not stand for.
+    /// The name for a call: the open folder, and what comes behind it.
     #[inline]
-    pub fn from_here(&self) -> &CStr {
-        match self.as_cstr().to_bytes_with_nul().get(self.known_bytes..) {
+    pub fn at(&self) -> At<'_> {
+        let path = match self.as_cstr().to_bytes_with_nul().get(self.known_bytes..) {
             // SAFETY: the end of a string with a NUL, and not less than that.
             Some(rest @ [_, ..]) => unsafe { CStr::from_bytes_with_nul_unchecked(rest) },
             _ => c".",
-        }
+        };
+        At { folder: self.folder, path }
     }
 
     /// The path for a message.
@@ -217,25 +235,31 @@ mod tests {
 
     fn text(name: &NumberedName, number: u64) -> String {
         let mut buffer = PathBuffer::new();
-        buffer.begin(b"");
+        buffer.begin(&Root::nowhere(""), b"");
         name.push_into(number, &mut buffer);
         buffer.finish();
         buffer.as_cstr().to_str().unwrap().to_owned()
     }
 
     #[test]
-    fn a_path_from_the_working_directory_is_what_lies_below_it() {
-        let mut buffer = PathBuffer::new();
-        let mut paths = |path: &[u8]| {
-            buffer.set_working_directory(Path::new("/mnt/x/set"));
-            buffer.begin(path);
+    fn a_name_is_what_lies_below_its_open_folder() {
+        let root = Root::nowhere("/mnt/x");
+        let held = Handle::of_directory(root.as_fd());
+        for (works_in, path, folder, rest) in [
+            (None, "/mnt/x/set/d1/f2", held, c"set/d1/f2"),
+            (None, "/mnt/x/set", held, c"set"),
+            (Some("/mnt/x/set"), "/mnt/x/set/d1/f2", Handle::HERE, c"d1/f2"),
+            (Some("/mnt/x/set"), "/mnt/x/set", Handle::HERE, c"."),
+        ] {
+            let mut buffer = PathBuffer::new();
+            works_in.iter().for_each(|folder| buffer.set_working_directory(Path::new(folder)));
+            buffer.begin(&root, path.as_bytes());
             buffer.finish();
-            (buffer.as_cstr().to_owned(), buffer.from_here().to_owned())
-        };
 
-        assert_eq!(paths(b"/mnt/x/set/d1/f2"), (c"/mnt/x/set/d1/f2".to_owned(), c"d1/f2".to_owned()));
-        assert_eq!(paths(b"/mnt/x/set"), (c"/mnt/x/set".to_owned(), c".".to_owned()));
-        assert_eq!(PathBuffer::new().from_here(), c"");
+            assert_eq!(buffer.at(), At { folder, path: rest });
+            assert_eq!(buffer.to_path(), Path::new(path));
+        }
+        assert_eq!(PathBuffer::new().at(), At { folder: Handle::NONE, path: c"" });
     }
 
     fn number(name: &NumberedName, text: &str) -> Option<u64> {

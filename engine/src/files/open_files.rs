@@ -6,15 +6,12 @@ use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
+use crate::files::names::PathBuffer;
 use crate::plan::{Access, Direct, Job, OpenFlags, Region};
 use crate::program::op::{OpNode, OpenedSet, Program};
 use crate::sys::advice::Advice;
-use crate::sys::posix;
-use std::ffi::CString;
 use std::io;
-use std::os::fd::RawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::fd::{AsRawFd, RawFd};
 
 /// Most files that one worker holds open; larger sets are opened and closed in the loop.
 const MOST_OPEN_FILES: u64 = 1024;
@@ -59,13 +56,12 @@ pub fn resolve_flags(
     let mut alignment_bytes = 1;
     for opened in &program.opened {
         let state = &sets[opened.set];
-        let path = state.path_of(state.existing_indices().next().unwrap_or(0));
-        if let Some(reason) = direct_refused(&path, job, program, state.fixed_size(), &mut alignment_bytes)? {
+        if let Some(reason) = direct_refused(state, job, program, &mut alignment_bytes)? {
             if job.open.direct == Direct::On {
                 return Err(EngineError::Environment(format!(
                     "job '{}': O_DIRECT is not possible on {}: {reason}. Set direct to 'off' or 'if_supported'",
                     job.name,
-                    path.display()
+                    state.path_of(first_of(state)).display()
                 )));
             }
             emitter.warn(
@@ -99,28 +95,25 @@ fn plain_flags(open: &OpenFlags) -> i32 {
 /// Why O_DIRECT with this program's sizes is not possible on a file; None where it is. Raises `alignment_bytes` to what
 /// the file asks for.
 fn direct_refused(
-    path: &Path,
+    state: &FileSetState,
     job: &Job,
     program: &Program,
-    file_bytes: Option<u64>,
     alignment_bytes: &mut u64,
 ) -> Result<Option<String>> {
     let can = job.backend.abilities();
     if can.direct == DirectIo::Never {
         return Ok(Some(format!("{} goes through the page cache", can.name)));
     }
-    let fd = match open(path, libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC) {
-        Ok(fd) => fd,
+    let file = match state.open_file(first_of(state), libc::O_RDONLY | libc::O_DIRECT) {
+        Ok(file) => file,
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
             return Ok(Some("the file system does not offer it".to_owned()));
         }
-        Err(error) => return Err(EngineError::io("open", path, error)),
+        Err(error) => return Err(EngineError::io("open", state.path_of(first_of(state)), error)),
     };
-    let alignment = direct_alignment(fd);
-    // SAFETY: opened above and used nowhere else.
-    unsafe { libc::close(fd) };
+    let alignment = direct_alignment(file.as_raw_fd());
     *alignment_bytes = alignment.max(*alignment_bytes);
-    let misaligned = smallest_unit(program, file_bytes).filter(|unit| unit % alignment != 0);
+    let misaligned = smallest_unit(program, state.fixed_size()).filter(|unit| unit % alignment != 0);
     Ok(misaligned.map(|unit| {
         format!("its offsets and sizes must be multiples of {alignment} bytes, and the load's are multiples of {unit}")
     }))
@@ -197,13 +190,14 @@ pub fn open_set(
     let mode = if opened.write { libc::O_RDWR } else { libc::O_RDONLY };
     let mut indices: Vec<u64> = places.filter_map(|place| state.index_at(place)).collect();
     indices.sort_unstable();
+    let mut path = PathBuffer::new();
     indices
         .into_iter()
         .map(|index| {
-            let path = state.path_of(index);
-            let failed = |call, result: i64| EngineError::io(call, &path, io::Error::from_raw_os_error(-result as i32));
-            let name = posix::c_path(&path).map_err(|error| EngineError::io("open", &path, error))?;
-            let handle = store.open(&name, flags.flags | mode).map_err(|result| failed("open", result))?;
+            state.path_into(index, &mut path);
+            let error = |result: i64| io::Error::from_raw_os_error(-result as i32);
+            let failed = |call, result: i64| EngineError::io(call, path.to_path(), error(result));
+            let handle = store.open(path.at(), flags.flags | mode).map_err(|result| failed("open", result))?;
             match flags.advice.map_or(0, |advice| store.advise(handle, advice, 0, 0)) {
                 result if result < 0 => Err(failed("advise", result)),
                 _ => Ok(OpenFile { handle, index, bytes: state.size_of(index) }),
@@ -212,11 +206,9 @@ pub fn open_set(
         .collect()
 }
 
-fn open(path: &Path, flags: i32) -> io::Result<RawFd> {
-    let name = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the name is NUL-terminated and lives across the call.
-    let fd = unsafe { libc::open(name.as_ptr(), flags) };
-    if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
+/// The first file of a set that is there.
+fn first_of(state: &FileSetState) -> u64 {
+    state.existing_indices().next().unwrap_or(0)
 }
 
 /// Raise the limit of open files as far as this user may.

@@ -11,6 +11,7 @@ use crate::files::fileset::FileSetState;
 use crate::files::mark;
 use crate::files::mark::{Mark, State};
 use crate::files::progress::{Crew, Progress, Report, threads_of};
+use crate::files::root::Root;
 use crate::sys::posix;
 use crate::sys::posix::{Directory, EntryKind};
 use std::ffi::{CStr, CString, OsStr};
@@ -18,6 +19,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 const MOST_FOREIGN_NAMED: usize = 20;
@@ -35,17 +37,18 @@ pub struct Removed {
     pub foreign_total: u64,
 }
 
-/// Remove a set's folder. Files that hold names of the set go, whatever was written into them since.
+/// Remove a set's folder, which has that name in a data folder. Files that hold names of the set go, whatever was written into them since.
 ///
 /// # Errors
 ///
 /// `Stopped`; an environment error for a folder without a readable mark; the system call that failed. The mark is
 /// still there then.
-pub fn remove(folder: &Path, report: Report<'_>, stop: &AtomicBool) -> Result<Removed> {
-    let (parent, name) = open_parent(folder)?;
+pub fn remove(parent: &Arc<Root>, name: &str, report: Report<'_>, stop: &AtomicBool) -> Result<Removed> {
+    let folder = &parent.path().join(name);
+    let name = posix::c_path(Path::new(name)).map_err(|error| EngineError::io("open", folder, error))?;
     let root = open_root(folder, parent.as_fd(), &name)?;
     let mark = read_mark(folder, root.as_fd())?;
-    let rules = FileSetState::new(&mark.set, folder.parent().unwrap_or(Path::new("/")), mark.seed)
+    let rules = FileSetState::new(&mark.set, parent, mark.seed)
         .map_err(|error| refuse(folder, &format!("carries a mark that this engine cannot follow ({error})")))?;
     // A removal that is cut off must not leave a set that looks complete. On a full file system this may fail, and
     // removing is then all the more needed.
@@ -62,7 +65,7 @@ pub fn remove(folder: &Path, report: Report<'_>, stop: &AtomicBool) -> Result<Re
     let foreign = sweep.everything(root.as_fd(), folder)?;
     sweep.progress.finish();
     if foreign.total == 0 {
-        generations::forget(folder);
+        generations::forget(root.as_fd());
         remove_marked_root(folder, parent.as_fd(), root.as_fd(), &name)?;
     }
     Ok(Removed {
@@ -71,16 +74,6 @@ pub fn remove(folder: &Path, report: Report<'_>, stop: &AtomicBool) -> Result<Re
         foreign: foreign.named,
         foreign_total: foreign.total,
     })
-}
-
-fn open_parent(folder: &Path) -> Result<(OwnedFd, CString)> {
-    let failed = |error| EngineError::io("open", folder, error);
-    let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
-        return Err(refuse(folder, "is no folder of a file set"));
-    };
-    let parent = posix::c_path(parent).map_err(failed)?;
-    let parent = posix::open(&parent, libc::O_RDONLY | libc::O_DIRECTORY, 0).map_err(failed)?;
-    Ok((parent, posix::c_path(Path::new(name)).map_err(failed)?))
 }
 
 fn open_root(folder: &Path, parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd> {

@@ -46,7 +46,7 @@ pub fn make_directories(state: &FileSetState, crew: &Crew<'_>, threads: usize) -
             while let Some(number) = take(&next, count) {
                 crew.check()?;
                 state.directory_path_into(level, number, &mut path);
-                posix::make_directory(path.as_cstr())
+                posix::make_directory_at(state.root().as_fd(), path.at().path)
                     .map_err(|error| EngineError::io("create directory", path.to_path(), error))?;
             }
             Ok(())
@@ -211,8 +211,8 @@ impl Maker<'_> {
     fn create(&mut self, index: u64, extra_flags: i32) -> Result<File> {
         self.state.path_into(index, &mut self.path);
         let flags = libc::O_WRONLY | libc::O_CREAT | extra_flags;
-        let file = posix::open(self.path.as_cstr(), flags, 0o644).map_err(|error| self.failed("create", error))?;
-        Ok(File::from(file))
+        let file = self.state.root().open(self.path.at().path, flags, 0o644);
+        file.map(File::from).map_err(|error| self.failed("create", error))
     }
 
     /// Write a range with the content of generation 0.

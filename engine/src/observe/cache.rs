@@ -12,8 +12,7 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The same number on all architectures but alpha; libc names it on a few only.
 const SYS_CACHESTAT: libc::c_long = 451;
@@ -45,13 +44,16 @@ struct Pages {
     dirty: u64,
 }
 
-/// Look at each of `paths`, which is read by nobody for it. Files that are missing or not regular are passed over.
+/// A file to be looked at: its name for messages, and how [`quietly`] has opened it.
+pub type Looked = (PathBuf, io::Result<File>);
+
+/// Look at some files, which are read by nobody for it. Those that are missing or not regular are passed over.
 ///
 /// # Errors
 ///
 /// A file cannot be opened, or neither way of counting is open to us; the text names the file.
-pub fn residency(paths: &mut dyn Iterator<Item = PathBuf>) -> io::Result<Residency> {
-    residency_by(Method::Cachestat, paths)
+pub fn residency(files: &mut dyn Iterator<Item = Looked>) -> io::Result<Residency> {
+    residency_by(Method::Cachestat, files)
 }
 
 /// Whether each of the first `bytes` bytes of a file is in the page cache.
@@ -64,16 +66,17 @@ pub fn is_resident(file: &File, bytes: u64) -> io::Result<bool> {
     Ok(count(file, bytes, &mut method)?.resident == bytes.div_ceil(page_bytes()))
 }
 
-/// Open for reading without leaving an access time where that is allowed, and without waiting for a FIFO's writer.
+/// Open for reading without leaving an access time where that is allowed, and without waiting for a FIFO's writer: `open`
+/// takes flags of open(2).
 ///
 /// # Errors
 ///
 /// As open(2).
-pub fn open_quietly(path: &Path) -> io::Result<File> {
-    let open = |flags| File::options().read(true).custom_flags(flags | libc::O_NONBLOCK).open(path);
-    match open(libc::O_NOATIME) {
+pub fn quietly(open: impl Fn(i32) -> io::Result<File>) -> io::Result<File> {
+    const QUIET: i32 = libc::O_RDONLY | libc::O_NONBLOCK;
+    match open(QUIET | libc::O_NOATIME) {
         // O_NOATIME is for owners; looking at another's file is still possible.
-        Err(error) if error.raw_os_error() == Some(libc::EPERM) => open(0),
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) => open(QUIET),
         opened => opened,
     }
 }
@@ -87,11 +90,11 @@ pub(super) fn cachestat_answers() -> io::Result<()> {
     }
 }
 
-fn residency_by(mut method: Method, paths: &mut dyn Iterator<Item = PathBuf>) -> io::Result<Residency> {
+fn residency_by(mut method: Method, files: &mut dyn Iterator<Item = Looked>) -> io::Result<Residency> {
     let mut sum = Residency { files_sampled: 0, pages: 0, resident_pages: 0, dirty_pages: 0, method: "" };
-    for path in paths {
+    for (path, opened) in files {
         let about = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let file = match open_quietly(&path) {
+        let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             opened => opened.map_err(about)?,
         };
@@ -219,10 +222,19 @@ mod tests {
     use super::*;
     use crate::sys::posix;
     use std::io::Write;
-    use std::os::unix::fs::FileExt;
+    use std::os::unix::fs::{FileExt, OpenOptionsExt};
+    use std::path::Path;
 
     const FILE_BYTES: u64 = 16 << 20;
     const TRIES: u32 = 10;
+
+    fn looked(path: PathBuf) -> Looked {
+        let opened = quietly(|flags| {
+            let access = flags & !libc::O_ACCMODE;
+            File::options().read(true).custom_flags(access).open(&path)
+        });
+        (path, opened)
+    }
 
     fn written_file(folder: &Path) -> (File, PathBuf) {
         let path = folder.join("data");
@@ -244,7 +256,7 @@ mod tests {
         if super::super::is_in_memory(&file) {
             return eprintln!("skipped: the folder for temporary files is a tmpfs");
         }
-        let look = || residency_by(method, &mut [path.clone()].into_iter()).unwrap();
+        let look = || residency_by(method, &mut [looked(path.clone())].into_iter()).unwrap();
         let pages = FILE_BYTES / page_bytes();
 
         let fresh = look();
@@ -291,7 +303,7 @@ mod tests {
     fn mincore_is_not_asked_about_a_file_that_is_neither_ours_nor_writable() {
         let root = posix::user() == 0;
 
-        let seen = residency_by(Method::Mincore, &mut [PathBuf::from("/etc/passwd")].into_iter());
+        let seen = residency_by(Method::Mincore, &mut [looked(PathBuf::from("/etc/passwd"))].into_iter());
 
         // Root is capable as an owner; for others the kernel would say "all resident".
         assert_eq!(seen.map_err(|error| error.kind()).err(), (!root).then_some(io::ErrorKind::PermissionDenied));
@@ -305,7 +317,7 @@ mod tests {
             return eprintln!("skipped: the folder for temporary files is a tmpfs");
         }
 
-        let fresh = residency(&mut [path].into_iter()).unwrap();
+        let fresh = residency(&mut [looked(path)].into_iter()).unwrap();
 
         // Write-back may have begun on its own, but not finished within the moment.
         assert_eq!(fresh.dirty_pages > 0, fresh.method == "cachestat");
@@ -319,7 +331,7 @@ mod tests {
         std::fs::write(folder.path().join("empty"), []).unwrap();
 
         for method in [Method::Cachestat, Method::Mincore] {
-            let names = ["odd", "missing", "empty", "."].map(|name| folder.path().join(name));
+            let names = ["odd", "missing", "empty", "."].map(|name| looked(folder.path().join(name)));
             let seen = residency_by(method, &mut names.into_iter()).unwrap();
 
             assert_eq!((seen.files_sampled, seen.pages, seen.resident_pages), (2, 4, 4), "{method:?}");

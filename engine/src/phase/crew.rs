@@ -92,7 +92,7 @@ impl Crew {
     fn add_thread(&mut self, setup: Setup, sender: &Sender<Message>) -> io::Result<()> {
         let reporter = Reporter::Thread(sender.clone());
         self.threads.push(std::thread::Builder::new().spawn(move || {
-            own_files::begin();
+            own_files::begin(setup.shared.roots());
             setup.live(reporter);
         })?);
         Ok(())

@@ -141,5 +141,7 @@ impl ReadyJob<'_> {
 /// Looks after the sets that grow while the jobs run.
 pub(super) fn growth(around: &Surroundings, jobs: &[ReadyJob]) -> Growth {
     let sets = jobs.iter().filter(|job| job.grows()).flat_map(|job| &job.shared.program.sets);
-    Growth::new(sets.map(|&set| around.sets[set].folder().to_owned()).collect(), around.reserve_bytes)
+    let mut roots: Vec<_> = sets.map(|&set| Arc::clone(around.sets[set].root())).collect();
+    roots.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    Growth::new(roots, around.reserve_bytes)
 }

@@ -27,6 +27,7 @@ use crate::sys::{affinity, process};
 use crate::worker::Worker;
 use std::any::Any;
 use std::io;
+use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -162,10 +163,11 @@ impl Setup {
         let fills = (0..self.contents.len()).map(|set| self.fill_of(set)).collect::<Result<_>>()?;
         let transfers = Transfers { fills, slots: self.queue_depth };
         let (shared, stats) = (Arc::clone(&self.shared), Arc::clone(&self.stats));
-        let folder = self.shared.working_directory().filter(|folder| backend.work_in(folder));
+        let set = self.shared.working_set();
+        let set = set.filter(|set| set.open_folder().is_ok_and(|folder| backend.work_in(folder.as_fd())));
         let mut worker = Worker::new(backend, self.clock, shared, stats, opened, transfers, walker)?;
-        if let Some(folder) = folder {
-            worker.set_working_directory(folder);
+        if let Some(set) = set {
+            worker.set_working_directory(set.folder());
         }
         Ok(worker)
     }

@@ -12,7 +12,6 @@ use crate::files::names::PathBuffer;
 use crate::files::progress::{Crew, Progress, Report, threads_of};
 use crate::files::write_files::grow_chosen;
 use crate::sys::posix;
-use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -126,10 +125,8 @@ fn one_round(state: &FileSetState, chosen: &Chosen, progress: &Progress<'_>, sto
                 continue;
             }
             state.path_into(index, &mut path);
-            // SAFETY: the path is NUL-terminated and lives across the call.
-            if unsafe { libc::unlink(path.as_cstr().as_ptr()) } != 0 {
-                return Err(EngineError::last_os("remove", path.to_path()));
-            }
+            posix::unlink_at(state.root().as_fd(), path.at().path)
+                .map_err(|error| EngineError::io("remove", path.to_path(), error))?;
         }
     };
     crew.run(threads, unlink)?;
@@ -146,7 +143,7 @@ fn one_round(state: &FileSetState, chosen: &Chosen, progress: &Progress<'_>, sto
 /// Removed space is free, and new files have their blocks, once it is on storage.
 fn sync(state: &FileSetState) -> Result<()> {
     let failed = |error| EngineError::io("sync", state.folder(), error);
-    posix::sync_file_system(File::open(state.folder()).map_err(failed)?.as_fd()).map_err(failed)
+    posix::sync_file_system(state.root().as_fd()).map_err(failed)
 }
 
 /// Mean number of extents of a sample of the set's files; None where the file system does not tell.
@@ -158,7 +155,7 @@ fn mean_extents(state: &FileSetState) -> Option<f64> {
     for turn in 0..sampled {
         let place = existing.start + (u128::from(turn) * u128::from(files) / u128::from(sampled)) as u64;
         let index = state.index_at(place)?;
-        let file = File::open(state.path_of(index)).ok()?;
+        let file = state.open_file(index, libc::O_RDONLY).ok()?;
         let mut map = Fiemap { length: u64::MAX, flags: FIEMAP_FLAG_SYNC, ..Fiemap::default() };
         // SAFETY: the argument is a fiemap head with room for no extent, which the kernel fills in.
         if unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut map) } != 0 {

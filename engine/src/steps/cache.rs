@@ -35,8 +35,7 @@ pub fn evict(state: &FileSetState, stop: &AtomicBool) -> Result<String> {
     let has_many = range.end - range.start > MOST_FSYNCS;
     if has_many {
         let failed = |error| EngineError::io("sync", state.folder(), error);
-        let folder = posix::c_path(state.folder()).and_then(|path| posix::open(&path, libc::O_RDONLY, 0));
-        posix::sync_file_system(folder.map_err(failed)?.as_fd()).map_err(failed)?;
+        posix::sync_file_system(state.root().as_fd()).map_err(failed)?;
     }
     let crew = Crew::new(stop);
     let forget = |file: &File, _: &mut [u8]| {
@@ -211,7 +210,7 @@ fn for_each_file(
             crew.check()?;
             let Some(index) = state.index_at(place) else { continue };
             state.path_into(index, &mut path);
-            let opened = posix::open(path.as_cstr(), libc::O_RDONLY, 0).map(File::from);
+            let opened = state.root().open(path.at().path, libc::O_RDONLY, 0).map(File::from);
             match opened.and_then(|file| act(&file, &mut buffer)) {
                 Ok(bytes) => seen = seen.add(Seen { files: 1, bytes, missing: 0 }),
                 Err(error) if error.raw_os_error() == Some(libc::ENOENT) => seen.missing += 1,
@@ -226,13 +225,14 @@ fn for_each_file(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::root::Root;
 
     #[test]
     fn a_stop_ends_evicting_and_warming() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("data")).unwrap();
         let plan = crate::files::fileset::tests::set(1, 1e6, crate::plan::Layout::Flat {});
-        let state = FileSetState::new(&plan, folder.path(), 1).unwrap();
+        let state = FileSetState::new(&plan, &Root::of(folder.path()), 1).unwrap();
         state.begin_with_initial();
         std::fs::write(state.path_of(0), vec![1; 1_000_000]).unwrap();
         let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));

@@ -14,6 +14,7 @@ use crate::observe::cache;
 use crate::observe::cgroup::memory_limit_bytes;
 use std::fs::{self, File};
 use std::hint::black_box;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,14 +38,15 @@ const BATCH_NS: u64 = 50_000;
 
 /// Measure all of them within about `seconds`; the large copy takes five copies, however long they are.
 ///
-/// `file_bytes` of `file` hold data, as far as the cached pread may go. `fill` makes content of the kind that the load
-/// writes.
+/// `open` opens the file for the cached preads, with flags of open(2); `file_bytes` of it hold data, as far as they may go.
+/// `fill` makes content of the kind that the load writes.
 ///
 /// # Errors
 ///
 /// [`EngineError::Stopped`] when `stop` is set, [`EngineError::Io`] when the file cannot be read.
 pub fn measure(
-    file: &Path,
+    path: &Path,
+    open: &dyn Fn(i32) -> io::Result<File>,
     file_bytes: u64,
     seconds: f64,
     stop: &AtomicBool,
@@ -57,7 +59,8 @@ pub fn measure(
     ceilings.extend(memory_copy(&meter, "memory_copy_cached", CACHED_COPY_BYTES)?);
     ceilings.push(ceiling("system_call", None, meter.ops_per_s(system_call)?));
     ceilings.push(ceiling("clock_read", None, meter.ops_per_s(clock_read)?));
-    ceilings.extend(cached_preads(&meter, file, file_bytes)?);
+    let file = cache::quietly(open).map_err(|source| EngineError::io("open", path, source))?;
+    ceilings.extend(cached_preads(&meter, &file, path, file_bytes)?);
     let mut block = vec![0; FILL_BYTES];
     let fills_per_s = meter.ops_per_s(|| {
         fill(black_box(&mut block));
@@ -163,15 +166,14 @@ fn clock_read() -> Result<()> {
 }
 
 /// One ceiling for each block size that fits; none where the file does not stay in the page cache.
-fn cached_preads(meter: &Meter, path: &Path, file_bytes: u64) -> Result<Vec<Ceiling>> {
+fn cached_preads(meter: &Meter, file: &File, path: &Path, file_bytes: u64) -> Result<Vec<Ceiling>> {
     let failed = |source| EngineError::io("read", path, source);
-    let file = cache::open_quietly(path).map_err(failed)?;
     let span_bytes = file.metadata().map_err(failed)?.len().min(file_bytes).min(PREAD_SPAN_BYTES);
     let mut buffer = vec![0u8; MIB];
-    read_through(meter, &file, span_bytes, &mut buffer, path)?;
+    read_through(meter, file, span_bytes, &mut buffer, path)?;
     let mut ceilings = Vec::new();
     for block_bytes in PREAD_BLOCKS_BYTES.into_iter().filter(|bytes| *bytes as u64 <= span_bytes) {
-        if !is_cached(&file, span_bytes) {
+        if !is_cached(file, span_bytes) {
             break;
         }
         let block = &mut buffer[..block_bytes];
@@ -184,7 +186,7 @@ fn cached_preads(meter: &Meter, path: &Path, file_bytes: u64) -> Result<Vec<Ceil
             offset = if offset > last_start { 0 } else { offset };
             Ok(())
         })?;
-        if is_cached(&file, span_bytes) {
+        if is_cached(file, span_bytes) {
             ceilings.push(ceiling("cached_pread", Some(block_bytes), ops_per_s));
         }
     }
@@ -232,7 +234,7 @@ mod tests {
                 filled += 1;
                 block.fill(filled as u8);
             };
-            measure(&path, 4 << 20, 0.2, &AtomicBool::new(false), fill).unwrap()
+            measure(&path, &|_| File::open(&path), 4 << 20, 0.2, &AtomicBool::new(false), fill).unwrap()
         };
 
         // Who takes the CPU away in most rounds of one ceiling turns their order round, and who needs memory takes the cached
@@ -259,7 +261,7 @@ mod tests {
         fs::write(&path, vec![3; 100 * KIB]).unwrap();
 
         let meter = Meter { round_ns: 1000, stop: &AtomicBool::new(false) };
-        let ceilings = cached_preads(&meter, &path, u64::MAX).unwrap();
+        let ceilings = cached_preads(&meter, &File::open(&path).unwrap(), &path, u64::MAX).unwrap();
 
         let sizes: Vec<_> = ceilings.iter().map(|ceiling| ceiling.block_size_bytes).collect();
         assert_eq!(sizes, [Some(4 << 10), Some(64 << 10)]);
@@ -281,7 +283,8 @@ mod tests {
 
     #[test]
     fn a_stop_ends_the_measurement() {
-        let stopped = measure(Path::new("/dev/null"), 0, 1.0, &AtomicBool::new(true), &mut |_| {});
+        let stopped =
+            measure(Path::new("/dev/null"), &|_| File::open("/dev/null"), 0, 1.0, &AtomicBool::new(true), &mut |_| {});
 
         assert!(matches!(stopped, Err(EngineError::Stopped)));
     }

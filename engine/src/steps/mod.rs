@@ -181,7 +181,9 @@ fn measure_ceilings(run: &DataSets, set: usize, seconds: f64) -> Result<Done> {
         generation += 1;
         fill.fill(block, 0, 0, generation);
     };
-    let ceilings = ceilings::measure(&state.path_of(first), state.size_of(first), seconds, run.stop, &mut fill_block)?;
+    let open = |flags| state.open_file(first, flags);
+    let (path, bytes) = (state.path_of(first), state.size_of(first));
+    let ceilings = ceilings::measure(&path, &open, bytes, seconds, run.stop, &mut fill_block)?;
     run.emitter.emit(&Event::Ceilings { t_ns: run.emitter.now_ns(), ceilings });
     Ok((true, String::new()))
 }

@@ -87,7 +87,7 @@ impl Reader<'_> {
     fn read(&mut self, index: u64, from: u64, end: u64) -> Result<()> {
         let path = self.state.path_of(index);
         let Self { judge, found, .. } = self;
-        let file = match File::open(&path) {
+        let file = match self.state.open_file(index, libc::O_RDONLY) {
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
                 judge.missing(index, from, end, |offset_bytes, kind| {
                     found.bad.add(BadBlock { path: path.clone(), offset_bytes, kind });
@@ -142,7 +142,7 @@ mod tests {
         let target = DataFolder::open(&format!("file://{}", folder.display())).unwrap();
         let mut plan = set(3, 100_000.0, Layout::Flat {});
         plan.content = Content { stamped: true, ..plan.content };
-        let state = FileSetState::new(&plan, target.path(), 1).unwrap();
+        let state = FileSetState::new(&plan, target.root(), 1).unwrap();
         lay_out::prepare(&state, &target, 0, &|_, _, _| {}, &AtomicBool::new(false)).unwrap();
         (target, state)
     }

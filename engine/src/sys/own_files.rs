@@ -5,14 +5,24 @@
 //! which a program with one thread does not pay. A worker shares no descriptor with the rest of the engine, so it needs
 //! none of it.
 
-/// Give the calling thread a table with nothing in it but the standard streams. What it opens from now on is its own, and
-/// descriptors of other threads are not open here; where the kernel has no call for that (before Linux 5.9), it goes on with
-/// the common table. Whether it got one.
-pub fn begin() -> bool {
-    const FIRST: libc::c_uint = 3;
-    let last = libc::c_uint::MAX;
+use std::collections::BTreeSet;
+use std::iter;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Give the calling thread a table with nothing in it but the standard streams and `kept`. What it opens from now on is its
+/// own, and other descriptors of other threads are not open here; where the kernel has no call for that (before Linux 5.9), it
+/// goes on with the common table. Whether it got one.
+pub fn begin<'a>(kept: impl Iterator<Item = BorrowedFd<'a>>) -> bool {
+    const FIRST: u32 = 3;
+    let kept: BTreeSet<u32> = kept.map(|kept| kept.as_raw_fd() as u32).filter(|kept| *kept >= FIRST).collect();
+    let begins = iter::once(FIRST).chain(kept.iter().map(|kept| kept + 1));
+    let ends = kept.iter().map(|kept| kept - 1).chain([u32::MAX]);
     // SAFETY: no memory is passed, and no descriptor of any other thread is closed: the table is taken apart first.
-    unsafe { libc::syscall(libc::SYS_close_range, FIRST, last, libc::CLOSE_RANGE_UNSHARE) == 0 }
+    let close = |(first, last): (u32, u32)| unsafe {
+        libc::syscall(libc::SYS_close_range, first, last, libc::CLOSE_RANGE_UNSHARE) == 0
+    };
+    // What lies between two that are kept; the first of these calls takes the table apart, the others find their own.
+    begins.zip(ends).filter(|(first, last)| first <= last).all(close)
 }
 
 #[cfg(test)]
@@ -32,8 +42,9 @@ mod tests {
         let mut ours = File::open("/dev/zero").unwrap();
         let fd = ours.as_raw_fd();
 
-        let seen =
-            std::thread::spawn(move || begin().then(|| (is_open(fd), File::open("/dev/null").unwrap().as_raw_fd())));
+        let seen = std::thread::spawn(move || {
+            begin(iter::empty()).then(|| (is_open(fd), File::open("/dev/null").unwrap().as_raw_fd()))
+        });
         let Some((was_open, its_first)) = seen.join().unwrap() else {
             return eprintln!("skipped: this kernel has no close_range(2)");
         };

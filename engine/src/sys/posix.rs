@@ -3,6 +3,7 @@
 //! All unsafe code of the file layer but the AVX2 kernel of `content` is here. Names are relative to an open directory
 //! wherever something is removed, so that a path cannot change its meaning half-way.
 
+use super::beneath;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
@@ -53,33 +54,31 @@ fn open_raw(directory: libc::c_int, name: &CStr, flags: i32, mode: u32) -> io::R
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Open a sub-directory that is neither a symbolic link nor on another mount.
-///
-/// `openat2` sees bind mounts of the same file system too. Where it is missing (before Linux 5.6, some sandboxes) only
-/// the caller's comparison of device numbers is left.
-pub fn open_directory_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
-    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    // SAFETY: open_how is plain numbers; all zero is valid.
-    let mut how: libc::open_how = unsafe { MaybeUninit::zeroed().assume_init() };
-    how.flags = flags as u64;
-    how.resolve = libc::RESOLVE_NO_XDEV | libc::RESOLVE_NO_SYMLINKS;
-    let size = std::mem::size_of::<libc::open_how>();
-    // SAFETY: `name` and `how` live through the call and `size` is the size of `how`.
-    let fd = unsafe { libc::syscall(libc::SYS_openat2, directory.as_raw_fd(), name.as_ptr(), &raw const how, size) };
-    if fd >= 0 {
-        // SAFETY: the kernel has just returned this descriptor; nobody else owns it.
-        return Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) });
-    }
-    match io::Error::last_os_error().raw_os_error() {
-        Some(libc::ENOSYS | libc::EPERM) => open_at(directory, name, flags, 0),
-        _ => Err(io::Error::last_os_error()),
-    }
+/// Open what lies below an open directory, close-on-exec; no symbolic link is followed ([`beneath`]).
+pub fn open_beneath(directory: BorrowedFd<'_>, path: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
+    own(beneath::open(directory.as_raw_fd(), path, flags | libc::O_CLOEXEC, mode))
 }
 
-/// `mkdir` by path.
-pub fn make_directory(path: &CStr) -> io::Result<()> {
+/// Open a sub-directory that is neither a symbolic link nor on another mount. Where the kernel cannot tell mounts only the
+/// caller's comparison of device numbers is left.
+pub fn open_directory_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    own(beneath::open_on_mount(directory.as_raw_fd(), name, flags, 0))
+}
+
+/// A descriptor that the kernel has returned just now, or its error.
+fn own(result: i64) -> io::Result<OwnedFd> {
+    if result < 0 {
+        return Err(io::Error::from_raw_os_error(-result as i32));
+    }
+    // SAFETY: the kernel has just returned this descriptor; nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(result as libc::c_int) })
+}
+
+/// Make a directory in or below an open one.
+pub fn make_directory_at(directory: BorrowedFd<'_>, path: &CStr) -> io::Result<()> {
     // SAFETY: `path` is NUL-terminated and lives through the call.
-    checked(unsafe { libc::mkdir(path.as_ptr(), 0o755) }).map(drop)
+    checked(unsafe { libc::mkdirat(directory.as_raw_fd(), path.as_ptr(), 0o755) }).map(drop)
 }
 
 /// Remove a name that is not a directory.

@@ -28,12 +28,22 @@ pub unsafe fn pwrite(fd: RawFd, address: *mut u8, length: usize, offset: u64) ->
     unsafe { call(libc::SYS_pwrite64, [fd as usize, address as usize, length, offset as usize]) }
 }
 
-/// Open a file, relative to the working directory: a descriptor or a negative errno.
+/// Open a file, relative to an open directory or the working one: a descriptor or a negative errno.
 #[inline]
-pub fn open(path: &CStr, flags: i32, mode: libc::mode_t) -> i64 {
-    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize];
+pub fn openat(folder: RawFd, path: &CStr, flags: i32, mode: libc::mode_t) -> i64 {
+    let arguments = [folder as usize, path.as_ptr() as usize, flags as usize, mode as usize];
     // SAFETY: the path is NUL-terminated and lives through the call.
     unsafe { call(libc::SYS_openat, arguments) }
+}
+
+/// Open a file likewise, with rules (`RESOLVE_...`) for the way to it: a descriptor or a negative errno.
+#[inline]
+pub fn openat2(folder: RawFd, path: &CStr, flags: u64, mode: u64, resolve: u64) -> i64 {
+    // `struct open_how`, which libc lets nobody make.
+    let how = [flags, mode, resolve];
+    let arguments = [folder as usize, path.as_ptr() as usize, how.as_ptr() as usize, std::mem::size_of_val(&how)];
+    // SAFETY: the path is NUL-terminated; it and `how`, whose size is told, live through the call.
+    unsafe { call(libc::SYS_openat2, arguments) }
 }
 
 /// Close a file: 0 or a negative errno. The caller took the descriptor out of the one place that held it.

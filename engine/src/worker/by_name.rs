@@ -3,11 +3,10 @@
 use super::meter::Done;
 use super::parts::Worker;
 use crate::backend::Backend;
-use crate::backend::store::Handle;
+use crate::backend::store::{At, Handle};
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::program::op::OpNode;
-use std::ffi::CStr;
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
     /// `creates`: flags of open(2) for a new file, or 0.
@@ -47,7 +46,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     }
 
     #[inline(never)]
-    pub(super) fn call_on_name(&mut self, op: &OpNode, call: fn(&mut B, &CStr) -> i64) -> Result<Done, StoppedBy> {
+    pub(super) fn call_on_name(&mut self, op: &OpNode, call: fn(&mut B, At<'_>) -> i64) -> Result<Done, StoppedBy> {
         let name = self.named(op)?;
         let tools = &mut self.tools;
         let done = self.gate.meter.timed(op, || call(&mut tools.backend, tools.files.from()));
@@ -57,7 +56,11 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     /// An operation from one name to another.
     #[inline(never)]
-    pub(super) fn two_names(&mut self, op: &OpNode, call: fn(&mut B, &CStr, &CStr) -> i64) -> Result<Done, StoppedBy> {
+    pub(super) fn two_names(
+        &mut self,
+        op: &OpNode,
+        call: fn(&mut B, At<'_>, At<'_>) -> i64,
+    ) -> Result<Done, StoppedBy> {
         let both = self.both_named(op)?;
         let tools = &mut self.tools;
         let done = self.gate.meter.timed(op, || call(&mut tools.backend, tools.files.from(), tools.files.to()));

@@ -1,7 +1,7 @@
 //! The files of one worker: those that it opened before the start, those in slots, and where the next operation goes.
 
 use super::walks::{Place, Search, Way};
-use crate::backend::store::Handle;
+use crate::backend::store::{At, Handle};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::draw::offsets::{Uniform, Walker};
 use crate::events::StoppedBy;
@@ -11,7 +11,6 @@ use crate::job::JobShared;
 use crate::plan::Access;
 use crate::program::lines::Entry;
 use crate::program::op::{FileSource, OpNode};
-use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -66,13 +65,13 @@ impl Files {
     }
 
     /// The file of an operation on a name; where it has two, the one that it goes from.
-    pub(super) fn from(&self) -> &CStr {
-        self.path.from_here()
+    pub(super) fn from(&self) -> At<'_> {
+        self.path.at()
     }
 
     /// Where an operation with two names goes.
-    pub(super) fn to(&self) -> &CStr {
-        self.other_path.from_here()
+    pub(super) fn to(&self) -> At<'_> {
+        self.other_path.at()
     }
 
     // -- where to ------------------------------------------------------------------------------------------------------

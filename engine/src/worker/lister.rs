@@ -52,7 +52,7 @@ impl Lister {
                         return Ok(None);
                     }
                     set.directory_path_into(level, number, path);
-                    self.directory = Some(store.open_directory(path.from_here())?);
+                    self.directory = Some(store.open_directory(path.at())?);
                 }
             }
         }

@@ -1,6 +1,5 @@
 """`assay doctor`: what can be measured here, what cannot, and the cure."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    directory: Annotated[Path | None, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)] = None,
+    directory: Annotated[str | None, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)] = None,
 ) -> None:
     """Say what this machine and this directory can measure, what not, and what to do about it."""
     from rich.console import Console
@@ -21,9 +20,9 @@ def doctor(
     from assay.report.doctor_text import render
 
     console = Console()
+    there = _directory(directory) if directory is not None else ()
     machine = _machine()
     render("This machine", machine, console)
-    there = _directory(directory) if directory is not None else ()
     if directory is not None:
         console.print()
         render(f"Directory {directory}", there, console)
@@ -46,9 +45,10 @@ def _machine() -> "tuple[Check, ...]":
     return (engine_check(path, hello, problem), extras_check(), *machine_checks(collect({}), hello))
 
 
-def _directory(directory: Path) -> "tuple[Check, ...]":
+def _directory(directory: str) -> "tuple[Check, ...]":
     from assay.doctor.directory_checks import directory_checks
     from assay.host.machine import ram_bytes
     from assay.host.storage import storage_path
+    from assay.targets import check_directory
 
-    return directory_checks(storage_path(directory), ram_bytes())
+    return directory_checks(storage_path(check_directory(directory)), ram_bytes())

@@ -34,7 +34,7 @@ AllowCommands = Annotated[
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 DIRECTORY_HELP = "A directory on the storage to measure."
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
+Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
 RunReference = Annotated[
     str, typer.Argument(metavar="RUN", help="A run: its folder, its id, a prefix of it, or 'last'.")
 ]

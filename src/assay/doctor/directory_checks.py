@@ -3,6 +3,8 @@
 import errno
 import fcntl
 import os
+import re
+import stat
 from pathlib import Path
 
 from assay.doctor.check import Check, cannot, gib, limited, ok
@@ -17,6 +19,8 @@ _PLENTY_OF_INODES = 400_000
 # Data set, marks, folders and locks need a handful even where no phase makes files.
 _LEAST_INODES = 100
 _FULL_SHARE = 0.9
+# What a run writes into its lock file: what the folder is, its process and its host.
+_HOLDER = re.compile(r"assay-lock 1 \w+ (\d+) ")
 
 
 def _writable(path: StoragePath) -> Check:
@@ -133,7 +137,7 @@ def _other_run(path: StoragePath) -> Check:
     """Whether another run holds the lock; a shared lock is tried and let go at once."""
     subject, lock = "other runs", Path(path.directory) / DATA_FOLDER / LOCK
     try:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return ok(subject, "no other Assay run here")
     except OSError as error:
@@ -145,11 +149,28 @@ def _other_run(path: StoragePath) -> Check:
             return limited(
                 subject, f"{lock}: {error.strerror}", "A file system without locks: make sure that no run is on."
             )
-        holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
-        return cannot(subject, f"another Assay run (process {holder}) is using {path.directory}", "Wait for it to end.")
+        holder = _HOLDER.match(os.pread(descriptor, 64, 0).decode(errors="replace"))
+        number = holder[1] if holder else "unknown"
+        return cannot(subject, f"another Assay run (process {number}) is using {path.directory}", "Wait for it to end.")
     finally:
         os.close(descriptor)
-    return ok(subject, "no other Assay run here; the lock was left by one that died")
+    return ok(subject, "no other Assay run here")
+
+
+def _data_folder(path: StoragePath) -> list[Check]:
+    """Whether a folder that is there already is this user's alone, as the engine wants it."""
+    subject, data = "data folder", Path(path.directory) / DATA_FOLDER
+    try:
+        facts = data.lstat()
+    except OSError:
+        return []
+    if facts.st_uid != os.geteuid():
+        return [
+            limited(subject, f"{data} belongs to user {facts.st_uid}", "Move it away, or choose another directory.")
+        ]
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return [cannot(subject, f"other users may write into {data}", f"chmod go-w {data}")]
+    return []
 
 
 def _leftovers(path: StoragePath) -> list[Check]:
@@ -175,6 +196,7 @@ def directory_checks(path: StoragePath, ram_bytes: int) -> tuple[Check, ...]:
         _storage(path),
         writable,
         other_run,
+        *_data_folder(path),
         _space(path, ram_bytes),
         _inodes(path),
         *([_direct_io(path)] if may_probe else []),

@@ -35,17 +35,23 @@ class DirectIo(msgspec.Struct, frozen=True, kw_only=True):
 @contextlib.contextmanager
 def _nameless_file(directory: Path) -> Iterator[tuple[int, int | OSError]]:
     """A new file that has no name any more, open as usual and with O_DIRECT (or why it could not be)."""
-    path = directory / f".assay-doctor-{secrets.token_hex(8)}"
-    # Created without O_DIRECT: where that is refused, open(2) would leave the file behind.
-    plain = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    name = f".assay-doctor-{secrets.token_hex(8)}"
+    folder = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        direct: int | OSError
+        # Created without O_DIRECT: where that is refused, open(2) would leave the file behind.
+        plain = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
         try:
-            direct = os.open(path, os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC)
-        except OSError as error:
-            direct = error
+            direct: int | OSError
+            try:
+                # The very file that was made: somebody else may have put another under its name.
+                direct = os.open(f"/proc/self/fd/{plain}", os.O_RDWR | os.O_DIRECT | os.O_CLOEXEC)
+            except OSError as error:
+                direct = error
         finally:
-            path.unlink()
+            os.unlink(name, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
         try:
             yield plain, direct
         finally:

@@ -15,7 +15,7 @@ from assay.bundle.catalog import resolve, runs_directory
 from assay.errors import Interrupted, RunError
 from assay.plan import FileSet, Origin, Phase, Plan, Remove
 from assay.running.engine import run_quietly
-from assay.targets import DATA_FOLDER, LOCK, MARK, check_directory, directories, of_directory
+from assay.targets import DATA_FOLDER, LOCK, MARK, check_directory, directories, of_directory, read_mark
 
 
 class FolderMark(msgspec.Struct, frozen=True):
@@ -26,8 +26,8 @@ class FolderMark(msgspec.Struct, frozen=True):
 
 def directories_of(place: str, runs: Path | None) -> list[Path]:
     """The directories that a place names: a directory itself, or the targets of a run."""
-    if Path(place).is_dir() and not (Path(place) / "resolved.json").exists():
-        return [check_directory(Path(place))]
+    if not place or (Path(place).is_dir() and not (Path(place) / "resolved.json").exists()):
+        return [check_directory(place)]
     # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
     bundle = RunBundle.open(resolve(place, runs_directory(runs)))
     return sorted(set(directories(bundle.plan).values()))
@@ -45,7 +45,7 @@ def clean(directory: Path, *, keep_kept: bool = False) -> Iterator[str]:
     if not folder.is_dir():
         yield f"{directory}: nothing of Assay's is left here"
         return
-    run_quietly(_plan(directory))  # takes the lock, and with it an empty folder
+    run_quietly(_plan(directory))  # takes the lock, and with it a folder of Assay's that is empty
     failures = []
     for entry in _entries(folder):
         line, is_failure = _one(directory, entry, keep_kept=keep_kept)
@@ -63,11 +63,12 @@ def _entries(folder: Path) -> list[Path]:
 def _one(directory: Path, entry: Path, *, keep_kept: bool) -> tuple[str, bool]:
     """Remove one entry of the data folder if it is a set; what became of it, and whether that is a failure."""
     try:
-        kept = msgspec.json.decode((entry / MARK).read_bytes(), type=FolderMark).set
+        kept = msgspec.json.decode(read_mark(entry.parent, entry.name), type=FolderMark).set
     except (FileNotFoundError, NotADirectoryError):
         return "left: it has no mark of Assay. Look at it and remove it yourself", False
     except (OSError, msgspec.DecodeError) as error:
-        return f"left: its mark {MARK} cannot be read ({error}). Look at it and remove it yourself", True
+        reason = error.strerror if isinstance(error, OSError) else error
+        return f"left: its mark {MARK} cannot be read ({reason}). Look at it and remove it yourself", True
     if keep_kept and kept.keep:
         return "left: its load file asked to keep it", False
     try:

@@ -15,6 +15,7 @@ mod word;
 use crate::error::{EngineError, Result};
 use places::Places;
 pub use places::Sizes;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use table::{Header, Table};
@@ -38,8 +39,10 @@ pub struct Expected {
 
 /// Which set a table is of.
 pub struct OfSet<'a> {
-    /// Its folder.
-    pub folder: &'a Path,
+    /// Its folder, for messages.
+    pub path: &'a Path,
+    /// Its open folder.
+    pub folder: OwnedFd,
     /// Seed of its content.
     pub content_seed: u64,
     /// How large its files are.
@@ -64,8 +67,8 @@ impl Generations {
     /// # Errors
     ///
     /// The system call that failed.
-    pub fn open(set: &OfSet<'_>, unit_bytes: u64, laid_out_anew: bool) -> Result<Self> {
-        let failed = |error| EngineError::io("keep the generations of", set.folder, error);
+    pub fn open(set: OfSet<'_>, unit_bytes: u64, laid_out_anew: bool) -> Result<Self> {
+        let failed = |error| EngineError::io("keep the generations of", set.path, error);
         let places = Places::new(&set.sizes, unit_bytes);
         let mut header = Header::new(set.content_seed, unit_bytes, places.total());
         let (table, old) = Table::open(set.folder, &header, laid_out_anew).map_err(failed)?;
@@ -153,11 +156,9 @@ impl Generations {
     }
 }
 
-/// Forget the table that a run left in memory when it was killed.
-pub fn forget(folder: &Path) {
-    if let Some(name) = table::name_in_memory(folder) {
-        let _ = std::fs::remove_file(name);
-    }
+/// Forget the table of the set in an open folder that a run left in memory when it was killed.
+pub fn forget(folder: BorrowedFd<'_>) {
+    table::forget(folder);
 }
 
 #[cfg(test)]

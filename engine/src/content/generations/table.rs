@@ -11,8 +11,8 @@ use crate::sys::mapped_words::MappedWords;
 use crate::sys::posix;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -43,14 +43,14 @@ impl Header {
         Self { schema: SCHEMA.to_owned(), content_seed, unit_bytes, blocks, boot: boot_id(), first: 0 }
     }
 
-    /// Header of the table that is there; None: there is none, or it is damaged.
-    fn read(path: &Path) -> Option<Self> {
+    /// Header of a table; None: it is damaged.
+    fn read(file: &File) -> Option<Self> {
         let mut text = vec![0; HEADER_BYTES];
-        File::open(path).ok()?.read_exact(&mut text).ok()?;
+        file.read_exact_at(&mut text, 0).ok()?;
         let end = text.iter().position(|byte| *byte == b'\n')?;
         let header: Self = serde_json::from_slice(&text[..end]).ok()?;
-        let bytes = HEADER_BYTES as u64 + header.blocks.checked_mul(8)?;
-        (fs::metadata(path).ok()?.len() == bytes).then_some(header)
+        let bytes = header.blocks.checked_mul(8)?.checked_add(HEADER_BYTES as u64)?;
+        (file.metadata().ok()?.len() == bytes).then_some(header)
     }
 
     /// Put it in front of the table.
@@ -84,17 +84,21 @@ pub(super) struct Table {
     file: File,
     /// Its name in memory, if it has one.
     name: Option<PathBuf>,
-    beside: PathBuf,
+    /// The set's folder, where it lies between runs.
+    folder: OwnedFd,
 }
 
 impl Table {
     /// The table of a set in `folder`, and the header of the one that an earlier run left, whose words it then has.
-    pub fn open(folder: &Path, header: &Header, laid_out_anew: bool) -> io::Result<(Self, Option<Header>)> {
-        let beside = folder.join(super::NAME.to_str().expect("ASCII"));
-        let name = name_in_memory(folder);
-        let fitting = |path: &PathBuf| Header::read(path).filter(|old| !laid_out_anew && old.fits(header));
-        let kept = fitting(&beside);
-        let left = || Some((fitting(name.as_ref()?)?, own_file(name.as_ref()?, false).ok()?));
+    pub fn open(folder: OwnedFd, header: &Header, laid_out_anew: bool) -> io::Result<(Self, Option<Header>)> {
+        let name = name_in_memory(folder.as_fd());
+        let fitting = |file: File| {
+            let old = Header::read(&file).filter(|old| !laid_out_anew && old.fits(header))?;
+            Some((old, file))
+        };
+        let beside = posix::open_beneath(folder.as_fd(), super::NAME, libc::O_RDONLY | libc::O_NONBLOCK, 0);
+        let kept = beside.ok().map(File::from).and_then(fitting);
+        let left = || own_file(name.as_ref()?, false).ok().and_then(fitting);
         let (file, name, old) = match (kept, name.is_some()) {
             (None, true) => match left() {
                 Some((old, file)) => (file, name, Some(old)),
@@ -102,18 +106,18 @@ impl Table {
             },
             (kept, _) => {
                 let (file, name) = fresh(name, header)?;
-                if kept.is_some() {
-                    copy(&File::open(&beside)?, &file, header.bytes())?;
+                if let Some((_, beside)) = &kept {
+                    copy(beside, &file, header.bytes())?;
                 }
-                (file, name, kept)
+                (file, name, kept.map(|(old, _)| old))
             }
         };
-        match fs::remove_file(&beside) {
+        match posix::unlink_at(folder.as_fd(), super::NAME) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let words = MappedWords::new(&file, HEADER_BYTES, header.blocks as usize)?;
-        Ok((Self { words, file, name, beside }, old))
+        Ok((Self { words, file, name, folder }, old))
     }
 
     /// Say what it is of.
@@ -124,7 +128,8 @@ impl Table {
     /// Write it beside the set, for later runs.
     pub fn keep(&self) -> io::Result<()> {
         let bytes = self.file.metadata()?.len();
-        let beside = File::create(&self.beside)?;
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
+        let beside = File::from(posix::open_beneath(self.folder.as_fd(), super::NAME, flags, 0o644)?);
         copy(&self.file, &beside, bytes)
     }
 }
@@ -137,35 +142,40 @@ impl Drop for Table {
     }
 }
 
-/// Name in memory of the table of the set in a folder; None: there is no such memory.
-pub(super) fn name_in_memory(folder: &Path) -> Option<PathBuf> {
-    let facts = fs::metadata(folder).ok()?;
-    File::open(IN_MEMORY)
-        .is_ok_and(|memory| is_in_memory(memory.as_fd()))
-        .then(|| Path::new(IN_MEMORY).join(format!("assay-generations-{:x}-{:x}", facts.dev(), facts.ino())))
+/// Take away the table of the set in a folder from memory.
+pub(super) fn forget(folder: BorrowedFd<'_>) {
+    if let Some(name) = name_in_memory(folder).filter(|name| own_file(name, false).is_ok()) {
+        let _ = fs::remove_file(name);
+    }
 }
 
-/// A file in memory that is this user's own.
+/// Name in memory of the table of the set in a folder; None: there is no such memory.
+pub(super) fn name_in_memory(folder: BorrowedFd<'_>) -> Option<PathBuf> {
+    let facts = posix::fstat(folder).ok()?;
+    File::open(IN_MEMORY)
+        .is_ok_and(|memory| is_in_memory(memory.as_fd()))
+        .then(|| Path::new(IN_MEMORY).join(format!("assay-generations-{:x}-{:x}", facts.st_dev, facts.st_ino)))
+}
+
+/// A file in memory that is this user's own. Others may write in that folder too: what they left under the name is neither
+/// waited for nor written to.
 fn own_file(path: &Path, makes: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(makes).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options.read(true).write(true).create(makes).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.open(path)?;
-    if file.metadata()?.uid() == posix::user() { Ok(file) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+    let facts = file.metadata()?;
+    let is_own = facts.is_file() && facts.uid() == posix::user() && facts.nlink() == 1;
+    if is_own { Ok(file) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
 /// Room for a table of zeros. With a name every page of it is there: a store to one that memory has no room for would kill
 /// the engine.
 fn fresh(name: Option<PathBuf>, header: &Header) -> io::Result<(File, Option<PathBuf>)> {
-    let roomy = |name: &PathBuf| {
-        let file = own_file(name, true)?;
-        file.set_len(0)?;
-        posix::allocate(file.as_fd(), header.bytes()).map(|()| file)
-    };
-    if let Some(name) = name {
-        match roomy(&name) {
-            Ok(file) => return Ok((file, Some(name))),
-            Err(_) => drop(fs::remove_file(&name)),
+    if let Some((file, name)) = name.and_then(|name| Some((own_file(&name, true).ok()?, name))) {
+        if file.set_len(0).and_then(|()| posix::allocate(file.as_fd(), header.bytes())).is_ok() {
+            return Ok((file, Some(name)));
         }
+        let _ = fs::remove_file(name);
     }
     let file = posix::memory_file(c"assay-generations")?;
     file.set_len(header.bytes())?;

@@ -2,13 +2,15 @@ use crate::content::generations::word::UNKNOWN;
 use crate::content::generations::*;
 use crate::files::fileset::FileSetState;
 use crate::files::fileset::tests::set;
+use crate::files::root::Root;
 use crate::plan::{Distribution, Layout};
+use std::os::fd::AsFd;
 
 fn state(folder: &std::path::Path, size: Distribution) -> FileSetState {
     let mut plan = set(4, 0.0, Layout::Flat {});
     plan.size = size;
     std::fs::create_dir_all(folder.join("data")).unwrap();
-    FileSetState::new(&plan, folder, 1).unwrap()
+    FileSetState::new(&plan, &Root::of(folder), 1).unwrap()
 }
 
 fn fixed(folder: &std::path::Path) -> FileSetState {
@@ -104,7 +106,9 @@ fn a_later_run_knows_what_was_acknowledged_and_what_was_in_flight() {
 fn what_a_killed_engine_had_been_told_is_known_where_memory_has_names() {
     let folder = tempfile::tempdir().unwrap();
     let state = fixed(folder.path());
-    let Some(name) = table::name_in_memory(state.folder()) else { return eprintln!("skipped: no /dev/shm in memory") };
+    let Some(name) = table::name_in_memory(state.open_folder().unwrap().as_fd()) else {
+        return eprintln!("skipped: no /dev/shm in memory");
+    };
     std::mem::forget(written(&state));
     assert!(name.exists());
 

@@ -38,7 +38,7 @@ class BigDir(FrontEnd[Settings]):
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan."""
-        return to_plan(settings, origin, check_directory(Path(settings.directory)))
+        return to_plan(settings, origin, check_directory(settings.directory))
 
     def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
         """Every entry is an inode."""

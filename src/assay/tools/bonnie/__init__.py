@@ -68,7 +68,7 @@ class Bonnie(FrontEnd[Settings]):
         return to_plan(
             sized(settings, machine.ram_mib()),
             origin,
-            directory=check_directory(Path(settings.directory)),
+            directory=check_directory(settings.directory),
             seed=machine.seed(settings),
             user=machine.user(settings),
         )

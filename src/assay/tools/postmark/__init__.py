@@ -57,7 +57,7 @@ class PostMark(FrontEnd[Settings]):
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan and its lists of operations."""
         named = [place.directory for place in settings.locations] or [os.curdir]
-        return to_plan(settings, origin, [check_directory(Path(name)) for name in named], folder)
+        return to_plan(settings, origin, [check_directory(name) for name in named], folder)
 
     def check(self, settings: Settings, plan: Plan) -> None:
         """Look whether the report can be written."""
