@@ -65,16 +65,16 @@ def test_the_kernel_sees_each_entry_made_once_and_each_listing_once(
     if subprocess.run(["strace", "true"], capture_output=True, check=False).returncode:
         pytest.skip("strace may not trace here")
     trace = tmp_path / "trace"
-    strace = ("strace", "-ff", "-y", "-qq", "-o", str(trace), "-e", "trace=mkdir,openat,newfstatat,close")
+    strace = ("strace", "-ff", "-y", "-qq", "-o", str(trace), "-e", "trace=mkdirat,openat2,newfstatat,close")
 
     assay("bigdir", "1050", "500", *options, "--dir", directory, "--no-report", check=0, prefix=strace)
 
     calls = "\n".join(file.read_text(errors="replace") for file in tmp_path.glob("trace.*"))
-    made = re.findall(r'^mkdir\("(d\d{8})", \S+\) += 0$', calls, re.MULTILINE)
+    made = re.findall(r'^mkdirat\(AT_FDCWD<.*/bigdir-client0001>, "(d\d{8})", \S+\) += 0$', calls, re.MULTILINE)
     assert (len(made), len(set(made))) == (1050, 1050)
     assert len(re.findall(r'^newfstatat\(\d+<.*/bigdir-client0001>, "d\d{8}".* = 0$', calls, re.MULTILINE)) == looked_at
-    worker = next(text for text in calls_by_thread(tmp_path) if text.count("\nmkdir(") > 1000)
-    listings = re.findall(r'^openat\(AT_FDCWD<.*/bigdir-client0001>, "\.", .*O_DIRECTORY', worker, re.MULTILINE)
+    worker = next(text for text in calls_by_thread(tmp_path) if text.count("\nmkdirat(") > 1000)
+    listings = re.findall(r'^openat2\(AT_FDCWD<.*/bigdir-client0001>, "\.", .*O_DIRECTORY', worker, re.MULTILINE)
     assert len(listings) == 2
 
 

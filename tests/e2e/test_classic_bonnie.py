@@ -23,7 +23,7 @@ AS_ROOT = ("-u", "root") if os.geteuid() == 0 else ()
 SMALL = (*AS_ROOT, "-r", "0", "-s", "4", "-n", "1", "-f", "-m", "box", "--no-report")
 """4 MiB in 512 chunks, 8192 seeks, 1024 files, nothing byte by byte."""
 
-LOAD_CALLS = "read,write,pread64,pwrite64,lseek,unlink,unlinkat,newfstatat,stat,getdents64,fsync,open,openat,creat"
+LOAD_CALLS = "read,write,pread64,pwrite64,lseek,unlink,unlinkat,newfstatat,stat,getdents64,fsync,open,openat,openat2,creat"
 
 MASKED = """\
 Version 2.00a       ------Sequential Output------ --Sequential Input- --Random-
@@ -121,7 +121,7 @@ def load_calls(command: list[str], directory: Path, trace: Path) -> Counter[str]
     strace = ["strace", "-f", "-y", "-qq", "-s", "4", "-e", f"trace={LOAD_CALLS}", "-o", str(trace), *command]
     done = subprocess.run(strace, capture_output=True, text=True, check=False, timeout=WAIT_S, stdin=subprocess.DEVNULL)
     assert done.returncode in {0, 1}, done.stderr
-    kinds = {"unlinkat": "unlink", "newfstatat": "stat", "open": "openat", "creat": "openat"}
+    kinds = {"unlinkat": "unlink", "newfstatat": "stat", "open": "openat", "openat2": "openat", "creat": "openat"}
     # unlink(2) names no directory that strace could add; nothing else in either program removes many files.
     place = re.escape(str(directory))
     found: Counter[str] = Counter()

@@ -68,12 +68,12 @@ def test_the_kernel_sees_the_files_where_they_belong(assay: Assay, directory: Pa
     need_tools("strace")
     if subprocess.run(["strace", "true"], capture_output=True, check=False).returncode:
         pytest.skip("strace may not trace here")
-    strace = ("strace", "-ff", "-y", "-qq", "-o", str(tmp_path / "trace"), "-e", "trace=openat,pwrite64,fsync,close")
+    strace = ("strace", "-ff", "-y", "-qq", "-o", str(tmp_path / "trace"), "-e", "trace=openat2,pwrite64,fsync,close")
 
     assay("perfpl", "4096", "3", "25", "10", "2", "--dir", directory, "--no-report", check=0, prefix=strace)
 
     calls = "\n".join(file.read_text(errors="replace") for file in tmp_path.glob("trace.*"))
-    in_place = r'^openat\(AT_FDCWD<.*/perfpl>, "(d\d+/file\d+)", O_RDWR\|O_CREAT\|O_EXCL'
+    in_place = r'^openat2\(AT_FDCWD<.*/perfpl>, "(d\d+/file\d+)", \{flags=O_RDWR\|O_CREAT\|O_EXCL'
     made = re.findall(in_place, calls, re.MULTILINE)
     assert sorted(made) == sorted(2 * [f"d{at // 10:08}/file{at:08}" for at in range(25)])
     assert len(re.findall(r"^pwrite64\(.*, 4096, (?:0|4096|8192)\) += 4096$", calls, re.MULTILINE)) == 2 * 75

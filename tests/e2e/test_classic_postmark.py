@@ -273,7 +273,9 @@ def test_an_interrupted_run_prints_how_far_it_came(directory: Path, tmp_path: Pa
 
 # -- beside the original -----------------------------------------------------------------------------------------------
 
-CALLS = ("openat", "close", "read", "write", "lseek", "unlink", "newfstatat", "pread64", "pwrite64")
+CALLS = ("openat", "openat2", "close", "read", "write", "lseek", "unlink", "unlinkat", "newfstatat", "pread64", "pwrite64")
+KINDS = {"openat2": "openat", "unlinkat": "unlink"}
+"""Calls that are another with more rules for the way to the file."""
 
 
 def calls_of(directory: Path, argv: Sequence[str | Path], env: dict[str, str]) -> collections.Counter[str]:
@@ -297,6 +299,7 @@ def calls_of(directory: Path, argv: Sequence[str | Path], env: dict[str, str]) -
             if match is None:
                 continue
             name, first, rest = match.groups()
+            name = KINDS.get(name, name)
             # The original gives the whole path, the engine the name in the folder that it works in.
             if re.fullmatch(rf'"(?:{re.escape(str(directory))}/)?[0-9]+"', first):
                 found[name] += 1

@@ -189,13 +189,13 @@ def test_open_modes_reach_the_kernel(assay: Assay, directory: Path) -> None:
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
     traced = directory.parent / "trace"
-    prefix = ("strace", "-f", "-qq", "-e", "trace=openat,fadvise64", "-o", str(traced))
+    prefix = ("strace", "-f", "-qq", "-e", "trace=openat2,fadvise64", "-o", str(traced))
 
     assay("vxbench", "-w", "write", "-i", "iocount=10", "-o", "sync", "-c", "rand", "--no-report", directory / "one",
           prefix=prefix)  # fmt: skip
 
     text = traced.read_text()
-    assert re.search(r'openat\(.*"[^"]*f0+", O_RDWR\|[^)]*O_SYNC', text)
+    assert re.search(r'openat2\(.*"[^"]*f0+", \{flags=O_RDWR\|[^)]*O_SYNC', text)
     assert "POSIX_FADV_RANDOM" in text
 
 

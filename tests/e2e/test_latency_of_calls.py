@@ -45,7 +45,7 @@ HOLDERS = {
     "write": {"write", "again"},
     "fsync": {"fsync"},
     "close": {"close"},
-    "openat": {"open"},
+    "openat2": {"open"},
     "fcntl": {"lock", "unlock"},
     "fadvise64": set[str](),
 }
