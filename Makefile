@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -36,6 +36,11 @@ unit: $(READY)
 test: $(READY)
 	cargo test --locked
 	$(BIN)/pytest
+
+# Another user attacks what root measures, for MINUTES with each kind of directory and file system: needs root.
+MINUTES ?= 10
+hostile: $(READY)
+	ASSAY_HOSTILE_S=$$(( $(MINUTES) * 60 )) $(BIN)/pytest -s tests/e2e/test_second_users.py -k nothing_done_outside
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)

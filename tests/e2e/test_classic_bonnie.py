@@ -23,7 +23,9 @@ AS_ROOT = ("-u", "root") if os.geteuid() == 0 else ()
 SMALL = (*AS_ROOT, "-r", "0", "-s", "4", "-n", "1", "-f", "-m", "box", "--no-report")
 """4 MiB in 512 chunks, 8192 seeks, 1024 files, nothing byte by byte."""
 
-LOAD_CALLS = "read,write,pread64,pwrite64,lseek,unlink,unlinkat,newfstatat,stat,getdents64,fsync,open,openat,openat2,creat"
+LOAD_CALLS = (
+    "read,write,pread64,pwrite64,lseek,unlink,unlinkat,newfstatat,stat,getdents64,fsync,open,openat,openat2,creat"
+)
 
 MASKED = """\
 Version 2.00a       ------Sequential Output------ --Sequential Input- --Random-

@@ -273,7 +273,19 @@ def test_an_interrupted_run_prints_how_far_it_came(directory: Path, tmp_path: Pa
 
 # -- beside the original -----------------------------------------------------------------------------------------------
 
-CALLS = ("openat", "openat2", "close", "read", "write", "lseek", "unlink", "unlinkat", "newfstatat", "pread64", "pwrite64")
+CALLS = (
+    "openat",
+    "openat2",
+    "close",
+    "read",
+    "write",
+    "lseek",
+    "unlink",
+    "unlinkat",
+    "newfstatat",
+    "pread64",
+    "pwrite64",
+)
 KINDS = {"openat2": "openat", "unlinkat": "unlink"}
 """Calls that are another with more rules for the way to the file."""
 

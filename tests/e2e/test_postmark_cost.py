@@ -17,11 +17,11 @@ from bench import counting, loads
 from bench.running import speak
 
 FEW, MANY = 1_000, 17_000
-MOST_MORE = 1_800
+MOST_MORE = 1_900
 """Instructions of a transaction, which is two operations, that the engine may take beyond PostMark's: reading the two lines
 of its list, looking at the clock, and recording what came of it. It is less than a twentieth of the CPU time of a
 transaction, which is what users may notice: 60,000 on tmpfs took 1.01 times PostMark's CPU time, in seven rounds that took
-turns."""
+turns. Where instructions are counted there is no openat2, and going step by step instead takes some 45 of them."""
 
 
 @pytest.mark.parametrize("is_buffered", [True, False])

@@ -32,6 +32,10 @@ Set = Annotated[
 AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Let the load run programs (op 'spawn'): only one that you trust.")
 ]
+User = Annotated[
+    str | None,
+    typer.Option("--user", metavar="NAME", help="Work as this user (NAME, NAME:GROUP or numbers); only root can."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.options import Directory, Json, NoReport, Runs, Size, Time, argv
+from assay.cli.options import Directory, Json, NoReport, Runs, Size, Time, User, argv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,10 +19,12 @@ def quick(
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
+    user: User = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
     from assay.host.facts import Fact
     from assay.loads import quick as load
+    from assay.running.users import as_user
     from assay.session import Session
     from assay.targets import check_directory
     from assay.units import parse_bytes, parse_seconds
@@ -30,15 +32,16 @@ def quick(
     session = Session(argv(), runs=runs, json=json, report=not no_report)
     place = check_directory(directory)
     seconds = parse_seconds(time) if time else load.DEFAULT_SECONDS
-    sizing = _size(place, seconds, parse_bytes(size) if size else None)
+    sizing = _size(place, seconds, parse_bytes(size) if size else None, user)
     facts = (
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
         Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
     )
-    raise typer.Exit(session.measure(load.plan(place, sizing), source_text=load.source_text(), facts=facts))
+    plan = as_user(load.plan(place, sizing), user)
+    raise typer.Exit(session.measure(plan, source_text=load.source_text(), facts=facts))
 
 
-def _size(directory: "Path", seconds: float, asked: int | None) -> "Sizing":
+def _size(directory: "Path", seconds: float, asked: int | None, user: str | None) -> "Sizing":
     """Look at the machine and choose the size of the data, `asked` bytes where the user names it."""
     from assay.loads.sizing import choose_size
     from assay.plan import RESERVE_BYTES
@@ -51,7 +54,7 @@ def _size(directory: "Path", seconds: float, asked: int | None) -> "Sizing":
     return choose_size(
         ram_bytes=hello.machine.ram_bytes,
         room=there,
-        probe_write_bytes_per_s=write_bytes_per_s(there) if asked is None else 0.0,
+        probe_write_bytes_per_s=write_bytes_per_s(there, user) if asked is None else 0.0,
         probe_seconds=PROBE_SECONDS,
         total_seconds=seconds,
         asked=asked,

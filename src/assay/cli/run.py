@@ -14,6 +14,7 @@ from assay.cli.options import (
     Set,
     Size,
     Time,
+    User,
     argv,
     check_commands,
 )
@@ -30,10 +31,12 @@ def run(
     runs: Runs = None,
     no_report: NoReport = False,
     allow_commands: AllowCommands = False,
+    user: User = None,
 ) -> None:
     """Run a defined load in a directory."""
     from assay.loads import native, suites
     from assay.loads.settings import settings
+    from assay.running.users import as_user
     from assay.session import Session
     from assay.targets import check_directory
 
@@ -42,4 +45,4 @@ def run(
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
     session = Session(argv(), runs=runs, json=json, report=not no_report)
-    raise typer.Exit(session.measure(plan, source_text=text))
+    raise typer.Exit(session.measure(as_user(plan, user), source_text=text))

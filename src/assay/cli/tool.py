@@ -97,10 +97,12 @@ class Asked:
     """`--json`: the result document on standard output instead of the tool's output."""
     no_report: bool = False
     """`--no-report`: no HTML report."""
+    user: str | None = None
+    """`--user NAME`: who does the work."""
 
 
 def take_apart(words: Sequence[str]) -> Asked:
-    """Take Assay's own options out of a tool's command line; raises InputError if `--runs` names no folder."""
+    """Take Assay's own options out of a tool's command line; raises InputError if one has no value."""
     tool: list[str] = []
     taken: dict[str, Any] = {}
     rest = iter(words)
@@ -115,6 +117,11 @@ def take_apart(words: Sequence[str]) -> Asked:
             if not folder:
                 raise InputError("--runs: name the folder where runs are kept")
             taken["runs"] = Path(folder)
+        elif name == "--user":
+            user = value if separator else next(rest, "")
+            if not user:
+                raise InputError("--user: name the user who is to do the work")
+            taken["user"] = user
         else:
             tool.append(word)
     return Asked(tool=tuple(tool), **taken)
@@ -130,14 +137,17 @@ class AssayDoor:
 
     def measure(self, words: Sequence[str]) -> int:
         """Carry out one run; returns the exit code, raises what ended the run early."""
+        from assay.running.users import as_user
         from assay.session import Session
 
-        settings = self._tool.parse(words)
         asked = self._asked
+        if asked.user is not None:
+            words = self._tool.with_user(words, asked.user)
+        settings = self._tool.parse(words)
         session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report)
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
             plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder))
-            return session.measure(plan)
+            return session.measure(as_user(plan, asked.user))
 
     def say(self, text: str) -> None:
         """Print on standard output; with `--json` that is for the document alone."""

@@ -27,6 +27,7 @@ import msgspec
 from assay import __version__, events
 from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError
 from assay.plan import Origin, Plan, Target, User
+from assay.running.handed_over import scripts_by_descriptor
 from assay.running.stopping import Stopped, Stops
 from assay.targets import directories
 
@@ -92,7 +93,9 @@ class EngineProcess:
         cleans = [f"'assay clean {shlex.quote(str(path))}'" for path in directories(plan).values()]
         self._cure = f". What was measured is kept; {', '.join(cleans)} removes data that was left" if cleans else ""
         try:
-            with stream.open("ab") as output, log.open("ab") as errors:
+            with contextlib.ExitStack() as stack:
+                output, errors = stack.enter_context(stream.open("ab")), stack.enter_context(log.open("ab"))
+                plan, descriptors = stack.enter_context(scripts_by_descriptor(plan)) if user else (plan, ())
                 self._process = subprocess.Popen(
                     [self._program],
                     stdin=subprocess.PIPE,
@@ -102,6 +105,7 @@ class EngineProcess:
                     user=user.uid if user else None,
                     group=user.gid if user else None,
                     extra_groups=[] if user else None,
+                    pass_fds=descriptors,
                 )
         except PermissionError as error:
             whom = f"user {user.uid}, group {user.gid}" if user else "you"

@@ -75,6 +75,10 @@ class FrontEnd(abc.ABC, Generic[S]):
             InputError: what the settings name is not there.
         """
 
+    def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:
+        """Have words say who does the work, where the tool has an option for that; of others the Plan alone says it."""
+        return words
+
     def follow(self, words: Sequence[str], door: Door) -> int:
         """Do what the words after `assay TOOL` ask for, and return the exit code: one run, unless a tool knows more."""
         return door.measure(words)

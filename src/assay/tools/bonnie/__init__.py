@@ -43,7 +43,7 @@ class Bonnie(FrontEnd[Settings]):
     Assay's options:
       --format 1.03|1.96|2.00
                    whose load and output [default: 2.00]
-      --runs DIR, --json, --no-report
+      --runs DIR, --user NAME, --json, --no-report
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "bonnie"
@@ -62,6 +62,10 @@ class Bonnie(FrontEnd[Settings]):
         machine.user(settings)
         door.say(f"{machine.semaphores(settings.semaphores)}\n")
         return 0
+
+    def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:
+        """Give the user of `--user`, unless -u names one."""
+        return words if self.parse(words).user is not None else ("-u", user, *words)
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan; size, user and seed are those of this machine and moment where the words leave them open."""

@@ -1,9 +1,6 @@
 """What a bonnie++ command line takes from the machine: its memory, its users, a seed, and semaphores for several runs."""
 
-import contextlib
-import grp
 import os
-import pwd
 import time
 import zlib
 from pathlib import Path
@@ -11,10 +8,9 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.plan import User
 from assay.running import gates
+from assay.running.users import group_id, user_id
 from assay.tools.bonnie.plan import SEMAPHORES, TESTS
 from assay.tools.bonnie.settings import Settings
-
-_NO_GROUP = 65534
 
 
 def ram_mib() -> int:
@@ -48,27 +44,10 @@ def user(settings: Settings) -> User | None:
         return None
     uid, gid = os.geteuid(), os.getegid()
     if settings.user is not None:
-        uid, gid = (int(settings.user), _NO_GROUP) if _is_number(settings.user) else _named_user(settings.user)
+        uid, gid = user_id(settings.user, asked_by="bonnie -u")
     if settings.group:
-        gid = int(settings.group) if _is_number(settings.group) else _named_group(settings.group)
+        gid = group_id(settings.group, asked_by="bonnie -g")
     return User(uid=uid, gid=gid)
-
-
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdigit()
-
-
-def _named_user(name: str) -> tuple[int, int]:
-    with contextlib.suppress(KeyError):
-        found = pwd.getpwnam(name)
-        return found.pw_uid, found.pw_gid
-    raise InputError(f"bonnie -u {name}: there is no user of that name")
-
-
-def _named_group(name: str) -> int:
-    with contextlib.suppress(KeyError):
-        return grp.getgrnam(name).gr_gid
-    raise InputError(f"bonnie -g {name}: there is no group of that name")
 
 
 def semaphores(runs: int) -> str:
