@@ -4,6 +4,7 @@ Light on purpose: the catalog reads hundreds of these and needs no tables. All w
 beside the old one, fsync, rename, fsync of the folder): a reader sees the file as it was before or after, never half.
 """
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterator
@@ -145,7 +146,8 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a read-only file system says so of what is not there too
+            temporary.unlink(missing_ok=True)
         raise RunError(
             f"{path}: could not be written: {error.strerror}. What was measured is still in '{path.parent}'; "
             "make room there or keep runs elsewhere with --runs DIR"
