@@ -172,7 +172,7 @@ impl Watch<'_> {
     fn watch(&mut self, start_ns: u64) -> Result<()> {
         let (mut next, mut look) = (start_ns + self.interval_ns, start_ns + LOOK_NS);
         while self.ending.ended.len() < self.sampler.workers.len() {
-            let now = self.emitter.now_ns();
+            let mut now = self.emitter.now_ns();
             if now >= look {
                 self.stalls.look(self.emitter, self.phase_index, &self.sampler.jobs, &self.sampler.workers);
                 self.look_at_growth();
@@ -180,8 +180,10 @@ impl Watch<'_> {
             }
             if now >= next {
                 self.sampler.tick(self.emitter);
+                // Many workers on a busy machine take longer than an interval to be sampled: the next place on the grid is
+                // ahead of the time by now, so that there is always some for what has come in.
+                now = self.emitter.now_ns();
                 next += (now - next) / self.interval_ns * self.interval_ns + self.interval_ns;
-                continue;
             }
             let asked_ns = next.min(look).saturating_sub(now);
             self.pauses.begin();
