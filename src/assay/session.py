@@ -14,7 +14,7 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import runs_directory
-from assay.errors import AssayError, BundleError, Interrupted, RunError
+from assay.errors import AssayError, BundleError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
@@ -66,8 +66,9 @@ class Session:
         except BundleError as unreadable:
             # What ended the run may have spoilt its record too; the first is what the user has to know.
             raise error or unreadable from None
-        except (OSError, MemoryError) as untold:
-            why = f"{untold.filename or 'the answer'}: {untold.strerror}" if isinstance(untold, OSError) else "out of memory"
+        except Exception as untold:
+            if isinstance(untold, AssayError) or (why := refusal(untold)) is None:
+                raise
             kept = f"The run is kept: {bundle.path}"
             raise error or RunError(f"{why}. {kept}\n'assay show {bundle.run_id}' prints the answer again") from None
         except Stopped as stopped:

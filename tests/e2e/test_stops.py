@@ -8,7 +8,9 @@ import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,8 @@ from e2e.command import need_command
 from e2e.random_loads import a_load
 
 STOPS = int(os.environ.get("ASSAY_STOPS", "40"))
-ONCE_DEAF: tuple[int, ...] = ()
-"""Seeds of loads that did not hear a stop in some version."""
+ONCE_DEAF = (49,)
+"""Seeds of loads that did not hear a stop in some version: ticks that took longer than their interval."""
 HEARD_S = 10.0
 """Each of these loads would go on for hours; ending and removing its data takes well below a second."""
 WAYS = ("control line", "end of input", "INT", "TERM", "HUP")
@@ -87,12 +89,20 @@ def stopped_after_s(rng: random.Random, plan: bytes, stream: Path) -> float:
             engine.stdin.close()
 
 
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A directory in memory: what waits for a disk that others keep busy hears nothing, and ends nothing."""
+    if not os.access("/dev/shm", os.W_OK):  # noqa: S108 - that is the file system that is meant
+        pytest.skip("needs /dev/shm, to lay data out in memory")
+    with tempfile.TemporaryDirectory(prefix="assay-stops-", dir="/dev/shm") as folder:  # noqa: S108 - as above
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("seed", [*range(STOPS), *ONCE_DEAF])
-def test_a_stop_is_heard_at_any_moment_of_any_load(seed: int, tmp_path: Path) -> None:
+def test_a_stop_is_heard_at_any_moment_of_any_load(seed: int, directory: Path, tmp_path: Path) -> None:
     need_command()
     rng = random.Random(seed)
-    directory, stream = tmp_path / "measured", tmp_path / "stream"
-    directory.mkdir()
+    stream = tmp_path / "stream"
     load = a_load(rng)
 
     try:

@@ -45,7 +45,7 @@ from assay.bundle import files as files
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.scripts import find_scripts, keep_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream, with_client
-from assay.errors import BundleError, PlanError, RunError
+from assay.errors import BundleError, PlanError, RunError, reason_of
 from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -356,7 +356,7 @@ def _make_folder(runs: Path, stem: str) -> Path:
 
 def _cannot_be_kept(runs: Path, error: OSError) -> str:
     return (
-        f"{runs}: a run folder cannot be made here: {error.strerror}. Nothing was measured. "
+        f"{runs}: a run folder cannot be made here: {reason_of(error)}. Nothing was measured. "
         "Keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
     )
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from assay.errors import BundleError, RunError
+from assay.errors import BundleError, RunError, reason_of
 from assay.events import Hello
 from assay.host.facts import Fact
 
@@ -149,7 +149,7 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
         with contextlib.suppress(OSError):  # a read-only file system says so of what is not there too
             temporary.unlink(missing_ok=True)
         raise RunError(
-            f"{path}: could not be written: {error.strerror}. What was measured is still in '{path.parent}'; "
+            f"{path}: could not be written: {reason_of(error)}. What was measured is still in '{path.parent}'; "
             "make room there or keep runs elsewhere with --runs DIR"
         ) from error
     return FileEntry(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())

@@ -29,7 +29,7 @@ from assay.cli import (
 )
 from assay.cli.pipes import outlive_readers
 from assay.cli.tool import CommandsAndTools
-from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError
+from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError, refusal
 from assay.running.stopping import Stopped
 
 app = typer.Typer(
@@ -105,17 +105,13 @@ def _run() -> int:
     except AssayError as error:
         _say(str(error), error)
         return error.exit_code
-    except MemoryError as error:
-        _say("there is not enough memory for it", error)
     except Stopped:
         raise
     except BaseException as error:  # noqa: BLE001 - Python's own code for it, 1, means something else
-        if isinstance(error, OSError) and error.errno is not None:
-            where = f"{error.filename}: " if error.filename else ""
-            _say(f"{where}{error.strerror}", error)
-        else:
+        if (text := refusal(error)) is None:
             traceback.print_exc()
-            _say("this is a fault of Assay; please report it with the lines above", error)
+            text = "this is a fault of Assay; please report it with the lines above"
+        _say(text, error)
     return COULD_NOT_RUN
 
 

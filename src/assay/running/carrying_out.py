@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from assay import events
-from assay.bundle import RunBundle
-from assay.errors import AssayError, Interrupted, RunError
+from assay.bundle import RunBundle, tables
+from assay.errors import AssayError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.host.manifest import collect
 from assay.plan import Plan
@@ -63,6 +63,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
         RunError: The engine, a target or the folder for runs cannot be used; nothing was done then.
     """
     capabilities(*plan.targets, user=plan.user)
+    _be_able_to_seal()
     error: AssayError | None = None
     with Stops() as stops:
         bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
@@ -80,6 +81,18 @@ def run_plan(  # noqa: D417 - the rest is what it says
     if error is None and stops.count:
         error = Interrupted("stopped after the last phase; everything that was measured is kept")
     return bundle, error
+
+
+def _be_able_to_seal() -> None:
+    """Let what makes the tables start its threads now; raises RunError if it cannot, before anything was measured."""
+    try:
+        tables.warm_up()
+    except Exception as error:
+        raise RunError(f"{_as_told(error)}. Nothing was measured") from error
+    except BaseException as panic:
+        if (text := refusal(panic)) is None:
+            raise
+        raise RunError(f"{text}. Nothing was measured") from panic
 
 
 def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops, prompts: TextIO) -> None:
@@ -119,16 +132,13 @@ def _drive(plan: Plan, engine: EngineProcess, display: Display, stops: Stops, pr
 
 def _as_told(caught: BaseException) -> AssayError:
     """Give what went wrong as an error with its text and exit code."""
-    match caught:
-        case AssayError():
-            return caught
-        case OSError(errno=int(), strerror=str(reason), filename=place):
-            return RunError(f"{place}: {reason}" if place else reason)
-        case MemoryError():
-            return RunError("there is not enough memory for assay itself; free some, or raise the limit (ulimit -v)")
-        case _:
-            traceback.print_exception(caught)
-            return RunError(f"{type(caught).__name__}: {caught}. This is a fault of Assay; please report it")
+    if isinstance(caught, AssayError):
+        return caught
+    text = refusal(caught)
+    if text is None:
+        traceback.print_exception(caught)
+        text = f"{type(caught).__name__}: {caught}. This is a fault of Assay; please report it"
+    return RunError(text)
 
 
 def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:

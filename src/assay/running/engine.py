@@ -38,6 +38,8 @@ PATIENCE_S = 10.0
 """So long after a stop the engine may be silent before the user hears why."""
 KILL_WAIT_S = 3.0
 """A killed process is gone at once, unless the kernel holds it in an I/O."""
+STOPPING = "stopping"
+"""Identifier of what is said here of an engine that is to end, or is silent."""
 _LOOK_S = 1.0
 """Time between two looks at what a silent engine waits for."""
 UNRECORDED = 4
@@ -171,7 +173,7 @@ class EngineProcess:
                 is_lost = True
                 self.send(events.StopRun())
             if text := ending.act(self):
-                yield events.Warning(t_ns=0, phase_index=None, id="stopping", text=text)
+                yield events.Warning(t_ns=0, phase_index=None, id=STOPPING, text=text)
             elif not new:
                 yield None
                 time.sleep(POLL_S)
@@ -391,7 +393,12 @@ def run_quietly(plan: Plan) -> list[events.Event]:
     with Stops() as stops, tempfile.TemporaryDirectory(prefix="assay-") as folder:
         stream = Path(folder) / "events.ndjson"
         with EngineProcess(plan, stream, Path(folder) / "engine.log") as engine:
-            seen = [event for event in engine.follow(stops) if event is not None]
+            seen = []
+            for event in engine.follow(stops):
+                if isinstance(event, events.Warning) and event.id == STOPPING:
+                    sys.stderr.write(f"  {event.text}\n")
+                elif event is not None:
+                    seen.append(event)
     raise_engine_error(seen)
     raise_stop(seen, stops)
     return seen
