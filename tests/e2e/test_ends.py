@@ -358,7 +358,8 @@ try:
 finally:
     sys.setprofile(None)
     if not at:
-        sys.stderr.write("\n".join(f"CALL {first} {name}" for name, first in names.items()))
+        for name, first in names.items():
+            print("CALL", first, name, file=sys.stderr)
 """
 """Runs the command, and sends it a signal at one of the calls of Assay's functions; 0: tells the first call of each."""
 
