@@ -39,7 +39,7 @@ def refusal(error: BaseException) -> str | None:
     match error:
         case OSError(errno=int(), filename=place):
             return f"{place}: {reason_of(error)}" if place else reason_of(error)
-        case MemoryError():
+        case MemoryError() | ImportError() if isinstance(error, MemoryError) or "failed to map segment" in text:
             return "there is not enough memory for assay itself; free some, or raise the limit (ulimit -v)"
     # Threads of Python, and those of libraries, which panic without them.
     if "can't start new thread" in text or "WouldBlock" in text:

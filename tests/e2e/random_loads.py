@@ -1,7 +1,10 @@
 """Loads that would go on for hours, put together by a seed: what is stopped at a random moment."""
 
 import random
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SETS = {
     "few": 'files = 3\nsize = "1MiB"\n',

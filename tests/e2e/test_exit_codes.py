@@ -93,7 +93,7 @@ def test_a_run_that_is_not_there_is_bad_input(command: str, reference: str, assa
     assay(*words_of(command, OF_A_RUN[command], **own, run=reference.format(**own)), check=2)
 
 
-def test_what_may_not_be_read_is_bad_input(unprivileged: Assay, tmp_path: Path) -> None:
+def test_what_may_not_be_read_is_bad_input(unprivileged: Assay) -> None:
     home = unprivileged.home
     assert home is not None
     closed, unreadable = home / "closed", home / "unreadable.toml"

@@ -94,21 +94,23 @@ def directory() -> Iterator[Path]:
     """A directory in memory: what waits for a disk that others keep busy hears nothing, and ends nothing."""
     if not os.access("/dev/shm", os.W_OK):  # noqa: S108 - that is the file system that is meant
         pytest.skip("needs /dev/shm, to lay data out in memory")
-    with tempfile.TemporaryDirectory(prefix="assay-stops-", dir="/dev/shm") as folder:  # noqa: S108 - as above
+    with tempfile.TemporaryDirectory(prefix="assay-stops-", dir="/dev/shm") as folder:
         yield Path(folder)
 
 
 @pytest.mark.parametrize("seed", [*range(STOPS), *ONCE_DEAF])
 def test_a_stop_is_heard_at_any_moment_of_any_load(seed: int, directory: Path, tmp_path: Path) -> None:
     need_command()
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - a choice of loads and moments
     stream = tmp_path / "stream"
     load = a_load(rng)
 
     try:
         stopped_after_s(rng, plan_of(load, directory), stream)
     except subprocess.TimeoutExpired:
-        pytest.fail(f"seed {seed} did not hear the stop within {HEARD_S:g} s; write it into ONCE_DEAF. Its load:\n{load}")
+        pytest.fail(
+            f"seed {seed} did not hear the stop within {HEARD_S:g} s; write it into ONCE_DEAF. Its load:\n{load}"
+        )
 
     # Before it listens, a signal ends it as any program.
     told = lines_of(stream)

@@ -98,7 +98,8 @@ impl<'a> Crew<'a> {
             let make = |_| std::thread::Builder::new().spawn_scoped(scope, alarmed).ok();
             let threads: Vec<_> = (1..threads).map_while(make).collect();
             let own = alarmed();
-            let others = threads.into_iter().map(|thread| thread.join().expect("workers of the file layer do not panic"));
+            let others =
+                threads.into_iter().map(|thread| thread.join().expect("workers of the file layer do not panic"));
             std::iter::once(own).chain(others).collect()
         });
         let is_cause = |error: &EngineError| !matches!(error, EngineError::Stopped);

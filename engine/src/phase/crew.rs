@@ -79,8 +79,7 @@ impl Crew {
         let attended = processes.attend(around.sender);
         let mut crew = Self { gates, processes, threads: Vec::with_capacity(threaded.len()) };
         let mut unstopped = threaded.into_iter().take_while(|_| !around.stop.load(Relaxed));
-        let begun =
-            attended.and_then(|()| unstopped.try_for_each(|(_, setup)| crew.add_thread(setup, around.sender)));
+        let begun = attended.and_then(|()| unstopped.try_for_each(|(_, setup)| crew.add_thread(setup, around.sender)));
         match begun {
             Ok(()) if around.stop.load(Relaxed) => crew.send_home().and(Err(EngineError::Stopped)),
             Ok(()) => Ok(crew),

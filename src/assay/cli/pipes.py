@@ -24,7 +24,7 @@ class _Outliving(io.TextIOWrapper):
     """Whether errors beside a reader that left are raised."""
 
     def write(self, text: str) -> int:
-        if text == "":  # noqa: PLC1901 - asked by libraries to see whether it takes text; a full device refuses even that
+        if text == "":
             return 0
         try:
             return super().write(text)

@@ -59,7 +59,9 @@ class TerminalDisplay:
             case events.Warning():
                 self._console.print(f"  {event.text}", highlight=False, markup=False, soft_wrap=True)
             case events.Paused():
-                self._console.print(f"  the client stood still for {format_seconds(event.paused_ns / 1e9)}", highlight=False)
+                self._console.print(
+                    f"  the client stood still for {format_seconds(event.paused_ns / 1e9)}", highlight=False
+                )
             case events.Mark(source="detector"):
                 self._console.print(f"  {event.label}", highlight=False, markup=False, soft_wrap=True)
             case _:

@@ -76,7 +76,9 @@ def run_plan(  # noqa: D417 - the rest is what it says
             error = _seal(bundle, error)
         except Stopped as stopped:
             if not bundle.is_sealed:
-                stopped.add_note(f"the run was not sealed. What was measured is in {bundle.path}, and opens all the same")
+                stopped.add_note(
+                    f"the run was not sealed. What was measured is in {bundle.path}, and opens all the same"
+                )
             raise
     if error is None and stops.count:
         error = Interrupted("stopped after the last phase; everything that was measured is kept")

@@ -360,7 +360,7 @@ class _Ending:
 
 
 def _thread_states(pid: int) -> list[str]:
-    """State letters of the threads of a process and of its children: the first word after the name in parentheses (proc(5))."""
+    """State letters of the threads of a process and its children: the first word after the name in parentheses (proc(5))."""
     states = []
     for task in Path(f"/proc/{pid}/task").glob("*"):
         with contextlib.suppress(OSError):
