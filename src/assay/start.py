@@ -29,6 +29,6 @@ def _check_address_space() -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     needed = _ADDRESSES_BYTES + _ADDRESSES_EACH_CPU_BYTES * (os.cpu_count() or 1)
     if limit != resource.RLIM_INFINITY and limit < needed:
-        text = f"address space is limited to {limit >> 20} MiB, and {needed >> 20} MiB are needed: raise the limit (ulimit -v)"
-        sys.stderr.write(f"assay: {text}\n")
+        text = f"address space is limited to {limit >> 20} MiB, and {needed >> 20} MiB are needed"
+        sys.stderr.write(f"assay: {text}: raise the limit (ulimit -v)\n")
         sys.exit(COULD_NOT_RUN)
