@@ -1,5 +1,6 @@
 """One rule for every command: 2 is what the user can mend in words or files, 3 what the machine refuses, 130 a signal."""
 
+import itertools
 import os
 import stat
 import subprocess
@@ -159,8 +160,9 @@ def test_an_answer_that_a_full_disk_refuses_is_the_machines_no(command: str, ass
     assert (done.returncode, done.stderr) == (3, "assay: standard output: No space left on device\n")
 
 
-@pytest.mark.parametrize("number", ["INT", "TERM", "HUP"])
-@pytest.mark.parametrize("command", [*MEASURING, "rerun", "clean"])
+@pytest.mark.parametrize(
+    ("command", "number"), zip([*MEASURING, "rerun", "clean"], itertools.cycle(["INT", "TERM", "HUP"]), strict=False)
+)
 def test_a_signal_ends_every_command_that_runs_an_engine_alike(
     command: str, number: str, assay: Assay, tmp_path: Path
 ) -> None:
