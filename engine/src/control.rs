@@ -5,6 +5,7 @@ use crate::events::Control;
 use crate::job::Ended;
 use crate::plan::Plan;
 use std::cell::Cell;
+use std::io;
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -162,7 +163,11 @@ fn read_plan(input: &mut impl BufRead) -> std::result::Result<Box<Plan>, String>
 
 /// Take TERM, INT and HUP as a stop, so that data is removed when a session or a service ends with all its processes;
 /// a second one ends the engine at once. Call it before any other thread is made: they inherit that the signals wait.
-pub fn listen_to_signals(stopper: Stopper) {
+///
+/// # Errors
+///
+/// No thread could be made for it; then the signals wait for ever.
+pub fn listen_to_signals(stopper: Stopper) -> io::Result<()> {
     // SAFETY: the set is initialised by sigemptyset before it is used, and lives through each call.
     let signals = unsafe {
         let mut signals = std::mem::zeroed();
@@ -179,12 +184,13 @@ pub fn listen_to_signals(stopper: Stopper) {
         unsafe { libc::sigwait(&raw const signals, &raw mut number) };
         number
     };
-    std::thread::spawn(move || {
+    let listener = std::thread::Builder::new().spawn(move || {
         wait();
         stopper.stop();
         let number = wait();
         std::process::exit(128 + number);
     });
+    listener.map(drop)
 }
 
 #[cfg(test)]

@@ -70,6 +70,9 @@ fn describe(error: &io::Error) -> String {
     let cure = match error.raw_os_error() {
         Some(libc::ENOSPC) => "no space left on the device; use less data, or free some space",
         Some(libc::EDQUOT) => "the disk quota is used up; use less data",
+        Some(libc::EFBIG) => {
+            "the file would be larger than the limit (ulimit -f) or the file system allows; raise the limit, or use less data"
+        }
         Some(libc::EROFS) => "the file system is mounted read-only",
         Some(libc::EACCES | libc::EPERM) => "permission denied; choose a directory that you may write to",
         Some(libc::EMFILE) => "too many open files; raise the limit (ulimit -n)",

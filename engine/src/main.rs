@@ -9,8 +9,9 @@ use assay_engine::concern::Concern;
 use assay_engine::control;
 use assay_engine::control::{Inbox, Message, Stopper};
 use assay_engine::emit::Emitter;
+use assay_engine::error::EngineError;
 use assay_engine::events;
-use assay_engine::events::{Control, ErrorClass, Event, Outcome};
+use assay_engine::events::{Control, Event, Outcome};
 use assay_engine::observe::delay_accounting::DelayAccounting;
 use assay_engine::observe::{capabilities, facts};
 use assay_engine::plan::Plan;
@@ -71,7 +72,10 @@ fn serve() -> ExitCode {
     let emitter = Emitter::with_alarm(Clock::start(), std::io::stdout(), move || {
         alarm.stop();
     });
-    control::listen_to_signals(stopper.clone());
+    // A file that grows past `ulimit -f` is an error of the call, which is told, and no end of the engine.
+    // SAFETY: the disposition is the kernel's own.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let hears_signals = control::listen_to_signals(stopper.clone());
     // Tasks carry delay accounting only when it is on while they are made: before any thread.
     let delay_accounting = DelayAccounting::enable();
     let mut capabilities = capabilities::probe();
@@ -87,13 +91,14 @@ fn serve() -> ExitCode {
         emitter.warn(None, Concern::DelayAccountingLeftOn, text);
     }
     let (listener_sender, listener_stopper) = (sender.clone(), stopper.clone());
-    std::thread::spawn(move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stopper));
-    let outcome = match wait_for_plan(&inbox) {
+    let listen = move || control::listen(std::io::stdin().lock(), &listener_sender, &listener_stopper);
+    let hears = hears_signals.and_then(|()| std::thread::Builder::new().spawn(listen));
+    let outcome = match hears.map_err(deaf).and_then(|_| wait_for_plan(&inbox)) {
         Ok(Some(plan)) => run::run(&plan, &emitter, &inbox, &sender, stopper.flag(), &capabilities),
         Ok(None) => Outcome::Stopped,
-        Err(text) => {
-            let (t_ns, class) = (emitter.now_ns(), ErrorClass::Plan);
-            emitter.emit(&Event::Error { t_ns, phase_index: None, class, text, path: None, errno: None });
+        Err(error) => {
+            let (t_ns, class, errno) = (emitter.now_ns(), error.class(), error.errno());
+            emitter.emit(&Event::Error { t_ns, phase_index: None, class, text: error.to_string(), path: None, errno });
             Outcome::Failed
         }
     };
@@ -116,13 +121,18 @@ fn serve() -> ExitCode {
 }
 
 /// The Plan, or why there is none; a stop that comes first leaves nothing to do.
-fn wait_for_plan(inbox: &Inbox) -> Result<Option<Box<Plan>>, String> {
+fn wait_for_plan(inbox: &Inbox) -> Result<Option<Box<Plan>>, EngineError> {
     loop {
-        match inbox.receive(None) {
-            Ok(Some(Message::Plan(plan))) => return plan.map(Some),
-            Ok(Some(Message::Control(Control::Stop {}))) => return Ok(None),
-            Ok(_) => {}
-            Err(error) => return Err(error.to_string()),
+        match inbox.receive(None)? {
+            Some(Message::Plan(plan)) => return plan.map(Some).map_err(EngineError::Plan),
+            Some(Message::Control(Control::Stop {})) => return Ok(None),
+            _ => {}
         }
     }
+}
+
+/// Nobody could be made who listens.
+fn deaf(error: std::io::Error) -> EngineError {
+    let cure = "raise the limit of processes (ulimit -u), or end some";
+    EngineError::Environment(format!("no thread could be made to listen for a stop: {error}; {cure}. Nothing was done"))
 }

@@ -191,6 +191,7 @@ impl<'a> Run<'a> {
             emitter: self.emitter,
             inbox: self.inbox,
             sender: self.sender,
+            stop: self.data.stop,
             sets: &self.data.sets,
             contents: &contents,
             host,

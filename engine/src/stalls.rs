@@ -20,6 +20,8 @@ pub const LOOK_NS: u64 = 250_000_000;
 /// The stalls of one phase.
 pub struct Stalls {
     after_ns: u64,
+    /// Until then the client may have stood still: what seems to hang may have been held up by that.
+    excused_ns: u64,
     /// By worker: since when it is stalled.
     since_ns: Vec<Option<u64>>,
 }
@@ -27,7 +29,12 @@ pub struct Stalls {
 impl Stalls {
     /// No stall yet.
     pub fn new(workers: usize, sample_interval_ns: u64) -> Self {
-        Self { after_ns: LEAST_NS.max(2 * sample_interval_ns), since_ns: vec![None; workers] }
+        Self { after_ns: LEAST_NS.max(2 * sample_interval_ns), excused_ns: 0, since_ns: vec![None; workers] }
+    }
+
+    /// The client stood still until `now_ns`: stalls that nobody has noticed yet count from here.
+    pub fn excuse_until(&mut self, now_ns: u64) {
+        self.excused_ns = now_ns;
     }
 
     /// Look at all workers; say what began and what is over.
@@ -36,7 +43,9 @@ impl Stalls {
         for (position, job) in jobs.iter().enumerate() {
             let (mut begun, mut over) = (Vec::new(), Vec::new());
             for (worker, known) in workers.iter().zip(&mut self.since_ns).filter(|(w, _)| w.job == position) {
-                let at = oldest(&worker.stats).filter(|&(since, _)| now.saturating_sub(since) > self.after_ns);
+                let counted_from = |since: u64| if *known == Some(since) { since } else { since.max(self.excused_ns) };
+                let hangs = |&(since, _): &(u64, usize)| now.saturating_sub(counted_from(since)) > self.after_ns;
+                let at = oldest(&worker.stats).filter(hangs);
                 match (*known, at) {
                     (None, Some((since, operation))) => {
                         let name = job.operations.get(operation).map_or("", String::as_str);

@@ -9,6 +9,8 @@ AssayError
 └── Interrupted (130)      Ctrl-C; what was measured is kept
 """
 
+import errno
+
 MEASURED = 0
 NOT_TRUSTED = 1
 BAD_INPUT = 2
@@ -23,6 +25,26 @@ EXIT_CODES = {
     INTERRUPTED: "Ctrl-C, TERM or HUP (what was measured is kept)",
 }
 """The rule: what ended a run early has its code; else a finding that is `invalid`, or an operation that failed, makes 1."""
+
+
+def reason_of(error: OSError) -> str:
+    """Say why the system refused a call, with the limit that did where that is known."""
+    limits = {errno.EFBIG: " (ulimit -f)", errno.EMFILE: " (ulimit -n)"}
+    return f"{error.strerror}{limits.get(error.errno or 0, '')}"
+
+
+def refusal(error: BaseException) -> str | None:
+    """Say in words what the machine refused; None for what is a fault of Assay."""
+    text = str(error)
+    match error:
+        case OSError(errno=int(), filename=place):
+            return f"{place}: {reason_of(error)}" if place else reason_of(error)
+        case MemoryError() | ImportError() if isinstance(error, MemoryError) or "failed to map segment" in text:
+            return "there is not enough memory for assay itself; free some, or raise the limit (ulimit -v)"
+    # Threads of Python, and those of libraries, which panic without them.
+    if "can't start new thread" in text or "WouldBlock" in text:
+        return "no more threads may be made; end some processes, or raise the limit (ulimit -u)"
+    return None
 
 
 class AssayError(Exception):

@@ -347,6 +347,18 @@ class Interval(_Event, kw_only=True):
     host: tuple[HostSample, ...]
 
 
+class Paused(_Event, kw_only=True):
+    """The client stood still: it was suspended, frozen or stopped, and measured nothing meanwhile."""
+
+    t_ns: int
+    """When it went on."""
+    phase_index: int
+    begun_ns: int
+    """When it was last seen at work. This clock stands still while a machine is suspended."""
+    paused_ns: int
+    """For how long at least; waits for a busy CPU are not in it."""
+
+
 class Laps(_Event, kw_only=True):
     """Single completions of a group with laps, by one worker, since the tick before."""
 
@@ -434,6 +446,7 @@ Event = (
     | Ready
     | Started
     | Interval
+    | Paused
     | Laps
     | Mark
     | Warning

@@ -14,7 +14,7 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import runs_directory
-from assay.errors import AssayError, BundleError, Interrupted, RunError
+from assay.errors import AssayError, BundleError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
@@ -66,13 +66,19 @@ class Session:
         except BundleError as unreadable:
             # What ended the run may have spoilt its record too; the first is what the user has to know.
             raise error or unreadable from None
+        except Exception as untold:
+            if isinstance(untold, AssayError) or (why := refusal(untold)) is None:
+                raise
+            kept = f"The run is kept: {bundle.path}"
+            raise error or RunError(f"{why}. {kept}\n'assay show {bundle.run_id}' prints the answer again") from None
         except Stopped as stopped:
             raise Interrupted(
                 f"stopped while the answer was being written. The run is complete and kept: {bundle.path}\n"
                 f"'assay show {bundle.run_id}' and 'assay report {bundle.run_id}' work it out again"
             ) from stopped
         if error is not None:
-            sys.stderr.write(f"The run is kept: {bundle.path}\n")
+            if bundle.path.is_dir():
+                sys.stderr.write(f"The run is kept: {bundle.path}\n")
             raise error
         return exit_code
 
@@ -83,6 +89,7 @@ class Session:
         report = self._write_report(run, judged, output) if self._report and error is None else None
         if self._json:
             sys.stdout.write(f"{to_json(judged)}\n")
+            sys.stdout.flush()
         elif output:
             sys.stdout.write(output.text())
             sys.stdout.flush()
@@ -90,6 +97,7 @@ class Session:
             render_beside(judged, Console(stderr=True), html=report)
         elif judged.results or error is None:
             render(judged, run, Console(), html=report)
+            sys.stdout.flush()
         for file in output.files() if output else ():
             file.write()
         return judged.run.exit_code

@@ -70,6 +70,11 @@ class Running:
         wait_until(lambda: bool(engines_of(self.process.pid)), "an engine", WAIT_S)
         return engines_of(self.process.pid)[0]
 
+    def engine_of_a_run(self, runs: Path) -> int:
+        """Pid of the engine that carries the run out, once it says so: others were asked before what they can."""
+        wait_until(lambda: any(event["event"] == "interval" for event in events_of(runs)), "an interval", WAIT_S)
+        return self.engine()
+
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
         """Send it a signal."""
         self.process.send_signal(number)

@@ -97,5 +97,5 @@ def test_a_folder_that_is_none_is_said(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     assert "is not a folder" in assay("shims", tmp_path / "file", check=2).stderr
-    assert "No such file" in assay("shims", tmp_path / "no" / "such", check=3).stderr
+    assert "does not exist" in assay("shims", tmp_path / "no" / "such", check=2).stderr
     assert "is not a folder" in assay("shims", tmp_path / "none", "--remove", check=2).stderr

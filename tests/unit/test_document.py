@@ -536,3 +536,32 @@ def test_a_run_reads_the_same_before_and_after_it_is_sealed(tmp_path: Path) -> N
     after = judged(RunBundle.open(bundle.path))
     assert (after.results, after.findings) == (before.results, before.findings)
     assert (before.run.sealed, after.run.sealed) == (False, True)
+
+
+def paused(seconds: float, *, window_s: float = 10.0, at_s: float = 2.0, suspended: bool = False) -> Result:
+    """A steady run whose client stood still; while a machine is suspended, the run's own clock does not go on."""
+    run = SyntheticRun(one_plan(phase(ramp_s=1.0)))
+    run.phase([steady_stream(per_s=1000, seconds=window_s, latency_ns=1_000_000)], seconds=window_s, counters=QUIET)
+    begun_ns = 10 * NS + round(at_s * NS)
+    ended_ns = begun_ns + (1 if suspended else round(seconds * NS))
+    run.say(events.Paused(t_ns=ended_ns, phase_index=0, begun_ns=begun_ns, paused_ns=round(seconds * NS)))
+    return only(run.end())
+
+
+@pytest.mark.parametrize("suspended", [True, False])
+def test_a_client_that_stood_still_makes_its_row_a_no(suspended: bool) -> None:
+    result = paused(2.0, suspended=suspended)
+
+    (finding,) = (finding for finding in result.findings if finding.id == "client-paused")
+    assert (finding.severity, result.trusted) == ("invalid", False)
+    assert "stood still for 2.00 s" in finding.text
+
+
+def test_a_pause_is_judged_by_its_length_its_share_and_its_place() -> None:
+    assert "client-paused" not in ids(paused(0.999))
+    assert "client-paused" in ids(paused(1.0), "invalid")
+    # 1 s of 109 s is less than a hundredth: the number has moved, but little.
+    assert "client-paused" in ids(paused(1.0, window_s=110.0), "warning")
+    assert "client-paused" in ids(paused(1.2, window_s=110.0), "invalid")
+    # In the ramp, which is not counted.
+    assert "client-paused" not in ids(paused(1.0, at_s=-0.5))

@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "analysis": {"bundle", "errors", "events", "host", "plan", "results", "units"},
     "report": {"analysis", "doctor", "errors", "events", "results", "units", "xdg"},
     "tools": {"analysis", "errors", "events", "plan", "report", "running", "targets", "units"},
+    "start": {"cli", "errors", "running"},
     "session": {"analysis", "bundle", "errors", "host", "live", "plan", "report", "results", "running", "tools"},
 }
 """What each part of `assay` imports beside itself; `assay` is what the package itself defines. The commands (`cli`) put the

@@ -154,6 +154,17 @@ pub enum Event {
     },
     /// What happened in one interval of a phase.
     Interval(Interval),
+    /// The client stood still: it was suspended, frozen or stopped, and measured nothing meanwhile.
+    Paused {
+        /// When it went on.
+        t_ns: u64,
+        /// Phase.
+        phase_index: u32,
+        /// When it was last seen at work. This clock stands still while a machine is suspended.
+        begun_ns: u64,
+        /// For how long at least; waits for a busy CPU are not in it.
+        paused_ns: u64,
+    },
     /// Single completions of a group with laps, by one worker, since the tick before.
     Laps {
         /// When they were told.

@@ -4,6 +4,7 @@ use crate::error::{EngineError, Result};
 use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
 use crate::plan::Allocate;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What a set takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,24 +17,36 @@ pub struct Need {
     pub inodes: u64,
 }
 
-/// What the files that `prepare` makes will take.
-pub fn need(state: &FileSetState, block_bytes: u64) -> Need {
+/// What the files that `prepare` makes will take. Where each has a size of its own, millions of them take seconds.
+///
+/// # Errors
+///
+/// `Stopped`.
+pub fn need(state: &FileSetState, block_bytes: u64, stop: &AtomicBool) -> Result<Need> {
     let files = state.initial_files();
     let block_bytes = block_bytes.max(1);
     let blocks = |size: u64| size.div_ceil(block_bytes).saturating_mul(block_bytes);
     let (content_bytes, file_bytes) = match state.fixed_size() {
         Some(size) => (size.saturating_mul(files), blocks(size).saturating_mul(files)),
-        None => (0..files).map(|index| state.size_of(index)).fold((0_u64, 0_u64), |(content, storage), size| {
-            (content.saturating_add(size), storage.saturating_add(blocks(size)))
-        }),
+        None => {
+            let (mut content, mut storage) = (0_u64, 0_u64);
+            for index in 0..files {
+                if stop.load(Relaxed) {
+                    return Err(EngineError::Stopped);
+                }
+                let size = state.size_of(index);
+                (content, storage) = (content.saturating_add(size), storage.saturating_add(blocks(size)));
+            }
+            (content, storage)
+        }
     };
     let directories = state.spread().directories() + 1;
     let file_bytes = if state.set().allocate == Allocate::Sparse { 0 } else { file_bytes };
-    Need {
+    Ok(Need {
         content_bytes,
         storage_bytes: file_bytes.saturating_add(directories.saturating_mul(block_bytes)),
         inodes: files + directories + 1,
-    }
+    })
 }
 
 /// Refuse what does not fit beside the reserve.
@@ -103,7 +116,7 @@ mod tests {
         let state =
             FileSetState::new(&set(250, 100.0, Layout::PerDirectory { files: 100 }), &Root::nowhere("/x"), 1).unwrap();
 
-        let need = need(&state, 4096);
+        let need = need(&state, 4096, &AtomicBool::new(false)).unwrap();
 
         assert_eq!(need, Need { content_bytes: 25_000, storage_bytes: (250 + 4) * 4096, inodes: 250 + 4 + 1 });
     }
@@ -115,7 +128,18 @@ mod tests {
         plan.existing_share = 0.5;
         let state = FileSetState::new(&plan, &Root::nowhere("/x"), 1).unwrap();
 
-        assert_eq!(need(&state, 512).content_bytes, (0..500).map(|index| state.size_of(index)).sum::<u64>());
+        let found = need(&state, 512, &AtomicBool::new(false)).unwrap();
+
+        assert_eq!(found.content_bytes, (0..500).map(|index| state.size_of(index)).sum::<u64>());
+    }
+
+    #[test]
+    fn a_stop_is_heard_while_sizes_are_summed() {
+        let mut plan = set(1000, 0.0, Layout::Flat {});
+        plan.size = Distribution::Exponential { mean: 10_000.0 };
+        let state = FileSetState::new(&plan, &Root::nowhere("/x"), 1).unwrap();
+
+        assert!(matches!(need(&state, 512, &AtomicBool::new(true)), Err(EngineError::Stopped)));
     }
 
     #[test]
@@ -124,6 +148,6 @@ mod tests {
         plan.allocate = Allocate::Sparse;
         let state = FileSetState::new(&plan, &Root::nowhere("/x"), 1).unwrap();
 
-        assert_eq!(need(&state, 4096).storage_bytes, 4096);
+        assert_eq!(need(&state, 4096, &AtomicBool::new(false)).unwrap().storage_bytes, 4096);
     }
 }

@@ -66,7 +66,7 @@ pub fn prepare(
             false
         }
     };
-    let need = free_space::need(state, target.fs_block_bytes()?);
+    let need = free_space::need(state, target.fs_block_bytes()?, stop)?;
     if !reused {
         state.forget_all();
         free_space::check(state, need, target, reserve_bytes)?;

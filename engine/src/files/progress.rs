@@ -94,8 +94,13 @@ impl<'a> Crew<'a> {
             result
         };
         let results: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(alarmed)).collect();
-            threads.into_iter().map(|thread| thread.join().expect("workers of the file layer do not panic")).collect()
+            // Where no more threads may be made (ulimit -u), those that are there do it all; the caller is one of them.
+            let make = |_| std::thread::Builder::new().spawn_scoped(scope, alarmed).ok();
+            let threads: Vec<_> = (1..threads).map_while(make).collect();
+            let own = alarmed();
+            let others =
+                threads.into_iter().map(|thread| thread.join().expect("workers of the file layer do not panic"));
+            std::iter::once(own).chain(others).collect()
         });
         let is_cause = |error: &EngineError| !matches!(error, EngineError::Stopped);
         match results.iter().position(|result| result.as_ref().err().is_some_and(is_cause)) {

@@ -1,7 +1,7 @@
 //! What does the host say at this tick?
 //!
 //! [`HostObserver`] reads the counters of the whole machine, [`task::TaskObserver`] those of one worker, [`cache`] how
-//! much of the data is in memory, [`capabilities`] what kernel and privileges allow,
+//! much of the data is in memory, [`pauses`] whether the client stood still, [`capabilities`] what kernel and privileges allow,
 //! [`delay_accounting`] holds a switch of the kernel on, [`facts`] who and where we are.
 //!
 //! Every source is a text file of /proc or /sys that stays open and is read again from its start. A file that is not
@@ -17,6 +17,7 @@ mod disk;
 pub mod facts;
 mod memory;
 mod net;
+pub mod pauses;
 mod pressure;
 mod procfile;
 pub mod task;

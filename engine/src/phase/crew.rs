@@ -15,6 +15,7 @@ use crate::stats::WorkerStats;
 use crate::sys::own_files;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
@@ -60,22 +61,27 @@ impl Crew {
                 setups.push((job.job.kind, setup));
             }
         }
-        Self::start_all(gates, setups, around.sender).map(|crew| (crew, observed))
+        Self::start_all(gates, setups, around).map(|crew| (crew, observed))
     }
 
     /// Processes first: a fork must not copy the rings and files of threads that are getting ready.
-    fn start_all(gates: Gates, setups: Vec<(WorkerKind, Setup)>, sender: &Sender<Message>) -> Result<Self> {
+    /// A stop is heard between two of them.
+    fn start_all(gates: Gates, setups: Vec<(WorkerKind, Setup)>, around: &Surroundings) -> Result<Self> {
         let (forked, threaded): (Vec<_>, Vec<_>) =
             setups.into_iter().partition(|(kind, _)| *kind == WorkerKind::Process);
         let mut processes = Processes::default();
         for (_, setup) in forked {
+            if around.stop.load(Relaxed) {
+                return Err(EngineError::Stopped);
+            }
             processes.fork(setup.position, |reporter| setup.live(reporter))?;
         }
-        let attended = processes.attend(sender);
+        let attended = processes.attend(around.sender);
         let mut crew = Self { gates, processes, threads: Vec::with_capacity(threaded.len()) };
-        let begun =
-            attended.and_then(|()| threaded.into_iter().try_for_each(|(_, setup)| crew.add_thread(setup, sender)));
+        let mut unstopped = threaded.into_iter().take_while(|_| !around.stop.load(Relaxed));
+        let begun = attended.and_then(|()| unstopped.try_for_each(|(_, setup)| crew.add_thread(setup, around.sender)));
         match begun {
+            Ok(()) if around.stop.load(Relaxed) => crew.send_home().and(Err(EngineError::Stopped)),
             Ok(()) => Ok(crew),
             Err(error) => {
                 let made = crew.threads.len();

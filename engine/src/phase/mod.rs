@@ -19,6 +19,7 @@ pub use ending::PhaseEnd;
 pub use surroundings::Surroundings;
 
 use crate::error::{EngineError, Result};
+use crate::observe::pauses::Pauses;
 use crate::pace::limits::Rule;
 use crate::plan::Phase;
 use crate::program::op::Program;
@@ -52,6 +53,7 @@ pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs:
         jobs: &jobs,
         sampler,
         stalls,
+        pauses: Pauses::of_this_thread(),
         phase_stonewall: phase_rule.is_stonewall(),
         growth,
         ending: Ending::default(),

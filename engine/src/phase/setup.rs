@@ -22,6 +22,7 @@ use crate::job::{JobShared, Transfers};
 use crate::pace::pacing::Pacer;
 use crate::plan::{Affinity, Backend, Content};
 use crate::process::Reporter;
+use crate::program::op::OpenedSet;
 use crate::stats::WorkerStats;
 use crate::sys::{affinity, process};
 use crate::worker::Worker;
@@ -30,6 +31,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Everything that a worker takes along.
 pub(super) struct Setup {
@@ -152,11 +154,13 @@ impl Setup {
             EngineError::Environment(format!("the backend {} could not be set up: {error}", B::NAME))
         };
         let mut backend = make_backend().map_err(refused)?;
-        let opened = program
-            .opened
-            .iter()
-            .map(|&opened| open_set(&mut backend, opened, &self.shared.sets[opened.set], self.flags, self.worker))
-            .collect::<Result<Vec<_>>>()?;
+        let open = |&opened: &OpenedSet| {
+            if self.shared.stop.load(Relaxed) {
+                return Err(EngineError::Stopped);
+            }
+            open_set(&mut backend, opened, &self.shared.sets[opened.set], self.flags, self.worker)
+        };
+        let opened = program.opened.iter().map(open).collect::<Result<Vec<_>>>()?;
         let files: Vec<_> = opened.iter().flatten().map(|file| file.handle).collect();
         backend.hold(&files).map_err(refused)?;
         let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };

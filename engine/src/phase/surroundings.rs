@@ -6,6 +6,7 @@ use crate::files::fileset::FileSetState;
 use crate::observe::HostObserver;
 use crate::plan::Content;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 /// What a phase needs of the run around it.
@@ -16,6 +17,8 @@ pub struct Surroundings<'a> {
     pub inbox: &'a Inbox,
     /// For the workers.
     pub sender: &'a Sender<Message>,
+    /// Set by a stop from outside.
+    pub stop: &'a AtomicBool,
     /// State of every file set.
     pub sets: &'a [Arc<FileSetState>],
     /// Content of every file set.

@@ -8,7 +8,9 @@ use crate::observe::capabilities;
 use crate::plan::Plan;
 use serde_json::json;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 /// File set whose second worker panics after the start.
 const PANICS: &str = "panics";
@@ -110,4 +112,52 @@ fn a_worker_that_panics_ends_the_phase_and_the_others_and_leaves_no_data() {
         assert_eq!(phase.workers.iter().map(|worker| worker.stopped_by).collect::<Vec<_>>(), [StoppedBy::Error; 3]);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
+}
+
+/// Takes longer for an interval than that lasts, as many workers on a busy machine do, and stops the run at the third.
+struct Slow {
+    stopper: Stopper,
+    intervals: Arc<AtomicUsize>,
+}
+
+/// So many more than three are not to come.
+const MANY: usize = 50;
+
+impl Write for Slow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.starts_with(br#"{"event":"interval""#) {
+            let seen = self.intervals.fetch_add(1, Relaxed) + 1;
+            if seen == 3 {
+                self.stopper.stop();
+            }
+            // An engine that does not hear the stop is to hear it in the end, and the test to fail.
+            if seen < MANY {
+                std::thread::sleep(Duration::from_millis(30));
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_stop_is_heard_although_every_tick_takes_longer_than_an_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan(&uri_of(folder.path()), "thread");
+    plan.sample_interval_s = 0.01;
+    plan.phases[0].jobs[0].workers = 1;
+    let (sender, messages) = mpsc::channel();
+    let (stopper, intervals) = (Stopper::new(sender.clone()), Arc::<AtomicUsize>::default());
+    let slow = Slow { stopper: stopper.clone(), intervals: Arc::clone(&intervals) };
+    sender.send(Message::Control(Control::StartWhenReady {})).unwrap();
+    let (inbox, capabilities) = (Inbox::new(messages), capabilities::probe());
+    let emitter = Emitter::new(Clock::start(), slow);
+
+    let outcome = crate::run::run(&plan, &emitter, &inbox, &sender, stopper.flag(), &capabilities);
+
+    assert_eq!(outcome, Outcome::Stopped);
+    assert!(intervals.load(Relaxed) < MANY, "{intervals:?}");
 }

@@ -12,6 +12,7 @@ use crate::error::{EngineError, Result};
 use crate::events::{Control, Event, StoppedBy};
 use crate::files::growth::Growth;
 use crate::job::Ended;
+use crate::observe::pauses::Pauses;
 use crate::observe::task::TaskObserver;
 use crate::plan::WorkerKind;
 use crate::sampler::Sampler;
@@ -39,6 +40,7 @@ pub(super) struct Watch<'a> {
     pub jobs: &'a [ReadyJob<'a>],
     pub sampler: Sampler<'a>,
     pub stalls: Stalls,
+    pub pauses: Pauses,
     /// Whether the first worker that stops ends all jobs.
     pub phase_stonewall: bool,
     pub growth: Growth,
@@ -76,7 +78,10 @@ impl Watch<'_> {
                 }
                 Some(Message::Failed(error)) => return Err(error),
                 Some(Message::Lost { worker, how }) => return Err(self.lost(worker, &how)),
-                Some(Message::Control(Control::Stop {})) => return Ok(false),
+                Some(Message::Control(Control::Stop {})) => {
+                    self.stop_all();
+                    return Ok(false);
+                }
                 Some(other) => self.aside(other),
                 None => {}
             }
@@ -167,7 +172,7 @@ impl Watch<'_> {
     fn watch(&mut self, start_ns: u64) -> Result<()> {
         let (mut next, mut look) = (start_ns + self.interval_ns, start_ns + LOOK_NS);
         while self.ending.ended.len() < self.sampler.workers.len() {
-            let now = self.emitter.now_ns();
+            let mut now = self.emitter.now_ns();
             if now >= look {
                 self.stalls.look(self.emitter, self.phase_index, &self.sampler.jobs, &self.sampler.workers);
                 self.look_at_growth();
@@ -175,10 +180,16 @@ impl Watch<'_> {
             }
             if now >= next {
                 self.sampler.tick(self.emitter);
+                // Many workers on a busy machine take longer than an interval to be sampled: the next place on the grid is
+                // ahead of the time by now, so that there is always some for what has come in.
+                now = self.emitter.now_ns();
                 next += (now - next) / self.interval_ns * self.interval_ns + self.interval_ns;
-                continue;
             }
-            match self.inbox.receive(Some(Duration::from_nanos(next.min(look).saturating_sub(now))))? {
+            let asked_ns = next.min(look).saturating_sub(now);
+            self.pauses.begin();
+            let received = self.inbox.receive(Some(Duration::from_nanos(asked_ns)))?;
+            self.look_for_pause(now, asked_ns);
+            match received {
                 Some(Message::Done { worker, ended }) => self.one_ended(worker, ended),
                 Some(Message::Lost { worker, how }) => self.one_lost(worker, &how),
                 Some(Message::Control(Control::Stop {})) => {
@@ -190,6 +201,15 @@ impl Watch<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Say so if the client stood still while it wanted to sleep for `asked_ns`. A worker that was at an operation waited
+    /// for the client then, not for the storage.
+    fn look_for_pause(&mut self, begun_ns: u64, asked_ns: u64) {
+        let Some(paused_ns) = self.pauses.since_begin(asked_ns) else { return };
+        let (t_ns, phase_index) = (self.emitter.now_ns(), self.phase_index);
+        self.stalls.excuse_until(t_ns);
+        self.emitter.emit(&Event::Paused { t_ns, phase_index, begun_ns, paused_ns });
     }
 
     fn look_at_growth(&mut self) {

@@ -71,7 +71,10 @@ pub fn warm(state: &FileSetState, share: f64, stop: &AtomicBool, report: Report<
     let part = |size: u64| (size as f64 * share).ceil() as u64;
     let total = match state.fixed_size() {
         Some(size) => part(size).saturating_mul(state.existing().count() as u64),
-        None => state.existing_indices().map(|index| part(state.size_of(index))).fold(0, u64::saturating_add),
+        None => state.existing_indices().try_fold(0_u64, |sum, index| match stop.load(Ordering::Relaxed) {
+            true => Err(EngineError::Stopped),
+            false => Ok(sum.saturating_add(part(state.size_of(index)))),
+        })?,
     };
     let (crew, progress) = (Crew::new(stop), Progress::new(report, total, "bytes"));
     let read = |file: &File, buffer: &mut [u8]| {

@@ -15,6 +15,9 @@ use crate::plan::{Phase, Place, Plan, Step};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+/// How long waiting for write-back is deaf.
+const SETTLE_PIECE_S: f64 = 0.25;
+
 /// Outcome of a step: whether it did what was asked, and how or why not.
 type Done = (bool, String);
 
@@ -158,7 +161,7 @@ fn settle(run: &DataSets, at_most_s: f64) -> Result<Done> {
         if run.stop.load(Relaxed) {
             return Err(EngineError::Stopped);
         }
-        let piece_s = until.saturating_duration_since(Instant::now()).as_secs_f64().min(1.0);
+        let piece_s = until.saturating_duration_since(Instant::now()).as_secs_f64().min(SETTLE_PIECE_S);
         let settled = cache::settle(piece_s).map_err(|error| EngineError::io("read", "/proc/vmstat", error))?;
         if settled.reached || Instant::now() >= until {
             return Ok((settled.reached, settled.detail));

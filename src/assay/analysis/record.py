@@ -82,6 +82,7 @@ class PhaseRecord:
     """Of the whole run."""
     residency: tuple[events.Residency, ...]
     warnings: tuple[events.Warning, ...]
+    pauses: tuple[events.Paused, ...]
     steps: tuple[events.StepDone, ...]
 
     @property
@@ -263,6 +264,7 @@ def _phase(plan: Plan, index: int, of_phase: Sequence[events.Event], tables: Tab
         tables=tables,
         residency=tuple(event for event in of_phase if isinstance(event, events.Residency)),
         warnings=tuple(event for event in of_phase if isinstance(event, events.Warning)),
+        pauses=tuple(event for event in of_phase if isinstance(event, events.Paused)),
         steps=tuple(event for event in of_phase if isinstance(event, events.StepDone)),
     )
 

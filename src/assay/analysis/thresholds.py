@@ -55,6 +55,10 @@ OWN_CPU_SHARE = 0.90
 """Above this share of all CPUs the workers crowd out themselves."""
 TIMER_SHARE = 0.02
 """Two clock reads as a share of the median latency."""
+PAUSE_S = 1.0
+"""A client that stood still for so long at a time was paused: no timer and no scheduler is that late by itself."""
+PAUSE_SHARE = 0.01
+"""Pauses above this share of the window make its number unusable."""
 
 EVEN_SHARE = 0.90
 """Workers that the first to finish stopped are uneven when one did less than this share of the most."""

@@ -25,11 +25,13 @@ Bundles of before there were clients (`assay.bundle/1`: `events.ndjson` or `even
 `client`) open as those of client `0`.
 """
 
+import contextlib
 import datetime as dt
 import io
 import re
 import secrets
 import shlex
+import shutil
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -43,7 +45,7 @@ from assay.bundle import files as files
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.scripts import find_scripts, keep_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream, with_client
-from assay.errors import BundleError, PlanError, RunError
+from assay.errors import BundleError, PlanError, RunError, reason_of
 from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -94,6 +96,21 @@ class RunBundle:
         """
         began = dt.datetime.now(dt.UTC)
         path = _make_folder(runs_directory, f"{began:%Y%m%dT%H%M%SZ}-{_slug(slug)}")
+        try:
+            return cls._begin(path, began, plan=plan, argv=argv, source_text=source_text, note=note)
+        except BaseException as error:
+            # Nothing was measured: a folder without its record would be a run that nobody can open.
+            shutil.rmtree(path, ignore_errors=True)
+            reason = error if isinstance(error, OSError) else error.__cause__
+            if isinstance(reason, OSError):
+                raise RunError(_cannot_be_kept(runs_directory, reason)) from reason
+            raise
+
+    @classmethod
+    def _begin(
+        cls, path: Path, began: dt.datetime, *, plan: Plan, argv: Sequence[str], source_text: str | None, note: str
+    ) -> Self:
+        """Write all that is known into the new folder of a run; raises RunError, or OSError."""
         info = RunInfo(
             run_id=path.name,
             command=shlex.join(argv),
@@ -232,8 +249,9 @@ class RunBundle:
         encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
         files.write_durably(self.path / files.MANIFEST, encoded)
         self._head, self._read, self._sealed_from = manifest, None, streams
-        for path in replaced:
-            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # it is sealed: what stays is not looked at any more
+            for path in replaced:
+                path.unlink(missing_ok=True)
 
     def verify(self) -> None:
         """Check every file of a sealed run against the manifest; an unsealed run has nothing to check against.
@@ -332,11 +350,15 @@ def _make_folder(runs: Path, stem: str) -> Path:
                 continue
             return path
     except OSError as error:
-        raise RunError(
-            f"{runs}: a run folder cannot be made here: {error.strerror}. Nothing was measured. "
-            "Keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
-        ) from error
+        raise RunError(_cannot_be_kept(runs, error)) from error
     raise RunError(f"{runs}: no free name after {_NAME_TRIES} tries. Nothing was measured. Check the system's clock")
+
+
+def _cannot_be_kept(runs: Path, error: OSError) -> str:
+    return (
+        f"{runs}: a run folder cannot be made here: {reason_of(error)}. Nothing was measured. "
+        "Keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
+    )
 
 
 def _read_plan(path: Path) -> Plan:

@@ -4,6 +4,7 @@ Light on purpose: the catalog reads hundreds of these and needs no tables. All w
 beside the old one, fsync, rename, fsync of the folder): a reader sees the file as it was before or after, never half.
 """
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from assay.errors import BundleError, RunError
+from assay.errors import BundleError, RunError, reason_of
 from assay.events import Hello
 from assay.host.facts import Fact
 
@@ -145,9 +146,10 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a read-only file system says so of what is not there too
+            temporary.unlink(missing_ok=True)
         raise RunError(
-            f"{path}: could not be written: {error.strerror}. What was measured is still in '{path.parent}'; "
+            f"{path}: could not be written: {reason_of(error)}. What was measured is still in '{path.parent}'; "
             "make room there or keep runs elsewhere with --runs DIR"
         ) from error
     return FileEntry(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())

@@ -7,6 +7,7 @@ number from half a stream that looks whole would be a lie.
 Lines are decoded one at a time and turned into columns in chunks, so that memory grows with the tables, not with JSON.
 """
 
+import io
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -109,6 +110,11 @@ class Stream:
     tables: Mapping[str, pl.DataFrame]
     cut_bytes: int
     """Bytes at the end that are no whole line."""
+
+
+def warm_up() -> None:
+    """Make a table as a seal does, and let it go: a library that cannot start its threads says so now, by a panic."""
+    _frame(INTERVALS, []).write_parquet(io.BytesIO())
 
 
 def read_stream(path: Path) -> Stream:

@@ -3,8 +3,10 @@
 Each command imports what it needs in its body, so that `assay --help` answers at once.
 """
 
+import contextlib
 import gc
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Annotated
 
@@ -25,10 +27,10 @@ from assay.cli import (
     show,
     suites,
 )
-from assay.cli.pipes import let_go, outlive_readers
+from assay.cli.pipes import outlive_readers
 from assay.cli.tool import CommandsAndTools
-from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError
-from assay.running.stopping import Stopped, end_on_signals
+from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError, refusal
+from assay.running.stopping import Stopped
 
 app = typer.Typer(
     name="assay",
@@ -80,21 +82,39 @@ tenth of the time."""
 def main() -> None:
     """Run a command and end with its exit code: one of `errors.EXIT_CODES`."""
     gc.set_threshold(_ALLOCATIONS)
-    end_on_signals()
-    outlive_readers()
     try:
-        app()
-    except AssayError as error:
-        for text in (str(error), *getattr(error, "__notes__", ())):
-            typer.echo(f"assay: {text}", err=True)
-        sys.exit(error.exit_code)
-    except Stopped:
-        typer.echo("assay: stopped", err=True)
+        outlive_readers()
+        code = _run()
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        sys.exit(code)
+    except Stopped as stopped:
+        _say("stopped", stopped)
         sys.exit(INTERRUPTED)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        where = f"{error.filename}: " if error.filename else ""
-        typer.echo(f"assay: {where}{error.strerror}", err=True)
-        let_go()
-        sys.exit(COULD_NOT_RUN)
+
+
+def _run() -> int:
+    """Run a command and say what ended it, if anything did; the exit code."""
+    try:
+        try:
+            app()
+        except SystemExit as end:
+            # What has not reached standard output yet: where it cannot, Python would end with a code of its own.
+            sys.stdout.flush()
+            return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except AssayError as error:
+        _say(str(error), error)
+        return error.exit_code
+    except Stopped:
+        raise
+    except BaseException as error:  # noqa: BLE001 - Python's own code for it, 1, means something else
+        if (text := refusal(error)) is None:
+            traceback.print_exc()
+            text = "this is a fault of Assay; please report it with the lines above"
+        _say(text, error)
+    return COULD_NOT_RUN
+
+
+def _say(text: str, error: BaseException) -> None:
+    for line in (text, *getattr(error, "__notes__", ())):
+        typer.echo(f"assay: {line}", err=True)

@@ -1,51 +1,83 @@
-"""Output into a pipe whose reader leaves: `assay show | head` is no error, and `assay quick | head` still measures."""
+"""Output whose reader leaves, whose terminal goes away, or whose disk is full.
 
+`assay show | head` is no error, and `assay quick | head` still measures. What is said beside an answer (standard error) is
+never worth more than the run that it is about: where it cannot be written, it goes nowhere. The answer itself (standard
+output) that nobody can read any more goes nowhere too; one that a full disk refuses is an error, which is told.
+"""
+
+import contextlib
+import errno
 import io
 import os
 import sys
 from typing import TextIO
 
+_READER_LEFT = frozenset({errno.EPIPE, errno.EIO})
+"""A pipe without a reader, a terminal that was hung up."""
+_ANSWER, _BESIDE = 1, 2
+
 
 class _Outliving(io.TextIOWrapper):
-    """Text into a descriptor; when nobody reads it any more, the rest goes nowhere."""
+    """Text into a descriptor; what it does not take goes nowhere where that is no error."""
+
+    must_arrive = True
+    """Whether errors beside a reader that left are raised."""
 
     def write(self, text: str) -> int:
+        if text == "":
+            return 0
         try:
             return super().write(text)
-        except BrokenPipeError:
-            self.turn_away()
+        except OSError as error:
+            self._bear(error)
             return len(text)
 
     def flush(self) -> None:
         try:
             super().flush()
-        except BrokenPipeError:
-            self.turn_away()
+        except OSError as error:
+            self._bear(error)
+
+    def _bear(self, error: OSError) -> None:
+        self.turn_away()
+        if self.must_arrive and error.errno not in _READER_LEFT:
+            raise OSError(error.errno, error.strerror, "standard output") from None
 
     def turn_away(self) -> None:
         """Let the rest go nowhere."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self.fileno())
-        os.close(nowhere)
-
-
-def let_go() -> None:
-    """Let what standard output could not take go nowhere: Python tries again at its end, and would end with 120."""
-    if isinstance(sys.stdout, _Outliving):
-        sys.stdout.turn_away()
+        with contextlib.suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
 
 
 def outlive_readers() -> None:
-    """Let standard output and standard error outlive whoever reads them."""
-    sys.stdout = _wrapped(sys.stdout)
-    sys.stderr = _wrapped(sys.stderr)
+    """Let standard output and standard error outlive whoever reads them, and be there where they were closed."""
+    for descriptor in (0, _ANSWER, _BESIDE):
+        _hold(descriptor)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
+    sys.stdout = _wrapped(sys.stdout, _ANSWER)
+    sys.stderr = _wrapped(sys.stderr, _BESIDE)
 
 
-def _wrapped(stream: TextIO) -> TextIO:
-    if not isinstance(stream, io.TextIOWrapper):  # closed from the start, or a test's own
+def _hold(descriptor: int) -> None:
+    """Open a descriptor that the caller left closed: else the next file would get it, and what is said be written there."""
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _wrapped(stream: TextIO | None, descriptor: int) -> TextIO:
+    if stream is None:
+        stream = open(descriptor, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
+    if not isinstance(stream, io.TextIOWrapper):  # a test's own
         return stream
     errors = "backslashreplace" if stream.errors == "strict" else stream.errors
     encoding, is_lined, is_direct = stream.encoding, stream.line_buffering, stream.write_through
-    return _Outliving(
+    outliving = _Outliving(
         stream.detach(), encoding=encoding, errors=errors, line_buffering=is_lined, write_through=is_direct
     )
+    outliving.must_arrive = descriptor == _ANSWER
+    return outliving

@@ -28,13 +28,17 @@ _INTRODUCTION = """\
 <!-- Made by `python -m assay.cli.reference`; do not edit. -->
 
 What `assay COMMAND --help` prints, for every command. `RUN` is a run's folder, its id, a unique part of it, or `last`.
-What measures ends with one of these exit codes:
+Every command ends with one of these exit codes:
 
 | code | means |
 | --- | --- |
 """
 _AFTER_CODES = """
 A number that must not be used has a finding that is `invalid`. `assay diff` ends with 1 when the runs differ.
+Bad input is what the user can mend in the words, or in what they name: a file, a directory or a run that is not there
+or cannot be read. What the machine refuses is 3: a place that cannot be written, a full disk, a limit, an engine that
+died, an answer that standard output does not take. A run that has begun is sealed with its code in it, or it is said that
+it could not be. Words beside the answer (standard error) that nobody takes change nothing.
 """
 
 

@@ -61,6 +61,8 @@ def write_shims(folder: Path, command: Path) -> Iterator[Path]:
     paths = {folder / name: tool for name, tool in shim_names().items()}
     if folder.exists() and not folder.is_dir():
         raise InputError(f"shims: {folder} is not a folder; name the one that the scripts belong into")
+    if not folder.parent.is_dir():
+        raise InputError(f"shims: {folder.parent} does not exist; make it, or name another folder")
     taken = [path for path in paths if os.path.lexists(path) and not is_shim(path)]
     if taken:
         names = ", ".join(map(str, taken))

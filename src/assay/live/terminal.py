@@ -14,7 +14,7 @@ from rich.text import Text
 
 from assay import events
 from assay.plan import Plan
-from assay.units import format_bytes, format_number
+from assay.units import format_bytes, format_number, format_seconds
 
 
 class TerminalDisplay:
@@ -37,7 +37,10 @@ class TerminalDisplay:
         """Start to draw."""
         self._plan = plan
         if self._live is not None:
-            self._live.start()
+            try:
+                self._live.start()
+            except RuntimeError:  # no thread that could draw (ulimit -u)
+                self._live = None
 
     def show(self, event: events.Event | None) -> None:
         """Take one event in."""
@@ -55,6 +58,10 @@ class TerminalDisplay:
                 self._rates = ""
             case events.Warning():
                 self._console.print(f"  {event.text}", highlight=False, markup=False, soft_wrap=True)
+            case events.Paused():
+                self._console.print(
+                    f"  the client stood still for {format_seconds(event.paused_ns / 1e9)}", highlight=False
+                )
             case events.Mark(source="detector"):
                 self._console.print(f"  {event.label}", highlight=False, markup=False, soft_wrap=True)
             case _:

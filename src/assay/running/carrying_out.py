@@ -7,19 +7,20 @@ a run ends, its bundle is sealed, with the reason in it.
 
 import contextlib
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, TextIO
 
 from assay import events
-from assay.bundle import RunBundle
-from assay.errors import AssayError, Interrupted
+from assay.bundle import RunBundle, tables
+from assay.errors import AssayError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.host.manifest import collect
 from assay.plan import Plan
 from assay.running import gates
 from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop
-from assay.running.stopping import Stops
+from assay.running.stopping import Stopped, Stops
 from assay.targets import directories
 
 RUN_ERROR = "run.error"
@@ -51,6 +52,8 @@ def run_plan(  # noqa: D417 - the rest is what it says
 ) -> tuple[RunBundle, AssayError | None]:
     """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
 
+    Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed.
+
     Args:
         facts: Facts beyond those of the host, such as how the size was chosen.
         prompts: Where a phase asks for a line of input before it starts; None: on standard output.
@@ -60,18 +63,38 @@ def run_plan(  # noqa: D417 - the rest is what it says
         RunError: The engine, a target or the folder for runs cannot be used; nothing was done then.
     """
     capabilities(*plan.targets, user=plan.user)
-    bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
+    _be_able_to_seal()
     error: AssayError | None = None
     with Stops() as stops:
+        bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
         try:
-            bundle.record_facts((*facts, *collect(directories(plan))))
-            _carry_out(bundle.plan, bundle, display, stops, prompts or sys.stdout)
-        except AssayError as caught:
-            error = caught
-        error = _seal(bundle, error)
+            try:
+                bundle.record_facts((*facts, *collect(directories(plan))))
+                _carry_out(bundle.plan, bundle, display, stops, prompts or sys.stdout)
+            except Exception as caught:  # noqa: BLE001 - whatever it is, the run is sealed with it
+                error = _as_told(caught)
+            error = _seal(bundle, error)
+        except Stopped as stopped:
+            if not bundle.is_sealed:
+                stopped.add_note(
+                    f"the run was not sealed. What was measured is in {bundle.path}, and opens all the same"
+                )
+            raise
     if error is None and stops.count:
         error = Interrupted("stopped after the last phase; everything that was measured is kept")
     return bundle, error
+
+
+def _be_able_to_seal() -> None:
+    """Let what makes the tables start its threads now; raises RunError if it cannot, before anything was measured."""
+    try:
+        tables.warm_up()
+    except Exception as error:
+        raise RunError(f"{_as_told(error)}. Nothing was measured") from error
+    except BaseException as panic:
+        if (text := refusal(panic)) is None:
+            raise
+        raise RunError(f"{text}. Nothing was measured") from panic
 
 
 def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops, prompts: TextIO) -> None:
@@ -109,14 +132,30 @@ def _drive(plan: Plan, engine: EngineProcess, display: Display, stops: Stops, pr
     return seen
 
 
+def _as_told(caught: BaseException) -> AssayError:
+    """Give what went wrong as an error with its text and exit code."""
+    if isinstance(caught, AssayError):
+        return caught
+    text = refusal(caught)
+    if text is None:
+        traceback.print_exception(caught)
+        text = f"{type(caught).__name__}: {caught}. This is a fault of Assay; please report it"
+    return RunError(text)
+
+
 def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
     """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
     try:
         if error is not None:
             bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))
         bundle.seal(error.exit_code if error else None)
-    except AssayError as unsealed:
+    except (Stopped, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as caught:  # noqa: BLE001 - a panic of polars, for want of threads, is no Exception
+        unsealed = f"The run could not be sealed: {_as_told(caught)}"
+        if not bundle.path.is_dir():
+            unsealed = f"{bundle.path} is gone, and what was measured with it: the run could not be sealed"
         if error is None:
-            return unsealed
-        error.add_note(f"The run could not be sealed: {unsealed}")
+            return RunError(unsealed)
+        error.add_note(unsealed)
     return error

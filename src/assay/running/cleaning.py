@@ -12,7 +12,7 @@ import msgspec
 from assay import events
 from assay.bundle import RunBundle
 from assay.bundle.catalog import resolve, runs_directory
-from assay.errors import Interrupted, RunError
+from assay.errors import InputError, Interrupted, RunError
 from assay.plan import FileSet, Origin, Phase, Plan, Remove
 from assay.running.engine import run_quietly
 from assay.targets import DATA_FOLDER, LOCK, MARK, check_directory, directories, of_directory, read_mark
@@ -25,8 +25,17 @@ class FolderMark(msgspec.Struct, frozen=True):
 
 
 def directories_of(place: str, runs: Path | None) -> list[Path]:
-    """The directories that a place names: a directory itself, or the targets of a run."""
-    if not place or (Path(place).is_dir() and not (Path(place) / "resolved.json").exists()):
+    """The directories that a place names: a directory itself, or the targets of a run.
+
+    Raises:
+        InputError: It names a directory that this user may not enter.
+        BundleError: It names neither.
+    """
+    try:
+        is_directory = not place or (Path(place).is_dir() and not (Path(place) / "resolved.json").exists())
+    except OSError as error:
+        raise InputError(f"{place} cannot be reached: {error.strerror}; give a directory that you may enter") from None
+    if is_directory:
         return [check_directory(place)]
     # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
     bundle = RunBundle.open(resolve(place, runs_directory(runs)))

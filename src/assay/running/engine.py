@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -39,6 +39,10 @@ PATIENCE_S = 10.0
 """So long after a stop the engine may be silent before the user hears why."""
 KILL_WAIT_S = 3.0
 """A killed process is gone at once, unless the kernel holds it in an I/O."""
+STOPPING = "stopping"
+"""Identifier of what is said here of an engine that is to end, or is silent."""
+_LOOK_S = 1.0
+"""Time between two looks at what a silent engine waits for."""
 UNRECORDED = 4
 """The engine's exit code when its events could not be written."""
 _READ_BYTES = 4 << 20
@@ -93,20 +97,35 @@ class EngineProcess:
         cleans = [f"'assay clean {shlex.quote(str(path))}'" for path in directories(plan).values()]
         self._cure = f". What was measured is kept; {', '.join(cleans)} removes data that was left" if cleans else ""
         try:
-            with contextlib.ExitStack() as stack:
-                output, errors = stack.enter_context(stream.open("ab")), stack.enter_context(log.open("ab"))
-                plan, descriptors = stack.enter_context(scripts_by_descriptor(plan)) if user else (plan, ())
-                self._process = subprocess.Popen(
-                    [self._program],
-                    stdin=subprocess.PIPE,
-                    stdout=output,
-                    stderr=errors,
-                    start_new_session=True,
-                    user=user.uid if user else None,
-                    group=user.gid if user else None,
-                    extra_groups=[] if user else None,
-                    pass_fds=descriptors,
-                )
+            # Open for reading from the start: a folder that somebody removes is noticed, and no reason not to read on.
+            self._lines = stream.open("a+b")
+        except OSError as error:
+            raise RunError(f"{stream}: cannot be written: {error.strerror}. Nothing was measured") from error
+        try:
+            with contextlib.ExitStack() as opened:
+                output, errors = opened.enter_context(stream.open("ab")), opened.enter_context(log.open("ab"))
+                plan, scripts = opened.enter_context(scripts_by_descriptor(plan)) if user else (plan, ())
+                self._process = self._start(output, errors, user, scripts)
+        except BaseException:
+            self._lines.close()
+            raise
+        self._write(plan.to_json())
+
+    def _start(
+        self, output: BinaryIO, errors: BinaryIO, user: User | None, scripts: Sequence[int]
+    ) -> "subprocess.Popen[bytes]":
+        try:
+            return subprocess.Popen(
+                [self._program],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+                user=user.uid if user else None,
+                group=user.gid if user else None,
+                extra_groups=[] if user else None,
+                pass_fds=scripts,
+            )
         except PermissionError as error:
             whom = f"user {user.uid}, group {user.gid}" if user else "you"
             raise RunError(
@@ -115,7 +134,6 @@ class EngineProcess:
             ) from error
         except OSError as error:
             raise RunError(f"{self._program} could not be started: {error.strerror}. Nothing was measured") from error
-        self._write(plan.to_json())
 
     @property
     def pid(self) -> int:
@@ -144,27 +162,31 @@ class EngineProcess:
             RunError: The engine ended without saying so, or wrote what is not an event.
             Interrupted: A second stop ended it, or left it behind.
         """
-        finished = False
+        finished = is_lost = False
         ending = _Ending(self._process, stops)
-        with self._stream.open("rb") as stream:
-            lines = _Lines(stream)
-            while True:
-                has_ended = self._process.poll() is not None
-                new = lines.read()
-                for offset, line in new:
-                    event = self._decode(line, offset)
-                    finished = finished or isinstance(event, events.Finished)
-                    ending.hear(event)
-                    yield event
-                if has_ended and lines.are_over():
-                    break
-                if text := ending.act(self):
-                    yield events.Warning(t_ns=0, phase_index=None, id="stopping", text=text)
-                elif not new:
-                    yield None
-                    time.sleep(POLL_S)
+        lines = _Lines(self._lines)
+        while True:
+            has_ended = self._process.poll() is not None
+            new = lines.read()
+            for offset, line in new:
+                event = self._decode(line, offset)
+                finished = finished or isinstance(event, events.Finished)
+                ending.hear(event)
+                yield event
+            if has_ended and lines.are_over():
+                break
+            if not is_lost and lines.are_lost():
+                is_lost = True
+                self.send(events.StopRun())
+            if text := ending.act(self):
+                yield events.Warning(t_ns=0, phase_index=None, id=STOPPING, text=text)
+            elif not new:
+                yield None
+                time.sleep(POLL_S)
         if ending.was_killed:
             raise Interrupted(f"ended at once{self._cure}")
+        if is_lost:
+            raise RunError(f"{self._stream} was removed while the run was on, so the run was stopped")
         if not finished or self._process.returncode != 0:
             raise RunError(self._obituary())
 
@@ -238,6 +260,7 @@ class EngineProcess:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close its input, which is a stop, and end it if it runs on."""
+        self._lines.close()
         if kind is not None and issubclass(kind, Stopped):
             self.kill()
         # After an AssayError follow() has seen it end, or has given it up.
@@ -254,12 +277,17 @@ class _Lines:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._stream.seek(0)
         self._partial = b""
         self._offset = 0
 
     def are_over(self) -> bool:
         """Whether everything that the file holds by now has been read."""
         return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
+
+    def are_lost(self) -> bool:
+        """Whether the file has no name any more: nobody will find what is written there."""
+        return os.fstat(self._stream.fileno()).st_nlink == 0
 
     def read(self) -> list[tuple[int, bytes]]:
         """Whole lines that are new, each with its offset in the file; not all at once where there are many.
@@ -275,13 +303,14 @@ class _Lines:
 
 
 class _Ending:
-    """Watches over the end that the user asked for."""
+    """Watches over the end that the user asked for, and over an engine that says nothing."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", stops: Stops) -> None:
         self._process = process
         self._stops = stops
         self._begun_s = time.monotonic()
         self._has_spoken = False
+        self._heard_s = self._looked_s = self._begun_s
         self._stopped_s: float | None = None
         self._killed_s: float | None = None
         self._has_said_why = False
@@ -292,10 +321,11 @@ class _Ending:
         return self._killed_s is not None
 
     def hear(self, event: events.Event) -> None:
-        """Take note of a sign of life. Intervals go on while workers hang: they are none."""
+        """Take note of a sign of life. Intervals go on while workers hang: once a stop came, they are none."""
         self._has_spoken = True
-        if self._stopped_s is not None and not isinstance(event, events.Interval):
-            self._stopped_s = time.monotonic()
+        if self._stopped_s is None or not isinstance(event, events.Interval):
+            self._heard_s = time.monotonic()
+            self._has_said_why = False
 
     def act(self, engine: EngineProcess) -> str:
         """Pass stops on, and say what the user should know; raises Interrupted or RunError to give the engine up."""
@@ -313,27 +343,36 @@ class _Ending:
             return ""
         if self._stops.count and self._stopped_s is None:
             engine.send(events.StopRun())
-            self._stopped_s = now
+            self._stopped_s = self._heard_s = now
+            self._has_said_why = False
             return "stopping: the load ends and its data is removed. Ctrl-C again ends at once and leaves the data"
-        if self._stopped_s is not None and not self._has_said_why and now - self._stopped_s > PATIENCE_S:
-            self._has_said_why = True
-            return f"{self._why_slow(engine.pid)}. Ctrl-C again kills it"
+        if not self._has_said_why and now > max(self._heard_s + PATIENCE_S, self._looked_s + _LOOK_S):
+            self._looked_s = now
+            said = self._why_silent(engine.pid)
+            self._has_said_why = bool(said)
+            return said
         return ""
 
-    @staticmethod
-    def _why_slow(pid: int) -> str:
+    def _why_silent(self, pid: int) -> str:
+        """Say why, once a stop came; before that only of storage that hangs: a load may be silent for long."""
         waiting = sum(state == "D" for state in _thread_states(pid))
         said = f"assay-engine (process {pid}) has said nothing for {PATIENCE_S:g} s"
-        threads = "thread waits" if waiting == 1 else "threads wait"
-        return f"{said}: {waiting} {threads} for storage that does not answer (state D)" if waiting else said
+        if waiting:
+            threads = "thread waits" if waiting == 1 else "threads wait"
+            said += f": {waiting} {threads} for storage that does not answer (state D)"
+        if self._stopped_s is not None:
+            return f"{said}. Ctrl-C again kills it"
+        return said if waiting else ""
 
 
 def _thread_states(pid: int) -> list[str]:
-    """State letters of a process's threads: the first word after the name in parentheses (proc(5))."""
+    """State letters of the threads of a process and its children: the first word after the name in parentheses (proc(5))."""
     states = []
-    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+    for task in Path(f"/proc/{pid}/task").glob("*"):
         with contextlib.suppress(OSError):
-            states.append(stat.read_text().rpartition(")")[2].split()[0])
+            states.append((task / "stat").read_text().rpartition(")")[2].split()[0])
+            for child in (task / "children").read_text().split():
+                states += _thread_states(int(child))
     return states
 
 
@@ -343,7 +382,10 @@ def _shown(line: bytes) -> str:
 
 
 def _last_lines(log: Path) -> list[str]:
-    return log.read_text(errors="replace").strip().splitlines()[-3:] if log.exists() else []
+    try:
+        return log.read_text(errors="replace").strip().splitlines()[-3:]
+    except OSError:
+        return []
 
 
 def run_quietly(plan: Plan) -> list[events.Event]:
@@ -354,10 +396,15 @@ def run_quietly(plan: Plan) -> list[events.Event]:
         PlanError: The engine refuses the Plan.
         Interrupted: The user stopped it.
     """
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder, Stops() as stops:
+    with Stops() as stops, tempfile.TemporaryDirectory(prefix="assay-") as folder:
         stream = Path(folder) / "events.ndjson"
         with EngineProcess(plan, stream, Path(folder) / "engine.log") as engine:
-            seen = [event for event in engine.follow(stops) if event is not None]
+            seen = []
+            for event in engine.follow(stops):
+                if isinstance(event, events.Warning) and event.id == STOPPING:
+                    sys.stderr.write(f"  {event.text}\n")
+                elif event is not None:
+                    seen.append(event)
     raise_engine_error(seen)
     raise_stop(seen, stops)
     return seen

@@ -25,7 +25,12 @@ class OutputFile:
 
 
 def check_writable(path: Path) -> None:
-    """Raise InputError where a file could not be written later: better before the run than after it."""
+    """Look whether a file can be written later: better before the run than after it.
+
+    Raises:
+        InputError: no file can have that path.
+        RunError: the machine does not let it be written.
+    """
     folder = path.parent
     if path.is_dir():
         raise InputError(f"{path} is a directory; name a file")
@@ -35,4 +40,4 @@ def check_writable(path: Path) -> None:
         with path.open("ab"):
             pass
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}; name a file that can") from None
+        raise RunError(f"{path} cannot be written: {error.strerror}; name a file that can") from None

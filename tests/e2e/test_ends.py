@@ -1,0 +1,566 @@
+"""Whatever happens, a run seals its bundle or says that it did not: terminals, disks, limits and signals that fail it."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import random
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.bundle.files import write_durably
+from assay.errors import RunError
+from e2e.command import COMMAND, NOBODY, TIMEOUT_S, Assay
+from e2e.processes import WAIT_S, engines_of, events_of, is_alive, load_file, running
+from testbed.devices import MIB, attached_loop, filesystem, read_only_mount, tmpfs
+from testbed.host import command, need_root, need_tools, wait_until
+from testbed.nbd import nbd_file
+
+KIB = 1 << 10
+Words = Sequence[str | os.PathLike[str]]
+MOMENTS = int(os.environ.get("ASSAY_MOMENTS", "12"))
+"""Moments of a run at which a signal is tried; 0: all of them."""
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """What is measured."""
+    path = tmp_path / "measured"
+    path.mkdir()
+    return path
+
+
+def nothing_in(directory: Path) -> bool:
+    """Whether no data is left."""
+    return list(directory.iterdir()) == []
+
+
+def states(runs: Path) -> list[tuple[str, int | None]]:
+    """State and exit code of every run; a folder that is no run is one too."""
+    listed = json.loads(Assay(runs=runs)("ls", "--json", check=0).stdout)
+    found = {run["run_id"]: (run["state"], run["exit_code"]) for run in listed}
+    folders = [path.name for path in runs.iterdir() if path.is_dir()] if runs.is_dir() else []
+    return [found.get(name, ("no run", None)) for name in sorted(folders)]
+
+
+def sealed_or_said(runs: Path, said: str) -> bool:
+    """Whether there is no run, or a sealed one, or it was said that it could not be sealed."""
+    return all(state == "sealed" for state, _ in states(runs)) or "could not be sealed" in said
+
+
+def ended(words: Words, runs: Path, **streams: Any) -> "subprocess.CompletedProcess[str]":
+    """Run `assay WORDS` to its end with streams or limits that are unusual."""
+    usual = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    environment = {**os.environ, "ASSAY_RUNS": str(runs)}
+    return subprocess.run(
+        [COMMAND, *words], env=environment, text=True, timeout=TIMEOUT_S, check=False, **{**usual, **streams}
+    )
+
+
+# -- the terminal ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def on_a_terminal(words: Words, runs: Path, *, hears_hup: bool) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """Run `assay WORDS` on a terminal of its own; yields it and the other side of the terminal."""
+    ours, its = pty.openpty()
+
+    def own_the_terminal() -> None:
+        os.setsid()
+        signal.signal(signal.SIGHUP, signal.SIG_DFL if hears_hup else signal.SIG_IGN)
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    process = subprocess.Popen(
+        [COMMAND, *words],
+        env={**os.environ, "ASSAY_RUNS": str(runs), "TERM": "xterm"},
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        preexec_fn=own_the_terminal,  # noqa: PLW1509 - the tests have one thread
+    )
+    os.close(its)
+    try:
+        yield process, ours
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait(WAIT_S)
+
+
+def is_measuring(runs: Path, terminal: int) -> bool:
+    """Whether a run has its first interval; reads what the terminal shows, so that nobody waits for it."""
+    while select.select([terminal], [], [], 0)[0]:
+        os.read(terminal, 1 << 16)
+    return any(event["event"] == "interval" for event in events_of(runs))
+
+
+@pytest.mark.parametrize("hears_hup", [True, False])
+def test_a_run_whose_terminal_goes_away_is_sealed(hears_hup: bool, directory: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    words: Words = ("run", load_file(tmp_path, seconds="1h" if hears_hup else "2s"), directory, "--no-report")
+
+    with on_a_terminal(words, runs, hears_hup=hears_hup) as (process, terminal):
+        wait_until(lambda: is_measuring(runs, terminal), "an interval", WAIT_S)
+        os.close(terminal)
+        code = process.wait(WAIT_S)
+
+    if hears_hup:
+        assert (code, states(runs)) == (130, [("sealed", 130)])
+    else:
+        assert code in {0, 1}
+        assert states(runs) == [("sealed", code)]
+    assert nothing_in(directory)
+
+
+@pytest.mark.parametrize("way", ["full", "without a reader", "closed", "all closed"])
+def test_words_that_nobody_takes_end_no_run(way: str, assay: Assay, directory: Path, tmp_path: Path) -> None:
+    words: Words = ["run", load_file(tmp_path, seconds="0.3s"), directory, "--no-report", "--json"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Path("/dev/full").open("wb") as full:
+        closing = {"closed": (2,), "all closed": (0, 1, 2)}.get(way, ())
+
+        def close() -> None:
+            for descriptor in closing:
+                os.close(descriptor)
+
+        stderr = {"full": full, "without a reader": writer}.get(way, subprocess.PIPE)
+        done = ended(words, assay.runs, stderr=stderr, preexec_fn=close)
+    os.close(writer)
+
+    assert done.returncode in {0, 1}
+    assert states(assay.runs) == [("sealed", done.returncode)]
+    if way != "all closed":
+        assert json.loads(done.stdout)["results"][0]["ops"] > 0
+    assert nothing_in(directory)
+
+
+def test_an_answer_that_a_full_disk_refuses_is_said_and_the_run_is_kept(
+    assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    with Path("/dev/full").open("wb") as full:
+        words: Words = ["run", load_file(tmp_path, seconds="0.3s"), directory, "--no-report"]
+        done = ended(words, assay.runs, stdout=full)
+
+    assert done.returncode == 3
+    assert "standard output: No space left on device" in done.stderr
+    assert f"The run is kept: {assay.runs}" in done.stderr
+    assert [state for state, _ in states(assay.runs)] == ["sealed"]
+    assert nothing_in(directory)
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+def limited(what: int, value: int, *, user: int | None = None) -> dict[str, Any]:
+    """Streams and limits of a process that may have only so much."""
+
+    def limit() -> None:
+        resource.setrlimit(what, (value, value))
+
+    return {"preexec_fn": limit, "user": user, "group": user, "extra_groups": None if user is None else []}
+
+
+@pytest.mark.parametrize("most_bytes", [0, 1 * KIB, 8 * KIB, 64 * KIB, 1 * MIB])
+def test_a_limit_of_file_sizes_is_said_and_the_run_is_sealed_where_it_can_be(
+    most_bytes: int, assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    words: Words = ["run", load_file(tmp_path, seconds="0.3s"), directory, "--no-report"]
+
+    done = ended(words, assay.runs, **limited(resource.RLIMIT_FSIZE, most_bytes))
+
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    refusals = ("ulimit -f", "No usable temporary directory", "no more events")
+    assert any(text in done.stderr for text in refusals), done.stderr
+    assert sealed_or_said(assay.runs, done.stderr)
+    assert nothing_in(directory)
+    if most_bytes >= 64 * KIB:
+        assert states(assay.runs) == [("sealed", 3)]
+
+
+def test_events_beyond_the_limit_of_file_sizes_stop_the_run(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    load = load_file(tmp_path)
+    load.write_text('sample_interval = "10ms"\n' + load.read_text().replace("4MiB", "64KiB"))
+
+    done = ended(["run", load, directory, "--no-report"], assay.runs, **limited(resource.RLIMIT_FSIZE, 256 * KIB))
+
+    assert done.returncode == 3
+    assert "no more events could be written" in done.stderr
+    assert states(assay.runs) == [("sealed", 3)]
+    assert nothing_in(directory)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 6, 8, 12])
+def test_a_limit_of_processes_is_said(most: int, unprivileged: Assay) -> None:
+    assert unprivileged.home is not None
+    directory = unprivileged.home / "measured"
+    directory.mkdir()
+    directory.chmod(0o777)
+    load = load_file(unprivileged.home, seconds="0.3s")
+    load.write_text(load.read_text().replace("[[phase.job]]", "[[phase.job]]\nworkers = 4"))
+    load.chmod(0o644)
+
+    done = ended(
+        ["run", load, directory, "--no-report"], unprivileged.runs, **limited(resource.RLIMIT_NPROC, most, user=NOBODY)
+    )
+
+    # OpenBLAS, without its threads, sends the process an INT.
+    assert done.returncode in ({130} if "OpenBLAS" in done.stderr else {0, 1, 3}), done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode != 3 or "(ulimit -u)" in done.stderr.splitlines()[-1]
+    assert sealed_or_said(unprivileged.runs, done.stderr)
+    assert nothing_in(directory)
+
+
+@pytest.mark.parametrize("most", [8, 12, 16, 20, 24])
+def test_a_limit_of_open_files_is_said(most: int, assay: Assay, directory: Path, tmp_path: Path) -> None:
+    load = load_file(tmp_path, seconds="0.3s")
+    load.write_text(load.read_text().replace("[[phase.job]]", "[[phase.job]]\nworkers = 20"))
+
+    done = ended(["run", load, directory, "--no-report"], assay.runs, **limited(resource.RLIMIT_NOFILE, most))
+
+    assert done.returncode in {0, 1, 3}, done.stderr
+    assert "panicked" not in done.stderr
+    assert done.returncode != 3 or "oo many open files" in done.stderr
+    assert sealed_or_said(assay.runs, done.stderr)
+    assert nothing_in(directory)
+
+
+@pytest.mark.parametrize("most_mib", [128, 512, 800, 4096])
+def test_a_limit_of_memory_is_said_before_anything_is_done(
+    most_mib: int, assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    words: Words = ["run", load_file(tmp_path, seconds="0.3s"), directory, "--no-report"]
+
+    done = ended(words, assay.runs, **limited(resource.RLIMIT_AS, most_mib * MIB))
+
+    if most_mib < 1024:
+        assert (done.returncode, states(assay.runs)) == (3, [])
+        assert done.stderr.endswith("raise the limit (ulimit -v)\n")
+    elif done.returncode == 3:  # a machine of many CPUs needs more
+        assert "(ulimit -v)" in done.stderr
+    else:
+        assert states(assay.runs) == [("sealed", done.returncode)]
+    assert nothing_in(directory)
+
+
+# -- the folder of the runs --------------------------------------------------------------------------------------------
+
+
+def test_a_full_folder_at_the_start_leaves_nothing_there(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    load = load_file(tmp_path)
+    with tmpfs(1 * MIB) as runs:
+        (runs / "ballast").write_bytes(bytes(1 * MIB - 8 * KIB))
+        done = assay("run", load, directory, "--runs", runs, check=3)
+
+        assert [path.name for path in runs.iterdir()] == ["ballast"]
+
+    assert f"{runs}: a run folder cannot be made here: No space left on device" in done.stderr
+    assert "Nothing was measured" in done.stderr
+    assert nothing_in(directory)
+
+
+def test_a_record_that_is_removed_in_a_run_stops_it_and_is_said(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    with running("run", load_file(tmp_path), directory, "--no-report", folder=tmp_path) as run:
+        run.wait_until_measured()
+        shutil.rmtree(assay.runs)
+
+        assert run.exit_code() == 3
+        said = run.said()
+
+    assert "was removed while the run was on" in said
+    assert "is gone, and what was measured with it" in said
+    assert "Traceback" not in said
+    assert "The run is kept" not in said
+    assert not assay.runs.exists()
+    assert nothing_in(directory)
+
+
+def test_a_folder_that_cannot_be_written_any_more_keeps_what_is_there_and_is_said(
+    directory: Path, assay: Assay, tmp_path: Path
+) -> None:
+    need_root()
+    need_tools("chattr")
+    with running("run", load_file(tmp_path, seconds="2s"), directory, "--no-report", folder=tmp_path) as run:
+        run.engine_of_a_run(assay.runs)
+        (folder,) = (path for path in assay.runs.iterdir() if path.is_dir())
+        try:
+            command("chattr", "+i", folder)
+        except RuntimeError as error:
+            pytest.skip(f"needs a file system with chattr: {error}")
+        try:
+            code, said = run.exit_code(), run.said()
+        finally:
+            command("chattr", "-i", folder)
+
+    assert (code, states(assay.runs)) == (3, [("unfinished", None)])
+    assert "could not be sealed" in said
+    assert "Operation not permitted" in said
+    assert f"The run is kept: {folder}" in said
+    assert "Traceback" not in said
+    assert nothing_in(directory)
+
+
+@pytest.mark.testbed
+def test_a_file_on_a_read_only_file_system_is_refused_with_the_reason() -> None:
+    with read_only_mount() as mount_point, pytest.raises(RunError, match="Read-only file system"):
+        write_durably(mount_point / "absent", b"")
+
+
+@pytest.mark.testbed
+def test_a_folder_that_is_full_at_sealing_keeps_what_is_there_and_is_said(directory: Path, tmp_path: Path) -> None:
+    load = load_file(tmp_path, seconds="1s")
+    with tmpfs(4 * MIB) as runs:
+        with running("run", load, directory, "--no-report", "--runs", runs, folder=tmp_path) as run:
+            engine = run.engine_of_a_run(runs)
+            run.stop(signal.SIGSTOP)  # the engine goes on to its end, and what it says is read on the full disk
+            wait_until(lambda: not is_alive(engine), "the engine's end", WAIT_S)
+            fill(runs / "ballast")
+            run.stop(signal.SIGCONT)
+            code, said = run.exit_code(), run.said()
+        (runs / "ballast").unlink()
+        (state,) = states(runs)
+        document = json.loads(Assay(runs=runs)("show", "--json", check=0).stdout)
+
+    assert (code, state) == (3, ("unfinished", None))
+    assert "could not be sealed" in said
+    assert "No space left on device" in said
+    assert "Traceback" not in said
+    assert document["results"][0]["ops"] > 0
+    assert nothing_in(directory)
+
+
+def fill(ballast: Path) -> None:
+    """Take all room that there is."""
+    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4 * KIB))
+
+
+# -- signals, at every moment ------------------------------------------------------------------------------------------
+
+COUNTED = """
+import os, signal, sys
+at, number = int(sys.argv[1]), int(sys.argv[2])
+sys.argv = ["assay", *sys.argv[3:]]
+from assay.start import main
+from assay.running.stopping import end_on_signals
+end_on_signals()
+calls, names = 0, {}
+def count(frame, event, argument):
+    global calls
+    if event == "call" and "/assay/" in frame.f_code.co_filename:
+        calls += 1
+        names.setdefault(f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}", calls)
+        if calls == at:
+            os.kill(os.getpid(), number)
+sys.setprofile(count)
+try:
+    main()
+finally:
+    sys.setprofile(None)
+    if not at:
+        for name, first in names.items():
+            print("CALL", first, name, file=sys.stderr)
+"""
+"""Runs the command, and sends it a signal at one of the calls of Assay's functions; 0: tells the first call of each."""
+
+
+def test_a_signal_at_any_moment_leaves_sealed_runs_and_no_data(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    words: Words = ["run", load_file(tmp_path, seconds="0.2s"), directory, "--no-report"]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+
+    def at(moment: int, number: signal.Signals) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-c", COUNTED, str(moment), str(number.value), *words],
+            env={**os.environ, "ASSAY_RUNS": str(assay.runs), "TMPDIR": str(scratch)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+
+    whole = at(0, signal.SIGINT)
+    calls = [line.split() for line in whole.stderr.splitlines() if line.startswith("CALL ")]
+    moments = [int(first) for _, first, _ in calls]
+    names = {int(first): name for _, first, name in calls}
+    # What makes the folder, and what is written into it before it is a run, is always tried.
+    begin = [moment for moment in moments if "RunBundle.create" in names[moment] or "_make_folder" in names[moment]]
+    rng = random.Random(5)  # noqa: S311 - a choice of moments
+    tried = moments if MOMENTS == 0 else sorted({*begin, *rng.sample(moments, min(MOMENTS, len(moments)))})
+
+    assert whole.returncode in {0, 1}
+    assert len(begin) >= 2
+    for moment in tried:
+        number = rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+        done = at(moment, number)
+        where = f"{number.name} at {names[moment]}\n{done.stderr}"
+        assert done.returncode == 130, where
+        assert "Traceback" not in done.stderr, where
+        folders = [path for path in assay.runs.glob("*") if path.is_dir()]
+        assert all((folder / "manifest.json").exists() for folder in folders), where
+        assert nothing_in(directory), where
+        assert nothing_in(scratch), where
+        shutil.rmtree(assay.runs, ignore_errors=True)
+
+
+@contextmanager
+def stopped(process: int) -> Iterator[None]:
+    """Stop a process."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+# -- killed, hung ------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_worker_process_is_named_and_the_run_is_sealed(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    load = load_file(tmp_path)
+    load.write_text(load.read_text().replace("[[phase.job]]", '[[phase.job]]\nworkers = 2\nas = "process"'))
+
+    with running("run", load, directory, "--no-report", folder=tmp_path) as run:
+        run.wait_until_measured()
+        worker = engines_of(run.engine())[0]
+        os.kill(worker, signal.SIGKILL)
+
+        assert run.exit_code() == 3
+        assert (
+            f"process {worker} was ended by signal 9 (SIGKILL; the kernel sends it when memory runs out)" in run.said()
+        )
+
+    assert states(assay.runs) == [("sealed", 3)]
+    assert nothing_in(directory)
+
+
+@pytest.mark.testbed
+def test_storage_that_hangs_while_data_is_laid_out_is_said_and_a_stop_is_heard_when_it_answers(
+    assay: Assay, tmp_path: Path
+) -> None:
+    need_root()
+    need_tools("nbdkit", "nbdfuse")
+    load = load_file(tmp_path)
+    load.write_text(load.read_text().replace("4MiB", "64MiB"))
+    with (
+        # Slow enough for the data to be still on its way when the server stops.
+        nbd_file("--filter=rate", "memory", str(128 * MIB), f"rate={8 * 8 * MIB}") as file,
+        attached_loop(file, direct_io=False) as device,
+        filesystem(device, "ext4") as mount_point,
+    ):
+        with running("run", load, mount_point, "--no-report", folder=tmp_path) as run:
+            run.wait_for("laying out")
+            with stopped(server()):
+                run.wait_for("has said nothing for 10 s")
+                assert "for storage that does not answer (state D)" in run.said()
+                run.stop()
+                run.wait_for("stopping")
+
+            assert run.exit_code() == 130
+        assert not (mount_point / "assay-data").exists()
+
+    assert states(assay.runs) == [("sealed", 130)]
+
+
+def server() -> int:
+    """Pid of the block server that this test has started."""
+    children = engines_of(os.getpid())
+    (pid,) = (pid for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == "nbdkit")
+    return pid
+
+
+# -- pauses ------------------------------------------------------------------------------------------------------------
+
+PAUSED_S = 3.0
+
+
+def findings(runs: Path) -> dict[str, str]:
+    """Identifiers and texts of what was found of the only result."""
+    (result,) = json.loads(Assay(runs=runs)("show", "last", "--json", check=0).stdout)["results"]
+    assert result["trusted"] == all(finding["severity"] == "note" for finding in result["findings"])
+    return {finding["id"]: finding["text"] for finding in result["findings"]}
+
+
+@contextmanager
+def frozen(engine: int) -> Iterator[None]:
+    """Freeze the control group of an engine."""
+    need_root()
+    group = Path("/sys/fs/cgroup/freezer/assay-test-frozen")
+    if not group.parent.is_dir():
+        group = Path("/sys/fs/cgroup/assay-test-frozen")
+    group.mkdir()
+    try:
+        switch, on, off = group / "freezer.state", "FROZEN", "THAWED"
+        if not switch.exists():
+            switch, on, off = group / "cgroup.freeze", "1", "0"
+        if not switch.exists():
+            pytest.skip("needs control groups that can be frozen")
+        (group / "cgroup.procs").write_text(str(engine))
+        switch.write_text(on)
+        try:
+            yield
+        finally:
+            switch.write_text(off)
+            (group.parent / "cgroup.procs").write_text(str(engine))
+    finally:
+        wait_until(lambda: not (group / "cgroup.procs").read_text().strip(), f"{group} empty")
+        group.rmdir()
+
+
+@pytest.mark.parametrize("pause", [stopped, frozen])
+def test_a_client_that_stood_still_is_not_trusted(
+    pause: Callable[[int], Any], assay: Assay, directory: Path, tmp_path: Path
+) -> None:
+    with running("run", load_file(tmp_path, seconds="8s"), directory, "--no-report", folder=tmp_path) as run:
+        run.wait_until_measured()
+        with pause(run.engine()):
+            time.sleep(PAUSED_S)
+
+        assert run.exit_code() == 1
+        assert "the client stood still for" in run.said()
+
+    assert "client-paused" in findings(assay.runs)
+    assert "stalled" not in findings(assay.runs)
+    pauses = [event for event in sealed_events(assay.runs) if event["event"] == "paused"]
+    # It sleeps a quarter of a second at most between two looks.
+    assert sum(event["paused_ns"] for event in pauses) >= (PAUSED_S - 0.25) * 1e9
+
+
+def sealed_events(runs: Path) -> list[dict[str, Any]]:
+    """What the engine of the only run has told, intervals left out."""
+    (path,) = runs.glob("*/events/0.json")
+    events: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return events
+
+
+def test_a_client_that_is_merely_busy_is_not_called_paused(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    load = load_file(tmp_path, seconds="4s")
+    spin = "while True: pass"
+    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(8 * (os.cpu_count() or 1))]
+    try:
+        # The nicest there is, so that everybody else goes first.
+        done = assay("run", load, directory, "--no-report", prefix=("nice", "-n", "19"))
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+    assert done.returncode in {0, 1}, done.stderr
+    assert "client-paused" not in findings(assay.runs)

@@ -1,0 +1,120 @@
+"""A stop is heard, whatever the engine is at, however it comes and whenever.
+
+`$ASSAY_STOPS` says how many random loads are stopped; a seed that fails is kept as one of `ONCE_DEAF`.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay import events
+from assay.loads import native
+from assay.loads.settings import settings
+from assay.running.engine import find_engine
+from e2e.command import need_command
+from e2e.random_loads import a_load
+
+STOPS = int(os.environ.get("ASSAY_STOPS", "40"))
+ONCE_DEAF = (49,)
+"""Seeds of loads that did not hear a stop in some version: ticks that took longer than their interval."""
+HEARD_S = 10.0
+"""Each of these loads would go on for hours; ending and removing its data takes well below a second."""
+WAYS = ("control line", "end of input", "INT", "TERM", "HUP")
+MOST_LINES = 9
+"""A run says some eight lines until its first interval."""
+
+
+def plan_of(text: str, directory: Path) -> bytes:
+    """Make the Plan of a load file."""
+    source = "random.toml"
+    values = settings(text, source, [], time=None, size=None, repeat=1)
+    return native.parse(text, source, directory=directory, settings=values, repeat=1).to_json()
+
+
+def stop(engine: "subprocess.Popen[bytes]", way: str) -> None:
+    """Stop an engine in one of the ways that there are."""
+    assert engine.stdin is not None
+    match way:
+        case "control line":
+            engine.stdin.write(msgspec.json.encode(events.StopRun()) + b"\n")
+            engine.stdin.flush()
+        case "end of input":
+            engine.stdin.close()
+        case name:
+            engine.send_signal(signal.Signals[f"SIG{name}"])
+
+
+def lines_of(stream: Path) -> list[dict[str, Any]]:
+    """What was said so far, in whole lines."""
+    return [json.loads(line) for line in stream.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def stopped_after_s(rng: random.Random, plan: bytes, stream: Path) -> float:
+    """Start the engine on a Plan, stop it at a random moment, and return how long it took to end.
+
+    Raises:
+        subprocess.TimeoutExpired: it did not hear the stop.
+    """
+    way, lines, pause_s = rng.choice(WAYS), rng.randint(0, MOST_LINES), rng.choice([0.0, 0.0, rng.uniform(0.0, 0.3)])
+    with stream.open("wb") as output:
+        engine = subprocess.Popen([find_engine()], stdin=subprocess.PIPE, stdout=output, start_new_session=True)
+    try:
+        assert engine.stdin is not None
+        engine.stdin.write(plan + b"\n" + msgspec.json.encode(events.StartWhenReady()) + b"\n")
+        engine.stdin.flush()
+        # Some loads say little before they go on for hours: then it is time that chooses the moment.
+        deadline_s = time.monotonic() + 1.0
+        while stream.read_bytes().count(b"\n") < lines and time.monotonic() < deadline_s and engine.poll() is None:
+            time.sleep(0.001)
+        time.sleep(pause_s)
+        begun_s = time.monotonic()
+        stop(engine, way)
+        engine.wait(HEARD_S)
+        return time.monotonic() - begun_s
+    finally:
+        if engine.poll() is None:
+            os.killpg(engine.pid, signal.SIGKILL)
+            engine.wait()
+        if engine.stdin is not None:
+            engine.stdin.close()
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A directory in memory: what waits for a disk that others keep busy hears nothing, and ends nothing."""
+    if not os.access("/dev/shm", os.W_OK):  # noqa: S108 - that is the file system that is meant
+        pytest.skip("needs /dev/shm, to lay data out in memory")
+    with tempfile.TemporaryDirectory(prefix="assay-stops-", dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("seed", [*range(STOPS), *ONCE_DEAF])
+def test_a_stop_is_heard_at_any_moment_of_any_load(seed: int, directory: Path, tmp_path: Path) -> None:
+    need_command()
+    rng = random.Random(seed)  # noqa: S311 - a choice of loads and moments
+    stream = tmp_path / "stream"
+    load = a_load(rng)
+
+    try:
+        stopped_after_s(rng, plan_of(load, directory), stream)
+    except subprocess.TimeoutExpired:
+        pytest.fail(
+            f"seed {seed} did not hear the stop within {HEARD_S:g} s; write it into ONCE_DEAF. Its load:\n{load}"
+        )
+
+    # Before it listens, a signal ends it as any program.
+    told = lines_of(stream)
+    if told:
+        assert told[-1]["event"] == "finished", load
+        assert told[-1]["outcome"] == "stopped", (told[-2], load)
+    assert list(directory.iterdir()) == []
