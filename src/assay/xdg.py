@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from assay.errors import InputError
+
 
 def folder(variable: str, default: str) -> Path:
     """Give Assay's folder in the one that an environment variable names; a relative path there is to be ignored.
@@ -10,6 +12,20 @@ def folder(variable: str, default: str) -> Path:
     Args:
         variable: Such as `XDG_DATA_HOME`.
         default: What stands for it where it is not set, such as `~/.local/share`.
+
+    Raises:
+        InputError: the folder lies in the home of a user who has none, as in many containers, or who is not known.
     """
-    named = Path(os.environ.get(variable) or default).expanduser()
-    return (named if named.is_absolute() else Path(default).expanduser()) / "assay"
+    named = expanded(os.environ.get(variable) or default, variable)
+    return (named if named.is_absolute() else expanded(default, variable)) / "assay"
+
+
+def expanded(path: str, named_by: str) -> Path:
+    """Put the home in for `~`; raises InputError where there is none. `named_by` is what the user can set instead."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(
+            f"'{path}' needs the home of a user, and there is none: $HOME is not set, and the user is not known here. Set "
+            f"{named_by} to a folder, or HOME"
+        ) from error

@@ -32,7 +32,9 @@ def run(
     allow_commands: AllowCommands = False,
 ) -> None:
     """Run a defined load in a directory."""
+    from assay.errors import PlanError
     from assay.loads import native, suites
+    from assay.loads.refusals import placed
     from assay.loads.settings import settings
     from assay.session import Session
     from assay.targets import check_directory
@@ -42,4 +44,8 @@ def run(
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
     session = Session(argv(), runs=runs, json=json, report=not no_report)
-    raise typer.Exit(session.measure(plan, source_text=text))
+    try:
+        exit_code = session.measure(plan, source_text=text)
+    except PlanError as refused:
+        raise placed(refused, text, source) from refused
+    raise typer.Exit(exit_code)

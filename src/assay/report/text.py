@@ -24,6 +24,8 @@ from assay.results import Cache, Document, Finding, LatencyNs, Result
 from assay.units import format_bytes, format_ns, format_number, format_percent, format_share
 
 WIDE_COLUMNS = 120
+NARROWEST_COLUMNS = 20
+"""Text is not broken for less: a terminal of no columns at all, which some programs make, would never hold a word."""
 SIZE_REASON_FACT = "quick.size_reason"
 """Key of the fact that says why the data set has its size."""
 
@@ -47,15 +49,19 @@ def render(document: Document, run: RunRecord, console: Console, *, html: Path |
         html: The HTML report, if one was written.
     """
     lines = [*_header(document, run), Text()]
-    lines += _table(document.results, console.width)
-    lines += _findings(document, console.width)
+    lines += _table(document.results, _width(console))
+    lines += _findings(document, _width(console))
     lines += _footer(document, html)
     _print(console, lines)
 
 
 def render_beside(document: Document, console: Console, *, html: Path | None = None) -> None:
     """Print what stands beside a classic tool's own output: the findings, and where the run is kept."""
-    _print(console, [*_findings(document, console.width), *_footer(document, html)])
+    _print(console, [*_findings(document, _width(console)), *_footer(document, html)])
+
+
+def _width(console: Console) -> int:
+    return max(console.width, NARROWEST_COLUMNS)
 
 
 def _print(console: Console, lines: Iterable[Text]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.plan import User
 from assay.running import gates
+from assay.tools.arguments import digits
 from assay.tools.bonnie.plan import SEMAPHORES, TESTS
 from assay.tools.bonnie.settings import Settings
 
@@ -55,7 +56,7 @@ def user(settings: Settings) -> User | None:
 
 
 def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdigit()
+    return digits(name) is not None
 
 
 def _named_user(name: str) -> tuple[int, int]:
