@@ -64,7 +64,9 @@ def test_every_number_of_a_plan_has_limits_and_each_row_a_number() -> None:
 
     assert number_fields() - limits.DRAWN - set(limits.NUMBERS) == set()
     assert set(limits.NUMBERS) - number_fields() - drawn == set()
-    assert all(row.least < row.most < math.inf and row.why for row in (*limits.NUMBERS.values(), *limits.LISTS.values()))
+    assert all(
+        row.least < row.most < math.inf and row.why for row in (*limits.NUMBERS.values(), *limits.LISTS.values())
+    )
 
 
 def test_every_list_of_a_plan_has_limits() -> None:
@@ -80,10 +82,11 @@ def test_the_engine_has_the_table_that_python_has() -> None:
 
 
 Change = Callable[[Any], None]
+Place = tuple[str | int, ...]
 
 
-def places(value: Any, key: str = "", holder: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Row, container and key of every number in a Plan's document."""
+def places(value: Any, path: Place = (), key: str = "", holder: str = "") -> Iterator[tuple[str, Place]]:
+    """Row and place of every number in a Plan's document."""
     items: Any = enumerate(value) if isinstance(value, list) else value.items()
     for step, item in items:
         if step in limits.UNBOUNDED:
@@ -91,36 +94,52 @@ def places(value: Any, key: str = "", holder: str = "") -> Iterator[tuple[str, A
         name = key if isinstance(value, list) else step
         if isinstance(item, int | float) and not isinstance(item, bool):
             is_drawn = name in limits.DRAWN and holder in limits.NUMBERS
-            yield "weight" if name == "rows" and step == 0 else holder if is_drawn else name, value, step
+            yield "weight" if name == "rows" and step == 0 else holder if is_drawn else name, (*path, step)
         elif isinstance(item, dict | list):
-            yield from places(item, name, holder if isinstance(item, list) else name)
+            yield from places(item, (*path, step), name, holder if isinstance(item, list) else name)
+
+
+def alone(value: Any, place: Place) -> tuple[Any, Any, Any]:
+    """A document without what stands beside a place, which is sooner read; the container of the place, and its key there."""
+    step, *rest = place
+    if not rest:
+        return value, value, step
+    inside, container, last = alone(value[step], tuple(rest))
+    if isinstance(value, dict):
+        return (
+            {key: [] if isinstance(item, list) else item for key, item in value.items()} | {step: inside},
+            container,
+            last,
+        )
+    return [inside], container, last
 
 
 def test_each_bound_passes_both_twins_and_what_lies_beyond_it_neither(check: Check) -> None:
-    tried: set[str] = set()
+    found: dict[str, Any] = {}
     for made in every_plan():
         document = json.loads(made.to_json())
-        for row, container, step in places(document):
-            limit, before = limits.NUMBERS[row], container[step]
-            if row in tried and not isinstance(before, float):
-                continue
-            kind = type(before)
-            beyond = math.nextafter(limit.most, math.inf) if kind is float else limit.most + 1
-            for number, passes in ((limit.least, True), (limit.most, True), (beyond, False), (-1, False)):
-                container[step] = kind(number)
-                said = [_refusal_of_python(document), _refusal_of_rust(check, document)]
-                container[step] = before
-                assert [not text for text in said] == [passes] * 2, (row, number, said)
-            tried.add(row)
+        for row, place in places(document):
+            if row not in found:
+                found[row] = alone(document, place)
 
-    assert tried == set(limits.NUMBERS)
+    for row, (document, container, step) in found.items():
+        limit, before, kind = limits.NUMBERS[row], container[step], type(container[step])
+        beyond = math.nextafter(limit.most, math.inf) if kind is float else limit.most + 1
+        for number, passes in ((limit.least, True), (limit.most, True), (beyond, False), (-1, False)):
+            container[step] = kind(number)
+            said = [_refusal_of_python(document), _refusal_of_rust(check, document)]
+            assert [not text for text in said] == [passes] * 2, (row, number, said)
+        container[step] = before
+
+    assert set(found) == set(limits.NUMBERS)
 
 
 def _refusal_of_python(document: Any) -> str:
     try:
         limits.check(msgspec.convert(document, Plan))
-    except (PlanError, msgspec.ValidationError) as error:
-        return str(error)
+    except PlanError as error:
+        # Names that stand for nothing are another matter.
+        return str(error) if "it lies between" in str(error) else ""
     return ""
 
 
@@ -165,7 +184,9 @@ def test_both_twins_say_what_is_beyond_its_bounds_and_where(check: Check, change
     assert said in _refusal_of_rust(check, document)
 
 
-@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'{"name":[', b'{"phases":[{"jobs":[{"body":{"kind":"loop","actions":['])
+@pytest.mark.parametrize(
+    "opening", [b"[", b'{"a":', b'{"name":[', b'{"phases":[{"jobs":[{"body":{"kind":"loop","actions":[']
+)
 @pytest.mark.parametrize("depth", [200, 100_000])
 def test_a_plan_that_is_nested_deep_is_refused_by_both(check: Check, opening: bytes, depth: int) -> None:
     data = opening * depth
@@ -206,24 +227,24 @@ def test_numbers_that_no_number_holds_are_refused_by_both(check: Check, number: 
 @pytest.mark.parametrize(
     ("before", "after", "line", "said"),
     [
-        ("workers = 1", 'backend = "io_uring"\nqueue_depth = 4294967295', 14, "phase.job.queue_depth: 4294967295 is out"),
-        ("workers = 1", "workers = 16385", 13, "from 1 to 16384 is wanted (each is a thread or a process"),
-        ('set = "data", size', 'set = "data", slot = 2147483648, size', 15, "phase.job.op.slot: 2147483648 is out of range"),
-        ("seconds = 1", 'before = [{ sleep = 9e18 }]', 11, "phase.before.sleep: 9e+18 is out of range"),
-        ("sample_interval = 1", "sample_interval = 1e18", 3, "from 0.01 to 3600 is wanted" ),
-        ('arrival = "closed"', "arrival = { open = 1e12 }", 14, "phase.job.arrival.open: 1000000000000.0 is out of range"),
-        ('arrival = "closed"', "arrival = { open = 1e18 }", 14, "phase.job.arrival.open: 1e+18 is out of range"),
-        ("files = 1", f"files = {'9' * 400}", 8, "(400 letters) is out of range"),
+        ("workers = 1", 'backend = "io_uring"\nqueue_depth = 4294967295', 15, "phase.job.queue_depth: 4294967295 is out"),
+        ("workers = 1", "workers = 16385", 14, "from 1 to 16384 is wanted (each is a thread or a process"),
+        ('set = "data", size', 'set = "data", slot = 2147483648, size', 16, "phase.job.op.slot: 2147483648 is out of range"),
+        ("seconds = 1", 'before = [{ sleep = 9e18 }]', 12, "phase.before.sleep: 9e+18 is out of range"),
+        ("sample_interval = 1", "sample_interval = 1e18", 3, "from 10.0 ms to 3600 is wanted"),
+        ('arrival = "closed"', "arrival = { open = 1e12 }", 15, "phase.job.arrival.open: 1000000000000.0 is out of range"),
+        ('arrival = "closed"', "arrival = { open = 1e18 }", 15, "phase.job.arrival.open: 1e+18 is out of range"),
+        ("files = 1", f"files = {'9' * 400}", 8, "a word of 400 letters; 200 are the most"),
         ("files = 1", f"files = {'9' * 5000}", 8, "a word of 5000 letters; 200 are the most"),
         ('size = "1MiB"', f'size = "{"9" * 400}KiB"', 7, "has 403 letters; write a size such as"),
         ('size = "1MiB"', 'size = "5EiB"', 7, "5EiB is out of range; a size such as"),
         ('size = "1MiB"', "size = nan", 7, "nan is out of range"),
         ('size = "1MiB"', "size = -inf", 7, "-inf is out of range"),
         ('size = "1MiB"', "size = { uniform = 0, max = 1e300 }", 7, "file_set.size.max: 1e+300 is out of range"),
-        ("seconds = 1", f'seconds = "{"9" * 5000}s"', 11, "has 5001 letters; write a time such as"),
-        ('name = "read"', f'name = "{"r" * 1001}"', 10, "phase.name: has 1001 bytes"),
-        ("workers = 1", f"cpus = [{'1, ' * 8193}]", 13, "phase.job.cpus: 8193 entries are too many; 8192 are the most"),
-        ("workers = 1", "cpus = [8192]", 13, "phase.job.cpus: 8192 is out of range"),
+        ("seconds = 1", f'seconds = "{"9" * 5000}s"', 12, "has 5001 letters; write a time such as"),
+        ('name = "read"', f'name = "{"r" * 1001}"', 11, "phase.name: has 1001 bytes"),
+        ("workers = 1", f"cpus = [{'1, ' * 8193}]", 14, "phase.job.cpus: 8193 entries are too many; 8192 are the most"),
+        ("workers = 1", "cpus = [8192]", 14, "phase.job.cpus: 8192 is out of range"),
         ("files = 1", "files = 2024-02-30", 8, "this is not TOML"),
     ],
 )  # fmt: skip
@@ -238,7 +259,9 @@ def test_what_lies_beyond_a_bound_is_refused_with_file_and_line(before: str, aft
     assert len(str(refused.value)) < 400
 
 
-@pytest.mark.parametrize("value", ["9" * 400, "9" * 5000, "nan", "inf", "-inf", "1e400", "-1", "4294967297", "[" * 3000])
+@pytest.mark.parametrize(
+    "value", ["9" * 400, "9" * 5000, "nan", "inf", "-inf", "1e400", "-1", "4294967297", "[" * 3000]
+)
 def test_a_setting_beyond_the_bounds_is_refused_where_it_is_used(value: str) -> None:
     text = LOAD.replace("files = 1", 'files = "${count}"\n[parameters]\ncount = 1')
 
@@ -290,4 +313,4 @@ def test_actions_that_are_nested_deep_are_refused_with_their_job() -> None:
     with pytest.raises(FrontEndError, match="nested 1[78] deep") as refused:
         parse(LOAD.replace('op = { op = "read", set = "data", size = "4KiB" }', f"loop = [{loop}]"))
 
-    assert str(refused.value).startswith("small.toml:15: phase 'read', job 'read'")
+    assert str(refused.value).startswith("small.toml:16: phase 'read', job 'read'")

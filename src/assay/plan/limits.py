@@ -87,7 +87,9 @@ NUMBERS: Final[dict[str, Limit]] = {
     "rate_per_s": _RATE,
     "repeat": Limit(0, 9_999, "as many phases as a run may have"),
     "reserve_bytes": _BYTES,
-    "sample_interval_s": Limit(0.01, 3600, "an hour; longer ones show nothing of a run, shorter ones measure themselves"),
+    "sample_interval_s": Limit(
+        0.01, 3600, "an hour; longer ones show nothing of a run, shorter ones measure themselves"
+    ),
     "seconds": _TIME,
     "seed": Limit(0, (1 << 64) - 1, "a number of 64 bits"),
     "shape": Limit(1e-6, 1e6, "the draws are all alike from there on"),

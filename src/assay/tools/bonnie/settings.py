@@ -212,9 +212,7 @@ def _check(settings: Settings) -> None:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def _number(
-    letter: str, text: str, *, least: int, most: float = 1 << 62, factors: dict[str, int] | None = None
-) -> int:
+def _number(letter: str, text: str, *, least: int, most: float = 1 << 62, factors: dict[str, int] | None = None) -> int:
     """Read a whole number with one of the suffixes that are known there."""
     factors = factors or {}
     match = re.fullmatch(r"(-?[0-9]{1,19})([A-Za-z]?)", text)
@@ -249,7 +247,9 @@ def _parts(letter: str, value: str, most: int) -> list[str]:
 
 def _read_s(value: str) -> dict[str, Any]:
     parts = _parts("s", value, 4)
-    settings: dict[str, Any] = {"size_mib": _number("s", parts[0], least=0, most=_MOST_MIB, factors={"m": 1, "g": KIB, "t": MIB})}
+    settings: dict[str, Any] = {
+        "size_mib": _number("s", parts[0], least=0, most=_MOST_MIB, factors={"m": 1, "g": KIB, "t": MIB})
+    }
     if len(parts) > 1 and parts[1]:
         settings["chunk_bytes"] = _chunk("s", parts[1])
     if len(parts) > 2 and parts[2]:
@@ -270,7 +270,9 @@ def _read_n(value: str) -> dict[str, Any]:
     if len(parts) > 3 and parts[3]:
         settings["directories"] = max(1, _number("n", parts[3], least=0, factors={"k": KIB}))
     if len(parts) > 4 and parts[4]:
-        settings["file_chunk_bytes"] = _number("n", parts[4], least=1, most=NUMBERS["chunk_bytes"].most, factors={"k": KIB, "m": MIB})
+        settings["file_chunk_bytes"] = _number(
+            "n", parts[4], least=1, most=NUMBERS["chunk_bytes"].most, factors={"k": KIB, "m": MIB}
+        )
     if settings.get("directories", 1) > MOST_DIRECTORIES:
         raise InputError(f"bonnie -n '{value}': {settings['directories']} directories; {MOST_DIRECTORIES} are the most")
     if settings.get("min_bytes", 0) > max(settings.get("max_bytes", 0), 0):

@@ -181,7 +181,11 @@ COMMANDS: tuple[tuple[str, str, Callable[[str, Settings], Settings | Request]], 
     ("set size", "smallest and largest size of a new file, in bytes", _size),
     ("set number", "files that exist at the same time", _number("files", "invalid number of files", MOST_FILES)),
     ("set seed", "where the random numbers begin", _number("seed", "invalid seed for random numbers")),
-    ("set transactions", "transactions of a run", _number("transactions", "no transactions specified", MOST_TRANSACTIONS)),
+    (
+        "set transactions",
+        "transactions of a run",
+        _number("transactions", "no transactions specified", MOST_TRANSACTIONS),
+    ),
     ("set location", "directory of the files; +DIR [WEIGHT] adds one, -DIR takes one away", _location),
     (
         "set subdirectories",

@@ -260,7 +260,9 @@ def _sub_option(entry: str) -> dict[str, Any]:
 def _size(key: str, value: str) -> int:
     match = _SIZE.fullmatch(value)
     if match is None:
-        raise InputError(f"{NAME}: -i {key}={cut(value)}: give a size in bytes, or with k, m, g or t behind it, such as 8k")
+        raise InputError(
+            f"{NAME}: -i {key}={cut(value)}: give a size in bytes, or with k, m, g or t behind it, such as 8k"
+        )
     size_bytes = int(match[1]) * _FACTORS[match[2].lower()]
     most = _MOST_IO_BYTES if key == "iosize" else 1 << 62
     if not _SIZES[key] <= size_bytes <= most:
