@@ -8,6 +8,7 @@ use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::files::open_files;
+use crate::memory;
 use crate::observe::{HostObserver, cache, is_in_memory};
 use crate::phase;
 use crate::phase::{PhaseEnd, Surroundings};
@@ -54,6 +55,7 @@ pub fn run(
     capabilities: &Capabilities,
 ) -> Outcome {
     match check(plan).and_then(|programs| {
+        memory::check(plan, &programs)?;
         let run = Run::open(plan, emitter, inbox, sender, stop, capabilities)?;
         Ok((run, programs))
     }) {

@@ -76,7 +76,9 @@ def values(kind: Any, field: str = "", depth: int = 0) -> st.SearchStrategy[Any]
         inside = typing.get_args(kind)
         if inside[-1] is Ellipsis:
             return st.lists(values(inside[0], field, depth), max_size=2).map(tuple)
-        return st.tuples(*(values(each, name, depth) for each, name in zip(inside, _row_names(field, inside))))
+        return st.tuples(
+            *(values(each, name, depth) for each, name in zip(inside, _row_names(field, inside), strict=True))
+        )
     return _scalars(kind, field)
 
 
@@ -236,7 +238,7 @@ def _struct_examples(kind: Any, field: str, depth: int) -> list[Any]:
 
 def _tuple_examples(inside: tuple[Any, ...], field: str, depth: int) -> list[Any]:
     if inside[-1] is not Ellipsis:
-        columns = [examples(each, name, depth) for each, name in zip(inside, _row_names(field, inside))]
+        columns = [examples(each, name, depth) for each, name in zip(inside, _row_names(field, inside), strict=True)]
         return [tuple(column[i % len(column)] for i, column in enumerate(columns))]
     is_too_deep = depth >= _SHOWN_DEPTH and any(map(_is_nested, members_of(inside[0])))
     return [()] if is_too_deep else [(), tuple(_distinct(examples(inside[0], field, depth)))]

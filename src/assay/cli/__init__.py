@@ -27,6 +27,7 @@ from assay.cli import (
 )
 from assay.cli.pipes import let_go, outlive_readers
 from assay.cli.tool import CommandsAndTools
+from assay.cli.words import check_words
 from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError
 from assay.running.stopping import Stopped, end_on_signals
 
@@ -83,6 +84,7 @@ def main() -> None:
     end_on_signals()
     outlive_readers()
     try:
+        check_words(sys.argv[1:])
         app()
     except AssayError as error:
         for text in (str(error), *getattr(error, "__notes__", ())):
@@ -91,6 +93,10 @@ def main() -> None:
     except Stopped:
         typer.echo("assay: stopped", err=True)
         sys.exit(INTERRUPTED)
+    except MemoryError:
+        typer.echo("assay: no memory is left for it (ulimit -v, a control group); ask for less, or make room", err=True)
+        let_go()
+        sys.exit(COULD_NOT_RUN)
     except OSError as error:
         if error.errno is None:
             raise

@@ -133,10 +133,10 @@ stands under. What a run needs of memory is held against what is there as well.
 | --- | --- | --- |
 {chr(10).join(lists)}
 
-A name has at most {limits.NAME_BYTES.most:,} bytes of UTF-8, another text {limits.TEXT_BYTES.most >> 10} KiB. Actions stand at
-most {limits.NESTING.most} deep in each other, tables and lists {text_bounds.NESTING}. A number or a bare key has at most
-{text_bounds.WORD_LETTERS} letters, the file {input_text.MOST_BYTES >> 20} MiB; it is a regular file, or a pipe that was handed
-on (`/dev/stdin`, `<(...)`)."""
+A name has at most {limits.NAME_BYTES.most:,} bytes of UTF-8, another text {int(limits.TEXT_BYTES.most) >> 10} KiB. Actions
+stand at most {limits.NESTING.most} deep in each other, tables and lists {text_bounds.NESTING}. A number or a bare key has at
+most {text_bounds.WORD_LETTERS} letters, the file {input_text.MOST_BYTES >> 20} MiB; it is a regular file, or a pipe that was
+handed on (`/dev/stdin`, `<(...)`)."""
 
 
 def _bound(name: str, number: float) -> str:

@@ -1,8 +1,8 @@
 """On which line of a load file does that stand which a Plan, or the engine, was refused for?
 
-A Plan is checked as a whole where it is made, and by the engine before it touches anything: these refusals name phase, job,
-file set and operation, as in `phase 'p', job 'j': queue_depth is 0`. The load file is looked through for what is named so, and
-in it for a key that the text names. Where nothing is found the text stands with the file's name alone.
+A Plan is checked as a whole where it is made, and by the engine before it touches anything: these refusals name phase,
+job, file set and operation, as in `phase 'p', job 'j': queue_depth is 0`. The load file is looked through for what is named
+so, and in it for a key that the text names. Where nothing is found the text stands with the file's name alone.
 """
 
 import re

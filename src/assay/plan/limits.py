@@ -1,8 +1,8 @@
 """How large may a number of a Plan be, and why not larger?
 
-One table for whoever makes a Plan: load files, `--set`, the tools' command lines. A number's name says what it means wherever
-it stands, so a row is found by the name; what a distribution draws has the row of the key that the distribution stands under.
-The limits are where no storage and no user is hurt by them, and finite: what lies beyond is a slip or an attack.
+One table for whoever makes a Plan: load files, `--set`, the tools' command lines. A number's name says what it means
+wherever it stands, so a row is found by the name; what a distribution draws has the row of the key that the distribution
+stands under. The limits are where no storage and no user is hurt by them, and finite: what lies beyond is a slip or an attack.
 
 The engine holds the same table, because a Plan may reach it by itself: `python -m assay.loads.reference` writes
 `engine/src/plan/limits.json`, and `tests/unit/test_limits.py` sends each bound, and what lies beyond it, through both.
@@ -169,7 +169,7 @@ def row_of(key: str, holder: str = "") -> Limit:
 
 
 def check(plan: msgspec.Struct) -> None:
-    """Hold a whole Plan, or a part of one, against the table; raises PlanError with the place of the first that is beyond."""
+    """Hold a Plan, or a part of one, against the table; raises PlanError with the place of the first that is beyond."""
     parts = [_Part("", "", plan, (), 0)]
     while parts:
         part = parts.pop()
