@@ -37,12 +37,10 @@ def read_text(path: str, what: str) -> str:
     try:
         # Without waiting for somebody who writes to a pipe.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor has no path
-            kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
-            if kind != stat.S_IFREG and not (kind == stat.S_IFIFO and _HANDED_ON.fullmatch(path)):
-                raise InputError(f"'{path}' is {_KINDS.get(kind, 'no file')}; a {what} is a regular file")
-            os.set_blocking(descriptor, True)
-            data = file.read(MOST_BYTES + 1)
+        try:
+            data = _read(descriptor, path, what)
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -53,3 +51,12 @@ def read_text(path: str, what: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"'{path}' is not UTF-8 text at byte {error.start}; a {what} is text") from error
+
+
+def _read(descriptor: int, path: str, what: str) -> bytes:
+    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+    if kind != stat.S_IFREG and not (kind == stat.S_IFIFO and _HANDED_ON.fullmatch(path)):
+        raise InputError(f"'{path}' is {_KINDS.get(kind, 'no file')}; a {what} is a regular file")
+    os.set_blocking(descriptor, True)
+    with open(descriptor, "rb", closefd=False) as file:
+        return file.read(MOST_BYTES + 1)

@@ -1,6 +1,8 @@
 """Folders of the user by the XDG base directory specification."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from assay.errors import InputError
@@ -18,6 +20,21 @@ def folder(variable: str, default: str) -> Path:
     """
     named = expanded(os.environ.get(variable) or default, variable)
     return (named if named.is_absolute() else expanded(default, variable)) / "assay"
+
+
+@contextlib.contextmanager
+def home_for_others() -> Iterator[None]:
+    """Have a home, which is not there, for libraries that cannot be imported without one."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/nonexistent"
+        try:
+            yield
+        finally:
+            del os.environ["HOME"]
+    else:
+        yield
 
 
 def expanded(path: str, named_by: str) -> Path:

@@ -33,7 +33,10 @@ def directory(tmp_path: Path) -> Path:
 
 
 def bounded(
-    assay: Assay, *words: str | bytes | Path, env: Mapping[str, str | bytes | None] | None = None, stdin: int | None = None
+    assay: Assay,
+    *words: str | bytes | Path,
+    env: Mapping[str, str | bytes | None] | None = None,
+    stdin: int | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run the command within bounds; a variable of None is not set."""
     need_tools("prlimit")
@@ -86,12 +89,16 @@ def test_a_load_file_beyond_the_limits_is_refused_with_its_line(
 
     done = bounded(assay, "run", load, directory)
 
-    check_refused(done, 2, said.replace("small.toml:16", f"small.toml:{at}").replace("small.toml:17", f"small.toml:{at + 1}"))
+    check_refused(
+        done, 2, said.replace("small.toml:16", f"small.toml:{at}").replace("small.toml:17", f"small.toml:{at + 1}")
+    )
     assert list(directory.iterdir()) == []
     assert not assay.runs.exists()
 
 
-def test_memory_that_is_not_there_is_said_before_anything_is_made(assay: Assay, directory: Path, tmp_path: Path) -> None:
+def test_memory_that_is_not_there_is_said_before_anything_is_made(
+    assay: Assay, directory: Path, tmp_path: Path
+) -> None:
     load = load_file(tmp_path)
     load.write_text(
         load.read_text().replace('size = "4KiB" }', 'size = "1MiB" }')
@@ -110,7 +117,7 @@ def test_what_the_engine_refuses_of_a_load_file_is_told_with_its_line(
     assay: Assay, directory: Path, tmp_path: Path
 ) -> None:
     load = load_file(tmp_path)
-    text = load.read_text().replace('size = "4KiB" }', 'size = { uniform = 9, max = 5 } }')
+    text = load.read_text().replace('size = "4KiB" }', "size = { uniform = 9, max = 5 } }")
     load.write_text(text)
     line = next(number for number, line in enumerate(text.splitlines(), start=1) if "max = 5" in line)
 
@@ -205,14 +212,12 @@ def test_words_that_are_no_texts_are_refused_wherever_they_stand(assay: Assay, d
     check_refused(bounded(assay, "ls", env={"ASSAY_RUNS": b"/tmp/\xff"}), 2, "$ASSAY_RUNS is '/tmp/\\xff'")
 
 
-def test_a_user_without_a_home_is_told_what_to_set_and_measures_without_one(
-    unprivileged: Assay, tmp_path: Path
-) -> None:
+def test_a_user_without_a_home_is_told_what_to_set_and_measures_without_one(unprivileged: Assay) -> None:
     assert unprivileged.home is not None
     load = load_file(unprivileged.home, seconds="0.2s")
     load.chmod(0o644)
     stranger = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "env", "-u", "HOME"]
-    need_tools("setpriv", "prlimit")
+    need_tools("setpriv")
     directory = unprivileged.home / "measured"
     directory.mkdir()
     directory.chmod(0o777)
@@ -222,9 +227,15 @@ def test_a_user_without_a_home_is_told_what_to_set_and_measures_without_one(
     unprivileged.home.chmod(0o755)
 
     def strange(*words: str | Path) -> "subprocess.CompletedProcess[str]":
-        command = [*stranger, "prlimit", f"--as={MOST_BYTES}", COMMAND, *words]
+        # What draws the report reserves more address space than there is memory.
         return subprocess.run(
-            command, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+            [*stranger, COMMAND, *words],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
 
     check_refused(strange("ls"), 2, "$HOME is not set, and the user is not known here. Set XDG_DATA_HOME")
@@ -304,5 +315,3 @@ def test_every_locale_can_hold_what_is_printed(env: dict[str, str | None], measu
         assert done.returncode in {0, 1, 3}, done.stderr
         assert done.stdout
         assert "Traceback" not in done.stderr
-
-

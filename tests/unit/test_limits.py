@@ -158,6 +158,10 @@ def spoilt(change: Change) -> Any:
     return document
 
 
+def job_of(document: Any) -> Any:
+    return document["phases"][0]["jobs"][0]
+
+
 def nested(depth: int) -> dict[str, Any]:
     action: dict[str, Any] = {"kind": "wait", "semaphore": "s", "count": 1}
     for _ in range(depth):
@@ -168,12 +172,12 @@ def nested(depth: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda p: p["phases"][0]["jobs"][0].update(queue_depth=4294967295), "phase 'read', job 'read': queue_depth is 4294967295"),
+        (lambda p: job_of(p).update(queue_depth=4294967295), "phase 'read', job 'read': queue_depth is 4294967295"),
         (lambda p: p["file_sets"][0].update(files=0), "file set 'data': files is 0; it lies between 1 and 4294967296"),
         (lambda p: p["file_sets"][0]["size"].update(value=5e18), "file set 'data': size.value is 5e+18"),
         (lambda p: p["phases"][0].update(name="p" * 1001), "name has 1001 bytes"),
         (lambda p: p.update(targets=p["targets"] * 1001), "targets has 1001 entries"),
-        (lambda p: p["phases"][0]["jobs"][0]["body"].update(actions=[nested(16)]), "nested 17 deep"),
+        (lambda p: job_of(p)["body"].update(actions=[nested(16)]), "nested 17 deep"),
         (lambda p: p["phases"][0]["before"].append({"kind": "sleep", "seconds": 9e18}), "phase 'read': seconds is 9e+18"),
         (lambda p: p.update(sample_interval_s=1e18), "sample_interval_s is 1e+18; it lies between 0.01 and 3600"),
     ],

@@ -25,7 +25,7 @@ from assay.cli import (
     show,
     suites,
 )
-from assay.cli.pipes import let_go, outlive_readers
+from assay.cli.pipes import let_go, outlive_readers, widen_terminal
 from assay.cli.tool import CommandsAndTools
 from assay.cli.words import check_words
 from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError
@@ -83,6 +83,7 @@ def main() -> None:
     gc.set_threshold(_ALLOCATIONS)
     end_on_signals()
     outlive_readers()
+    widen_terminal()
     try:
         check_words(sys.argv[1:])
         app()

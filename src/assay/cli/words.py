@@ -1,7 +1,7 @@
 """Are the words of a command line, and of the environment that Assay goes by, texts?
 
-Linux takes any bytes for a word or a name; the record of a run, JSON and terminals take UTF-8. What is none is refused at the
-door, before anything can stumble over it half way.
+Linux takes any bytes for a word or a name; the record of a run, JSON and terminals take UTF-8. What is none is refused at
+the door, before anything can stumble over it half way.
 """
 
 import os

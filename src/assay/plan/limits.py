@@ -2,14 +2,13 @@
 
 One table for whoever makes a Plan: load files, `--set`, the tools' command lines. A number's name says what it means
 wherever it stands, so a row is found by the name; what a distribution draws has the row of the key that the distribution
-stands under. The limits are where no storage and no user is hurt by them, and finite: what lies beyond is a slip or an attack.
+stands under. The limits are where no storage and no user is hurt by them, and finite: what lies beyond is a slip or an
+attack.
 
 The engine holds the same table, because a Plan may reach it by itself: `python -m assay.loads.reference` writes
 `engine/src/plan/limits.json`, and `tests/unit/test_limits.py` sends each bound, and what lies beyond it, through both.
 """
 
-import enum
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -143,20 +142,6 @@ UNBOUNDED: Final = frozenset({"origin", "schema"})
 _WORDS = {"phases": "phase", "jobs": "job", "file_sets": "file set", "op": "operation", "ops": "operation"}
 
 
-class _Part(NamedTuple):
-    """A value in a Plan."""
-
-    key: str
-    """Name of the field, or of the list, that it stands in."""
-    holder: str
-    """Key that the object around it stands under."""
-    value: Any
-    place: tuple[str, ...]
-    """Words that lead to it."""
-    depth: int
-    """Actions around it."""
-
-
 def shown(value: float | str) -> str:
     """Write a number or a name so that a line can hold it."""
     text = str(value)
@@ -170,12 +155,54 @@ def row_of(key: str, holder: str = "") -> Limit:
 
 def check(plan: msgspec.Struct) -> None:
     """Hold a Plan, or a part of one, against the table; raises PlanError with the place of the first that is beyond."""
-    parts = [_Part("", "", plan, (), 0)]
-    while parts:
-        part = parts.pop()
-        if why := _wrong(part):
-            raise PlanError(": ".join(filter(None, (", ".join(part.place), why))))
-        parts.extend(reversed(list(_inside(part))))
+    _check(plan, "", "", (), 0)
+
+
+def _check(value: Any, key: str, holder: str, place: tuple[str, ...], depth: int) -> None:
+    """Hold a value against the table.
+
+    Args:
+        value: In a Plan.
+        key: Name of the field, or of the list, that it stands in.
+        holder: Key that the object around it stands under.
+        place: Words that lead to it.
+        depth: Actions around it: nothing else of a Plan nests without end, so this bounds the descent too.
+    """
+    kind = type(value)
+    if kind is int or kind is float:
+        _check_number(value, key, holder, place)
+    elif kind is str:
+        if why := wrong_text(key, value):
+            raise _refusal(place, f"{key} {why}")
+    elif kind is tuple:
+        _check_list(value, key, place, depth)
+        is_row = key == "rows" and len(value) == 3 and type(value[0]) is not tuple
+        for at, item in enumerate(value):
+            _check(item, "weight" if is_row and not at else key, holder, place, depth)
+    elif isinstance(value, msgspec.Struct):
+        if key in _WORDS and (name := getattr(value, "name", None)) is not None:
+            place = (*place, f"{_WORDS[key]} '{shown(name)}'")
+        for field in value.__struct_fields__:
+            if field not in UNBOUNDED:
+                _check(getattr(value, field), field, key, place, depth + (field == "actions"))
+
+
+def _check_number(value: float, key: str, holder: str, place: tuple[str, ...]) -> None:
+    limit = row_of(key, holder)
+    if not limit.least <= value <= limit.most:
+        name = f"{holder}.{key}" if key in DRAWN and holder in NUMBERS else key
+        raise _refusal(place, f"{name} is {shown(value)}; {_between(limit)}")
+
+
+def _check_list(value: tuple[Any, ...], key: str, place: tuple[str, ...], depth: int) -> None:
+    if key in LISTS and not LISTS[key].holds(len(value)):
+        raise _refusal(place, f"{key} has {len(value)} entries; {_between(LISTS[key])}")
+    if depth > NESTING.most:
+        raise _refusal(place, f"{key} are nested {depth} deep; {_between(NESTING)}")
+
+
+def _refusal(place: tuple[str, ...], why: str) -> PlanError:
+    return PlanError(": ".join(filter(None, (", ".join(place), why))))
 
 
 def wrong_text(key: str, text: str) -> str:
@@ -188,42 +215,8 @@ def wrong_text(key: str, text: str) -> str:
     return "" if limit.holds(size) else f"has {size} bytes; {_between(limit)}"
 
 
-def _wrong(part: _Part) -> str:
-    key, value = part.key, part.value
-    if isinstance(value, bool | enum.Enum) or value is None:
-        return ""
-    name = f"{part.holder}.{key}" if key in DRAWN and part.holder in NUMBERS else key
-    if isinstance(value, int | float):
-        limit = row_of(key, part.holder)
-        return "" if limit.holds(value) else f"{name} is {shown(value)}; {_between(limit)}"
-    if isinstance(value, str):
-        return (why := wrong_text(key, value)) and f"{name} {why}"
-    if isinstance(value, tuple) and key in LISTS and not LISTS[key].holds(len(value)):
-        return f"{name} has {len(value)} entries; {_between(LISTS[key])}"
-    if not NESTING.holds(part.depth):
-        return f"{name} are nested {part.depth} deep; {_between(NESTING)}"
-    return ""
-
-
 def _between(limit: Limit) -> str:
     return f"it lies between {shown(limit.least)} and {shown(limit.most)} ({limit.why})"
-
-
-def _inside(part: _Part) -> Iterator[_Part]:
-    key, holder, value, place, depth = part
-    if isinstance(value, tuple):
-        if key == "rows" and value and not isinstance(value[0], tuple):
-            yield _Part("weight", "", value[0], place, depth)
-            value = value[1:]
-        for item in value:
-            yield _Part(key, holder, item, place, depth)
-    elif isinstance(value, msgspec.Struct):
-        name = getattr(value, "name", None)
-        if key in _WORDS and isinstance(name, str):
-            place = (*place, f"{_WORDS[key]} '{shown(name)}'")
-        for field in value.__struct_fields__:
-            if field not in UNBOUNDED:
-                yield _Part(field, key, getattr(value, field), place, depth + (field == "actions"))
 
 
 def for_engine() -> bytes:

@@ -24,8 +24,6 @@ from assay.results import Cache, Document, Finding, LatencyNs, Result
 from assay.units import format_bytes, format_ns, format_number, format_percent, format_share
 
 WIDE_COLUMNS = 120
-NARROWEST_COLUMNS = 20
-"""Text is not broken for less: a terminal of no columns at all, which some programs make, would never hold a word."""
 SIZE_REASON_FACT = "quick.size_reason"
 """Key of the fact that says why the data set has its size."""
 
@@ -49,19 +47,15 @@ def render(document: Document, run: RunRecord, console: Console, *, html: Path |
         html: The HTML report, if one was written.
     """
     lines = [*_header(document, run), Text()]
-    lines += _table(document.results, _width(console))
-    lines += _findings(document, _width(console))
+    lines += _table(document.results, console.width)
+    lines += _findings(document, console.width)
     lines += _footer(document, html)
     _print(console, lines)
 
 
 def render_beside(document: Document, console: Console, *, html: Path | None = None) -> None:
     """Print what stands beside a classic tool's own output: the findings, and where the run is kept."""
-    _print(console, [*_findings(document, _width(console)), *_footer(document, html)])
-
-
-def _width(console: Console) -> int:
-    return max(console.width, NARROWEST_COLUMNS)
+    _print(console, [*_findings(document, console.width), *_footer(document, html)])
 
 
 def _print(console: Console, lines: Iterable[Text]) -> None:
@@ -280,8 +274,8 @@ def _fill(text: str, width: int) -> str:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Break at blanks; a word that is longer than a line is broken where it must."""
-    lines = [""]
+    """Break at blanks; a word that is longer than a line is broken where it must. A line has room for one cell at least."""
+    lines, width = [""], max(width, 1)
     # A number and its sign of per cent stay together: "85 %" is one word here.
     for word in re.split(r"\s+(?!%)", text.strip()):
         rest = word
