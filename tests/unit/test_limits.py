@@ -308,7 +308,7 @@ def test_brackets_in_texts_and_notes_are_not_counted() -> None:
 
 
 def test_more_phases_than_a_run_may_have_are_refused_before_they_are_made() -> None:
-    with pytest.raises(InputError, match="a run has at most 10000"):
+    with pytest.raises(InputError, match="a run has at most 20000"):
         native.parse(LOAD, "small.toml", directory=Path("/mnt/a"), settings={}, repeat=10**12)
 
 

@@ -161,7 +161,7 @@ mod tests {
     fn what_is_drawn_has_the_bounds_of_its_place() {
         assert_eq!(refused(r#"{"size":{"kind":"fixed","value":5e18}}"#).find("size.value is 5e+18"), Some(2));
         assert_eq!(refused(r#"{"seconds":{"kind":"uniform","min":0,"max":4e7}}"#).find("seconds.max is"), Some(2));
-        assert_eq!(refused(r#"{"size":{"kind":"tabular","rows":[[1e13,0,1]]}}"#).find("weight is"), Some(2));
+        assert_eq!(refused(r#"{"size":{"kind":"tabular","rows":[[5e18,0,1]]}}"#).find("weight is"), Some(2));
         assert_eq!(refused(r#"{"size":{"kind":"tabular","rows":[[1,0,4611686018427387904]]}}"#), "");
     }
 

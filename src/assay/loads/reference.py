@@ -145,7 +145,7 @@ def _bound(name: str, number: float) -> str:
         return format_bytes(number)
     if unit is Unit.SECONDS and number:
         return f"{number / 86_400:g} days" if number >= 86_400 else format_seconds(number)
-    return f"{number:,}" if number < 1e9 else f"{number:.3g}"
+    return f"{number:,.12g}" if number < 1e12 else f"{number:.3g}"
 
 
 def _union_section(name: str, union: Any) -> str:

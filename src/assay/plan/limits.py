@@ -46,13 +46,13 @@ _COUNT = Limit(0, _MOST, "more than any storage does in a century")
 _RATE = Limit(1e-6, 1e9, "one each nanosecond, which is what clocks tell apart")
 _FILES = Limit(1, 1 << 32, "a list of operations knows files by 32 bits, and no common file system has more inodes")
 _ID = Limit(0, (1 << 32) - 2, "the kernel takes the number after it for nobody at all")
-_WEIGHT = Limit(0, 1e12, "finer shares cannot be told apart")
+_WEIGHT = Limit(0, _MOST, "bytes of a file may be weights, and files have no more")
 
 NUMBERS: Final[dict[str, Limit]] = {
     "align_bytes": _BYTES,
     "at_most_s": _TIME,
     "bytes": _BYTES,
-    "bytes_per_s": Limit(1e-6, float(_LARGEST_BYTES), "no storage is as fast"),
+    "bytes_per_s": Limit(1, _LARGEST_BYTES, "no storage is as fast"),
     "chunk_bytes": _PIECE,
     "churn": Limit(0, 1000, "after some rounds files and free space are as scattered as they get"),
     "compress_ratio": Limit(1, 10, "what content of 4 KiB blocks can be made to have"),
@@ -84,7 +84,7 @@ NUMBERS: Final[dict[str, Limit]] = {
     "queue_depth": Limit(1, 32_768, "the most entries of an io_uring"),
     "ramp_s": _TIME,
     "rate_per_s": _RATE,
-    "repeat": Limit(0, 9_999, "as many phases as a run may have"),
+    "repeat": Limit(0, 19_999, "as many phases as a run may have"),
     "reserve_bytes": _BYTES,
     "sample_interval_s": Limit(
         0.01, 3600, "an hour; longer ones show nothing of a run, shorter ones measure themselves"
@@ -111,14 +111,14 @@ _MANY = 10_000
 LISTS: Final[dict[str, Limit]] = {
     "targets": Limit(0, 1_000, "each is a directory that is held open"),
     "file_sets": Limit(0, _MANY, "each is a folder and a mark"),
-    "phases": Limit(0, _MANY, "each is a row of the answer"),
-    "jobs": Limit(0, 1_000, "each is a row of the answer"),
-    "before": Limit(0, 1_000, "each is a step that somebody waits for"),
-    "after": Limit(0, 1_000, "each is a step that somebody waits for"),
+    "phases": Limit(0, 2 * _MANY, "each is a row of the answer"),
+    "jobs": Limit(0, _MANY, "each is a row of the answer"),
+    "before": Limit(0, _MANY, "each is a step that somebody waits for"),
+    "after": Limit(0, _MANY, "each is a step that somebody waits for"),
     "actions": Limit(0, _MANY, "longer ones are scripts"),
     "branches": Limit(0, 1_000, "each is looked at for every draw"),
-    "groups": Limit(0, 1_000, "lines of a script refer to them, again and again"),
-    "ops": Limit(0, 1_000, "lines of a script refer to them, again and again"),
+    "groups": Limit(0, _MANY, "lines of a script refer to them, again and again"),
+    "ops": Limit(0, _MANY, "lines of a script refer to them, again and again"),
     "timed": Limit(0, _MANY, "each is a histogram of every worker"),
     "rows": Limit(0, _MANY, "each is looked at for every draw"),
     "cpus": Limit(0, 8192, "the most CPUs that Linux is built for"),
