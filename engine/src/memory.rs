@@ -63,7 +63,8 @@ fn of_job(phase: &Phase, job: &Job, program: &Program) -> [Need; 2] {
     let series = program.series.len() as u64;
     let slots = depth * size_of::<SlotStats>() as u64;
     let place = format!("phase '{}', job '{}'", phase.name, job.name);
-    let what = format!("the buffers of {place} (workers {workers} x queue_depth {depth} x {})", bytes_text(buffer_bytes));
+    let what =
+        format!("the buffers of {place} (workers {workers} x queue_depth {depth} x {})", bytes_text(buffer_bytes));
     let counted = series * TOUCHED_BYTES + slots + STACK_BYTES.0;
     let mapped = series * size_of::<SeriesStats>() as u64 + slots + STACK_BYTES.1;
     [
