@@ -6,12 +6,15 @@
 
 use crate::error::{EngineError, Result};
 use crate::events::{Control, Event};
-use crate::plan::{OpKind, Plan};
+use crate::plan::{OpKind, Plan, limits};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Read a Plan and write it again.
+/// Read a Plan, hold its numbers against their limits, and write it again.
 pub fn check_plan(input: &str) -> Result<String> {
-    again::<Plan>(input).map_err(|error| EngineError::Plan(format!("plan: {error}")))
+    let unread = |error| EngineError::Plan(format!("plan: {error}"));
+    let plan: Plan = serde_json::from_str(input).map_err(unread)?;
+    limits::check(&plan)?;
+    serde_json::to_string(&plan).map_err(unread)
 }
 
 /// Read lines of the event stream and control lines, and write each again.

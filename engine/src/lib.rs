@@ -27,6 +27,7 @@ pub mod files;
 pub mod histogram;
 pub mod job;
 pub mod laps;
+pub mod memory;
 pub mod observe;
 pub mod pace;
 pub mod phase;

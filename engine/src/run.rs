@@ -8,11 +8,12 @@ use crate::emit::Emitter;
 use crate::error::{EngineError, Result};
 use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::files::open_files;
+use crate::memory;
 use crate::observe::{HostObserver, cache, is_in_memory};
 use crate::phase;
 use crate::phase::{PhaseEnd, Surroundings};
 use crate::plan;
-use crate::plan::{Phase, Plan};
+use crate::plan::{Job, Phase, Plan, limits};
 use crate::program::backend_rules::store_of;
 use crate::program::compile::compile;
 use crate::program::op::Program;
@@ -54,6 +55,7 @@ pub fn run(
     capabilities: &Capabilities,
 ) -> Outcome {
     match check(plan).and_then(|programs| {
+        memory::check(plan, &programs)?;
         let run = Run::open(plan, emitter, inbox, sender, stop, capabilities)?;
         Ok((run, programs))
     }) {
@@ -98,12 +100,7 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
             plan::SCHEMA
         )));
     }
-    if !(plan.sample_interval_s >= 0.01 && plan.sample_interval_s.is_finite()) {
-        return Err(EngineError::Plan(format!(
-            "sample_interval_s is {}; it must be 0.01 or more",
-            plan.sample_interval_s
-        )));
-    }
+    limits::check(plan)?;
     for set in &plan.file_sets {
         unit_of(plan, set)?;
         if !plan.targets.iter().any(|target| target.name == set.target) {
@@ -114,13 +111,24 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
         .iter()
         .map(|phase| {
             steps::check(phase, plan)?;
-            let program = |job| {
+            let program = |job: &Job| {
                 let program = compile(job, phase, &plan.file_sets)?;
                 Ok(Program { store: store_of(job, &program.sets, plan)?, ..program })
             };
-            phase.jobs.iter().map(program).collect()
+            phase.jobs.iter().map(|job| program(job).map_err(|error| in_its_place(error, phase, job))).collect()
         })
         .collect()
+}
+
+/// Let a refusal say which phase and job it is about, for whoever looks the line up.
+fn in_its_place(error: EngineError, phase: &Phase, job: &Job) -> EngineError {
+    match error {
+        EngineError::Plan(text) if text.starts_with("job '") => {
+            EngineError::Plan(format!("phase '{}', {text}", phase.name))
+        }
+        EngineError::Plan(text) => EngineError::Plan(format!("phase '{}', job '{}': {text}", phase.name, job.name)),
+        other => other,
+    }
 }
 
 impl<'a> Run<'a> {

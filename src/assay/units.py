@@ -17,7 +17,7 @@ from assay.errors import InputError
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
-BYTES_PER_UNIT: Final = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40}
+BYTES_PER_UNIT: Final = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50, "EiB": 1 << 60}
 SECONDS_PER_UNIT: Final = {
     "ns": Fraction(1, 10**9),
     "us": Fraction(1, 10**6),
@@ -29,6 +29,8 @@ SECONDS_PER_UNIT: Final = {
 
 ABSENT: Final = "n/a"
 
+_MOST_LETTERS: Final = 40
+"""Of a number with its unit; longer ones are no quantity of this world, and slow to read."""
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", re.ASCII)
 _PRINTED_TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _SMALLEST_FRACTION: Final = 1e-3
@@ -113,6 +115,8 @@ def format_share(share: float | None) -> str:
 
 
 def _split(text: str, wanted: str) -> tuple[Fraction, str]:
+    if len(text) > _MOST_LETTERS:
+        raise InputError(f"'{text[:_MOST_LETTERS]}...' has {len(text)} letters; write {wanted}")
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise InputError(f"'{text}' is not {wanted}")
@@ -129,7 +133,7 @@ def _unit_text(text: str, number: Fraction, unit: str) -> str:
     binary = f"{float(number):g}{name}"
     if unit.lower() == name.lower():
         return f"'{text}': write {binary}"
-    exponent = "KMGT".index(letter) + 1
+    exponent = "KMGTPE".index(letter) + 1
     decimal = number * 1000**exponent
     return (
         f"'{text}' means two things: write {binary} ({int(number * BYTES_PER_UNIT[name])} bytes), "

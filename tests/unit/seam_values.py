@@ -1,8 +1,8 @@
 """Values of every type of the seams, read off the type hints, so that a new field or variant is covered on its own.
 
 `examples` makes a small list that holds each member of each union, each value of each enum, and every optional field both
-ways. `values` draws at random with Hypothesis. Both keep to what the Rust twins can hold: unsigned numbers of 32 or 64
-bits, finite floats.
+ways. `values` draws at random with Hypothesis. Numbers of a Plan keep to its limits (`plan/limits.py`), those of events to
+what the Rust twins can hold: unsigned numbers of 32 or 64 bits, finite floats.
 """
 
 import enum
@@ -32,7 +32,9 @@ from assay.plan import (
     Post,
     Slot,
     Target,
+    Value,
     Wait,
+    limits,
 )
 from assay.plan.walk import job_actions, job_ops, job_sets
 
@@ -40,14 +42,10 @@ U32_MAX = 2**32 - 1
 U64_MAX = 2**64 - 1
 I32_MAX = 2**31 - 1
 
-U32_FIELDS = {
-    "cpus", "create_workers", "depth", "gid", "index", "numa_node", "phase_index", "pid", "queue_depth", "repeat", "slot",
-    "uid", "vectors", "width", "worker", "workers",
-}  # fmt: skip
-"""Numbers that the Rust twins hold in 32 bits; all others have 64."""
-AT_LEAST_1 = {"create_workers", "files", "queue_depth", "workers"}
-"""What a Plan refuses to have none of."""
-SHARES = {"existing_share"}
+U32_FIELDS = {"cpus", "gid", "index", "phase_index", "pid", "repeat", "uid", "worker", "workers"}
+"""Numbers of events that the Rust twins hold in 32 bits; all others have 64."""
+_ROW = "limits of "
+"""In front of the name of a Plan's field: the row of its limits."""
 
 _SHOWN_DEPTH = 2
 """Levels of actions inside actions that `examples` goes down."""
@@ -60,7 +58,7 @@ def examples(kind: Any, field: str = "", depth: int = 0) -> list[Any]:
     if members := members_of(kind):
         return [value for member in members for value in examples(member, field, depth)]
     if _is_struct(kind):
-        return _struct_examples(kind, depth)
+        return _struct_examples(kind, field, depth)
     if typing.get_origin(kind) is tuple:
         return _tuple_examples(typing.get_args(kind), field, depth)
     return _plain_examples(kind, field)
@@ -73,12 +71,14 @@ def values(kind: Any, field: str = "", depth: int = 0) -> st.SearchStrategy[Any]
         flat = [member for member in members if depth < _DRAWN_DEPTH or not _is_nested(member)]
         return st.one_of([values(member, field, depth) for member in flat])
     if _is_struct(kind):
-        return _structs(kind, depth)
+        return _structs(kind, field, depth)
     if typing.get_origin(kind) is tuple:
         inside = typing.get_args(kind)
         if inside[-1] is Ellipsis:
             return st.lists(values(inside[0], field, depth), max_size=2).map(tuple)
-        return st.tuples(*(values(each, field, depth) for each in inside))
+        return st.tuples(
+            *(values(each, name, depth) for each, name in zip(inside, _row_names(field, inside), strict=True))
+        )
     return _scalars(kind, field)
 
 
@@ -153,10 +153,12 @@ def members_of(kind: Any) -> tuple[Any, ...]:
 def _plain_examples(kind: Any, field: str) -> list[Any]:
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return list(kind)
-    least = 1 if field in AT_LEAST_1 else 0
+    if field.startswith(_ROW) and kind in (int, float):
+        limit = limits.NUMBERS[field.removeprefix(_ROW)]
+        return [kind(limit.least), kind(limit.most)] + [0.1] * (kind is float and limit.holds(0.1))
     plain: dict[Any, list[Any]] = {
-        int: [least, U32_MAX if field in U32_FIELDS else U64_MAX] if field != "errno" else [-1, I32_MAX],
-        float: [0.0, 0.1, 1.0] if field in SHARES else [0.1, 1e22, 5e-324, -1.0, 2.0**53 + 2],
+        int: [0, U32_MAX if field in U32_FIELDS else U64_MAX] if field != "errno" else [-1, I32_MAX],
+        float: [0.1, 1e22, 5e-324, -1.0, 2.0**53 + 2],
         str: ["", 'tab\t"quote" \\ ümläut \U0001f4be'],
         bool: [False, True],
         type(None): [None],
@@ -168,11 +170,14 @@ def _plain_examples(kind: Any, field: str) -> list[Any]:
 def _scalars(kind: Any, field: str) -> st.SearchStrategy[Any]:
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return st.sampled_from(kind)
-    most = U32_MAX if field in U32_FIELDS else U64_MAX
+    if field.startswith(_ROW) and kind in (int, float):
+        limit = limits.NUMBERS[field.removeprefix(_ROW)]
+        return st.integers(*map(int, limit[:2])) if kind is int else st.floats(float(limit.least), float(limit.most))
     numbers = st.floats(allow_nan=False, allow_infinity=False)
+    of_32_bits = st.integers(-I32_MAX, I32_MAX) if field == "errno" else st.integers(0, U32_MAX)
     plain: dict[Any, st.SearchStrategy[Any]] = {
-        int: st.integers(-I32_MAX, I32_MAX) if field == "errno" else st.integers(int(field in AT_LEAST_1), most),
-        float: st.floats(0.0, 1.0) if field in SHARES else numbers,
+        int: of_32_bits if field in {*U32_FIELDS, "errno"} else st.integers(0, U64_MAX),
+        float: numbers,
         str: st.text(max_size=12),
         bool: st.booleans(),
         type(None): st.none(),
@@ -181,14 +186,26 @@ def _scalars(kind: Any, field: str) -> st.SearchStrategy[Any]:
     return plain[kind]
 
 
-def _structs(kind: Any, depth: int) -> st.SearchStrategy[Any]:
+def _structs(kind: Any, field: str, depth: int) -> st.SearchStrategy[Any]:
     hints = typing.get_type_hints(kind)
     inner = depth + _is_nested(kind)
     fields = {
-        name: st.just(_schema_of(kind)) if name == "schema" else values(hints[name], name, inner)
+        name: st.just(_schema_of(kind)) if name == "schema" else values(hints[name], _inside(kind, name, field), inner)
         for name in kind.__struct_fields__
     }
     return st.builds(complete_plan if kind is Plan else kind, **fields)
+
+
+def _inside(kind: Any, name: str, field: str) -> str:
+    """What a field of a struct that stands in `field` is drawn by: its name, or the row of its limits."""
+    if not issubclass(kind, Value):
+        return name
+    return field if name in limits.DRAWN and field.removeprefix(_ROW) in limits.NUMBERS else f"{_ROW}{name}"
+
+
+def _row_names(field: str, inside: tuple[Any, ...]) -> list[str]:
+    """The same of the numbers of a tuple, in a Plan a row of a distribution, whose first is a weight."""
+    return [f"{_ROW}weight" if field.startswith(_ROW) else field, *[field] * (len(inside) - 1)]
 
 
 def _is_struct(kind: Any) -> bool:
@@ -206,12 +223,12 @@ def _schema_of(kind: Any) -> str:
     return schema
 
 
-def _struct_examples(kind: Any, depth: int) -> list[Any]:
+def _struct_examples(kind: Any, field: str, depth: int) -> list[Any]:
     """As many values as its richest field needs, the other fields taking turns."""
     hints = typing.get_type_hints(kind)
     inner = depth + _is_nested(kind)
     fields = {
-        name: [_schema_of(kind)] if name == "schema" else examples(hints[name], name, inner)
+        name: [_schema_of(kind)] if name == "schema" else examples(hints[name], _inside(kind, name, field), inner)
         for name in kind.__struct_fields__
     }
     count = max((len(column) for column in fields.values()), default=1)
@@ -221,7 +238,7 @@ def _struct_examples(kind: Any, depth: int) -> list[Any]:
 
 def _tuple_examples(inside: tuple[Any, ...], field: str, depth: int) -> list[Any]:
     if inside[-1] is not Ellipsis:
-        columns = [examples(each, field, depth) for each in inside]
+        columns = [examples(each, name, depth) for each, name in zip(inside, _row_names(field, inside), strict=True)]
         return [tuple(column[i % len(column)] for i, column in enumerate(columns))]
     is_too_deep = depth >= _SHOWN_DEPTH and any(map(_is_nested, members_of(inside[0])))
     return [()] if is_too_deep else [(), tuple(_distinct(examples(inside[0], field, depth)))]

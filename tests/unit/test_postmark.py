@@ -220,7 +220,7 @@ SETTINGS = st.builds(
     Settings,
     size_low_bytes=st.integers(1, 1000),
     size_high_bytes=st.integers(1000, 2**31 - 1),
-    files=st.integers(1, 2**31 - 1),
+    files=st.integers(1, commands.MOST_FILES),
     seed=st.integers(1, 2**31 - 1),
     locations=st.lists(
         st.builds(Location, directory=st.from_regex(r"/[a-z]+( [a-z]+)?", fullmatch=True), weight=st.integers(1, 9)),

@@ -56,6 +56,23 @@ pub(crate) fn memory_limit_bytes() -> Option<u64> {
     unified.chain(old.filter_map(|folder| limit(folder, "memory.limit_in_bytes"))).min()
 }
 
+/// What the tightest memory limit of our group and those above it leaves; None without one. Pages of files that nobody has
+/// used of late are given back before anybody is refused memory, so they count as left.
+pub(crate) fn memory_left_bytes() -> Option<u64> {
+    let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    let left = |folder: PathBuf, names: [&str; 3]| {
+        let [limit, used, reclaimable] = names;
+        let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+        let unused = stat.lines().find_map(|line| line.strip_prefix(reclaimable)?.trim().parse().ok()).unwrap_or(0);
+        Some(number(&folder, limit)?.saturating_sub(number(&folder, used)?.saturating_sub(unused)))
+    };
+    let unified = find("").into_iter().flat_map(|place| place.levels());
+    let old = find("memory").into_iter().flat_map(|place| place.levels());
+    let unified = unified.filter_map(|folder| left(folder, ["memory.max", "memory.current", "inactive_file "]));
+    let names = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "];
+    unified.chain(old.filter_map(|folder| left(folder, names))).min()
+}
+
 impl Place {
     /// Our group's folder, then those above it up to the mount.
     fn levels(&self) -> Vec<PathBuf> {

@@ -281,6 +281,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_hopeless_rate_leaves_is_counted_without_a_look_at_each() {
+        // A thousand million a second, for a day.
+        let day_ns = 86_400_000 * MS;
+        let mut even = open(1e9, Spacing::Uniform, 1, 4);
+        let mut random = open(1e9, Spacing::Poisson, 1, 4);
+
+        let (of_even, of_random) = (even.drain(1000 * MS + day_ns), random.drain(1000 * MS + day_ns));
+
+        assert_eq!(of_even, day_ns / 4);
+        assert!((of_random as f64 / (day_ns / 4) as f64 - 1.0).abs() < 1e-6, "{of_random}");
+        assert!(even.due_ns() >= 1000 * MS + day_ns && random.due_ns() >= 1000 * MS + day_ns);
+    }
+
+    #[test]
     fn arrivals_do_not_shift_when_they_are_taken_late() {
         let mut pacer = open(1000.0, Spacing::Uniform, 0, 1);
 

@@ -10,6 +10,7 @@ mod body;
 mod distribution;
 mod file_set;
 mod job;
+pub mod limits;
 mod op;
 mod phase;
 mod stop;

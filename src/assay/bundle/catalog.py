@@ -58,9 +58,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 def runs_directory(override: Path | None) -> Path:
     """Say where runs are kept: `--runs`, else `$ASSAY_RUNS`, else `assay/runs` in the XDG data folder."""
     if override is not None:
-        return override.expanduser().absolute()
+        return xdg.expanded(str(override), "--runs").absolute()
     if named := os.environ.get("ASSAY_RUNS"):
-        return Path(named).expanduser().absolute()
+        return xdg.expanded(named, "ASSAY_RUNS").absolute()
     return xdg.folder("XDG_DATA_HOME", "~/.local/share") / "runs"
 
 

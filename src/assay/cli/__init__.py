@@ -27,8 +27,9 @@ from assay.cli import (
     show,
     suites,
 )
-from assay.cli.pipes import outlive_readers
+from assay.cli.pipes import outlive_readers, widen_terminal
 from assay.cli.tool import CommandsAndTools
+from assay.cli.words import check_words
 from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError, refusal
 from assay.running.stopping import Stopped
 
@@ -84,6 +85,7 @@ def main() -> None:
     gc.set_threshold(_ALLOCATIONS)
     try:
         outlive_readers()
+        widen_terminal()
         code = _run()
         with contextlib.suppress(OSError):
             sys.stdout.flush()
@@ -97,6 +99,7 @@ def _run() -> int:
     """Run a command and say what ended it, if anything did; the exit code."""
     try:
         try:
+            check_words(sys.argv[1:])
             app()
         except SystemExit as end:
             # What has not reached standard output yet: where it cannot, Python would end with a code of its own.

@@ -51,6 +51,31 @@ class _Outliving(io.TextIOWrapper):
             os.close(nowhere)
 
 
+NARROWEST_COLUMNS = 20
+
+
+def widen_terminal() -> None:
+    """Have text laid out for some columns where the terminal, or $COLUMNS, says that there are next to none.
+
+    Some programs make terminals of no columns at all; the terminal, if there is one, breaks the lines.
+    """
+    told = os.environ.get("COLUMNS", "")
+    if told.isascii() and told.isdigit() and len(told) < 6:
+        columns = int(told)
+    else:
+        os.environ.pop("COLUMNS", None)
+        columns = next((there for stream in (0, 1, 2) if (there := _columns(stream))), NARROWEST_COLUMNS)
+    if columns < NARROWEST_COLUMNS:
+        os.environ["COLUMNS"] = str(NARROWEST_COLUMNS)
+
+
+def _columns(stream: int) -> int:
+    try:
+        return os.get_terminal_size(stream).columns
+    except OSError:
+        return 0
+
+
 def outlive_readers() -> None:
     """Let standard output and standard error outlive whoever reads them, and be there where they were closed."""
     for descriptor in (0, _ANSWER, _BESIDE):
@@ -74,7 +99,8 @@ def _wrapped(stream: TextIO | None, descriptor: int) -> TextIO:
         stream = open(descriptor, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
     if not isinstance(stream, io.TextIOWrapper):  # a test's own
         return stream
-    errors = "backslashreplace" if stream.errors == "strict" else stream.errors
+    # In the C locale Python lets through what cannot be written only where it is no text to begin with.
+    errors = "backslashreplace" if stream.errors in {"strict", "surrogateescape"} else stream.errors
     encoding, is_lined, is_direct = stream.encoding, stream.line_buffering, stream.write_through
     outliving = _Outliving(
         stream.detach(), encoding=encoding, errors=errors, line_buffering=is_lined, write_through=is_direct

@@ -22,8 +22,10 @@ def quick(
     user: User = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
+    from assay.errors import InputError
     from assay.host.facts import Fact
     from assay.loads import quick as load
+    from assay.plan.limits import NUMBERS
     from assay.running.users import as_user
     from assay.session import Session
     from assay.targets import check_directory
@@ -32,6 +34,8 @@ def quick(
     session = Session(argv(), runs=runs, json=json, report=not no_report)
     place = check_directory(directory)
     seconds = parse_seconds(time) if time else load.DEFAULT_SECONDS
+    if not NUMBERS["seconds"].holds(seconds):
+        raise InputError(f"--time {time}: {NUMBERS['seconds'].refusal(seconds)}")
     sizing = _size(place, seconds, parse_bytes(size) if size else None, user)
     facts = (
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),

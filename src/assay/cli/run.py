@@ -34,7 +34,9 @@ def run(
     user: User = None,
 ) -> None:
     """Run a defined load in a directory."""
+    from assay.errors import PlanError
     from assay.loads import native, suites
+    from assay.loads.refusals import placed
     from assay.loads.settings import settings
     from assay.running.users import as_user
     from assay.session import Session
@@ -45,4 +47,8 @@ def run(
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
     session = Session(argv(), runs=runs, json=json, report=not no_report)
-    raise typer.Exit(session.measure(as_user(plan, user), source_text=text))
+    try:
+        exit_code = session.measure(as_user(plan, user), source_text=text)
+    except PlanError as refused:
+        raise placed(refused, text, source) from refused
+    raise typer.Exit(exit_code)

@@ -6,10 +6,12 @@ field's name without its unit (`ramp_s` is written `ramp`), because the value ca
 """
 
 import enum
+from typing import NamedTuple
 
 import msgspec
 
 from assay import plan
+from assay.plan import limits
 
 TARGET = "target"
 """Name of the directory that the command line names."""
@@ -179,22 +181,42 @@ DEFAULTS: dict[type[msgspec.Struct], dict[str, object]] = {
 }
 """What a load file may leave out although the Plan may not."""
 
-_OF_THE_VALUE = {"value", "min", "max", "mean", "deviation", "median", "rows"}
-"""Fields of distributions that are in the unit of what is drawn; the others are shapes and shares."""
-
 
 def key_of(field: msgspec.structs.FieldInfo) -> str:
-    """Say how a field is spelled in a load file: without its unit, except for rates."""
-    name = field.encode_name
+    """Say how a field is spelled in a load file."""
+    return key_named(field.encode_name)
+
+
+def key_named(name: str) -> str:
+    """Say how a field of a name is spelled in a load file: without its unit, except for rates."""
     if name.endswith("_per_s"):
         return name
     return name.removesuffix("_bytes").removesuffix("_s")
 
 
+class Meaning(NamedTuple):
+    """What a number stands for at its place in a load file."""
+
+    unit: Unit = Unit.NUMBER
+    limits: str = ""
+    """Name of its row in `plan.limits`."""
+
+
+LISTS = {"file_set": "file_sets", "job": "jobs", "loop": "actions", "phase": "phases", "target": "targets"}
+"""Lists that a load file spells otherwise than the Plan."""
+
+
+def meaning_of(owner: type[msgspec.Struct], field: str, inherited: Meaning) -> Meaning:
+    """Tell what a field means; `inherited` is the place where a distribution stands."""
+    if owner in plan.Distribution.__args__ and field in limits.DRAWN:
+        return inherited
+    return Meaning(unit_of(owner, field, inherited.unit), LISTS.get(field, field))
+
+
 def unit_of(owner: type[msgspec.Struct], field: str, inherited: Unit) -> Unit:
     """Tell the unit of a field; `inherited` is that of the place where a distribution stands."""
     if owner in plan.Distribution.__args__:
-        return inherited if field in _OF_THE_VALUE else Unit.NUMBER
+        return inherited if field in limits.DRAWN else Unit.NUMBER
     if field in {"bytes", "bytes_per_s", "size"} or field.endswith("_bytes"):
         return Unit.BYTES
     if field == "seconds" or (field.endswith("_s") and not field.endswith("_per_s")):

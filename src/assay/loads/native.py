@@ -20,9 +20,11 @@ from assay.errors import FrontEndError, InputError, PlanError
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
 from assay.loads.locate import Lines, Path, locate
 from assay.loads.parameters import PHASE_SECONDS, references, substitute
+from assay.loads.refusals import placed
 from assay.loads.sequence import lay_out_sequence
+from assay.loads.text_bounds import check_document, check_text
 from assay.loads.toml_values import Reader
-from assay.plan import OpKind
+from assay.plan import OpKind, limits
 from assay.plan.references import UnknownNameError, check_job, check_semaphores
 from assay.plan.walk import job_actions
 from assay.targets import of_directory
@@ -57,7 +59,10 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
         raise InputError(f"repeat is {repeat}; measuring takes 1 or more")
     document, lines = _toml(text, source)
     values = substitute(document, settings, source, lines)
-    return _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
+    try:
+        return _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
+    except PlanError as error:
+        raise placed(error, text, source) from error
 
 
 def phase_count(text: str, source: str) -> int:
@@ -83,9 +88,10 @@ def description(text: str, source: str) -> str:
 
 
 def _toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
+    check_text(text, source)
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, and dates and numbers that Python does not take
         # The message ends in "(at line 3, column 7)" or "(at end of document)".
         place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
         reason = str(error)[: place.start()] if place else str(error)
@@ -94,6 +100,7 @@ def _toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
             reason += "; an inline table {...} stands on one line and has no comma at its end"
         column = f" in column {place[2]}" if place and place[2] else " at the end of the text"
         raise FrontEndError(source, line, f"this is not TOML{column}: {reason}") from error
+    check_document(document, source)
     return document, locate(text)
 
 
@@ -126,6 +133,9 @@ class _Translation:
         self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in top.file_set])
         self._unique("phase", "phase", [item.name for item in top.phase])
         drop_caches = frozenset(self._drop_caches)
+        most = int(limits.LISTS["phases"].most)
+        if len(top.phase) * repeat > most:
+            raise FrontEndError(source, None, f"{len(top.phase)} phases {repeat} times: a run has at most {most}")
         return plan.Plan(
             name=top.name,
             origin=plan.Origin(front_end="native", source=source, sha256=hashlib.sha256(text.encode()).hexdigest()),
@@ -133,14 +143,9 @@ class _Translation:
             targets=(target, *top.target),
             file_sets=top.file_set,
             phases=lay_out_sequence(top.phase, top.file_set, drop_caches=drop_caches, repeat=repeat),
-            sample_interval_s=self._sample_interval_s(top),
+            sample_interval_s=top.sample_interval_s or sample_interval_s(top.phase),
             reserve_bytes=top.reserve_bytes,
         )
-
-    def _sample_interval_s(self, top: LoadFile) -> float:
-        if top.sample_interval_s == 0:
-            raise self._reader.error(("sample_interval",), "an interval of 0 s records nothing; write 100ms or more")
-        return top.sample_interval_s or sample_interval_s(top.phase)
 
     def _file_set(self, value: object, path: Path) -> plan.FileSet:
         table = self._reader.table(plan.FileSet, value, path)

@@ -13,6 +13,7 @@ import msgspec
 
 from assay.errors import FrontEndError
 from assay.loads.locate import Lines, Path
+from assay.loads.text_bounds import WORD_LETTERS
 
 PHASE_SECONDS = "phase_seconds"
 BUILT_IN = ("size", "files", PHASE_SECONDS)
@@ -96,7 +97,7 @@ def _typed(setting: str, default: Scalar | None) -> Scalar:
     """
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(setting, setting)
-    if isinstance(default, str):
+    if isinstance(default, str) or len(setting) > WORD_LETTERS:
         return setting
     for kind in (int, float):
         try:

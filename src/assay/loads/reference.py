@@ -1,8 +1,8 @@
-"""Make the reference page of the load file from the types that read it.
+"""Make the reference page of the load file from the types that read it, and the engine's copy of the limits.
 
-`python -m assay.loads.reference [PATH]` writes docs/reference/load-file.md (or PATH). Keys, types, defaults and
-their meaning come from `load_file.py` and the Plan, so the page cannot say what the reader does not do; a test holds
-the committed page against this.
+`python -m assay.loads.reference [ROOT]` writes docs/reference/load-file.md and engine/src/plan/limits.json below ROOT, the
+current directory by default. Keys, types, defaults and their meaning come from `load_file.py` and the Plan, limits from
+`plan/limits.py`, so the page cannot say what the reader does not do; tests hold the committed files against this.
 """
 
 import ast
@@ -17,13 +17,15 @@ from typing import Any, Union, get_args, get_origin
 
 import msgspec
 
-from assay import plan
-from assay.loads import load_file
-from assay.loads.load_file import SHAPES, Unit, key_of, main_field, tag_of, unit_of
+from assay import input_text, plan
+from assay.loads import load_file, text_bounds
+from assay.loads.load_file import SHAPES, Unit, key_named, key_of, main_field, tag_of, unit_of
 from assay.loads.parameters import BUILT_IN
-from assay.units import BYTES_PER_UNIT, SECONDS_PER_UNIT
+from assay.plan import limits
+from assay.units import BYTES_PER_UNIT, SECONDS_PER_UNIT, format_bytes, format_seconds
 
 PAGE = Path("docs/reference/load-file.md")
+ENGINE_LIMITS = Path("engine/src/plan/limits.json")
 
 UNIONS: dict[str, Any] = {
     "distribution": plan.Distribution,
@@ -61,7 +63,7 @@ def page() -> str:
         f"### {name}\n\n{_class_text(shape)}\n\n{_keys_table(shape)}" for name, shape in TABLES.items()
     )
     unions = "\n\n".join(_union_section(name, union) for name, union in UNIONS.items())
-    return f"{_introduction()}\n\n## Tables\n\n{tables}\n\n## Kinds\n\n{unions}\n"
+    return f"{_introduction()}\n\n## Tables\n\n{tables}\n\n## Kinds\n\n{unions}\n\n{_limits()}\n"
 
 
 def _introduction() -> str:
@@ -102,6 +104,48 @@ before anything is touched, never skipped.
 - With `--repeat`, the whole sequence again; sets whose files were created, removed or resized are laid out anew.
 - `cache = "cold"`: `evict` of the sets that the phase's operations use, after all of `before`; `cache = "warm"`:
   `warm` of them."""
+
+
+def _limits() -> str:
+    """Tell what numbers and lists lie between."""
+    numbers = [
+        f"| `{key_named(name)}` | {_bound(name, row.least)} | {_bound(name, row.most)} | {row.why} |"
+        for name, row in sorted(limits.NUMBERS.items())
+    ]
+    of_the_file = {inside: key for key, inside in load_file.LISTS.items()}
+    lists = [
+        f"| `{of_the_file.get(name, name)}` | {row.most:,.0f} | {row.why} |"
+        for name, row in sorted(limits.LISTS.items())
+        if name != "untranslated"
+    ]
+    return f"""\
+## Limits
+
+A number lies between these bounds, whoever gives it: a load file, `--set`, a tool's command line, or a Plan that reaches the
+engine by itself. It is checked before anything is touched. What a distribution draws has the bounds of the key that it
+stands under. What a run needs of memory is held against what is there as well.
+
+| key | least | most | why not more |
+| --- | --- | --- | --- |
+{chr(10).join(numbers)}
+
+| list | most entries | why not more |
+| --- | --- | --- |
+{chr(10).join(lists)}
+
+A name has at most {limits.NAME_BYTES.most:,} bytes of UTF-8, another text {int(limits.TEXT_BYTES.most) >> 10} KiB. Actions
+stand at most {limits.NESTING.most} deep in each other, tables and lists {text_bounds.NESTING}. A number or a bare key has at
+most {text_bounds.WORD_LETTERS} letters, the file {input_text.MOST_BYTES >> 20} MiB; it is a regular file, or a pipe that was
+handed on (`/dev/stdin`, `<(...)`)."""
+
+
+def _bound(name: str, number: float) -> str:
+    unit = unit_of(plan.Plan, name, Unit.NUMBER)
+    if unit is Unit.BYTES:
+        return format_bytes(number)
+    if unit is Unit.SECONDS and number:
+        return f"{number / 86_400:g} days" if number >= 86_400 else format_seconds(number)
+    return f"{number:,.12g}" if number < 1e12 else f"{number:.3g}"
 
 
 def _union_section(name: str, union: Any) -> str:
@@ -209,10 +253,11 @@ def _default_text(shape: type[msgspec.Struct], field: msgspec.structs.FieldInfo)
 
 
 def main() -> None:
-    """Write the page to the path given, else to its place in the repository."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(), encoding="utf-8")
+    """Write both to their places below the folder given, else below the current one."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
+    for path, content in ((PAGE, page().encode()), (ENGINE_LIMITS, limits.for_engine())):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ each with one meaning: a number or a size for `fixed`; a kind's name for the kin
 
 import difflib
 import enum
-import math
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -16,16 +15,17 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from assay import plan
-from assay.errors import FrontEndError, InputError, PlanError
-from assay.loads.load_file import DEFAULTS, Unit, key_of, main_field, tag_of, unit_of
+from assay.errors import FrontEndError, InputError
+from assay.loads.load_file import DEFAULTS, Meaning, Unit, key_of, main_field, meaning_of, tag_of
 from assay.loads.locate import Lines, Path
-from assay.units import parse_bytes, parse_seconds
+from assay.plan import limits
+from assay.units import format_bytes, format_seconds, parse_bytes, parse_seconds
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 Fields = Mapping[str, msgspec.structs.FieldInfo]
 
-LARGEST_INTEGER = (1 << 63) - 1
+NO_MEANING = Meaning()
 
 ELSEWHERE = {
     "block_size": "size",
@@ -82,65 +82,63 @@ class Reader:
         cure = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(names) or 'none'}"
         return self.error(path, f"no {what} '{name}'; {cure}", at=at)
 
-    def table(self, shape: type[T], value: object, path: Path, unit: Unit = Unit.NUMBER) -> T:
+    def table(self, shape: type[T], value: object, path: Path, meaning: Meaning = NO_MEANING) -> T:
         """Read a table as a struct."""
         if not isinstance(value, dict):
             raise self._wrong_type("a table", value, path)
-        return self._fields(shape, {key_of(f): f for f in msgspec.structs.fields(shape)}, value, path, unit)
+        return self._fields(shape, {key_of(f): f for f in msgspec.structs.fields(shape)}, value, path, meaning)
 
-    def read(self, kind: Any, value: object, path: Path, unit: Unit = Unit.NUMBER) -> Any:
+    def read(self, kind: Any, value: object, path: Path, meaning: Meaning = NO_MEANING) -> Any:
         """Read a value of any type that a Plan can hold."""
         if kind in self.translate:
             return self.translate[kind](value, path)
         if get_origin(kind) in (Union, types.UnionType):
-            return self._union(get_args(kind), value, path, unit)
+            return self._union(get_args(kind), value, path, meaning)
         if get_origin(kind) is tuple:
-            return self._tuple(get_args(kind), value, path, unit)
+            return self._tuple(get_args(kind), value, path, meaning)
         if kind in (int, float):
-            return self._number(kind, value, path, unit)
+            return self._number(kind, value, path, meaning)
         if issubclass(kind, plan.Value):
-            return self.table(kind, value, path, unit)
-        return self._enum(kind, value, path) if issubclass(kind, enum.Enum) else self._plain(kind, value, path)
+            return self.table(kind, value, path, meaning)
+        return self._enum(kind, value, path) if issubclass(kind, enum.Enum) else self._plain(kind, value, path, meaning)
 
-    def _plain(self, kind: type, value: object, path: Path) -> object:
+    def _plain(self, kind: type, value: object, path: Path, meaning: Meaning) -> object:
         if type(value) is not kind:
             raise self._wrong_type(_TOML_NAMES[kind], value, path)
+        if isinstance(value, str) and (why := limits.wrong_text(meaning.limits, value)):
+            raise self.error(path, why)
         return value
 
-    def _fields(self, shape: type[T], fields: Fields, given: Mapping[str, object], path: Path, unit: Unit) -> T:
+    def _fields(self, shape: type[T], fields: Fields, given: Mapping[str, object], path: Path, meaning: Meaning) -> T:
         values: dict[str, Any] = dict(DEFAULTS.get(shape, {}))
         for key, value in given.items():
             if key not in fields:
                 raise self.unknown(path, "key", key, fields, at=(*path, key))
             name = fields[key].name
-            values[name] = self.read(fields[key].type, value, (*path, key), unit_of(shape, name, unit))
-            self._check_range(name, values[name], (*path, key))
+            values[name] = self.read(fields[key].type, value, (*path, key), meaning_of(shape, name, meaning))
         for key, field in fields.items():
             if field.required and field.name not in values:
                 raise self.error(path, f"key '{key}' is missing")
-        try:
-            return shape(**values)
-        except PlanError as error:
-            raise self.error(path, str(error)) from error
+        return shape(**values)
 
-    def _union(self, members: tuple[Any, ...], value: object, path: Path, unit: Unit) -> Any:
+    def _union(self, members: tuple[Any, ...], value: object, path: Path, meaning: Meaning) -> Any:
         members = tuple(member for member in members if member is not types.NoneType)
         if len(members) == 1:
-            return self.read(members[0], value, path, unit)
+            return self.read(members[0], value, path, meaning)
         by_tag = {tag_of(member): member for member in members}
         if isinstance(value, dict):
-            return self._member(by_tag, value, path, unit)
-        if unit is Unit.POSITION and value == "uniform":
+            return self._member(by_tag, value, path, meaning)
+        if meaning.unit is Unit.POSITION and value == "uniform":
             return plan.ANYWHERE
         if isinstance(value, str) and value in by_tag:
-            return self._fields(by_tag[value], self._keys(by_tag[value]), {}, path, unit)
-        if plan.Fixed in members and unit is not Unit.POSITION:
-            return plan.Fixed(value=self._number(float, value, path, unit))
+            return self._fields(by_tag[value], self._keys(by_tag[value]), {}, path, meaning)
+        if plan.Fixed in members and meaning.unit is not Unit.POSITION:
+            return plan.Fixed(value=self._number(float, value, path, meaning))
         if isinstance(value, str):
             raise self.unknown(path, "kind", value, by_tag)
         raise self._wrong_type(f"the name of a kind or a table ({', '.join(by_tag)})", value, path)
 
-    def _member(self, by_tag: dict[str, Any], value: Mapping[str, Any], path: Path, unit: Unit) -> Any:
+    def _member(self, by_tag: dict[str, Any], value: Mapping[str, Any], path: Path, meaning: Meaning) -> Any:
         if plan.Do in by_tag.values() and isinstance(value.get("op"), str) and "kind" not in value:
             return plan.Do(op=self.read(plan.Op, value, path))
         if "kind" in value:
@@ -150,7 +148,7 @@ class Reader:
             if tag not in by_tag:
                 raise self.unknown(path, "kind", tag, by_tag, at=(*path, "kind"))
             rest = {key: item for key, item in value.items() if key != "kind"}
-            return self._fields(by_tag[tag], self._keys(by_tag[tag]), rest, path, unit)
+            return self._fields(by_tag[tag], self._keys(by_tag[tag]), rest, path, meaning)
         short = [tag for tag in value if tag in by_tag and main_field(by_tag[tag]) is not None]
         if not short:
             known = ", ".join(by_tag)
@@ -159,7 +157,7 @@ class Reader:
             cure = f"did you mean '{close[0]}' for '{first}'?" if close else f"add kind = one of {known}"
             raise self.error(path, f"which kind is meant? {cure}")
         # The first key that names a kind decides: `{range = "1MiB", length = "4MiB"}`, `{stride = "8KiB"}`.
-        return self._fields(by_tag[short[0]], self._keys(by_tag[short[0]], short=True), value, path, unit)
+        return self._fields(by_tag[short[0]], self._keys(by_tag[short[0]], short=True), value, path, meaning)
 
     @staticmethod
     def _keys(member: type[plan.Value], *, short: bool = False) -> Fields:
@@ -170,21 +168,24 @@ class Reader:
             return keys
         return {tag_of(member): main} | {key: field for key, field in keys.items() if field.name != main.name}
 
-    def _tuple(self, items: tuple[Any, ...], value: object, path: Path, unit: Unit) -> tuple[Any, ...]:
+    def _tuple(self, items: tuple[Any, ...], value: object, path: Path, meaning: Meaning) -> tuple[Any, ...]:
         if len(items) == 2 and items[1] is Ellipsis:
             item = items[0]
             is_plain = item in (int, float, str) or get_origin(item) is tuple
             # A lone table or kind can only mean a list of one; a lone text for a program and its arguments cannot.
             if not is_plain and isinstance(value, dict | str):
-                return (self.read(item, value, path, unit),)
+                return (self.read(item, value, path, meaning),)
             if not isinstance(value, list):
                 raise self._wrong_type("a list", value, path)
-            return tuple(self.read(item, element, (*path, index), unit) for index, element in enumerate(value))
+            if meaning.limits in limits.LISTS and not limits.LISTS[meaning.limits].holds(len(value)):
+                most, why = limits.LISTS[meaning.limits][1:]
+                raise self.error(path, f"{len(value)} entries are too many; {most:g} are the most ({why})")
+            return tuple(self.read(item, element, (*path, index), meaning) for index, element in enumerate(value))
         if not isinstance(value, list) or len(value) != len(items):
             raise self._wrong_type(f"a list of {len(items)} numbers", value, path)
         # Rows of a table of weights: only what follows the weight has the unit of what is drawn.
-        units = [Unit.NUMBER, *[unit] * (len(items) - 1)]
-        return tuple(self.read(items[i], value[i], (*path, i), units[i]) for i in range(len(items)))
+        meanings = [Meaning(Unit.NUMBER, "weight"), *[meaning] * (len(items) - 1)]
+        return tuple(self.read(items[i], value[i], (*path, i), meanings[i]) for i in range(len(items)))
 
     def _enum(self, kind: type[enum.Enum], value: object, path: Path) -> enum.Enum:
         if kind is plan.Direct and isinstance(value, bool):
@@ -196,27 +197,25 @@ class Reader:
             raise self.unknown(path, "choice", value, names)
         return kind(value)
 
-    def _number(self, kind: Any, value: object, path: Path, unit: Unit) -> Any:
-        wanted = _wanted(kind, unit)
+    def _number(self, kind: Any, value: object, path: Path, meaning: Meaning) -> Any:
+        wanted = _wanted(kind, meaning.unit)
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise self._wrong_type(wanted, value, path)
         try:
-            number = _measured(kind, value, unit)
+            number = _measured(kind, value, meaning.unit)
         except InputError as error:
             raise self.error(path, str(error)) from error
         if number is None:
             raise self._wrong_type(wanted, value, path)
-        if not math.isfinite(number) or not 0 <= number <= LARGEST_INTEGER:
-            raise self.error(path, f"{value} is out of range; {wanted} from 0 to {LARGEST_INTEGER} is wanted")
-        return number
-
-    def _check_range(self, name: str, value: object, path: Path) -> None:
-        if not isinstance(value, int | float):
-            return
-        if (name == "share" or name.endswith("_share")) and value > 1:
-            raise self.error(path, f"{value:g} is out of range; a share lies between 0 and 1")
-        if name.endswith("_per_s") and value == 0:
+        if meaning.limits.endswith("_per_s") and number == 0:
             raise self.error(path, "a rate of 0 would never do anything; write a rate above 0, or leave the key out")
+        limit = limits.NUMBERS[meaning.limits]
+        if not limit.holds(number):
+            bounds = f"from {_bound(limit.least, meaning.unit)} to {_bound(limit.most, meaning.unit)}"
+            text = f"{limits.shown(value)} is out of range; {wanted} {bounds} is wanted ({limit.why})"
+            raise self.error(path, text)
+        # Adding nothing makes a zero of a negative zero.
+        return kind(number) + 0
 
     def _wrong_type(self, wanted: str, value: object, path: Path) -> FrontEndError:
         got = _TOML_NAMES.get(type(value), "a date or time")
@@ -232,11 +231,15 @@ def _measured(kind: Any, value: float | str, unit: Unit) -> float | None:
     """Turn a number or a text with a unit into a number; None if the text can have no unit here."""
     if isinstance(value, str):
         if unit is Unit.BYTES:
-            return kind(parse_bytes(value))  # type: ignore[no-any-return]
+            return parse_bytes(value)
         return parse_seconds(value) if unit is Unit.SECONDS else None
-    if kind is float:
-        return float(value)
-    return value if isinstance(value, int) else None
+    return value if kind is float or isinstance(value, int) else None
+
+
+def _bound(number: float, unit: Unit) -> str:
+    if unit is Unit.BYTES and number:
+        return format_bytes(number)
+    return format_seconds(number) if unit is Unit.SECONDS and 0 < number < 1 else limits.shown(number)
 
 
 def _wanted(kind: Any, unit: Unit) -> str:

@@ -2,7 +2,6 @@
 
 import enum
 
-from assay.errors import PlanError
 from assay.plan.distributions import Distribution
 from assay.plan.values import Kind, Value
 
@@ -105,12 +104,3 @@ class FileSet(Value, kw_only=True):
     """Threads that create it."""
     keep: bool = False
     """Whether the set stays on the target after the run; if not, it is removed however the run ends."""
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be laid out."""
-        if self.files < 1:
-            raise PlanError(f"file set '{self.name}': files is {self.files}; it must be 1 or more")
-        if not 0.0 <= self.existing_share <= 1.0:
-            raise PlanError(f"file set '{self.name}': existing_share is {self.existing_share}; it lies between 0 and 1")
-        if self.create_workers < 1:
-            raise PlanError(f"file set '{self.name}': create_workers is {self.create_workers}; it must be 1 or more")

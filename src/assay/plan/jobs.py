@@ -2,7 +2,6 @@
 
 import enum
 
-from assay.errors import PlanError
 from assay.plan.actions import Body
 from assay.plan.backends import Backend, OpenFlags, Psync
 from assay.plan.values import Kind, Value
@@ -94,10 +93,3 @@ class Job(Value, kw_only=True, rename={"kind": "as"}):
     stop: Stop = Stop()
     timed: tuple[str, ...] = ()
     """Names of the operations and groups that are recorded; empty: all."""
-
-    def __post_init__(self) -> None:
-        """Refuse what no worker could do."""
-        if self.workers < 1:
-            raise PlanError(f"job '{self.name}': workers is {self.workers}; it must be 1 or more")
-        if self.queue_depth < 1:
-            raise PlanError(f"job '{self.name}': queue_depth is {self.queue_depth}; it must be 1 or more")

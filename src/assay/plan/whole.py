@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from assay.errors import PlanError
+from assay.plan import limits
 from assay.plan.file_sets import FileSet, Target
 from assay.plan.phases import Phase
 from assay.plan.references import check_plan
@@ -58,7 +59,8 @@ class Plan(Value, kw_only=True):
     schema: str = SCHEMA
 
     def __post_init__(self) -> None:
-        """Check that names are unique and that every reference has an object."""
+        """Check that numbers are within their limits, that names are unique, and that every reference has an object."""
+        limits.check(self)
         if self.schema != SCHEMA:
             raise PlanError(f"plan '{self.name}': schema is {self.schema}; this Assay reads {SCHEMA}")
         _unique("target", [t.name for t in self.targets])
@@ -75,8 +77,10 @@ class Plan(Value, kw_only=True):
         """Decode; raises PlanError with the place of the first fault."""
         try:
             return msgspec.json.decode(data, type=cls)
-        except msgspec.ValidationError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
             raise PlanError(f"plan: {error}") from error
+        except RecursionError:
+            raise PlanError("plan: its values are nested too deep to be read") from None
 
     def file_set(self, name: str) -> FileSet:
         """Look a file set up; raises PlanError if there is none of that name."""

@@ -4,12 +4,14 @@ Both belong to the extra `report`, because vl-convert is an 84 MB wheel that a m
 Every module of the report that draws imports them from here, so that there is one message and one exit code.
 """
 
+from assay import xdg
 from assay.errors import RunError
 
 try:
-    import altair as alt
-    import vl_convert
-    from altair.utils import schemapi
+    with xdg.home_for_others():
+        import altair as alt
+        import vl_convert
+        from altair.utils import schemapi
 except ModuleNotFoundError as missing:
     raise RunError(
         f"report: the Python package '{missing.name}' is not installed; figures and the HTML report need it."

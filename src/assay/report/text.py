@@ -274,8 +274,8 @@ def _fill(text: str, width: int) -> str:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """Break at blanks; a word that is longer than a line is broken where it must."""
-    lines = [""]
+    """Break at blanks; a word that is longer than a line is broken where it must. A line has room for one cell at least."""
+    lines, width = [""], max(width, 1)
     # A number and its sign of per cent stay together: "85 %" is one word here.
     for word in re.split(r"\s+(?!%)", text.strip()):
         rest = word

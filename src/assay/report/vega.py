@@ -5,6 +5,7 @@ kept in the user's XDG cache folder; without such a folder, or room in it, it is
 """
 
 import contextlib
+from pathlib import Path
 
 from assay import xdg
 from assay.errors import InputError, RunError
@@ -18,15 +19,20 @@ _END = "\n/* whole */"
 def javascript() -> str:
     """Give a program that sets `window.vegaEmbed`, fit to stand in a script element."""
     version: str = vl_convert.__version__  # type: ignore[attr-defined]
-    kept = xdg.folder("XDG_CACHE_HOME", "~/.cache") / f"vega-lite-{VEGA_LITE}-vl-convert-{version}.js"
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        program = kept.read_text(encoding="utf-8")
+    name = f"vega-lite-{VEGA_LITE}-vl-convert-{version}.js"
+    with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
+        program = _kept(name).read_text(encoding="utf-8")
         if program.endswith(_END):
             return program
     # The stub makes an argument a must that the library gives a default: the snippet that sets window.vegaEmbed.
     bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
     program = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") + _END
     with contextlib.suppress(OSError, InputError, RunError):
+        kept = _kept(name)
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_whole(kept, program.encode())
     return program
+
+
+def _kept(name: str) -> Path:
+    return xdg.folder("XDG_CACHE_HOME", "~/.cache") / name

@@ -9,11 +9,12 @@ import msgspec
 
 from assay.errors import InputError
 from assay.plan import Plan, User
+from assay.plan.limits import NUMBERS
 
 NO_GROUP: Final = 65534
 """Group of a user that nothing is known of but a number."""
 
-_LARGEST_ID: Final = 2**32 - 2
+_LARGEST_ID: Final = int(NUMBERS["uid"].most)
 """The kernel takes the number after it for "leave it as it is": who asked for that would stay root."""
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 

@@ -9,8 +9,9 @@ from typing import NoReturn
 
 from assay.errors import InputError
 
-_LARGEST = 2**63 - 1
+_LARGEST = 1 << 62
 _MOST_DIGITS = 19
+_SHOWN_LETTERS = 40
 
 
 class Arguments(argparse.ArgumentParser):
@@ -25,13 +26,25 @@ class Arguments(argparse.ArgumentParser):
         raise InputError(f"{self.prog}: {message}. Usage: assay {self.usage}")
 
 
-def whole_number(text: str, name: str) -> int:
+def digits(text: str) -> int | None:
+    """Read decimal digits; None: it is something else, or more of them than any number here has."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+
+
+def cut(text: str) -> str:
+    """Shorten a word so that a message of one line can hold it."""
+    return text if len(text) <= _SHOWN_LETTERS else f"{text[:_SHOWN_LETTERS]}... ({len(text)} letters)"
+
+
+def whole_number(text: str, name: str, *, most: float = _LARGEST) -> int:
     """Read a whole number in decimal digits.
 
     Raises:
-        InputError: Anything else, or a number below 1 or beyond 63 bits.
+        InputError: Anything else, or a number below 1 or above `most`.
     """
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else -1
-    if not 1 <= number <= _LARGEST:
-        raise InputError(f"{name} is '{text}'; it is a whole number of 1 or more, without a unit")
+    number = digits(text)
+    if number is None or number < 1:
+        raise InputError(f"{name} is '{cut(text)}'; it is a whole number of 1 or more, without a unit")
+    if number > most:
+        raise InputError(f"{name} is {number}; {most:.0f} is the most")
     return number

@@ -1,9 +1,9 @@
 """Defined loads that come with Assay: load files as data, one a suite."""
 
 from importlib import resources
-from pathlib import Path
 
 from assay.errors import InputError
+from assay.input_text import read_text
 from assay.loads import native
 
 _ENDING = ".toml"
@@ -37,13 +37,9 @@ def read(load: str) -> tuple[str, str]:
     if not load.endswith(_ENDING) and "/" not in load:
         return text(load), load
     try:
-        return Path(load).read_text(encoding="utf-8"), load
+        return read_text(load, "load file"), load
     except FileNotFoundError as error:
         raise InputError(f"no load file '{load}'; suites have names: {', '.join(names())}") from error
-    except OSError as error:
-        raise InputError(f"cannot read the load file '{load}': {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"'{load}' is not UTF-8 text at byte {error.start}; a load file is TOML") from error
 
 
 def description(name: str) -> str:

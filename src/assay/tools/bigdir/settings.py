@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import InputError
+from assay.plan.limits import NUMBERS
 from assay.tools.arguments import Arguments, whole_number
 
 USAGE = "COUNT [STEP] [--type dir|file] [--files] [--readdir-only] [--clients N] [--dir DIR]"
@@ -67,7 +68,7 @@ def parse(argv: Sequence[str]) -> Settings:
     if asked["files"] and asked["type"] == DIRECTORIES:
         raise InputError("bigdir: --files means --type file; leave --type dir or --files out")
     settings = Settings(
-        count=whole_number(asked["COUNT"], "COUNT"),
+        count=whole_number(asked["COUNT"], "COUNT", most=NUMBERS["files"].most),
         step=whole_number(asked["STEP"], "STEP"),
         kind=FILES if asked["files"] else asked["type"] or DIRECTORIES,
         readdir_only=asked["readdir_only"],

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.errors import InputError
+from assay.plan.limits import LISTS, NUMBERS
+from assay.tools.arguments import cut
 from assay.units import KIB, MIB
 
 VERSIONS = ("1.03", "1.96", "2.00")
@@ -27,6 +29,12 @@ MOST_DIRECTORIES = 99_999
 DEFAULT_CHARACTER_MIB = 3
 """Size of the per-character tests since 1.9x; 1.03 takes the whole file."""
 SMALLEST_DEFAULT_MIB = 300
+_MOST_MIB = int(NUMBERS["size"].most) // MIB
+_MOST_NUMBER = int(NUMBERS["files"].most) // FILES_PER_NUMBER
+_MOST_RUNS = int(LISTS["phases"].most) // 13
+"""Each run has up to 13 phases."""
+_MOST_WAITING = 32_767
+"""A semaphore of System V counts no further (SEMVMX)."""
 BYTES_PER_FILE_RECORD = 10 + 12 + 6 + 1 + 8
 """What the original keeps of each file in memory."""
 HARD_LINKS, SYMBOLIC_LINKS = -1, -2
@@ -204,17 +212,19 @@ def _check(settings: Settings) -> None:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def _number(letter: str, text: str, *, least: int, factors: dict[str, int] | None = None) -> int:
+def _number(letter: str, text: str, *, least: int, most: float = 1 << 62, factors: dict[str, int] | None = None) -> int:
     """Read a whole number with one of the suffixes that are known there."""
     factors = factors or {}
-    match = re.fullmatch(r"(-?[0-9]+)([A-Za-z]?)", text)
+    match = re.fullmatch(r"(-?[0-9]{1,19})([A-Za-z]?)", text)
     suffix = match[2].lower() if match else ""
     if match is None or (suffix and suffix not in factors):
         with_suffix = f", or one with {', '.join(factors)} at its end" if factors else ""
-        raise InputError(f"bonnie -{letter} '{text}': this is a whole number{with_suffix}")
+        raise InputError(f"bonnie -{letter} '{cut(text)}': this is a whole number{with_suffix}")
     value = int(match[1]) * factors.get(suffix, 1)
     if value < least:
         raise InputError(f"bonnie -{letter} '{text}': {least} is the least")
+    if value > most:
+        raise InputError(f"bonnie -{letter} '{text}': {most:.0f} is the most")
     return value
 
 
@@ -237,20 +247,22 @@ def _parts(letter: str, value: str, most: int) -> list[str]:
 
 def _read_s(value: str) -> dict[str, Any]:
     parts = _parts("s", value, 4)
-    settings: dict[str, Any] = {"size_mib": _number("s", parts[0], least=0, factors={"m": 1, "g": KIB, "t": MIB})}
+    settings: dict[str, Any] = {
+        "size_mib": _number("s", parts[0], least=0, most=_MOST_MIB, factors={"m": 1, "g": KIB, "t": MIB})
+    }
     if len(parts) > 1 and parts[1]:
         settings["chunk_bytes"] = _chunk("s", parts[1])
     if len(parts) > 2 and parts[2]:
         settings["seeks"] = _number("s", parts[2], least=1, factors={"k": KIB})
     if len(parts) > 3 and parts[3]:
-        settings["seekers"] = _number("s", parts[3], least=1)
+        settings["seekers"] = _number("s", parts[3], least=1, most=NUMBERS["workers"].most)
     return settings
 
 
 def _read_n(value: str) -> dict[str, Any]:
     parts = _parts("n", value, 5)
     units = {"k": KIB, "m": MIB, "g": KIB * MIB}
-    settings: dict[str, Any] = {"number": _number("n", parts[0], least=0, factors={"m": MIB})}
+    settings: dict[str, Any] = {"number": _number("n", parts[0], least=0, most=_MOST_NUMBER, factors={"m": MIB})}
     if len(parts) > 1 and parts[1]:
         settings["max_bytes"] = _number("n", parts[1], least=SYMBOLIC_LINKS, factors=units)
     if len(parts) > 2 and parts[2]:
@@ -258,7 +270,9 @@ def _read_n(value: str) -> dict[str, Any]:
     if len(parts) > 3 and parts[3]:
         settings["directories"] = max(1, _number("n", parts[3], least=0, factors={"k": KIB}))
     if len(parts) > 4 and parts[4]:
-        settings["file_chunk_bytes"] = _number("n", parts[4], least=1, factors={"k": KIB, "m": MIB})
+        settings["file_chunk_bytes"] = _number(
+            "n", parts[4], least=1, most=NUMBERS["chunk_bytes"].most, factors={"k": KIB, "m": MIB}
+        )
     if settings.get("directories", 1) > MOST_DIRECTORIES:
         raise InputError(f"bonnie -n '{value}': {settings['directories']} directories; {MOST_DIRECTORIES} are the most")
     if settings.get("min_bytes", 0) > max(settings.get("max_bytes", 0), 0):
@@ -275,7 +289,7 @@ def _read_m(value: str) -> dict[str, Any]:
 def _read_f(value: str) -> dict[str, Any]:
     if not value:
         return {"is_fast": True}
-    return {"character_mib": _number("f", value, least=1)}
+    return {"character_mib": _number("f", value, least=1, most=_MOST_MIB)}
 
 
 def _read_u(value: str) -> dict[str, Any]:
@@ -290,7 +304,7 @@ def _read_y(value: str) -> dict[str, Any]:
 
 
 def _read_p(value: str) -> dict[str, Any]:
-    count = _number("p", value, least=-1)
+    count = _number("p", value, least=-1, most=_MOST_WAITING)
     if not count:
         raise InputError("bonnie -p 0: name the number of processes that will wait, or -1 to remove the semaphores")
     return {"semaphores": count}
@@ -302,12 +316,12 @@ def _read_h(_value: str) -> dict[str, Any]:
 
 _READERS: dict[str, Any] = {
     "d": lambda value: {"directory": value},
-    "c": lambda value: {"concurrency": _number("c", value, least=1)},
+    "c": lambda value: {"concurrency": _number("c", value, least=1, most=1 << 31)},
     "s": _read_s,
     "n": _read_n,
     "m": _read_m,
-    "r": lambda value: {"ram_mib": _number("r", value, least=0)},
-    "x": lambda value: {"runs": _number("x", value, least=1)},
+    "r": lambda value: {"ram_mib": _number("r", value, least=0, most=_MOST_MIB)},
+    "x": lambda value: {"runs": _number("x", value, least=1, most=_MOST_RUNS)},
     "u": _read_u,
     "g": lambda value: {"group": value},
     "q": lambda _: {"is_quiet": True},

@@ -10,12 +10,23 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from assay.errors import InputError
+from assay.plan.limits import NUMBERS
+from assay.tools.arguments import cut, digits
 from assay.tools.iozone import refused
 from assay.tools.iozone.columns import CREATING_TESTS, EXTENSION_TESTS, LAST_TEST, MIXED_TEST, VECTORED_TESTS
 from assay.tools.iozone.matrix import Matrix
 from assay.tools.iozone.settings import DEFAULT_CHILDREN, DEFAULT_STRIDE, Settings
+from assay.units import KIB
 
 MOST_CHILDREN = 1024
+_MOST = {
+    "H": NUMBERS["queue_depth"].most,
+    "k": NUMBERS["queue_depth"].most,
+    "P": NUMBERS["cpus"].most,
+    "J": NUMBERS["seconds"].most * 1000,
+    "+q": NUMBERS["seconds"].most,
+}
+"""Largest value, by option; 2^31 of the others."""
 _UNITS_KIB = {"k": 1, "m": 1 << 10, "g": 1 << 20}
 
 
@@ -206,19 +217,24 @@ class _Reader:
 
 
 def _number(name: str, text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise InputError(f"iozone: -{name} {text}: write a whole number from 0")
-    return int(text)
+    number = digits(text)
+    most = _MOST.get(name, 1 << 31)
+    if number is None or number > most:
+        raise InputError(f"iozone: -{name} {cut(text)}: write a whole number from 0 to {most:.0f}")
+    return number
 
 
 def _kib(name: str, text: str) -> int:
     """Read a size: a number of KiB, or with k, m or g after it."""
     number, unit = (text[:-1], text[-1].lower()) if text[-1:].lower() in _UNITS_KIB else (text, "k")
-    if not number.isascii() or not number.isdigit():
+    count = digits(number)
+    if count is None:
         raise InputError(
-            f"iozone: -{name} {text}: write a number of KiB, or one with k, m or g after it, such as 64k or 1g"
+            f"iozone: -{name} {cut(text)}: write a number of KiB, or one with k, m or g after it, such as 64k or 1g"
         )
-    return int(number) * _UNITS_KIB[unit]
+    if count * _UNITS_KIB[unit] * KIB > NUMBERS["size"].most:
+        raise InputError(f"iozone: -{name} {text}: 4 EiB are the most")
+    return count * _UNITS_KIB[unit]
 
 
 def _children(name: str, text: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import InputError
+from assay.plan.limits import NUMBERS
 from assay.tools.arguments import Arguments, whole_number
 
 USAGE = "BLOCKSIZE BLOCKSPERFILE TOTALFILES FILESPERDIR ITERATIONS [--mode native|fork] [--fsync] [--sync] [--dir DIR]"
@@ -80,8 +81,8 @@ def parse(argv: Sequence[str]) -> Settings:
     settings = Settings(
         block_size_bytes=whole_number(asked["BLOCKSIZE"], "BLOCKSIZE (bytes)"),
         blocks_per_file=whole_number(asked["BLOCKSPERFILE"], "BLOCKSPERFILE"),
-        files=whole_number(asked["TOTALFILES"], "TOTALFILES"),
-        files_per_directory=whole_number(asked["FILESPERDIR"], "FILESPERDIR"),
+        files=whole_number(asked["TOTALFILES"], "TOTALFILES", most=NUMBERS["files"].most),
+        files_per_directory=whole_number(asked["FILESPERDIR"], "FILESPERDIR", most=NUMBERS["files"].most),
         iterations=whole_number(asked["ITERATIONS"], "ITERATIONS"),
         mode=asked["mode"],
         fsync=asked["fsync"],
@@ -93,6 +94,8 @@ def parse(argv: Sequence[str]) -> Settings:
             f"BLOCKSIZE is {settings.block_size_bytes} bytes; one write takes at most {_LARGEST_BLOCK_BYTES} (1 GiB):"
             " use more blocks per file"
         )
+    if settings.file_bytes > NUMBERS["size"].most:
+        raise InputError(f"BLOCKSIZE and BLOCKSPERFILE make files of {settings.file_bytes} bytes; 4 EiB are the most")
     if settings.iterations > _MOST_ITERATIONS:
         raise InputError(f"ITERATIONS is {settings.iterations}; one run takes at most {_MOST_ITERATIONS}")
     return settings

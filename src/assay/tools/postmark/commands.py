@@ -9,10 +9,19 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from assay.errors import InputError
+from assay.tools.arguments import cut
 from assay.tools.postmark.settings import NO_BIAS, Location, Settings, whole_number
 
 LARGEST_NUMBER = (1 << 31) - 1
 """PostMark's numbers are of 32 bits."""
+MOST_FILES = 10_000_000
+"""A table of twice as many places is kept in memory while the operations are worked out, about 200 bytes a file."""
+MOST_TRANSACTIONS = 100_000_000
+"""Each is a line of a list on the disk, some 25 bytes."""
+MOST_DIRECTORIES = 1_000_000
+"""The files of each are counted in memory."""
+MOST_WEIGHT = 10_000
+"""A location is drawn from a table with as many entries."""
 ALIASES = {"?": "help", "exit": "quit"}
 """Known at the prompt alone."""
 
@@ -94,11 +103,13 @@ def _size(argument: str, settings: Settings) -> Settings:
     return dataclasses.replace(settings, size_low_bytes=low, size_high_bytes=max(low, high))
 
 
-def _number(field: str, refusal: str) -> Callable[[str, Settings], Settings]:
+def _number(field: str, refusal: str, most: int = LARGEST_NUMBER) -> Callable[[str, Settings], Settings]:
     def take(argument: str, settings: Settings) -> Settings:
         value = _positive(argument)
         if value is None:
-            raise InputError(f"Error: {refusal} ('{argument}' is no whole number above 0)")
+            raise InputError(f"Error: {refusal} ('{cut(argument)}' is no whole number above 0)")
+        if value > most:
+            raise InputError(f"Error: {refusal} ({value}; {most} is the most)")
         return _with(settings, field, value)
 
     return take
@@ -144,8 +155,10 @@ def _place(text: str) -> Location:
     if not separator or weight is None:
         # A directory whose name has a blank in it, not a weight.
         return Location(directory=text.rstrip())
-    if not 0 < weight <= LARGEST_NUMBER:
-        raise InputError(f"Error: ignoring invalid weight '{last}' (a weight is a whole number above 0)")
+    if not 0 < weight <= MOST_WEIGHT:
+        raise InputError(
+            f"Error: ignoring invalid weight '{last}' (a weight is a whole number above 0; {MOST_WEIGHT} is the most)"
+        )
     return Location(directory=directory.rstrip(), weight=weight)
 
 
@@ -166,14 +179,18 @@ def _with(settings: Settings, field: str, value: object) -> Settings:
 
 COMMANDS: tuple[tuple[str, str, Callable[[str, Settings], Settings | Request]], ...] = (
     ("set size", "smallest and largest size of a new file, in bytes", _size),
-    ("set number", "files that exist at the same time", _number("files", "invalid number of files")),
+    ("set number", "files that exist at the same time", _number("files", "invalid number of files", MOST_FILES)),
     ("set seed", "where the random numbers begin", _number("seed", "invalid seed for random numbers")),
-    ("set transactions", "transactions of a run", _number("transactions", "no transactions specified")),
+    (
+        "set transactions",
+        "transactions of a run",
+        _number("transactions", "no transactions specified", MOST_TRANSACTIONS),
+    ),
     ("set location", "directory of the files; +DIR [WEIGHT] adds one, -DIR takes one away", _location),
     (
         "set subdirectories",
         "directories in each location",
-        _number("subdirectories", "invalid number of subdirectories"),
+        _number("subdirectories", "invalid number of subdirectories", MOST_DIRECTORIES),
     ),
     ("set read", "bytes of one read", _number("read_block_bytes", "invalid read block size")),
     ("set write", "bytes of one write", _number("write_block_bytes", "invalid write block size")),

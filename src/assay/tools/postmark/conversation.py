@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from assay.errors import COULD_NOT_RUN, MEASURED, AssayError, FrontEndError, InputError, Interrupted, RunError
+from assay.input_text import MOST_BYTES, read_text
 from assay.tools.front_end import Door
 from assay.tools.postmark import commands
 from assay.tools.postmark.settings import Settings
@@ -30,10 +31,9 @@ class Conversation:
     def read(self, name: str) -> bool:
         """Follow the commands of a file; True: one of them was `quit`. Raises InputError at the first that is wrong."""
         try:
-            text = Path(name).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
-            raise InputError(f"Error: cannot read configuration file '{name}': {reason}") from error
+            text = read_text(name, "file of commands")
+        except FileNotFoundError as error:
+            raise InputError(f"Error: cannot read configuration file '{name}': {error.strerror}") from error
         if self._depth == _DEEPEST_LOAD:
             raise InputError(
                 f"{name}: files that load files are followed {_DEEPEST_LOAD} deep; do they load themselves?"
@@ -58,7 +58,7 @@ class Conversation:
         while True:
             self._say(PROMPT)
             sys.stdout.flush()
-            line = sys.stdin.readline()
+            line = sys.stdin.readline(MOST_BYTES)
             if not line:
                 return
             yield line.removesuffix("\n").removesuffix("\r")

@@ -168,7 +168,7 @@ def _group(settings: Settings, kind: str, location: int) -> plan.ScriptGroup:
             plan.Op(op=moves, name=f"{kind}: {moves.value}", file=slot, access=access, size=size),
             plan.Op(op=plan.OpKind.CLOSE, name=f"{kind}: close", file=slot),
         ),
-        chunk_bytes=block_bytes,
+        chunk_bytes=min(block_bytes, _LARGEST_FILE_BYTES),
         pooled=moves == plan.OpKind.WRITE,
     )
 

@@ -13,12 +13,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assay.errors import InputError
+from assay.plan.limits import NUMBERS
+from assay.tools.arguments import cut, digits
 
 NAME = "vxbench"
 """Name of the front end in a Plan's origin."""
 
 _OPTIONS = "w:i:o:c:PptkMsv"
-_SIZE = re.compile(r"([0-9]+)([kmgt]?)", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(r"([0-9]{1,19})([kmgt]?)", re.IGNORECASE | re.ASCII)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _MOST_IO_BYTES = 1 << 30
 _MOST_WORKERS = 4096
@@ -258,7 +260,9 @@ def _sub_option(entry: str) -> dict[str, Any]:
 def _size(key: str, value: str) -> int:
     match = _SIZE.fullmatch(value)
     if match is None:
-        raise InputError(f"{NAME}: -i {key}={value}: give a size in bytes, or with k, m, g or t behind it, such as 8k")
+        raise InputError(
+            f"{NAME}: -i {key}={cut(value)}: give a size in bytes, or with k, m, g or t behind it, such as 8k"
+        )
     size_bytes = int(match[1]) * _FACTORS[match[2].lower()]
     most = _MOST_IO_BYTES if key == "iosize" else 1 << 62
     if not _SIZES[key] <= size_bytes <= most:
@@ -268,9 +272,10 @@ def _size(key: str, value: str) -> int:
 
 def _count(key: str, value: str) -> int:
     least, most = _COUNTS[key]
-    if not (value.isascii() and value.isdecimal() and least <= int(value) <= most):
-        raise InputError(f"{NAME}: -i {key}={value}: give a whole number between {least} and {most}")
-    return int(value)
+    number = digits(value)
+    if number is None or not least <= number <= most:
+        raise InputError(f"{NAME}: -i {key}={cut(value)}: give a whole number between {least} and {most}")
+    return number
 
 
 def _seconds(value: str) -> float:
@@ -278,8 +283,8 @@ def _seconds(value: str) -> float:
         seconds = float(value)
     except ValueError:
         seconds = math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise InputError(f"{NAME}: -i sleeptime={value}: give seconds above 0, such as 2 or 0.5")
+    if not 0 < seconds <= NUMBERS["seconds"].most:
+        raise InputError(f"{NAME}: -i sleeptime={cut(value)}: give seconds above 0, up to a year, such as 2 or 0.5")
     return seconds
 
 

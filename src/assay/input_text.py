@@ -1,0 +1,62 @@
+"""What text does a file hold that a user names: a load file, a file of commands?
+
+Whoever wrote it may be somebody else: no more is read than anybody writes, and nothing that never ends or that waits for
+others. A pipe that the caller handed on (standard input, a shell's `<(...)`) is read; one that lies in a directory is not.
+"""
+
+import os
+import re
+import stat
+
+from assay.errors import InputError
+
+MOST_BYTES = 4 << 20
+"""A load of 2,000 phases has a tenth of it."""
+
+_HANDED_ON = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/(self|[0-9]+)/fd/[0-9]+")
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def read_text(path: str, what: str) -> str:
+    """Read a file as text.
+
+    Args:
+        path: Its path.
+        what: What it is to the user, such as `load file`.
+
+    Raises:
+        FileNotFoundError: It is not there.
+        InputError: It cannot be read, is no regular file, is too large, or is no UTF-8.
+    """
+    try:
+        # Without waiting for somebody who writes to a pipe.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            data = _read(descriptor, path, what)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot read the {what} '{path}': {error.strerror}") from error
+    if len(data) > MOST_BYTES:
+        raise InputError(f"'{path}' has more than {MOST_BYTES >> 20} MiB; that is no {what}")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"'{path}' is not UTF-8 text at byte {error.start}; a {what} is text") from error
+
+
+def _read(descriptor: int, path: str, what: str) -> bytes:
+    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+    if kind != stat.S_IFREG and not (kind == stat.S_IFIFO and _HANDED_ON.fullmatch(path)):
+        raise InputError(f"'{path}' is {_KINDS.get(kind, 'no file')}; a {what} is a regular file")
+    os.set_blocking(descriptor, True)
+    with open(descriptor, "rb", closefd=False) as file:
+        return file.read(MOST_BYTES + 1)
