@@ -23,10 +23,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "host": {"errors"},
     "doctor": {"events", "host", "targets"},
     "live": {"events", "plan", "units"},
-    "bundle": {"assay", "errors", "events", "host", "plan", "xdg"},
+    "bundle": {"assay", "errors", "events", "host", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets"},
     "analysis": {"bundle", "errors", "events", "host", "plan", "results", "units"},
-    "report": {"analysis", "doctor", "errors", "events", "results", "units", "xdg"},
+    "report": {"analysis", "bundle", "doctor", "errors", "events", "results", "units", "xdg"},
     "tools": {"analysis", "errors", "events", "plan", "report", "running", "targets", "units"},
     "session": {"analysis", "bundle", "errors", "host", "live", "plan", "report", "results", "running", "tools"},
 }

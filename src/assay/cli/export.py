@@ -21,6 +21,7 @@ def export(
 ) -> None:
     """Write a run's figures as PNG or SVG, or the run itself as one archive, and print the paths."""
     from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
     from assay.errors import InputError
 
     if charts is None and output is None:
@@ -31,14 +32,15 @@ def export(
     if output is not None:
         from assay.report.archive import write_archive
 
-        typer.echo(write_archive(bundle.path, output))
+        typer.echo(write_archive(bundle.path, bundle.file_names(), output))
     if charts is not None:
         from assay.analysis.document import document
         from assay.analysis.record import read
         from assay.report.export import PictureFormat, write_charts
         from assay.tools import registry
 
-        recorded = read(bundle)
-        of_tool, pictures = registry.figures(recorded), PictureFormat(picture_format)
-        for path in write_charts(recorded, document(recorded), charts, pictures, of_tool=of_tool):
-            typer.echo(path)
+        with damage_told(bundle.path):
+            recorded = read(bundle)
+            of_tool, pictures = registry.figures(recorded), PictureFormat(picture_format)
+            for path in write_charts(recorded, document(recorded), charts, pictures, of_tool=of_tool):
+                typer.echo(path)

@@ -28,17 +28,17 @@ def ls(json: Json = False, runs: Runs = None) -> None:
         Console().print(_table(found))
 
 
-def _exit_code(folder: "Path") -> int | None:
-    """Work out what the command that made a run ended with; None where its record cannot be read."""
+def _exit_code(folder: "Path") -> int:
+    """Work out what the command that made a run ended with; raises BundleError where it is damaged."""
     from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle import RunBundle
-    from assay.errors import BundleError
+    from assay.bundle.damage import damage_told
 
-    try:
-        return document(read(RunBundle.open(folder))).run.exit_code
-    except BundleError:
-        return None
+    bundle = RunBundle.open(folder)
+    bundle.verify()
+    with damage_told(folder):
+        return document(read(bundle)).run.exit_code
 
 
 def _table(found: "tuple[RunSummary, ...]") -> "Table":

@@ -19,20 +19,23 @@ def show(run: RunReference = "last", json: Json = False, classic: Classic = Fals
     from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
     from assay.report import text
     from assay.results import to_json
     from assay.tools import registry
 
     if json and classic:
         raise InputError("--json and --classic: choose one")
-    recorded = read(open_run(run, runs))
-    if classic:
-        output = registry.output_of(recorded)
-        typer.echo(output.text(), nl=False)
-        typer.echo(output.beside(), nl=False, err=True)
-        return
-    shown = document(recorded)
-    if json:
-        typer.echo(to_json(shown))
-    else:
-        text.render(shown, recorded, Console())
+    bundle = open_run(run, runs)
+    with damage_told(bundle.path):
+        recorded = read(bundle)
+        if classic:
+            output = registry.output_of(recorded)
+            typer.echo(output.text(), nl=False)
+            typer.echo(output.beside(), nl=False, err=True)
+            return
+        shown = document(recorded)
+        if json:
+            typer.echo(to_json(shown))
+        else:
+            text.render(shown, recorded, Console())
