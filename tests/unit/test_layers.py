@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"events", "host", "targets"},
     "live": {"events", "plan", "units"},
     "bundle": {"assay", "errors", "events", "host", "plan", "units", "xdg"},
-    "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets"},
+    "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units"},
     "analysis": {"bundle", "errors", "events", "host", "plan", "results", "units"},
     "report": {"analysis", "bundle", "doctor", "errors", "events", "results", "units", "xdg"},
     "tools": {"analysis", "errors", "events", "plan", "report", "running", "targets", "units"},

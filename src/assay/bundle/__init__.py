@@ -7,6 +7,7 @@
       run.json            what was known at the start (id, command, started, facts so far): opens a run that died
       plan.toml           the load file as asked, where there was one (asked.* of other front ends)
       resolved.json       the Plan after defaults
+      maker.hmac          the proof of who made it (maker.py)
       script-*.ndjson     the lists of operations that the Plan refers to
       events/CLIENT.ndjson  a client's stream; after sealing `events/CLIENT.json` (all but the intervals) and the tables
                           replace it. A client that is alone is called `0`
@@ -46,6 +47,7 @@ from assay.bundle import files as files
 from assay.bundle.contents import check_events, check_rows, read_events, read_table
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
+from assay.bundle.maker import is_own, sign
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
 from assay.errors import BundleError, RunError
@@ -119,6 +121,7 @@ class RunBundle:
         files.write_durably(path / files.PLAN, kept.to_json())
         if source_text is not None:
             files.write_durably(path / files.SOURCE, source_text.encode())
+        sign(path, kept)
         # Last: a folder with run.json always has its Plan.
         bundle._write_record(())
         return bundle
@@ -257,6 +260,10 @@ class RunBundle:
         found += files.faults(self.path, self._head.files)
         if found:
             raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {DAMAGED_CURE}")
+
+    def is_own(self, library: Path) -> bool:
+        """Whether this user made the run in a library, and what a rerun of it does is as it was then."""
+        return is_own(self.path, self.plan, library)
 
     def source_text(self) -> str | None:
         """Give the load file as it was read, where there was one; raises BundleError."""

@@ -136,7 +136,7 @@ class AssayDoor:
         asked = self._asked
         session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report)
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-            plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder))
+            plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
             return session.measure(plan)
 
     def say(self, text: str) -> None:

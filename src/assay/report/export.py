@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.analysis.record import RunRecord
-from assay.errors import InputError, RunError
 from assay.report import figures
 from assay.report.figure import Figure
-from assay.report.output import check_place, write_whole
+from assay.report.output import make_folder, write_whole
 from assay.report.recording import Recording
 from assay.report.stack import VEGA_LITE, vl_convert
 from assay.results import Document
@@ -37,13 +36,7 @@ def write_charts(
         InputError: the folder is a file, or lies inside a run bundle.
         RunError: a file cannot be written.
     """
-    if directory.exists() and not directory.is_dir():
-        raise InputError(f"export: '{directory}' is a file; --charts takes a folder.")
-    check_place(directory.parent)
-    try:
-        directory.mkdir(exist_ok=True)
-    except OSError as error:
-        raise RunError(f"export: cannot make '{directory}': {error.strerror}. Name another folder.") from error
+    make_folder(directory)
     return [
         write_whole(directory / f"{figure.slug}.{picture_format.value}", render(figure, picture_format))
         for figure in all_figures(run, document, of_tool)
