@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import runs_directory
+from assay.console import console
 from assay.errors import AssayError, BundleError, Interrupted, RunError
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
@@ -95,9 +94,9 @@ class Session:
             sys.stdout.write(output.text())
             sys.stdout.flush()
             sys.stderr.write(output.beside())
-            render_beside(judged, Console(stderr=True), html=report)
+            render_beside(judged, console(stderr=True), html=report)
         elif judged.results or error is None:
-            render(judged, run, Console(), html=report)
+            render(judged, run, console(), html=report)
         for file in output.files() if output else ():
             if has_outputs:
                 file.write()

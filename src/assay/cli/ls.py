@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 def ls(json: Json = False, runs: Runs = None) -> None:
     """List the runs, newest first."""
     import msgspec
-    from rich.console import Console
 
     from assay.bundle.catalog import list_runs, runs_directory
+    from assay.console import console
+    from assay.outward import json_text
 
     found = list_runs(runs_directory(runs), _exit_code)
     if json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+        typer.echo(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
     else:
-        Console().print(_table(found))
+        console().print(_table(found))
 
 
 def _exit_code(folder: "Path") -> int:

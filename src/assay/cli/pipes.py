@@ -1,15 +1,26 @@
-"""Output into a pipe whose reader leaves: `assay show | head` is no error, and `assay quick | head` still measures."""
+"""The program's output streams: what is written to them by anyone goes out here.
+
+They outlive a reader who leaves (`assay show | head` is no error, and `assay quick | head` still measures), and nothing in a
+text is obeyed by a terminal: all that is printed but by a console (console.py) passes through `write`.
+"""
 
 import io
 import os
 import sys
 from typing import TextIO
 
+from assay.outward import plain
+
 
 class _Outliving(io.TextIOWrapper):
     """Text into a descriptor; when nobody reads it any more, the rest goes nowhere."""
 
     def write(self, text: str) -> int:
+        self.write_as_is(plain(text))
+        return len(text)
+
+    def write_as_is(self, text: str) -> int:
+        """Write what is for the terminal to obey: colours, and where the cursor goes."""
         try:
             return super().write(text)
         except BrokenPipeError:

@@ -14,12 +14,11 @@ Classic = Annotated[
 
 def show(run: RunReference = "last", json: Json = False, classic: Classic = False, runs: Runs = None) -> None:
     """Show what a run measured; one that died shows what it had measured until then."""
-    from rich.console import Console
-
     from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
+    from assay.console import console
     from assay.report import text
     from assay.results import to_json
     from assay.tools import registry
@@ -38,4 +37,4 @@ def show(run: RunReference = "last", json: Json = False, classic: Classic = Fals
         if json:
             typer.echo(to_json(shown))
         else:
-            text.render(shown, recorded, Console())
+            text.render(shown, recorded, console())

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.analysis.record import RunRecord
+from assay.outward import drawn
 from assay.report import figures
 from assay.report.figure import Figure
 from assay.report.output import make_folder, write_whole
@@ -56,7 +57,7 @@ def all_figures(run: RunRecord, document: Document, of_tool: Sequence[Figure] = 
 
 def render(figure: Figure, picture_format: PictureFormat) -> bytes:
     """Draw a figure with its title, without a browser and without any network."""
-    spec = figure.chart.to_dict() | {"title": {"text": figure.title, "offset": 10}}
+    spec = drawn(figure.chart.to_dict() | {"title": {"text": figure.title, "offset": 10}})
     nowhere: list[str] = []
     if picture_format is PictureFormat.PNG:
         png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=_PNG_SCALE, allowed_base_urls=nowhere)
