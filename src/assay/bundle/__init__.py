@@ -261,6 +261,13 @@ class RunBundle:
         if found:
             raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {DAMAGED_CURE}")
 
+    def check_contents(self) -> None:
+        """Read everything once, for those who use the Plan alone; raises BundleError where the run is damaged."""
+        for client in self.clients:
+            self.events(client)
+        for name in COLUMNS:
+            self._table(name)
+
     def is_own(self, library: Path) -> bool:
         """Whether this user made the run in a library, and what a rerun of it does is as it was then."""
         return is_own(self.path, self.plan, library)

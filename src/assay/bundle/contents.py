@@ -1,7 +1,9 @@
 """Reading the tables and events of a bundle that anybody may have made: only what a run can have come to is handed on."""
 
+import contextlib
 import io
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, cast
 
 import polars as pl
@@ -46,12 +48,30 @@ def read_table(data: bytes, name: str) -> pl.DataFrame:
             f"it takes {format_bytes(needed)} of memory; read it on a machine with {MOST_OF_RAM} times that"
         )
     try:
-        table = pl.read_parquet(io.BytesIO(data), use_statistics=False)
+        with _panics_unprinted():
+            table = pl.read_parquet(io.BytesIO(data), use_statistics=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(str(error).partition("\n")[0]) from error
     if table.schema != pl.Schema(COLUMNS[name]):
         raise ValueError("it has other columns than a run has")
     return table
+
+
+@contextlib.contextmanager
+def _panics_unprinted() -> Iterator[None]:
+    """Let the reader's threads print nothing: where a page is broken they panic, with traces, before the exception comes."""
+    try:
+        kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:  # there is no standard error
+        yield
+        return
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def check_rows(table: pl.DataFrame, name: str, phases: int) -> pl.DataFrame:

@@ -56,10 +56,10 @@ def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType]) -> int:
 def _check_schema(schema: Sequence[Any], columns: Mapping[str, pl.DataType]) -> None:
     """Refuse other columns than those wanted, in name, order or type, and any that are nested."""
     leaves = [_struct(leaf) for leaf in schema[1:]]
-    found = [str(leaf.get(4, b""), "utf-8", "replace") for leaf in leaves]
-    if missing := [name for name in columns if name not in found]:
+    found = [leaf.get(4) for leaf in leaves]
+    if missing := [name for name in columns if name.encode() not in found]:
         raise ValueError(f"column '{missing[0]}' is missing")
-    if found != list(columns):
+    if found != [name.encode() for name in columns]:
         raise ValueError("it has other columns than a run has")
     for leaf, (name, kind) in zip(leaves, columns.items(), strict=True):
         if leaf.get(1) != _TYPES[type(kind)][0] or leaf.get(3) not in {0, 1} or leaf.get(5):
@@ -92,8 +92,9 @@ def _of_chunk(data: bytes, chunk: dict[int, Any], rows: int) -> int:
         for of_data in (5, 8):
             if of_data in page:
                 values += _count(page[of_data], 1)
-        if 7 in page:
-            _count(page[7], 1)
+        # Of a dictionary, whose values take 4 bytes or more each.
+        if 7 in page and _count(page[7], 1) * 4 > _count(page, 2):
+            raise ValueError("a dictionary of it is larger than its page")
     if at != end or values != rows:
         raise ValueError("the pages of a column contradict its footer")
     return size_bytes

@@ -29,6 +29,7 @@ def rerun(
     from assay.session import Session
 
     bundle = open_run(run, runs)
+    bundle.check_contents()
     source = bundle.source_text()
     check_commands(bundle.plan, are_allowed=allow_commands)
     if not bundle.is_own(runs_directory(runs)):
