@@ -28,6 +28,8 @@ def diff(
     from assay.report.diff_text import render
 
     one, other = (open_run(reference, runs) for reference in (a, b))
+    for bundle in (one, other):
+        bundle.check_contents()
     with damage_told(other.path):
         facts = diff_facts(_facts(one), _facts(other), with_volatile=all_)
         plan = diff_plans(name_scripts(one.plan), name_scripts(other.plan))
