@@ -281,7 +281,18 @@ def test_zeros_that_a_power_cut_leaves_at_the_end_are_no_obstacle(tmp_path: Path
     assert bundle.stream_cut_bytes == 5010
 
 
-@pytest.mark.parametrize("broken", [b'{"event":"interval","t_ns":1\n', b'{"event":"rest"}\n'])
+def test_a_last_line_that_is_not_utf_8_is_one_that_was_cut(tmp_path: Path) -> None:
+    bundle = begun(tmp_path)
+    garbage = b'{"event":"\xa6"}\n'
+    bundle.events_path.write_bytes(encoded([hello(), interval(0), interval(1)]) + garbage)
+
+    assert bundle.intervals()["t_s"].unique().to_list() == [1.2]
+    assert bundle.stream_cut_bytes == len(garbage)
+
+
+@pytest.mark.parametrize(
+    "broken", [b'{"event":"interval","t_ns":1\n', b'{"event":"rest"}\n', b'{"event":"\xa6"}\n', b"[" * 5000 + b"\n"]
+)
 def test_a_broken_line_before_whole_ones_is_refused_with_its_number(tmp_path: Path, broken: bytes) -> None:
     bundle = begun(tmp_path)
     bundle.events_path.write_bytes(encoded([hello()]) + broken + encoded([interval(0)]))

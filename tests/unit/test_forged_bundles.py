@@ -2,11 +2,13 @@
 
 import os
 import re
+import shutil
 import socket
 import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -366,3 +368,33 @@ def test_every_file_of_a_run_has_a_limit_that_it_keeps(tmp_path: Path) -> None:
             name = path.relative_to(path.parents[1 if path.parent.name == "events" else 0]).as_posix()
             assert any(pattern.fullmatch(name) for pattern, _ in LIMITS_BYTES[:-1]), name
             assert path.stat().st_size < limit_bytes(name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_change_of_any_file_is_read_or_refused_in_one_line(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    good = sealed(tmp_path)
+    names = sorted(path.relative_to(good).as_posix() for path in good.rglob("*") if path.is_file())
+    refused = 0
+
+    for _ in range(40):
+        folder = tmp_path / "forged"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(good, folder)
+        name = random.choice(names)
+        data = bytearray((folder / name).read_bytes())
+        for _ in range(random.choice([1, 3, 10])):
+            data[random.randrange(len(data))] = random.randrange(256)
+        if name == "manifest.json":
+            write_manifest(folder, bytes(data))
+        elif name == "manifest.sha256":
+            (folder / name).write_bytes(data)
+        else:
+            forge(folder, name, bytes(data))
+        try:
+            look(folder)
+        except BundleError as error:
+            assert "\n" not in str(error)
+            refused += 1
+
+    assert refused > 10

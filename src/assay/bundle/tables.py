@@ -144,8 +144,6 @@ def _read(lines: BinaryIO, path: Path) -> Stream:
     for number, line in enumerate(_lines(lines, path), 1):
         try:
             event = decode(line)
-        except RecursionError as error:
-            raise BundleError(f"{path}:{number}: is no line of {SCHEMA} (nested too deep). {_CURE}") from error
         except msgspec.ValidationError as error:
             raise BundleError(f"{path}:{number}: is no line of {SCHEMA} ({error}). {_CURE}") from error
         except msgspec.DecodeError as error:
