@@ -114,6 +114,15 @@ def test_no_command_hands_it_on_or_fails(assay: Assay, hostile: str, tmp_path: P
         assert faults(drawing.read_text()) == "", drawing
 
 
+def test_a_locale_that_knows_ascii_alone_is_no_way_around(assay: Assay, hostile: str, tmp_path: Path) -> None:
+    ascii_alone = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    for words in (["ls"], ["ls", "--json"], ["show", hostile], ["show", HOSTILE], ["diff", hostile, hostile, "--all"]):
+        done = assay(*words, cwd=tmp_path, env=ascii_alone)
+        sys.stdout.write(f"LC_ALL=C assay {words}: {done.stderr}\n")
+        assert faults(done.stdout) == faults(done.stderr) == "", words
+        assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("words", [["ls"], ["show"], ["diff"], ["rerun"]])
 def test_a_terminal_gets_colours_and_nothing_else(assay: Assay, hostile: str, tmp_path: Path, words: list[str]) -> None:
     asked = [*words, *([hostile] if words != ["ls"] else []), *([hostile, "--all"] if words == ["diff"] else [])]

@@ -25,7 +25,7 @@ from assay.cli import (
     show,
     suites,
 )
-from assay.cli.pipes import let_go, outlive_readers
+from assay.cli.pipes import let_go, outlive_readers, say
 from assay.cli.tool import CommandsAndTools
 from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError
 from assay.running.stopping import Stopped, end_on_signals
@@ -61,7 +61,7 @@ for command in COMMANDS:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"assay {__version__}")
+        say(f"assay {__version__}")
         raise typer.Exit
 
 
@@ -86,15 +86,15 @@ def main() -> None:
         app()
     except AssayError as error:
         for text in (str(error), *getattr(error, "__notes__", ())):
-            typer.echo(f"assay: {text}", err=True)
+            say(f"assay: {text}", err=True)
         sys.exit(error.exit_code)
     except Stopped:
-        typer.echo("assay: stopped", err=True)
+        say("assay: stopped", err=True)
         sys.exit(INTERRUPTED)
     except OSError as error:
         if error.errno is None:
             raise
         where = f"{error.filename}: " if error.filename else ""
-        typer.echo(f"assay: {where}{error.strerror}", err=True)
+        say(f"assay: {where}{error.strerror}", err=True)
         let_go()
         sys.exit(COULD_NOT_RUN)

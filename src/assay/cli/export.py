@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.options import RunReference, Runs
+from assay.cli.pipes import say
 
 
 def export(
@@ -37,7 +38,7 @@ def export(
     if output is not None:
         from assay.report.archive import write_archive
 
-        typer.echo(write_archive(bundle.path, bundle.file_names(), output))
+        say(write_archive(bundle.path, bundle.file_names(), output))
     if files is not None:
         from assay.analysis.record import read
         from assay.tools import registry
@@ -46,7 +47,7 @@ def export(
         with damage_told(bundle.path):
             made = registry.output_of(read(bundle)).files()
         for path in write_into(made, files):
-            typer.echo(path)
+            say(path)
     if charts is not None:
         from assay.analysis.document import document
         from assay.analysis.record import read
@@ -57,4 +58,4 @@ def export(
             recorded = read(bundle)
             of_tool, pictures = registry.figures(recorded), PictureFormat(picture_format)
             for path in write_charts(recorded, document(recorded), charts, pictures, of_tool=of_tool):
-                typer.echo(path)
+                say(path)

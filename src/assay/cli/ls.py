@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from assay.cli.options import Json, Runs
+from assay.cli.pipes import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +23,7 @@ def ls(json: Json = False, runs: Runs = None) -> None:
 
     found = list_runs(runs_directory(runs), _exit_code)
     if json:
-        typer.echo(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
+        say(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
     else:
         console().print(_table(found))
 

@@ -40,6 +40,15 @@ class _Outliving(io.TextIOWrapper):
         os.close(nowhere)
 
 
+def say(words: object, *, err: bool = False, end: str = "\n") -> None:
+    """Print on standard output, or on standard error; at once."""
+    # Not by typer: where the locale is ASCII it writes past these streams.
+    stream: TextIO | None = sys.stderr if err else sys.stdout
+    if stream is not None:  # closed from the start
+        stream.write(f"{words}{end}")
+        stream.flush()
+
+
 def let_go() -> None:
     """Let what standard output could not take go nowhere: Python tries again at its end, and would end with 120."""
     if isinstance(sys.stdout, _Outliving):
@@ -55,8 +64,7 @@ def outlive_readers() -> None:
 def _wrapped(stream: TextIO) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):  # closed from the start, or a test's own
         return stream
-    errors = "backslashreplace" if stream.errors == "strict" else stream.errors
     encoding, is_lined, is_direct = stream.encoding, stream.line_buffering, stream.write_through
     return _Outliving(
-        stream.detach(), encoding=encoding, errors=errors, line_buffering=is_lined, write_through=is_direct
+        stream.detach(), encoding=encoding, errors="backslashreplace", line_buffering=is_lined, write_through=is_direct
     )

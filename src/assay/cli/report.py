@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import RunReference, Runs
+from assay.cli.pipes import say
 
 
 def report(
@@ -28,4 +29,4 @@ def report(
         recorded = read(bundle)
         of_tool = registry.figures(recorded)
         path = write_html(recorded, document(recorded), output or default_path(recorded.run_id), of_tool=of_tool)
-    typer.echo(path)
+    say(path)

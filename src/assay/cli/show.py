@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Json, RunReference, Runs
+from assay.cli.pipes import say
 from assay.errors import InputError
 
 Classic = Annotated[
@@ -30,11 +31,11 @@ def show(run: RunReference = "last", json: Json = False, classic: Classic = Fals
         recorded = read(bundle)
         if classic:
             output = registry.output_of(recorded)
-            typer.echo(output.text(), nl=False)
-            typer.echo(output.beside(), nl=False, err=True)
+            say(output.text(), end="")
+            say(output.beside(), end="", err=True)
             return
         shown = document(recorded)
         if json:
-            typer.echo(to_json(shown))
+            say(to_json(shown))
         else:
             text.render(shown, recorded, console())

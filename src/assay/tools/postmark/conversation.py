@@ -14,6 +14,7 @@ from assay.tools.postmark.settings import Settings
 
 PROMPT = "pm>"
 _DEEPEST_LOAD = 16
+_LONGEST_BYTES = 1 << 20
 
 
 class Conversation:
@@ -30,10 +31,15 @@ class Conversation:
     def read(self, name: str) -> bool:
         """Follow the commands of a file; True: one of them was `quit`. Raises InputError at the first that is wrong."""
         try:
-            text = Path(name).read_text()
+            if self._depth and not Path(name).is_file():
+                raise InputError(f"Error: '{name}' is no file, and a file of commands loads files alone")
+            with Path(name).open("rb") as file:
+                text = file.read(_LONGEST_BYTES + 1).decode()
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is no text"
             raise InputError(f"Error: cannot read configuration file '{name}': {reason}") from error
+        if len(text) > _LONGEST_BYTES:
+            raise InputError(f"Error: configuration file '{name}' is longer than 1 MiB; is it one?")
         if self._depth == _DEEPEST_LOAD:
             raise InputError(
                 f"{name}: files that load files are followed {_DEEPEST_LOAD} deep; do they load themselves?"
