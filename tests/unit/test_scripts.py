@@ -24,11 +24,16 @@ def with_script(path: Path) -> Plan:
     return msgspec.structs.replace(made, phases=(msgspec.structs.replace(phase, jobs=(job,)),))
 
 
-def test_a_script_is_kept_in_the_bundle_and_found_there(tmp_path: Path) -> None:
+def test_a_script_is_kept_in_the_bundle_and_found_there_for_its_maker_alone_to_change(tmp_path: Path) -> None:
     (tmp_path / "list.ndjson").write_text("[0,0,0,0,0]\n")
 
-    bundle = RunBundle.create(tmp_path / "runs", "x", plan=with_script(tmp_path / "list.ndjson"), argv=["assay"])
+    before = os.umask(0o002)
+    try:
+        bundle = RunBundle.create(tmp_path / "runs", "x", plan=with_script(tmp_path / "list.ndjson"), argv=["assay"])
+    finally:
+        os.umask(before)
 
+    assert bundle.is_own(tmp_path / "runs")
     (tmp_path / "list.ndjson").unlink()
     body = RunBundle.open(bundle.path).plan.phases[0].jobs[0].body
     assert isinstance(body, Script)

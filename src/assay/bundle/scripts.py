@@ -105,7 +105,9 @@ def _opened(path: str) -> BinaryIO:
 
 def _copy(script: BinaryIO, path: Path, at_most: int) -> None:
     """Copy an open script; not more than it may have, whatever becomes of it meanwhile; raises OSError."""
-    with path.open("xb") as copy:
+    # For the owner to write, whatever the umask: what others may write proves nothing.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    with os.fdopen(descriptor, "wb") as copy:
         while at_most > 0 and (chunk := script.read(min(_CHUNK_BYTES, at_most))):
             copy.write(chunk)
             at_most -= len(chunk)
