@@ -94,6 +94,10 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "a hidden file": (names(".bashrc"), r"names the file '\.bashrc'"),
     "a name of escapes": (names("\x1b]0;owned\x07"), r"names the file '\\x1b\]0;owned\\x07'"),
     "a client out of it": (client("../../secret"), r"names the client '\.\./\.\./secret'"),
+    "no client": (
+        lambda folder: change_manifest(folder, lambda manifest: manifest["clients"].clear()),
+        "names no client",
+    ),
     "many files": (
         lambda folder: change_manifest(
             folder, lambda manifest: manifest["files"].update({f"f{i}": entry(b"") for i in range(5000)})

@@ -31,8 +31,6 @@ what a run can have come to (`contents.py`). What is not so is a `BundleError`: 
 import contextlib
 import datetime as dt
 import io
-import re
-import secrets
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,16 +46,13 @@ from assay.bundle.contents import check_events, check_rows, read_events, read_ta
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
 from assay.bundle.maker import is_own, sign
+from assay.bundle.run_folder import make_run_folder
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
 from assay.errors import BundleError, RunError
 from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
-
-_SLUG_CHARACTERS = 40
-_NAME_TRIES = 8
-
 
 Streams = dict[str, Stream]
 """What each client's stream says, by the client's name."""
@@ -102,7 +97,7 @@ class RunBundle:
         """
         began = dt.datetime.now(dt.UTC)
         with opened_scripts(plan) as scripts:
-            path = _make_folder(runs_directory, f"{began:%Y%m%dT%H%M%SZ}-{_slug(slug)}")
+            path = make_run_folder(runs_directory, began, slug)
             kept = keep_scripts(plan, scripts, path)
         info = RunInfo(
             run_id=path.name,
@@ -183,11 +178,11 @@ class RunBundle:
         """
         name = self._only_client() if client is None else client
         if (streams := self._in_memory()) is not None:
-            with _damage_told(files.of_client(self.path, files.STREAMS, name)):
+            with _content_checked(files.of_client(self.path, files.STREAMS, name)):
                 check_events(streams[name].events, len(self.plan.phases))
             return list(streams[name].events)
         file = files.of_client(self.path, files.EVENTS, name).relative_to(self.path).as_posix()
-        with _damage_told(self.path / file):
+        with _content_checked(self.path / file):
             found = read_events(self._contents(file))
             check_events(found, len(self.plan.phases))
         return found
@@ -327,10 +322,10 @@ class RunBundle:
     def _table(self, name: str) -> pl.DataFrame:
         phases = len(self.plan.phases)
         if (streams := self._in_memory()) is not None:
-            with _damage_told(self.path):
+            with _content_checked(self.path):
                 return check_rows(_joined(streams, name), name, phases)
         path = self._table_path(name)
-        with _damage_told(path):
+        with _content_checked(path):
             return check_rows(read_table(self._contents(path.name), name), name, phases)
 
     def _table_path(self, name: str) -> Path:
@@ -380,7 +375,7 @@ class RunBundle:
 
 
 @contextlib.contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
+def _content_checked(path: Path) -> Iterator[None]:
     """Say of what is wrong with the content of a file that the run is damaged."""
     try:
         yield
@@ -388,25 +383,6 @@ def _damage_told(path: Path) -> Iterator[None]:
         raise BundleError(f"{path}: cannot be read ({error.strerror}). {DAMAGED_CURE}") from error
     except ValueError as error:
         raise BundleError(f"{path}: is not what a run writes: {error}. {DAMAGED_CURE}") from error
-
-
-def _make_folder(runs: Path, stem: str) -> Path:
-    try:
-        runs.mkdir(parents=True, exist_ok=True)
-        for _ in range(_NAME_TRIES):
-            path = runs / f"{stem}-{secrets.token_hex(4)}"
-            try:
-                # For the owner to write, whatever the umask: what others may write proves nothing.
-                path.mkdir(mode=0o755)
-            except FileExistsError:
-                continue
-            return path
-    except OSError as error:
-        raise RunError(
-            f"{runs}: a run folder cannot be made here: {error.strerror}. Nothing was measured. "
-            "Keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
-        ) from error
-    raise RunError(f"{runs}: no free name after {_NAME_TRIES} tries. Nothing was measured. Check the system's clock")
 
 
 def _joined(streams: Streams, name: str) -> pl.DataFrame:
@@ -417,10 +393,6 @@ def _parquet(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     table.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_SLUG_CHARACTERS].strip("-") or "run"
 
 
 def _iso(moment: dt.datetime) -> str:

@@ -17,8 +17,8 @@ from assay.units import MIB, format_bytes
 
 SMALL_BYTES: Final = 256 * MIB
 MOST_UNPACKED: Final = 512
-"""A table may unpack to so many times its file, and to `SMALL_BYTES` in any case. Counters of a machine where nine of ten stand
-still for hours do to 200 times."""
+"""A table may unpack to so many times its file, and to `SMALL_BYTES` in any case. Counters of a machine where nine of ten
+stand still for hours do to 200 times."""
 MOST_OF_RAM: Final = 4
 """A table takes at most this part of the machine's memory: judging it takes as much again."""
 BUCKETS: Final = 34 * 1024

@@ -235,6 +235,8 @@ def _read_manifest(folder: Path) -> Manifest | None:
         raise BundleError(f"{folder / MANIFEST}: names the file {foreign[0]!r}, which is none of a run. {DAMAGED_CURE}")
     if foreign := [name for name in manifest.clients if not is_plain(name)]:
         raise BundleError(f"{folder / MANIFEST}: names the client {foreign[0]!r}, which none can be. {DAMAGED_CURE}")
+    if not manifest.clients:
+        raise BundleError(f"{folder / MANIFEST}: names no client. {DAMAGED_CURE}")
     if len(manifest.files) > _MOST_FILES:
         raise BundleError(f"{folder / MANIFEST}: names {len(manifest.files)} files. {DAMAGED_CURE}")
     return manifest
