@@ -49,7 +49,7 @@ from assay.bundle.maker import is_own, sign
 from assay.bundle.run_folder import make_run_folder
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
-from assay.errors import BundleError, RunError
+from assay.errors import BundleError
 from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
