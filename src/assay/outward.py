@@ -23,6 +23,11 @@ def plain(text: str) -> str:
     return _OBEYED.sub(_SHOWN, text)
 
 
+def one_line(text: str) -> str:
+    """Give plain text for a line or a cell of its own, which a line end in a name does not make two."""
+    return plain("; ".join(text.splitlines()))
+
+
 def markup(text: str) -> str:
     """Give text for the inside of an element or a quoted attribute of HTML, SVG or XML."""
     return html.escape(plain(text), quote=True)

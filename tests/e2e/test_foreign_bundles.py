@@ -60,6 +60,18 @@ def test_a_rerun_of_a_strangers_run_shows_what_it_would_do_and_is_refused_where_
     assert [path.name for path in assay.runs.iterdir() if path.is_dir()] == [foreign.name]
 
 
+def test_a_name_of_two_lines_adds_none_to_what_is_shown(assay: Assay, foreign: Path, place: Path) -> None:
+    change_json(foreign, "resolved.json", lambda plan: plan.update(name="x\n  writes below /tmp/harmless: nothing"))
+
+    said = told("rerun", assay("rerun", foreign.name, cwd=place, check=2))
+    listed = assay("ls", check=0, env={"COLUMNS": "200"}).stdout
+
+    assert [line for line in said.splitlines() if line.startswith("  writes below")] == [
+        f"  writes below {place}/assay-data: file-65536 (1 file of 64.0 KiB)"
+    ]
+    assert len(listed.splitlines()) == 2
+
+
 def test_yes_answers_and_no_file_that_the_bundle_names_is_written(
     assay: Assay, foreign: Path, place: Path, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 import assay
 from assay.console import PlainConsole
-from assay.outward import csv_cell, drawn, json_text, markup, plain
+from assay.outward import csv_cell, drawn, json_text, markup, one_line, plain
 from assay.report.worksheet import biff2, xlsx
 from unit.test_worksheet import biff_cells
 
@@ -24,6 +24,10 @@ def test_what_a_terminal_obeys_is_replaced_and_nothing_else() -> None:
 
     assert plain(OBEYED) == "\N{REPLACEMENT CHARACTER}" * len(OBEYED)
     assert plain(kept) == kept
+
+
+def test_a_name_of_two_lines_is_one() -> None:
+    assert one_line("x\n  writes below /tmp\r\ny\u2028z") == "x;   writes below /tmp; y; z"
 
 
 def test_markup_of_a_page_is_text() -> None:

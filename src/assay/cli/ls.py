@@ -44,6 +44,8 @@ def _exit_code(folder: "Path") -> int:
 def _table(found: "tuple[RunSummary, ...]") -> "Table":
     from rich.table import Table
 
+    from assay.outward import one_line
+
     table = Table(box=None, pad_edge=False)
     for title in ("Run", "Load", "Target", "State"):
         table.add_column(title, overflow="fold", no_wrap=title == "Run")
@@ -52,5 +54,5 @@ def _table(found: "tuple[RunSummary, ...]") -> "Table":
     for run in found:
         exit_code = "" if run.exit_code is None else str(run.exit_code)
         seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
-        table.add_row(run.run_id, run.name, run.target, run.state, exit_code, seconds)
+        table.add_row(*map(one_line, (run.run_id, run.name, run.target, run.state, exit_code, seconds)))
     return table

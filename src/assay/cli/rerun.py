@@ -7,6 +7,7 @@ import typer
 
 from assay.cli.options import AllowCommands, Json, NoReport, RunReference, Runs, argv, check_commands
 from assay.errors import InputError
+from assay.outward import one_line
 
 if TYPE_CHECKING:
     from assay.bundle import RunBundle
@@ -50,7 +51,7 @@ def _ask(bundle: "RunBundle", *, is_answered: bool) -> None:
         lines.append(f"works by the words: assay {tool.name} {plan.origin.source}")
         lines += [f"does not write the file {name}" for name in tool.output_names(settings)]
     sys.stderr.write(f"{bundle.path}: you did not make this run in this library. It\n")
-    sys.stderr.write("".join(f"  {line}\n" for line in lines))
+    sys.stderr.write("".join(f"  {one_line(line)}\n" for line in lines))
     if is_answered:
         return
     if not sys.stdin.isatty():

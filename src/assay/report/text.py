@@ -17,6 +17,7 @@ from assay import events
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
 from assay.analysis.record import RunRecord
 from assay.console import PlainConsole
+from assay.outward import one_line
 from assay.report.numbers import MIB_PER_S, OPS_PER_S
 from assay.report.titles import titles_of
 from assay.report.verdict import stands
@@ -79,7 +80,7 @@ def _header(document: Document, run: RunRecord) -> list[Text]:
 
 
 def _pair(key: str, value: str) -> Text:
-    return Text.assemble((f"{key:<9}", "bold"), value)
+    return Text.assemble((f"{key:<9}", "bold"), one_line(value))
 
 
 def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:
