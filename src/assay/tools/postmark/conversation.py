@@ -31,7 +31,7 @@ class Conversation:
     def read(self, name: str) -> bool:
         """Follow the commands of a file; True: one of them was `quit`. Raises InputError at the first that is wrong."""
         try:
-            if self._depth and not Path(name).is_file():
+            if self._depth and Path(name).exists() and not Path(name).is_file():
                 raise InputError(f"Error: '{name}' is no file, and a file of commands loads files alone")
             with Path(name).open("rb") as file:
                 text = file.read(_LONGEST_BYTES + 1).decode()
