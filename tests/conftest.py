@@ -57,6 +57,12 @@ def _cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _key_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The key by which runs are known as one's own is the session's, and not the one of who runs the tests."""
+    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     session = uuid.uuid4().hex
     os.environ[SESSION_VARIABLE] = session

@@ -460,7 +460,12 @@ _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 def decode(line: bytes) -> Event:
     """Decode one line; raises msgspec.DecodeError (a ValueError) on anything that is not an event."""
-    return _DECODER.decode(line)
+    try:
+        return _DECODER.decode(line)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from error
+    except RecursionError as error:
+        raise msgspec.ValidationError("nested too deep") from error
 
 
 # -- control lines, from assay to the engine ---------------------------------------------------------------------------

@@ -6,6 +6,8 @@ are numbers; what is absent is null, and a finding says why. Rates are per secon
 
 import msgspec
 
+from assay.outward import json_text
+
 SCHEMA = "assay.results/1"
 
 
@@ -137,4 +139,4 @@ class Document(Part, kw_only=True):
 
 def to_json(document: Document) -> str:
     """Write a result document for people and programs."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    return json_text(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())

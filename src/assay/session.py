@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import runs_directory
+from assay.console import console
 from assay.errors import AssayError, BundleError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
@@ -45,13 +44,21 @@ class Session:
         self._json = json
         self._report = report
 
-    def measure(self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = ()) -> int:
+    def measure(
+        self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = (), has_outputs: bool = True
+    ) -> int:
         """Run the Plan and print the answer: of a tool its own output, with what it could not say on standard error.
+
+        Args:
+            plan: What to do.
+            source_text: The load file as it was read, where there is one.
+            facts: Facts beyond those of the host.
+            has_outputs: Whether the files are written that a tool's words name; else it is said where they can be had.
 
         Returns the exit code; raises what ended the run early after printing what there is.
         """
         if tool := registry.maker(plan):
-            tool.prepare(plan)
+            tool.prepare(plan, has_outputs=has_outputs)
         bundle, error = run_plan(
             plan,
             runs=self._runs,
@@ -62,7 +69,7 @@ class Session:
             prompts=sys.stderr if self._json else sys.stdout,
         )
         try:
-            exit_code = self._answer(bundle, error)
+            exit_code = self._answer(bundle, error, has_outputs=has_outputs)
         except BundleError as unreadable:
             # What ended the run may have spoilt its record too; the first is what the user has to know.
             raise error or unreadable from None
@@ -82,7 +89,7 @@ class Session:
             raise error
         return exit_code
 
-    def _answer(self, bundle: RunBundle, error: AssayError | None) -> int:
+    def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
         judged = document(run)
         output = registry.output(run)
@@ -94,12 +101,18 @@ class Session:
             sys.stdout.write(output.text())
             sys.stdout.flush()
             sys.stderr.write(output.beside())
-            render_beside(judged, Console(stderr=True), html=report)
+            render_beside(judged, console(stderr=True), html=report)
         elif judged.results or error is None:
-            render(judged, run, Console(), html=report)
+            render(judged, run, console(), html=report)
             sys.stdout.flush()
         for file in output.files() if output else ():
-            file.write()
+            if has_outputs:
+                file.write()
+            else:
+                sys.stderr.write(
+                    f"{file.path}: not written, because a rerun writes no file that a run names; its content is in the run: "
+                    f"'assay export {run.run_id} --files DIR'\n"
+                )
         return judged.run.exit_code
 
     def _write_report(self, run: RunRecord, judged: Document, output: "Output[Any] | None") -> Path | None:

@@ -33,7 +33,7 @@ class Assay:
         check: int | None = None,
         prefix: Sequence[str] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """Run `assay ARGS`.
+        """Run `assay ARGS`, with nobody at its standard input.
 
         Args:
             args: The words after `assay`.
@@ -44,7 +44,7 @@ class Assay:
         """
         environment = {**os.environ, "ASSAY_RUNS": str(self.runs), **(env or {})}
         if self.home is not None:
-            environment["HOME"] = str(self.home)
+            environment |= {"HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data")}
         done = subprocess.run(
             [*prefix, COMMAND, *args],
             cwd=cwd or self.home,

@@ -149,7 +149,41 @@ def test_a_second_look_reads_no_sealed_run_again(tmp_path: Path) -> None:
     bundle = begun(tmp_path)
     bundle.seal(0)
     before = list_runs(tmp_path)
-    (bundle.path / "manifest.json").write_text("not read")
+    manifest = bundle.path / "manifest.json"
+    written = manifest.stat()
+    with manifest.open("r+b") as file:
+        file.write(b"not read")
+    os.utime(manifest, ns=(written.st_atime_ns, written.st_mtime_ns))
+
+    assert list_runs(tmp_path) == before
+
+
+def test_a_sealed_run_that_was_meddled_with_is_read_again(tmp_path: Path) -> None:
+    bundle = begun(tmp_path)
+    bundle.seal(0)
+    list_runs(tmp_path)
+    (bundle.path / "manifest.json").write_text("{}")
+
+    assert states(tmp_path) == {bundle.run_id: DAMAGED}
+
+
+def test_what_a_catalog_of_a_stranger_holds_besides_is_not_carried_out(tmp_path: Path) -> None:
+    bundle = begun(tmp_path)
+    before = list_runs(tmp_path)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS run_id, i AS stamp FROM n"
+    with closing(sqlite3.connect(tmp_path / CATALOG)) as database:
+        database.executescript(f"DROP TABLE runs; CREATE VIEW runs AS {endless}")
+
+    assert list_runs(tmp_path) == before
+    assert indexed(tmp_path) == {bundle.run_id}
+
+
+def test_a_catalog_with_words_for_numbers_is_made_anew(tmp_path: Path) -> None:
+    bundle = begun(tmp_path)
+    bundle.seal(0)
+    before = list_runs(tmp_path)
+    with closing(sqlite3.connect(tmp_path / CATALOG)) as database:
+        database.executescript("UPDATE runs SET seconds = 'long'")
 
     assert list_runs(tmp_path) == before
 

@@ -322,7 +322,9 @@ def test_charts_are_written_as_the_pictures_that_they_say_they_are(tmp_path: Pat
 def test_an_archive_holds_the_bundle_byte_for_byte_under_its_id(bundle_folder: Path, tmp_path: Path) -> None:
     (bundle_folder / "hist.parquet").write_bytes(bytes(range(256)))
 
-    path = write_archive(bundle_folder, tmp_path / "run.tar.gz")
+    names = [file.name for file in bundle_folder.iterdir()]
+
+    path = write_archive(bundle_folder, names, tmp_path / "run.tar.gz")
 
     with tarfile.open(path) as archive:
         packed = {member.name: archive.extractfile(member) for member in archive.getmembers()}
@@ -336,9 +338,9 @@ def test_an_archive_replaces_nothing_and_says_its_format(bundle_folder: Path, tm
     taken.write_bytes(gzip.compress(b"precious"))
 
     with pytest.raises(InputError, match="is not replaced"):
-        write_archive(bundle_folder, taken)
+        write_archive(bundle_folder, (), taken)
     with pytest.raises(InputError, match=r"must end in \.tar\.gz"):
-        write_archive(bundle_folder, tmp_path / "run.tar.zst")
+        write_archive(bundle_folder, (), tmp_path / "run.tar.zst")
 
     assert gzip.decompress(taken.read_bytes()) == b"precious"
 

@@ -22,6 +22,12 @@ SETTINGS = {"parameters": {"size": "1GiB", "files": "20", "phase_seconds": "2.5"
 REPEATS = {"repeated": 2}
 
 
+@pytest.fixture(autouse=True)
+def _load_files_are_read_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a load file names lies beside it: in documents that are compared that is the same on every machine."""
+    monkeypatch.chdir("/")
+
+
 def parse(path: Path) -> plan.Plan:
     return native.parse(
         path.read_text(),

@@ -4,11 +4,11 @@ import io
 
 import pytest
 from rich.cells import cell_len
-from rich.console import Console
 
 from assay import events, plan
 from assay.analysis.document import document
 from assay.analysis.record import read
+from assay.console import PlainConsole
 from assay.report import text
 from assay.report.titles import titles_of
 from unit.memory_run import judged
@@ -46,7 +46,7 @@ def example() -> SyntheticRun:
 
 def printed(width: int, run: SyntheticRun | None = None) -> str:
     run = run or example()
-    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console = PlainConsole(file=io.StringIO(), width=width, color_system=None)
     recorded = read(run)
     text.render(document(recorded), recorded, console)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]

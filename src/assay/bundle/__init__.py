@@ -3,9 +3,11 @@
     <utc>-<slug>-<8 hex>/
       manifest.json       schema, run id, command, times, what ended it, facts, sha256 of every other file; only in a
                           sealed run
+      manifest.sha256     the manifest's own hash, as sha256sum writes it
       run.json            what was known at the start (id, command, started, facts so far): opens a run that died
       plan.toml           the load file as asked, where there was one (asked.* of other front ends)
       resolved.json       the Plan after defaults
+      maker.hmac          the proof of who made it (maker.py)
       script-*.ndjson     the lists of operations that the Plan refers to
       events/CLIENT.ndjson  a client's stream; after sealing `events/CLIENT.json` (all but the intervals) and the tables
                           replace it. A client that is alone is called `0`
@@ -21,19 +23,18 @@
 A run is unsealed until its tables are written and the manifest, last of all, is in place. Opening never writes. A
 sealed run is never rewritten. A run that died opens just the same; only its end (`ended_utc`, `exit_code`) is unknown.
 
-Bundles of before there were clients (`assay.bundle/1`: `events.ndjson` or `events.json` beside the tables, no column
-`client`) open as those of client `0`.
+Anybody may have made a bundle that is opened. It is data: its files are opened by `inside.py` alone, its documents and
+tables are held to limits before they are taken apart (`strict_json.py`, `parquet_pages.py`), and what they say is held to
+what a run can have come to (`contents.py`). What is not so is a `BundleError`: the run is damaged.
 """
 
 import contextlib
 import datetime as dt
 import io
-import re
-import secrets
 import shlex
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -42,17 +43,17 @@ import polars as pl
 
 from assay import __version__
 from assay.bundle import files as files
+from assay.bundle.contents import check_events, check_rows, read_events, read_table
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
-from assay.bundle.scripts import find_scripts, keep_scripts
-from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream, with_client
-from assay.errors import BundleError, PlanError, RunError, reason_of
+from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
+from assay.bundle.maker import is_own, sign
+from assay.bundle.run_folder import cannot_be_kept, make_run_folder
+from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
+from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
+from assay.errors import BundleError, RunError
 from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
-
-_SLUG_CHARACTERS = 40
-_NAME_TRIES = 8
-
 
 Streams = dict[str, Stream]
 """What each client's stream says, by the client's name."""
@@ -92,23 +93,26 @@ class RunBundle:
             note: The operator's own words.
 
         Raises:
+            InputError: a script of the Plan cannot be read.
             RunError: the folder cannot be made or written.
         """
         began = dt.datetime.now(dt.UTC)
-        path = _make_folder(runs_directory, f"{began:%Y%m%dT%H%M%SZ}-{_slug(slug)}")
-        try:
-            return cls._begin(path, began, plan=plan, argv=argv, source_text=source_text, note=note)
-        except BaseException as error:
-            # Nothing was measured: a folder without its record would be a run that nobody can open.
-            shutil.rmtree(path, ignore_errors=True)
-            reason = error if isinstance(error, OSError) else error.__cause__
-            if isinstance(reason, OSError):
-                raise RunError(_cannot_be_kept(runs_directory, reason)) from reason
-            raise
+        with opened_scripts(plan) as scripts:
+            path = make_run_folder(runs_directory, began, slug)
+            try:
+                kept = keep_scripts(plan, scripts, path)
+                return cls._begin(path, began, kept, argv=argv, source_text=source_text, note=note)
+            except BaseException as error:
+                # Nothing was measured: a folder without its record would be a run that nobody can open.
+                shutil.rmtree(path, ignore_errors=True)
+                reason = error if isinstance(error, OSError) else error.__cause__
+                if isinstance(reason, OSError):
+                    raise RunError(cannot_be_kept(runs_directory, reason)) from reason
+                raise
 
     @classmethod
     def _begin(
-        cls, path: Path, began: dt.datetime, *, plan: Plan, argv: Sequence[str], source_text: str | None, note: str
+        cls, path: Path, began: dt.datetime, kept: Plan, *, argv: Sequence[str], source_text: str | None, note: str
     ) -> Self:
         """Write all that is known into the new folder of a run; raises RunError, or OSError."""
         info = RunInfo(
@@ -122,13 +126,13 @@ class RunBundle:
             assay_version=__version__,
             note=note,
         )
-        kept = keep_scripts(plan, path)
         files.of_client(path, files.STREAMS, files.ALONE).parent.mkdir()
         bundle = cls(path, find_scripts(kept, path), RunFile(schema=files.RUN_SCHEMA, info=info, facts=()))
         bundle._began_s = time.monotonic()
         files.write_durably(path / files.PLAN, kept.to_json())
         if source_text is not None:
             files.write_durably(path / files.SOURCE, source_text.encode())
+        sign(path, kept)
         # Last: a folder with run.json always has its Plan.
         bundle._write_record(())
         return bundle
@@ -138,10 +142,10 @@ class RunBundle:
         """Open a run, sealed, under way or dead; writes nothing.
 
         Raises:
-            BundleError: it is not there, is no run, or was written by another version of Assay.
+            BundleError: it is not there, is no run, is damaged, or was made by another version of Assay.
         """
         head = files.read_head(path)
-        return cls(path, find_scripts(_read_plan(path / files.PLAN), path), head)
+        return cls(path, find_scripts(files.read_plan(path), path), head)
 
     @property
     def run_id(self) -> str:
@@ -190,12 +194,14 @@ class RunBundle:
         """
         name = self._only_client() if client is None else client
         if (streams := self._in_memory()) is not None:
+            with _content_checked(files.of_client(self.path, files.STREAMS, name)):
+                check_events(streams[name].events, len(self.plan.phases))
             return list(streams[name].events)
-        path = files.by_client(self.path, files.EVENTS).get(name, files.of_client(self.path, files.EVENTS, name))
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=list[Event])
-        except (OSError, msgspec.DecodeError) as error:
-            raise BundleError(f"{path}: cannot be read ({error}). {_RESTORE}") from error
+        file = files.of_client(self.path, files.EVENTS, name).relative_to(self.path).as_posix()
+        with _content_checked(self.path / file):
+            found = read_events(self._contents(file))
+            check_events(found, len(self.plan.phases))
+        return found
 
     def intervals(self) -> pl.DataFrame:
         """Return `intervals`: one row for each interval and operation."""
@@ -246,8 +252,7 @@ class RunBundle:
             encoded = msgspec.json.format(msgspec.json.encode(stream.events), indent=2)
             files.write_durably(files.of_client(self.path, files.EVENTS, client), encoded)
         manifest = self._manifest(streams, exit_code)
-        encoded = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
-        files.write_durably(self.path / files.MANIFEST, encoded)
+        files.write_seal(self.path, manifest)
         self._head, self._read, self._sealed_from = manifest, None, streams
         with contextlib.suppress(OSError):  # it is sealed: what stays is not looked at any more
             for path in replaced:
@@ -259,8 +264,55 @@ class RunBundle:
         Raises:
             BundleError: files are missing or differ; the text names them.
         """
-        if isinstance(self._head, Manifest) and (found := files.faults(self.path, self._head.files)):
-            raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {_RESTORE}")
+        if not isinstance(self._head, Manifest):
+            return
+        needed = {self._in_folder(self._table_path(table)) for table in COLUMNS} | {files.PLAN}
+        needed |= {self._in_folder(files.of_client(self.path, files.EVENTS, client)) for client in self.clients}
+        found = [f"{name} is not in it" for name in sorted(needed - self._head.files.keys())]
+        found += files.faults(self.path, self._head.files)
+        if found:
+            raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {DAMAGED_CURE}")
+
+    def check_contents(self) -> None:
+        """Read everything once, for those who use the Plan alone; raises BundleError where the run is damaged."""
+        for client in self.clients:
+            self.events(client)
+        for name in COLUMNS:
+            self._table(name)
+
+    def is_own(self, library: Path) -> bool:
+        """Whether this user made the run in a library, and what a rerun of it does is as it was then."""
+        return is_own(self.path, self.plan, library)
+
+    def source_text(self) -> str | None:
+        """Give the load file as it was read, where there was one; raises BundleError."""
+        if self.is_sealed and not self._is_listed(files.SOURCE):
+            return None
+        try:
+            return self._contents(files.SOURCE).decode()
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise BundleError(f"{self.path / files.SOURCE}: cannot be read ({error}). {DAMAGED_CURE}") from error
+
+    def file_names(self) -> tuple[str, ...]:
+        """Name the files of the run: of a sealed one those of its manifest, and the manifest."""
+        if isinstance(self._head, Manifest):
+            return (*self._head.files, files.MANIFEST, files.SEAL)
+        there = (path for path in self.path.rglob("*") if path.is_file() and not path.is_symlink())
+        return tuple(sorted(name for path in there if is_inside(name := self._in_folder(path))))
+
+    def _is_listed(self, name: str) -> bool:
+        return isinstance(self._head, Manifest) and name in self._head.files
+
+    def _in_folder(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix()
+
+    def _contents(self, name: str) -> bytes:
+        """Read a file of the run; raises FileNotFoundError, OSError, and BundleError where the manifest does not have it."""
+        if self.is_sealed and not self._is_listed(name):
+            raise BundleError(f"{self.path}: its manifest does not have {name}. {DAMAGED_CURE}")
+        return read_inside(self.path, name)
 
     def _manifest(self, streams: Streams, exit_code: int | None) -> Manifest:
         ended = dt.datetime.now(dt.UTC)
@@ -270,7 +322,7 @@ class RunBundle:
             seconds = (ended - dt.datetime.fromisoformat(self.info.started_utc)).total_seconds()
         else:
             seconds = time.monotonic() - began_s
-        entries = {name: files.entry_of(path) for name, path in files.sealed_files(self.path)}
+        entries = files.to_seal(self.path)
         info = msgspec.structs.replace(self.info, ended_utc=_iso(ended), seconds=seconds, exit_code=exit_code)
         return Manifest(
             schema=files.MANIFEST_SCHEMA,
@@ -285,13 +337,13 @@ class RunBundle:
         )
 
     def _table(self, name: str) -> pl.DataFrame:
+        phases = len(self.plan.phases)
         if (streams := self._in_memory()) is not None:
-            return _joined(streams, name)
+            with _content_checked(self.path):
+                return check_rows(_joined(streams, name), name, phases)
         path = self._table_path(name)
-        try:
-            return with_client(pl.read_parquet(path), files.ALONE)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise BundleError(f"{path}: cannot be read ({error}). {_RESTORE}") from error
+        with _content_checked(path):
+            return check_rows(read_table(self._contents(path.name), name), name, phases)
 
     def _table_path(self, name: str) -> Path:
         return self.path / f"{name}.parquet"
@@ -317,12 +369,15 @@ class RunBundle:
         """Read the streams, again only if one has grown; a run that was sealed meanwhile becomes a sealed one here."""
         try:
             found = files.by_client(self.path, files.STREAMS) or {files.ALONE: self.events_path}
-            sizes_bytes = {client: path.stat().st_size for client, path in found.items()}
+            sizes_bytes = {client: path.lstat().st_size for client, path in found.items()}
         except FileNotFoundError:
             sizes_bytes = {}
             self._head = files.read_head(self.path)
         if self._read is None or self._read[0] != sizes_bytes:
-            self._read = (sizes_bytes, {client: read_stream(path) for client, path in found.items()})
+            self._read = (
+                sizes_bytes,
+                {client: read_stream(self.path, self._in_folder(path)) for client, path in found.items()},
+            )
         return self._read[1]
 
     def _write_record(self, facts: tuple[Fact, ...]) -> None:
@@ -336,38 +391,15 @@ class RunBundle:
             raise BundleError(f"{self.path}: is sealed and is never rewritten. Start a new run instead")
 
 
-_RESTORE = "The run was changed after it was sealed: restore it from a copy, or measure again"
-
-
-def _make_folder(runs: Path, stem: str) -> Path:
+@contextlib.contextmanager
+def _content_checked(path: Path) -> Iterator[None]:
+    """Say of what is wrong with the content of a file that the run is damaged."""
     try:
-        runs.mkdir(parents=True, exist_ok=True)
-        for _ in range(_NAME_TRIES):
-            path = runs / f"{stem}-{secrets.token_hex(4)}"
-            try:
-                path.mkdir()
-            except FileExistsError:
-                continue
-            return path
+        yield
     except OSError as error:
-        raise RunError(_cannot_be_kept(runs, error)) from error
-    raise RunError(f"{runs}: no free name after {_NAME_TRIES} tries. Nothing was measured. Check the system's clock")
-
-
-def _cannot_be_kept(runs: Path, error: OSError) -> str:
-    return (
-        f"{runs}: a run folder cannot be made here: {reason_of(error)}. Nothing was measured. "
-        "Keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
-    )
-
-
-def _read_plan(path: Path) -> Plan:
-    try:
-        return Plan.from_json(path.read_bytes())
-    except OSError as error:
-        raise BundleError(f"{path}: cannot be read: {error.strerror}. Without its Plan a run has no meaning") from error
-    except (PlanError, msgspec.DecodeError) as error:
-        raise BundleError(f"{path}: is no Plan that this Assay reads ({error}). {_RESTORE}") from error
+        raise BundleError(f"{path}: cannot be read ({error.strerror}). {DAMAGED_CURE}") from error
+    except ValueError as error:
+        raise BundleError(f"{path}: is not what a run writes: {error}. {DAMAGED_CURE}") from error
 
 
 def _joined(streams: Streams, name: str) -> pl.DataFrame:
@@ -378,10 +410,6 @@ def _parquet(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     table.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_SLUG_CHARACTERS].strip("-") or "run"
 
 
 def _iso(moment: dt.datetime) -> str:

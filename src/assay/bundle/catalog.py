@@ -1,9 +1,10 @@
 """Which runs are there, and which one does the user mean?
 
 The folders are the truth. `catalog.sqlite` beside them only saves reading every manifest again: it follows folders that
-were added or removed by hand, is made anew when it is missing, damaged or of another version, and where it cannot be
-kept at all (a read-only folder, a file system without shared memory) the manifests are read each time instead.
+were added, changed or removed by hand, is made anew when it is missing, damaged or of another version, and where it cannot
+be kept at all (a read-only folder, a file system without shared memory) the manifests are read each time instead.
 The exit code of a run that ended by itself is for its numbers to say; it is worked out when it is first asked for.
+Whatever a folder holds, it is one line of the list, and no other line depends on it.
 SQLite in WAL mode takes several writers at once.
 """
 
@@ -17,23 +18,22 @@ import msgspec
 
 from assay import xdg
 from assay.bundle import RunBundle, files
-from assay.errors import BundleError, PlanError
-from assay.plan import Plan
+from assay.errors import BundleError
 
 CATALOG = "catalog.sqlite"
 SEALED = "sealed"
 UNFINISHED = "unfinished"
 DAMAGED = "damaged"
 
-_VERSION = 1
+_VERSION = 2
 _COLUMNS = "run_id, started_utc, name, command, target, state, exit_code, seconds"
 _TABLE = """
 CREATE TABLE runs (run_id TEXT PRIMARY KEY, started_utc TEXT NOT NULL, name TEXT NOT NULL, command TEXT NOT NULL,
-                   target TEXT NOT NULL, state TEXT NOT NULL, exit_code INTEGER, seconds REAL)
-"""
+                   target TEXT NOT NULL, state TEXT NOT NULL, exit_code INTEGER, seconds REAL, stamp TEXT NOT NULL)
+""".strip()
 _WAIT_FOR_WRITERS_S = 30.0
-Judge = Callable[[Path], int | None]
-"""Gives the exit code of a sealed run that ended by itself."""
+Judge = Callable[[Path], int]
+"""Gives the exit code of a sealed run that ended by itself; raises BundleError where it is damaged."""
 _CANDIDATES_SHOWN = 10
 
 
@@ -49,7 +49,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     """Directories that were measured, with commas between them."""
     state: str
-    """`sealed`, `unfinished` (under way, or died), `damaged` (cannot be read)."""
+    """`sealed`, `unfinished` (under way, or died), `damaged` (cannot be read, or is not what a run writes)."""
     exit_code: int | None
     """None where nobody knows it: unfinished, damaged, or ended by itself and not judged yet."""
     seconds: float | None
@@ -153,7 +153,7 @@ def _some(names: list[str]) -> str:
 def _folders(runs: Path) -> set[str]:
     try:
         with os.scandir(runs) as entries:
-            return {entry.name for entry in entries if entry.is_dir()}
+            return {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)}
     except FileNotFoundError:
         return set()
     except OSError as error:
@@ -162,27 +162,31 @@ def _folders(runs: Path) -> set[str]:
 
 def _indexed(runs: Path, folders: set[str], judge: Judge | None) -> tuple[RunSummary, ...]:
     with closing(_connect(runs / CATALOG)) as database:
-        states = dict(database.execute("SELECT run_id, state FROM runs"))
+        stamps = dict(database.execute("SELECT run_id, stamp FROM runs"))
         # Looked at again: another process may have begun a run since the folders were listed.
-        gone = {name for name in states.keys() - folders if not (runs / name).is_dir()}
-        changed = {name for name in folders if _may_have_changed(runs / name, states.get(name))}
+        gone = {name for name in stamps.keys() - folders if not (runs / name).is_dir()}
+        now = {name: _stamp(runs / name) for name in folders}
+        changed = {name for name in folders if stamps.get(name) != now[name]}
         if gone or changed:
             fresh = _summaries(runs, changed)
             database.execute("BEGIN IMMEDIATE")
             database.executemany("DELETE FROM runs WHERE run_id = ?", [(name,) for name in gone])
             database.executemany(
-                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [msgspec.structs.astuple(run) for run in fresh],
+                "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(*msgspec.structs.astuple(run), now[run.run_id]) for run in fresh],
             )
             database.execute("COMMIT")
         rows = database.execute(f"SELECT {_COLUMNS} FROM runs").fetchall()  # noqa: S608 - a constant of this module
-        fields = RunSummary.__struct_fields__
-        found = [RunSummary(**dict(zip(fields, row, strict=True))) for row in rows]
+        found = _summaries_in(rows)
         known = [run for run in found if run.run_id in folders]
         judged = _judged(runs, known, judge)
         database.executemany(
-            "UPDATE runs SET exit_code = ? WHERE run_id = ?",
-            [(run.exit_code, run.run_id) for run, before in zip(judged, known, strict=True) if run is not before],
+            "UPDATE runs SET exit_code = ?, state = ? WHERE run_id = ?",
+            [
+                (run.exit_code, run.state, run.run_id)
+                for run, before in zip(judged, known, strict=True)
+                if run is not before
+            ],
         )
     return _newest_first(judged)
 
@@ -193,19 +197,36 @@ def _judged(runs: Path, found: list[RunSummary], judge: Judge | None) -> list[Ru
     def judged(run: RunSummary) -> RunSummary:
         if judge is None or run.state != SEALED or run.exit_code is not None:
             return run
-        return msgspec.structs.replace(run, exit_code=judge(runs / run.run_id))
+        try:
+            return msgspec.structs.replace(run, exit_code=judge(runs / run.run_id))
+        except BundleError:
+            return msgspec.structs.replace(run, state=DAMAGED)
 
     return [judged(run) for run in found]
 
 
-def _may_have_changed(folder: Path, state: str | None) -> bool:
-    """Only a sealed run never changes."""
-    if state == SEALED:
-        return False
-    return state != UNFINISHED or (folder / files.MANIFEST).exists()
+def _summaries_in(rows: list[tuple[object, ...]]) -> list[RunSummary]:
+    fields = RunSummary.__struct_fields__
+    try:
+        return [msgspec.convert(dict(zip(fields, row, strict=True)), RunSummary) for row in rows]
+    except msgspec.ValidationError as error:
+        raise sqlite3.DatabaseError(str(error)) from error
+
+
+def _stamp(folder: Path) -> str:
+    """Tell of which file a summary was made: only a sealed run never changes, and that only if nobody meddles with it."""
+    for name in (files.MANIFEST, files.RUN):
+        try:
+            found = (folder / name).lstat()
+        except OSError:
+            continue
+        return f"{name} {found.st_ino} {found.st_size} {found.st_mtime_ns}"
+    return ""
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise sqlite3.OperationalError(f"{path} is no file")
     database = sqlite3.connect(path, timeout=_WAIT_FOR_WRITERS_S, isolation_level=None)
     try:
         database.execute("PRAGMA journal_mode = WAL")
@@ -217,6 +238,10 @@ def _connect(path: Path) -> sqlite3.Connection:
             database.execute(_TABLE)
             database.execute(f"PRAGMA user_version = {_VERSION}")
         database.execute("COMMIT")
+        # As it is made here, or not at all: a view or a trigger that somebody put there could do anything.
+        kept = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        if kept != [(_TABLE,)]:
+            raise sqlite3.DatabaseError(f"{path} holds other tables")
     except sqlite3.Error:
         database.close()
         raise
@@ -237,9 +262,8 @@ def _summary(folder: Path) -> RunSummary | None:
     if not files.is_run(folder):
         return None
     try:
-        head = files.read_head(folder)
-        plan = Plan.from_json((folder / files.PLAN).read_bytes())
-    except (BundleError, PlanError, msgspec.DecodeError, OSError):
+        head, plan = files.read_head(folder), files.read_plan(folder)
+    except BundleError:
         if not folder.is_dir():
             return None
         return RunSummary(run_id=folder.name, started_utc="", name="", command="", target="", state=DAMAGED,

@@ -2,27 +2,32 @@
 
 Light on purpose: the catalog reads hundreds of these and needs no tables. All writes are atomic (a temporary file
 beside the old one, fsync, rename, fsync of the folder): a reader sees the file as it was before or after, never half.
+
+The manifest has the hash of every other file, and `manifest.sha256` has the manifest's, as sha256sum writes it. Hashes find
+damage; who forges a file forges its hash too, so what a bundle says is checked as any input is.
 """
 
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from assay.errors import BundleError, RunError, reason_of
+from assay.bundle.inside import DAMAGED_CURE, is_inside, is_plain, open_inside, read_inside
+from assay.bundle.strict_json import decode
+from assay.errors import BundleError, PlanError, RunError, reason_of
 from assay.events import Hello
 from assay.host.facts import Fact
+from assay.plan import Plan
 
-MANIFEST_SCHEMA = "assay.bundle/2"
-_BEFORE_CLIENTS = "assay.bundle/1"
-"""One client, whose hello stood in the manifest itself, and whose events in the bundle's own folder."""
+MANIFEST_SCHEMA = "assay.bundle/3"
 RUN_SCHEMA = "assay.run/1"
 
 MANIFEST = "manifest.json"
+SEAL = "manifest.sha256"
+"""The manifest's own hash."""
 RUN = "run.json"
 PLAN = "resolved.json"
 SOURCE = "plan.toml"
@@ -33,10 +38,11 @@ EVENTS = "events/*.json"
 ALONE = "0"
 """Name of the client where there is one: this machine. The same on every machine, so that runs compare."""
 
-_OLD_STREAM, _OLD_EVENTS = "events.ndjson", "events.json"
-_NEVER_HASHED = frozenset({MANIFEST, RUN, _OLD_STREAM})
+_NEVER_HASHED = frozenset({MANIFEST, SEAL, RUN})
 _TEMPORARY = ".part"
+_MOST_FILES = 4096
 _CHUNK_BYTES = 1 << 20
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,14 +110,20 @@ def read_head(folder: Path) -> Manifest | RunFile:
     if not folder.is_dir():
         raise BundleError(f"{folder}: there is no such run folder. 'assay ls' lists the runs")
     # A run may be sealed while we look: then run.json goes away only after the manifest has come.
-    head = (
-        _read(folder / MANIFEST, Manifest, MANIFEST_SCHEMA)
-        or _read(folder / RUN, RunFile, RUN_SCHEMA)
-        or _read(folder / MANIFEST, Manifest, MANIFEST_SCHEMA)
-    )
+    head = _read_manifest(folder) or _read_record(folder) or _read_manifest(folder)
     if head is None:
         raise BundleError(f"{folder}: this is no run: it holds neither {MANIFEST} nor {RUN}. 'assay ls' lists the runs")
     return head
+
+
+def read_plan(folder: Path) -> Plan:
+    """Read the Plan of a run, with its scripts as they are named there; raises BundleError."""
+    try:
+        return decode(read_inside(folder, PLAN), Plan)
+    except OSError as error:
+        raise BundleError(f"{folder / PLAN}: cannot be read: {error.strerror}. {DAMAGED_CURE}") from error
+    except (PlanError, ValueError) as error:
+        raise BundleError(f"{folder / PLAN}: is no Plan that this Assay reads ({error}). {DAMAGED_CURE}") from error
 
 
 def of_client(folder: Path, pattern: str, client: str) -> Path:
@@ -120,15 +132,24 @@ def of_client(folder: Path, pattern: str, client: str) -> Path:
 
 
 def by_client(folder: Path, pattern: str) -> dict[str, Path]:
-    """Find every client's file of a pattern, also where a bundle of before there were clients keeps the one it has."""
-    old = folder / {STREAMS: _OLD_STREAM, EVENTS: _OLD_EVENTS}[pattern]
-    found = {path.stem: path for path in sorted(folder.glob(pattern))}
-    return found or ({ALONE: old} if old.exists() else {})
+    """Find every client's file of a pattern."""
+    return {path.stem: path for path in sorted(folder.glob(pattern)) if is_plain(path.stem)}
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder looks like a run, sealed or not."""
-    return (folder / MANIFEST).is_file() or (folder / RUN).is_file()
+    """Whether a folder looks like a run, sealed or not, whole or damaged."""
+    return any(os.path.lexists(folder / name) for name in (MANIFEST, RUN))
+
+
+def write_seal(folder: Path, manifest: Manifest) -> None:
+    """Put the manifest in place, with its hash ahead of it: from then on the run is sealed; raises RunError."""
+    data = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+    write_durably(folder / SEAL, _seal_of(data))
+    write_durably(folder / MANIFEST, data)
+
+
+def _seal_of(manifest: bytes) -> bytes:
+    return f"{hashlib.sha256(manifest).hexdigest()}  {MANIFEST}\n".encode()
 
 
 def write_durably(path: Path, data: bytes) -> FileEntry:
@@ -139,7 +160,8 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
     """
     temporary = path.with_name(path.name + _TEMPORARY)
     try:
-        with temporary.open("wb") as file:
+        # For the owner to write, whatever the umask: what others may write proves nothing.
+        with os.fdopen(os.open(temporary, _WRITE, 0o644), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -155,23 +177,25 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
     return FileEntry(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
 
-def entry_of(path: Path) -> FileEntry:
-    """Hash a file; raises OSError."""
+def entry_of(file: BinaryIO) -> FileEntry:
+    """Hash an open file from where it stands to its end; raises OSError."""
     digest, size_bytes = hashlib.sha256(), 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-            size_bytes += len(chunk)
+    while chunk := file.read(_CHUNK_BYTES):
+        digest.update(chunk)
+        size_bytes += len(chunk)
     return FileEntry(bytes=size_bytes, sha256=digest.hexdigest())
 
 
-def sealed_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield name and path of each file that a seal covers: all but the manifest and what the seal replaces."""
+def to_seal(folder: Path) -> dict[str, FileEntry]:
+    """Hash each file that a seal covers: all but the manifest and what the seal replaces; raises OSError, BundleError."""
+    found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         is_replaced = name in _NEVER_HASHED or path.match(STREAMS)
         if path.is_file() and not is_replaced and not name.endswith(_TEMPORARY):
-            yield name, path
+            with open_inside(folder, name) as file:
+                found[name] = entry_of(file)
+    return found
 
 
 def faults(folder: Path, files: dict[str, FileEntry]) -> tuple[str, ...]:
@@ -179,12 +203,15 @@ def faults(folder: Path, files: dict[str, FileEntry]) -> tuple[str, ...]:
     found = []
     for name, expected in files.items():
         try:
-            actual = entry_of(folder / name)
+            with open_inside(folder, name) as file:
+                size_bytes = os.fstat(file.fileno()).st_size
+                # Hashed only if it can be right: the size may be any.
+                actual = entry_of(file) if size_bytes == expected.bytes else None
         except OSError as error:
             found.append(f"{name} cannot be read ({error.strerror})")
             continue
-        if actual.bytes != expected.bytes:
-            found.append(f"{name} has {actual.bytes} bytes, not {expected.bytes}")
+        if actual is None or actual.bytes != expected.bytes:
+            found.append(f"{name} has {size_bytes} bytes, not {expected.bytes}")
         elif actual.sha256 != expected.sha256:
             found.append(f"{name} has other content than when the run was sealed")
     return tuple(found)
@@ -193,33 +220,56 @@ def faults(folder: Path, files: dict[str, FileEntry]) -> tuple[str, ...]:
 _Head = TypeVar("_Head", Manifest, RunFile)
 
 
-def _read(path: Path, kind: type[_Head], schema: str) -> _Head | None:
+class _AnyHead(msgspec.Struct):
+    """What the documents of every version say first."""
+
+    schema: str
+
+
+def _read_manifest(folder: Path) -> Manifest | None:
+    data = _contents(folder, MANIFEST)
+    if data is None:
+        return None
+    manifest = _decoded(data, folder / MANIFEST, Manifest, MANIFEST_SCHEMA)
+    if _contents(folder, SEAL) != _seal_of(data):
+        raise BundleError(f"{folder / MANIFEST}: is not what {SEAL} says that it was. {DAMAGED_CURE}")
+    if foreign := [name for name in manifest.files if not is_inside(name)]:
+        raise BundleError(f"{folder / MANIFEST}: names the file {foreign[0]!r}, which is none of a run. {DAMAGED_CURE}")
+    if foreign := [name for name in manifest.clients if not is_plain(name)]:
+        raise BundleError(f"{folder / MANIFEST}: names the client {foreign[0]!r}, which none can be. {DAMAGED_CURE}")
+    if not manifest.clients:
+        raise BundleError(f"{folder / MANIFEST}: names no client. {DAMAGED_CURE}")
+    if len(manifest.files) > _MOST_FILES:
+        raise BundleError(f"{folder / MANIFEST}: names {len(manifest.files)} files. {DAMAGED_CURE}")
+    return manifest
+
+
+def _read_record(folder: Path) -> RunFile | None:
+    data = _contents(folder, RUN)
+    return None if data is None else _decoded(data, folder / RUN, RunFile, RUN_SCHEMA)
+
+
+def _contents(folder: Path, name: str) -> bytes | None:
+    """Read a small file; None where there is none."""
     try:
-        data = path.read_bytes()
+        return read_inside(folder, name)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise BundleError(f"{path}: cannot be read: {error.strerror}. Check its permissions") from error
+        raise BundleError(f"{folder / name}: cannot be read: {error.strerror}. Check its permissions") from error
+
+
+def _decoded(data: bytes, path: Path, kind: type[_Head], schema: str) -> _Head:
     try:
-        head = msgspec.convert(_upgraded(msgspec.json.decode(data)), kind)
-    except msgspec.DecodeError as error:
-        raise BundleError(
-            f"{path}: is no {schema} ({error}). It was changed after it was written, or a newer Assay wrote it; "
-            "restore the file, or read the run with the Assay that made it"
-        ) from error
-    if head.schema != schema:
-        raise BundleError(
-            f"{path}: its schema is {head.schema}; this Assay reads {schema}. Read it with the Assay that made it"
-        )
-    return head
-
-
-def _upgraded(head: Any) -> Any:
-    """Give what was read as this version writes it."""
-    if isinstance(head, dict) and head.get("schema") == _BEFORE_CLIENTS:
-        alone = {name: head.pop(name, None) for name in ("hello", "stream_cut_bytes")}
-        return head | {"schema": MANIFEST_SCHEMA, "clients": {ALONE: alone}}
-    return head
+        found = decode(data, _AnyHead).schema
+        if found != schema:
+            raise BundleError(
+                f"{path}: was made by another version of Assay: its schema is {found!r}, and this one reads {schema}. Read "
+                "it with the Assay that made it"
+            )
+        return decode(data, kind)
+    except ValueError as error:
+        raise BundleError(f"{path}: is no {schema} ({error}). {DAMAGED_CURE}") from error
 
 
 def _sync_folder(folder: Path) -> None:

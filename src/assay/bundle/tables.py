@@ -9,7 +9,7 @@ Lines are decoded one at a time and turned into columns in chunks, so that memor
 
 import io
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,8 +18,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from assay.bundle.inside import open_inside
 from assay.errors import BundleError
 from assay.events import SCHEMA, Buckets, Event, Hello, Interval, decode
+from assay.units import format_bytes
 
 INTERVALS = "intervals"
 HISTOGRAMS = "hist"
@@ -92,12 +94,8 @@ _NS_PER_S = 1e9
 
 def join(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Put the tables of clients, by their names, into one; it begins with the column that names them."""
-    return pl.concat([with_client(table, client) for client, table in tables.items()], rechunk=True)
-
-
-def with_client(table: pl.DataFrame, client: str) -> pl.DataFrame:
-    """Say of every row which client it is from, where that is not said yet."""
-    return table if CLIENT in table.columns else table.select(pl.lit(client).alias(CLIENT), pl.all())
+    named = (table.select(pl.lit(client).alias(CLIENT), pl.all()) for client, table in tables.items())
+    return pl.concat(named, rechunk=True)
 
 
 @dataclass(frozen=True)
@@ -117,15 +115,28 @@ def warm_up() -> None:
     _frame(INTERVALS, []).write_parquet(io.BytesIO())
 
 
-def read_stream(path: Path) -> Stream:
+LONGEST_LINE_BYTES = 64 << 20
+"""Of a stream: a worker more makes an interval's line some hundred bytes longer."""
+
+
+def read_stream(folder: Path, name: str) -> Stream:
     """Read a stream that may still grow or may have been cut; a missing file is an empty stream.
+
+    Args:
+        folder: The bundle.
+        name: Of the stream in it.
 
     Raises:
         BundleError: a whole line is no event, the schema is another, or the file cannot be read.
     """
+    path = folder / name
     try:
-        with path.open("rb") as lines:
+        with open_inside(folder, name) as lines:
             return _read(lines, path)
+    except (OverflowError, TypeError, pl.exceptions.PolarsError) as error:
+        raise BundleError(
+            f"{path}: has a number that no run comes to ({str(error).splitlines()[0]}). {_CURE}"
+        ) from error
     except FileNotFoundError:
         return Stream(hello=None, events=(), tables=_Tables().finish(), cut_bytes=0)
     except OSError as error:
@@ -136,13 +147,13 @@ def _read(lines: BinaryIO, path: Path) -> Stream:
     events: list[Event] = []
     tables = _Tables()
     cut_bytes = 0
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(_lines(lines, path), 1):
         try:
             event = decode(line)
         except msgspec.ValidationError as error:
             raise BundleError(f"{path}:{number}: is no line of {SCHEMA} ({error}). {_CURE}") from error
         except msgspec.DecodeError as error:
-            cut_bytes = len(line) + _bytes_of_no_lines(lines, path, number, error)
+            cut_bytes = len(line) + _bytes_of_no_lines(_lines(lines, path), path, number, error)
             break
         if isinstance(event, Interval):
             tables.add(event, path, number)
@@ -152,6 +163,14 @@ def _read(lines: BinaryIO, path: Path) -> Stream:
         events.append(event)
     hello = events[0] if events and isinstance(events[0], Hello) else None
     return Stream(hello=hello, events=tuple(events), tables=tables.finish(), cut_bytes=cut_bytes)
+
+
+def _lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Give the lines, each of a length that a line can have."""
+    while line := stream.readline(LONGEST_LINE_BYTES):
+        if len(line) == LONGEST_LINE_BYTES:
+            raise BundleError(f"{path}: has a line of more than {format_bytes(LONGEST_LINE_BYTES)}. {_CURE}")
+        yield line
 
 
 _CURE = "The file was changed after it was written, or another version of Assay wrote it: restore it, or use that one"
@@ -164,7 +183,7 @@ def _bytes_of_no_lines(rest: Iterable[bytes], path: Path, number: int, cause: Ex
         size_bytes += len(line)
         try:
             msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         raise BundleError(f"{path}:{number}: is not JSON ({cause}), yet whole lines follow. {_CURE}") from cause
     return size_bytes

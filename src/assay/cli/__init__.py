@@ -27,7 +27,7 @@ from assay.cli import (
     show,
     suites,
 )
-from assay.cli.pipes import outlive_readers, widen_terminal
+from assay.cli.pipes import outlive_readers, say, widen_terminal
 from assay.cli.tool import CommandsAndTools
 from assay.cli.words import check_words
 from assay.errors import COULD_NOT_RUN, EXIT_CODES, INTERRUPTED, AssayError, refusal
@@ -64,7 +64,7 @@ for command in COMMANDS:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"assay {__version__}")
+        say(f"assay {__version__}")
         raise typer.Exit
 
 
@@ -120,4 +120,4 @@ def _run() -> int:
 
 def _say(text: str, error: BaseException) -> None:
     for line in (text, *getattr(error, "__notes__", ())):
-        typer.echo(f"assay: {line}", err=True)
+        say(f"assay: {line}", err=True)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Runs
+from assay.cli.pipes import say
 
 
 def clean(
@@ -20,4 +21,4 @@ def clean(
 
     for directory in directories_of(place, runs):
         for line in remove_sets(directory, keep_kept=keep_kept):
-            typer.echo(line)
+            say(line)

@@ -20,17 +20,20 @@ def diff(
     ] = False,
 ) -> None:
     """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
-    from rich.console import Console
-
     from assay.analysis.difference import diff_facts, diff_plans
     from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
     from assay.bundle.scripts import name_scripts
+    from assay.console import console
     from assay.report.diff_text import render
 
     one, other = (open_run(reference, runs) for reference in (a, b))
-    facts = diff_facts(_facts(one), _facts(other), with_volatile=all_)
-    plan = diff_plans(name_scripts(one.plan), name_scripts(other.plan))
-    render(one.run_id, other.run_id, facts, plan, Console())
+    for bundle in (one, other):
+        bundle.check_contents()
+    with damage_told(other.path):
+        facts = diff_facts(_facts(one), _facts(other), with_volatile=all_)
+        plan = diff_plans(name_scripts(one.plan), name_scripts(other.plan))
+    render(one.run_id, other.run_id, facts, plan, console())
     raise typer.Exit(1 if facts or plan else 0)
 
 

@@ -14,18 +14,17 @@ def doctor(
     directory: Annotated[str | None, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)] = None,
 ) -> None:
     """Say what this machine and this directory can measure, what not, and what to do about it."""
-    from rich.console import Console
-
+    from assay.console import console
     from assay.errors import COULD_NOT_RUN
     from assay.report.doctor_text import render
 
-    console = Console()
+    shown = console()
     there = _directory(directory) if directory is not None else ()
     machine = _machine()
-    render("This machine", machine, console)
+    render("This machine", machine, shown)
     if directory is not None:
-        console.print()
-        render(f"Directory {directory}", there, console)
+        shown.print()
+        render(f"Directory {directory}", there, shown)
     if any(check.state.value == "cannot" for check in (*machine, *there)):
         raise typer.Exit(COULD_NOT_RUN)
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from assay.cli.options import RunReference, Runs
+from assay.cli.pipes import say
 
 
 def export(
@@ -14,31 +15,47 @@ def export(
         Path | None, typer.Option("--charts", metavar="DIR", help="Write every figure as a picture into this folder.")
     ] = None,
     picture_format: Annotated[Literal["png", "svg"], typer.Option("--format", help="What pictures to write.")] = "png",
+    files: Annotated[
+        Path | None,
+        typer.Option("--files", metavar="DIR", help="Write the files of a classic tool's output into this folder."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Pack the whole run into this .tar.gz.")
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Write a run's figures as PNG or SVG, or the run itself as one archive, and print the paths."""
+    """Write a run's figures as PNG or SVG, its tool's files, or the run itself as one archive, and print the paths."""
     from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
     from assay.errors import InputError
 
-    if charts is None and output is None:
+    if charts is None and files is None and output is None:
         raise InputError(
-            "export: nothing to write. Say --charts DIR for pictures, -o FILE.tar.gz for the run, or both."
+            "export: nothing to write. Say --charts DIR for pictures, --files DIR for a tool's files, or -o FILE.tar.gz for "
+            "the run."
         )
     bundle = open_run(run, runs)
     if output is not None:
         from assay.report.archive import write_archive
 
-        typer.echo(write_archive(bundle.path, output))
+        say(write_archive(bundle.path, bundle.file_names(), output))
+    if files is not None:
+        from assay.analysis.record import read
+        from assay.tools import registry
+        from assay.tools.output_files import write_into
+
+        with damage_told(bundle.path):
+            made = registry.output_of(read(bundle)).files()
+        for path in write_into(made, files):
+            say(path)
     if charts is not None:
         from assay.analysis.document import document
         from assay.analysis.record import read
         from assay.report.export import PictureFormat, write_charts
         from assay.tools import registry
 
-        recorded = read(bundle)
-        of_tool, pictures = registry.figures(recorded), PictureFormat(picture_format)
-        for path in write_charts(recorded, document(recorded), charts, pictures, of_tool=of_tool):
-            typer.echo(path)
+        with damage_told(bundle.path):
+            recorded = read(bundle)
+            of_tool, pictures = registry.figures(recorded), PictureFormat(picture_format)
+            for path in write_charts(recorded, document(recorded), charts, pictures, of_tool=of_tool):
+                say(path)

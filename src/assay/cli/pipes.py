@@ -1,5 +1,6 @@
-"""Output whose reader leaves, whose terminal goes away, or whose disk is full.
+"""The program's output streams: what is written to them by anyone goes out here.
 
+Their reader may leave, their terminal go away, or their disk be full.
 `assay show | head` is no error, and `assay quick | head` still measures. What is said beside an answer (standard error) is
 never worth more than the run that it is about: where it cannot be written, it goes nowhere. The answer itself (standard
 output) that nobody can read any more goes nowhere too; one that a full disk refuses is an error, which is told.
@@ -11,6 +12,8 @@ import io
 import os
 import sys
 from typing import TextIO
+
+from assay.outward import plain
 
 _READER_LEFT = frozenset({errno.EPIPE, errno.EIO})
 """A pipe without a reader, a terminal that was hung up."""
@@ -26,6 +29,11 @@ class _Outliving(io.TextIOWrapper):
     def write(self, text: str) -> int:
         if text == "":
             return 0
+        self.write_as_is(plain(text))
+        return len(text)
+
+    def write_as_is(self, text: str) -> int:
+        """Write what is for the terminal to obey: colours, and where the cursor goes."""
         try:
             return super().write(text)
         except OSError as error:
@@ -76,6 +84,15 @@ def _columns(stream: int) -> int:
         return 0
 
 
+def say(words: object, *, err: bool = False, end: str = "\n") -> None:
+    """Print on standard output, or on standard error; at once."""
+    # Not by typer: where the locale is ASCII it writes past these streams.
+    stream: TextIO | None = sys.stderr if err else sys.stdout
+    if stream is not None:  # closed from the start
+        stream.write(f"{words}{end}")
+        stream.flush()
+
+
 def outlive_readers() -> None:
     """Let standard output and standard error outlive whoever reads them, and be there where they were closed."""
     for descriptor in (0, _ANSWER, _BESIDE):
@@ -100,10 +117,9 @@ def _wrapped(stream: TextIO | None, descriptor: int) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):  # a test's own
         return stream
     # In the C locale Python lets through what cannot be written only where it is no text to begin with.
-    errors = "backslashreplace" if stream.errors in {"strict", "surrogateescape"} else stream.errors
     encoding, is_lined, is_direct = stream.encoding, stream.line_buffering, stream.write_through
     outliving = _Outliving(
-        stream.detach(), encoding=encoding, errors=errors, line_buffering=is_lined, write_through=is_direct
+        stream.detach(), encoding=encoding, errors="backslashreplace", line_buffering=is_lined, write_through=is_direct
     )
     outliving.must_arrive = descriptor == _ANSWER
     return outliving

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import RunReference, Runs
+from assay.cli.pipes import say
 
 
 def report(
@@ -19,9 +20,13 @@ def report(
     from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
     from assay.report.html import default_path, write_html
     from assay.tools import registry
 
-    recorded = read(open_run(run, runs))
-    of_tool = registry.figures(recorded)
-    typer.echo(write_html(recorded, document(recorded), output or default_path(recorded.run_id), of_tool=of_tool))
+    bundle = open_run(run, runs)
+    with damage_told(bundle.path):
+        recorded = read(bundle)
+        of_tool = registry.figures(recorded)
+        path = write_html(recorded, document(recorded), output or default_path(recorded.run_id), of_tool=of_tool)
+    say(path)

@@ -1,8 +1,20 @@
 """`assay rerun RUN`: the same resolved Plan with the same seed."""
 
+import sys
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
 from assay.cli.options import AllowCommands, Json, NoReport, RunReference, Runs, argv, check_commands
+from assay.errors import InputError
+from assay.outward import one_line
+
+if TYPE_CHECKING:
+    from assay.bundle import RunBundle
+
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Carry out a run that is not your own without asking; what it does is shown.")
+]
 
 
 def rerun(
@@ -11,14 +23,40 @@ def rerun(
     runs: Runs = None,
     no_report: NoReport = False,
     allow_commands: AllowCommands = False,
+    yes: Yes = False,
 ) -> None:
-    """Run the same resolved Plan again, with the same seed."""
-    from assay.bundle.catalog import open_run
+    """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
+    from assay.bundle.catalog import open_run, runs_directory
     from assay.session import Session
 
     bundle = open_run(run, runs)
+    bundle.check_contents()
+    source = bundle.source_text()
     check_commands(bundle.plan, are_allowed=allow_commands)
-    text = bundle.path / "plan.toml"
-    source = text.read_text() if text.exists() else None
+    if not bundle.is_own(runs_directory(runs)):
+        _ask(bundle, is_answered=yes)
     session = Session(argv(), runs=runs, json=json, report=not no_report)
-    raise typer.Exit(session.measure(bundle.plan, source_text=source))
+    raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))
+
+
+def _ask(bundle: "RunBundle", *, is_answered: bool) -> None:
+    """Show what a run would do, and ask whether it may; raises InputError unless it may."""
+    from assay.running.foreseen import foreseen
+    from assay.tools import registry
+
+    plan = bundle.plan
+    lines = list(foreseen(plan))
+    if tool := registry.maker(plan):
+        settings = tool.settings_of(plan)
+        lines.append(f"works by the words: assay {tool.name} {plan.origin.source}")
+        lines += [f"does not write the file {name}" for name in tool.output_names(settings)]
+    sys.stderr.write(f"{bundle.path}: you did not make this run in this library. It\n")
+    sys.stderr.write("".join(f"  {one_line(line)}\n" for line in lines))
+    if is_answered:
+        return
+    if not sys.stdin.isatty():
+        raise InputError("rerun: there is nobody to ask. Nothing was done; if it may do all this, add --yes")
+    sys.stderr.write("May it? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise InputError("rerun: nothing was done")

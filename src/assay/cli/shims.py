@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.pipes import say
 from assay.errors import InputError, RunError
 from assay.tools import registry
 
@@ -30,9 +31,9 @@ def shims(
     Files there that it did not write are never replaced or removed.
     """
     for path in remove_shims(folder) if remove else write_shims(folder, command_in_use()):
-        typer.echo(path)
+        say(path)
     if not remove and folder.absolute() not in map(Path, os.get_exec_path()):
-        typer.echo(f"For scripts to find them: export PATH={shlex.quote(str(folder.absolute()))}:$PATH", err=True)
+        say(f"For scripts to find them: export PATH={shlex.quote(str(folder.absolute()))}:$PATH", err=True)
 
 
 def command_in_use() -> Path:

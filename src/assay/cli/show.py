@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Json, RunReference, Runs
+from assay.cli.pipes import say
 from assay.errors import InputError
 
 Classic = Annotated[
@@ -14,25 +15,27 @@ Classic = Annotated[
 
 def show(run: RunReference = "last", json: Json = False, classic: Classic = False, runs: Runs = None) -> None:
     """Show what a run measured; one that died shows what it had measured until then."""
-    from rich.console import Console
-
     from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
+    from assay.console import console
     from assay.report import text
     from assay.results import to_json
     from assay.tools import registry
 
     if json and classic:
         raise InputError("--json and --classic: choose one")
-    recorded = read(open_run(run, runs))
-    if classic:
-        output = registry.output_of(recorded)
-        typer.echo(output.text(), nl=False)
-        typer.echo(output.beside(), nl=False, err=True)
-        return
-    shown = document(recorded)
-    if json:
-        typer.echo(to_json(shown))
-    else:
-        text.render(shown, recorded, Console())
+    bundle = open_run(run, runs)
+    with damage_told(bundle.path):
+        recorded = read(bundle)
+        if classic:
+            output = registry.output_of(recorded)
+            say(output.text(), end="")
+            say(output.beside(), end="", err=True)
+            return
+        shown = document(recorded)
+        if json:
+            say(to_json(shown))
+        else:
+            text.render(shown, recorded, console())

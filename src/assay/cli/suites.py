@@ -1,6 +1,6 @@
 """`assay suites`: which defined loads are there?"""
 
-import typer
+from assay.cli.pipes import say
 
 
 def suites() -> None:
@@ -9,4 +9,4 @@ def suites() -> None:
 
     width = max(len(name) for name in shipped.names())
     for name in shipped.names():
-        typer.echo(f"{name:<{width}}  {shipped.description(name)}")
+        say(f"{name:<{width}}  {shipped.description(name)}")

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from assay.cli.options import argv
+from assay.cli.pipes import say
 from assay.errors import InputError
 from assay.tools import registry
 
@@ -63,7 +64,7 @@ class ToolCommand(TyperCommand):
         """Hand the words after the tool's name to the tool."""
         tool, asked = registry.front_end(self._tool), take_apart(ctx.args)
         if tool.help_words & set(asked.tool):
-            typer.echo(ctx.get_help())
+            say(ctx.get_help())
             return
         raise typer.Exit(tool.follow(asked.tool, AssayDoor(tool, asked)))
 
@@ -146,7 +147,7 @@ class AssayDoor:
         settings = self._tool.parse(words)
         session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report)
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-            plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder))
+            plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
             return session.measure(as_user(plan, asked.user))
 
     def say(self, text: str) -> None:

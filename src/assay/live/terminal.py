@@ -6,13 +6,13 @@ On a terminal it redraws a few lines on standard error; elsewhere it prints one 
 import sys
 import time
 
-from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from assay import events
+from assay.console import console
 from assay.plan import Plan
 from assay.units import format_bytes, format_number, format_seconds
 
@@ -22,7 +22,7 @@ class TerminalDisplay:
 
     def __init__(self) -> None:
         """Draw nothing yet."""
-        self._console = Console(stderr=True)
+        self._console = console(stderr=True)
         self._live = (
             Live(console=self._console, refresh_per_second=8, transient=True) if self._console.is_terminal else None
         )
@@ -49,7 +49,7 @@ class TerminalDisplay:
                 self._step(event.activity, event.done / event.total if event.total else None)
                 self._rates = _amount(event)
             case events.StepDone() if not event.achieved:
-                self._console.print(f"  {event.step}: {event.detail}", highlight=False, markup=False, soft_wrap=True)
+                self._console.print(f"  {event.step}: {event.detail}", soft_wrap=True)
             case events.Started():
                 self._begin_phase(event.phase_index)
             case events.Interval() if event.operations:
@@ -57,13 +57,11 @@ class TerminalDisplay:
             case events.PhaseFinished():
                 self._rates = ""
             case events.Warning():
-                self._console.print(f"  {event.text}", highlight=False, markup=False, soft_wrap=True)
+                self._console.print(f"  {event.text}", soft_wrap=True)
             case events.Paused():
-                self._console.print(
-                    f"  the client stood still for {format_seconds(event.paused_ns / 1e9)}", highlight=False
-                )
+                self._console.print(f"  the client stood still for {format_seconds(event.paused_ns / 1e9)}")
             case events.Mark(source="detector"):
-                self._console.print(f"  {event.label}", highlight=False, markup=False, soft_wrap=True)
+                self._console.print(f"  {event.label}", soft_wrap=True)
             case _:
                 pass
         self._draw()

@@ -88,7 +88,7 @@ class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     loop: tuple[plan.Action, ...] = ()
     """Actions in order, again and again."""
     script: plan.Script | None = None
-    """An explicit list of operations in a file, named relative to the load file."""
+    """An explicit list of operations in a file beside the load file or below its folder, behind no link."""
     workers: int = 1
     """How many."""
     kind: plan.WorkerKind = plan.WorkerKind.THREAD
@@ -164,8 +164,8 @@ class OpTable(LoadTable, frozen=True, kw_only=True):
     advice: str = ""
     """POSIX_FADV_ or MADV_ name for `advise`, the short form in lower case too; `wait` for `sync_file_range`."""
     argv: tuple[str, ...] = ()
-    """Program and arguments of `spawn`; no shell. `{path}` in an argument stands for the file's absolute path. A name
-    without a slash is looked for in PATH before the run."""
+    """Program and arguments of `spawn`; no shell. `{path}` in an argument stands for the file's absolute path. The program
+    is an absolute path, or a name without a slash, which is looked for in PATH before the run."""
 
 
 SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {

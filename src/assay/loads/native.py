@@ -233,9 +233,18 @@ class _Translation:
                 path, f"a job has one of op, loop and script; this one has {len(bodies) or 'none'}"
             )
         if table.script:
-            beside = FilePath(self._source).absolute().parent / table.script.path
-            return msgspec.structs.replace(table.script, path=str(beside))
+            return msgspec.structs.replace(
+                table.script, path=self._beside(table.script.path, (*path, "script", "path"))
+            )
         return plan.Loop(actions=(plan.Do(op=table.op),) if table.op else table.loop)
+
+    def _beside(self, name: str, path: Path) -> str:
+        """Say where a file lies that the load file names: beside it or below, so that a load has no other file read."""
+        named = PurePosixPath(name)
+        if named.is_absolute() or ".." in named.parts or named == PurePosixPath() or "\0" in name:
+            raise self._reader.error(path, f"'{name}' leaves the folder of the load file; put the file beside it")
+        # Links on the way to the load file are the user's; on the way on there must be none (bundle/scripts.py).
+        return str(FilePath(self._source).absolute().parent.resolve() / named)
 
     def _op(self, value: object, path: Path) -> plan.Op:
         table = self._reader.table(OpTable, value, path)
@@ -253,6 +262,9 @@ class _Translation:
         if bool(table.argv) != (table.op is OpKind.SPAWN):
             cure = "write argv = [program, arguments]" if table.op is OpKind.SPAWN else "take argv away"
             raise self._reader.error((*path, "argv"), f"spawn runs a program, and nothing else does: {cure}")
+        if table.argv and "/" in table.argv[0] and not PurePosixPath(table.argv[0]).is_absolute():
+            cure = "write its absolute path, or a name alone, which is looked for in PATH"
+            raise self._reader.error((*path, "argv"), f"'{table.argv[0]}' depends on the current directory; {cure}")
         if table.size is None and table.op in _DATA:
             raise self._reader.error(path, f'{table.op.value} needs a size; write size = "4KiB"')
         if table.op in _DATA and table.size == plan.Fixed(value=0.0):

@@ -1,16 +1,24 @@
 """A run as one file to hand on."""
 
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
 
+from assay.bundle.inside import open_inside
 from assay.errors import InputError, RunError
 from assay.report.output import check_place
 
 
-def write_archive(bundle: Path, path: Path) -> Path:
+def write_archive(bundle: Path, names: Iterable[str], path: Path) -> Path:
     """Pack a run bundle, as it is, into a `.tar.gz` whose only folder bears the run's id, and give the path.
 
+    Args:
+        bundle: Its folder.
+        names: Of its files: what else lies there is none of the run's, and no link or device is packed.
+        path: The archive.
+
     Raises:
+        BundleError: a file is none of a run.
         InputError: the name does not end in `.tar.gz`, is taken, or lies inside a run bundle.
         RunError: the file cannot be written.
     """
@@ -23,8 +31,9 @@ def write_archive(bundle: Path, path: Path) -> Path:
         # "x": made anew or not at all, so that nothing of the user's is ever replaced, not even in a race.
         with tarfile.open(path, "x:gz") as archive:
             try:
-                for file in sorted(bundle.rglob("*")):
-                    archive.add(file, arcname=str(file.relative_to(bundle.parent)), recursive=False)
+                for name in names:
+                    with open_inside(bundle, name) as file:
+                        archive.addfile(archive.gettarinfo(arcname=f"{bundle.name}/{name}", fileobj=file), file)
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.analysis.record import RunRecord
-from assay.errors import InputError, RunError
+from assay.outward import drawn
 from assay.report import figures
 from assay.report.figure import Figure
-from assay.report.output import check_place, write_whole
+from assay.report.output import make_folder, write_whole
 from assay.report.recording import Recording
 from assay.report.stack import VEGA_LITE, vl_convert
 from assay.results import Document
@@ -37,13 +37,7 @@ def write_charts(
         InputError: the folder is a file, or lies inside a run bundle.
         RunError: a file cannot be written.
     """
-    if directory.exists() and not directory.is_dir():
-        raise InputError(f"export: '{directory}' is a file; --charts takes a folder.")
-    check_place(directory.parent)
-    try:
-        directory.mkdir(exist_ok=True)
-    except OSError as error:
-        raise RunError(f"export: cannot make '{directory}': {error.strerror}. Name another folder.") from error
+    make_folder(directory)
     return [
         write_whole(directory / f"{figure.slug}.{picture_format.value}", render(figure, picture_format))
         for figure in all_figures(run, document, of_tool)
@@ -63,7 +57,7 @@ def all_figures(run: RunRecord, document: Document, of_tool: Sequence[Figure] = 
 
 def render(figure: Figure, picture_format: PictureFormat) -> bytes:
     """Draw a figure with its title, without a browser and without any network."""
-    spec = figure.chart.to_dict() | {"title": {"text": figure.title, "offset": 10}}
+    spec = drawn(figure.chart.to_dict() | {"title": {"text": figure.title, "offset": 10}})
     nowhere: list[str] = []
     if picture_format is PictureFormat.PNG:
         png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=_PNG_SCALE, allowed_base_urls=nowhere)

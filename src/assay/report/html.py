@@ -1,17 +1,17 @@
 """The report as one HTML file: nothing is fetched, ever; it opens in a lab without internet and can be mailed.
 
 The figures' JavaScript (Vega-Lite by vl-convert) is in the file once. A content security policy forbids the page every
-connection, so that even a fault here could not make it call out. All text from the run is escaped. Without
+connection, so that even a fault here could not make it call out. All text from the run is escaped (outward.py). Without
 JavaScript every number is still there: each figure has its table.
 """
 
-import html
 import json
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
 from assay.analysis.record import RunRecord
+from assay.outward import drawn, markup
 from assay.report import figures, sections, vega
 from assay.report.figure import Figure
 from assay.report.output import check_file, write_whole
@@ -66,10 +66,10 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
         drawn = "".join(_figure(figure) for figure in mine)
         body.append(sections.result_card(i, name, result, drawn))
     body += ["</section>", sections.preparation(run), sections.environment(run), sections.plan(run)]
-    title = html.escape(f"{run.plan.name} · {document.run.id} · Assay")
+    title = markup(f"{run.plan.name} · {document.run.id} · Assay")
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{markup(_POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{_asset("report.css")}</style>'
         f"</head><body>{''.join(body)}<script>{vega.javascript()}</script><script>{_asset('report.js')}</script></body></html>\n"
@@ -77,13 +77,13 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
 
 
 def _figure(figure: Figure) -> str:
-    ident = html.escape(f"figure-{figure.slug}", quote=True)
+    ident = markup(f"figure-{figure.slug}")
     spec = figure.chart.to_dict() | {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     renderer = "canvas" if figure.is_dense else "svg"
-    words = html.escape(figure.alt_text, quote=True)
+    words = markup(figure.alt_text)
     return (
-        f'<figure aria-labelledby="{ident}-title"><figcaption><h4 id="{ident}-title">{html.escape(figure.title)}</h4>'
-        f'<p>{html.escape(figure.caption)}</p></figcaption><div class="chart" role="img" aria-label="{words}"'
+        f'<figure aria-labelledby="{ident}-title"><figcaption><h4 id="{ident}-title">{markup(figure.title)}</h4>'
+        f'<p>{markup(figure.caption)}</p></figcaption><div class="chart" role="img" aria-label="{words}"'
         f' data-spec="{ident}" data-renderer="{renderer}"></div>'
         f'<script type="application/json" id="{ident}">{_script_json(spec)}</script>{_in_space(figure)}'
         f"<details><summary>Numbers of this figure</summary>{sections.table(figure.table, figure.title)}</details>"
@@ -103,7 +103,7 @@ def _in_space(figure: Figure) -> str:
 
 def _script_json(value: object) -> str:
     # No "<" at all: neither "</script" nor "<!--" can then end or bend the script element.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(drawn(value), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _asset(name: str) -> str:

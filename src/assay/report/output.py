@@ -29,6 +29,17 @@ def check_file(path: Path) -> None:
     check_place(path.parent)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder for files that were asked for, where it is not there; raises InputError and RunError."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"output: '{folder}' is a file; name a folder.")
+    check_place(folder.parent)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"output: cannot make '{folder}': {error.strerror}. Name another folder.") from error
+
+
 def write_whole(path: Path, content: bytes) -> Path:
     """Write a file by way of a temporary one beside it, so that no reader ever meets half of it.
 

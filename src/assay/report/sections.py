@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from html import escape
 
 import msgspec
 
 from assay import events
 from assay.analysis.record import RunRecord
+from assay.outward import json_text
+from assay.outward import markup as escape
 from assay.report.figure import Table
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
 from assay.report.verdict import stands, trust_words
@@ -136,7 +137,7 @@ def environment(run: RunRecord) -> str:
 
 def plan(run: RunRecord) -> str:
     """Give the resolved Plan; it can be run again."""
-    text = msgspec.json.format(run.plan.to_json(), indent=2).decode()
+    text = json_text(msgspec.json.format(run.plan.to_json(), indent=2).decode())
     missing = [(item.what, item.why) for item in run.plan.untranslated]
     lost = _facts_table(("Asked for", "Why it has no equal"), missing, "Not translated") if missing else ""
     return (

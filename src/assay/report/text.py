@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from assay import events
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
 from assay.analysis.record import RunRecord
+from assay.console import PlainConsole
+from assay.outward import one_line
 from assay.report.numbers import MIB_PER_S, OPS_PER_S
 from assay.report.titles import titles_of
 from assay.report.verdict import stands
@@ -37,7 +38,7 @@ _TRUST_WIDTH = 8
 _ROW_WIDTH = 3
 
 
-def render(document: Document, run: RunRecord, console: Console, *, html: Path | None = None) -> None:
+def render(document: Document, run: RunRecord, console: PlainConsole, *, html: Path | None = None) -> None:
     """Print a run.
 
     Args:
@@ -53,13 +54,13 @@ def render(document: Document, run: RunRecord, console: Console, *, html: Path |
     _print(console, lines)
 
 
-def render_beside(document: Document, console: Console, *, html: Path | None = None) -> None:
+def render_beside(document: Document, console: PlainConsole, *, html: Path | None = None) -> None:
     """Print what stands beside a classic tool's own output: the findings, and where the run is kept."""
     _print(console, [*_findings(document, console.width), *_footer(document, html)])
 
 
-def _print(console: Console, lines: Iterable[Text]) -> None:
-    console.print(Text("\n").join(lines), soft_wrap=True, highlight=False)
+def _print(console: PlainConsole, lines: Iterable[Text]) -> None:
+    console.print(Text("\n").join(lines), soft_wrap=True)
 
 
 # -- header and footer -------------------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ def _header(document: Document, run: RunRecord) -> list[Text]:
 
 
 def _pair(key: str, value: str) -> Text:
-    return Text.assemble((f"{key:<9}", "bold"), value)
+    return Text.assemble((f"{key:<9}", "bold"), one_line(value))
 
 
 def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:

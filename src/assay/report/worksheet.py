@@ -5,11 +5,12 @@ Excel file format, 3.1 and 5). Readers of .xls know it to this day. An .xlsx is 
 (ECMA-376 part 1); text stands in the cells themselves.
 """
 
-import html
 import io
 import struct
 import zipfile
 from collections.abc import Sequence
+
+from assay.outward import markup, plain
 
 Entry = tuple[int, int, str | float]
 """Row and column from 0, and the value."""
@@ -32,7 +33,7 @@ def biff2(entries: Sequence[Entry]) -> bytes:
     for row, column, value in entries:
         place = struct.pack("<HH", row, column) + _ATTRIBUTES
         if isinstance(value, str):
-            text = value.encode("cp1252", "replace")[:_LONGEST_TEXT]
+            text = plain(value).encode("cp1252", "replace")[:_LONGEST_TEXT]
             # A field of fixed length, padded: what IOzone writes, and readers look at the length byte alone.
             made.append(_record(_BIFF_LABEL, place + bytes([len(text)]) + text.ljust(_LONGEST_TEXT + 1, b"\0")))
         else:
@@ -100,9 +101,7 @@ def _sheet(entries: Sequence[Entry]) -> str:
 def _cell(row: int, column: int, value: str | float) -> str:
     place = f"{_letters(column)}{row + 1}"
     if isinstance(value, str):
-        return (
-            f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{html.escape(value, quote=False)}</t></is></c>'
-        )
+        return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{markup(value)}</t></is></c>'
     return f'<c r="{place}"><v>{value!r}</v></c>'
 
 

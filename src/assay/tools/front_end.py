@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_room
-from assay.tools.output_files import OutputFile
+from assay.tools.output_files import OutputFile, check_writable
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
@@ -106,15 +106,28 @@ class FrontEnd(abc.ABC, Generic[S]):
 
     # -- before a run --------------------------------------------------------------------------------------------------
 
+    def output_names(self, settings: S) -> Sequence[str]:
+        """Name the files that the words have written beside the text."""
+        return ()
+
+    def check_outputs(self, settings: S) -> None:
+        """Look whether these files can be written; raises InputError."""
+        for name in self.output_names(settings):
+            check_writable(Path(name))
+
     def check(self, settings: S, plan: Plan) -> None:
-        """Look at what a run needs beside its targets, such as a file to write; raises InputError or RunError."""
+        """Look at what a run needs beside its targets and the files that it writes; raises InputError or RunError."""
 
     def needs(self, settings: S, plan: Plan) -> Iterable[Need]:
         """Most that the run makes in each directory at a time, as far as the engine does not see it coming by itself."""
         return ()
 
-    def prepare(self, plan: Plan) -> None:
+    def prepare(self, plan: Plan, *, has_outputs: bool) -> None:
         """Look before a run, the first or a repeated one.
+
+        Args:
+            plan: What will be done.
+            has_outputs: Whether files are written beside the text.
 
         Raises:
             InputError: something that it needs is not there.
@@ -122,6 +135,8 @@ class FrontEnd(abc.ABC, Generic[S]):
         """
         settings = self.settings_of(plan)
         self.check(settings, plan)
+        if has_outputs:
+            self.check_outputs(settings)
         check_room(self.needs(settings, plan), reserve_bytes=plan.reserve_bytes, cure=self.room_cure)
 
     # -- after it ------------------------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 """Files that a classic tool leaves beside its output: spreadsheets, tables, traces."""
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 
 from assay.errors import InputError, RunError
+from assay.report.output import make_folder, write_whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,6 +24,23 @@ class OutputFile:
                 file.write(self.content)
         except OSError as error:
             raise RunError(f"{self.path} cannot be written: {error.strerror}. The run itself is kept") from error
+
+
+def write_into(files: Iterable[OutputFile], folder: Path) -> list[Path]:
+    """Write files into a folder, made if need be, under their bare names, and give the paths.
+
+    Where a bundle's words say that they go is nobody's wish who looks at it later.
+
+    Raises:
+        InputError: the folder is a file, or lies inside a run bundle.
+        RunError: a file cannot be written.
+    """
+    make_folder(folder)
+    found: dict[str, bytes] = {}
+    for file in files:
+        name = file.path.name.lstrip(".") or "output"
+        found[name] = found.get(name, b"") + file.content
+    return [write_whole(folder / name, content) for name, content in found.items()]
 
 
 def check_writable(path: Path) -> None:

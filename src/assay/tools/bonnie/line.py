@@ -1,7 +1,7 @@
 """The CSV lines of bonnie++: 27 fields in 1.03, 48 in 1.96 (format 1.96), 50 in 2.00 (format 1.98).
 
-In a line a test that was not run is empty, and one that
-took less than half a second is `+++++`.
+In a line a test that was not run is empty, and one that took less than half a second is `+++++`: the format says so,
+whatever a spreadsheet makes of it. The name of the machine is the one cell that others wrote (`outward.csv_cell`).
 
 The original's own slips are not repeated: its header of format 1.98 lacks two of the fifty names, its line leaves the chunk
 size out, and it writes the number of directories into the field of the chunk size of files.
@@ -9,6 +9,7 @@ size out, and it writes the number of directories into the field of the chunk si
 
 from collections.abc import Sequence
 
+from assay.outward import csv_cell
 from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS, TESTS
 from assay.tools.bonnie.settings import DEFAULT_CHUNK_BYTES, HARD_LINKS, SYMBOLIC_LINKS, Settings
@@ -46,7 +47,7 @@ def line_of(one: MeasuredPass) -> str:
 
 def _fields(one: MeasuredPass) -> list[str]:
     settings = one.settings
-    fields = [*_FORMATS[settings.version], one.machine, str(settings.concurrency), str(one.seed)]
+    fields = [*_FORMATS[settings.version], csv_cell(one.machine), str(settings.concurrency), str(one.seed)]
     io = [size_text(one.size_mib), chunk_text(settings.chunk_bytes)] if one.size_mib else ["", ""]
     if settings.version != "1.96":
         io += [str(settings.seeks), str(settings.seekers)] if one.size_mib else ["", ""]
@@ -60,9 +61,9 @@ def _fields(one: MeasuredPass) -> list[str]:
 
 
 def _old_fields(one: MeasuredPass) -> list[str]:
-    fields = [one.machine, *([""] * 13)]
+    fields = [csv_cell(one.machine), *([""] * 13)]
     if one.size_mib:
-        fields = [one.machine, old_size_text(one), *_cells(one, IO_TESTS)]
+        fields = [csv_cell(one.machine), old_size_text(one), *_cells(one, IO_TESTS)]
     if not one.settings.number:
         return [*fields, *([""] * 13)]
     return [*fields, files_text(one.settings), *_cells(one, FILE_TESTS)]

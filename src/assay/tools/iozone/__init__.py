@@ -60,6 +60,10 @@ class IOzone(FrontEnd[Settings]):
         """Make the Plan."""
         return to_plan(settings, origin, Path.cwd())
 
+    def output_names(self, settings: Settings) -> Sequence[str]:
+        """Name the worksheet of -b and the latency files of -Q."""
+        return settings.output_files()
+
     def check(self, settings: Settings, plan: Plan) -> None:
         """Look for directories, for files that are to be read, and whether output files can be written."""
         checks.check_surroundings(settings, plan)

@@ -1,18 +1,16 @@
 """What must be there before an IOzone command line can run: looked at before anything is measured."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from assay.errors import InputError
 from assay.plan import Fixed, Plan, Prepare, Remove
 from assay.targets import Need, check_directory, directories, set_folder
 from assay.tools.iozone.options import needs_file
 from assay.tools.iozone.settings import Settings
-from assay.tools.output_files import check_writable
 
 
 def check_surroundings(settings: Settings, plan: Plan) -> None:
-    """Look before measuring; raises InputError where a directory, a file to read or an output file cannot serve."""
+    """Look before measuring; raises InputError where a directory or a file to read cannot serve."""
     for directory in directories(plan).values():
         check_directory(directory)
     if needs_file(settings):
@@ -23,8 +21,6 @@ def check_surroundings(settings: Settings, plan: Plan) -> None:
                     f"iozone: there is no file of this size to work on ({folder}); add -i 0, or run with -i 0 and -w"
                     " before, which leaves it"
                 )
-    for name in settings.output_files():
-        check_writable(Path(name))
 
 
 def needs(settings: Settings, plan: Plan) -> Iterator[Need]:

@@ -7,12 +7,12 @@ number. A patch has the corners that were measured, three or four.
 """
 
 import functools
-import html
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.outward import markup
 from assay.report import theme
 from assay.report.axes import linear_ticks
 from assay.tools.iozone.matrix import Cell
@@ -129,7 +129,7 @@ def svg(surface: Surface, *, name_of: Callable[[int], str], unit: str, words: st
     width, height = corner_x + _ROOM["right"], corner_y + _ROOM["bottom"]
     body = [*_floor(surface), *_scale(surface, unit), *_surface(surface, name_of, unit), *_sizes(surface, name_of)]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{html.escape(words, quote=True)}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{markup(words)}"'
         f' viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
         f' font-family="{theme.FONT}" font-size="11" fill="{theme.INK}">{"".join(body)}</svg>'
     )
@@ -144,7 +144,7 @@ def _surface(surface: Surface, name_of: Callable[[int], str], unit: str) -> Iter
         )
         yield (
             f'<polygon points="{points}" fill="{patch.colour}" stroke="{theme.PAPER}" stroke-width="0.8"'
-            f' stroke-linejoin="round"><title>{html.escape(corners)}</title></polygon>'
+            f' stroke-linejoin="round"><title>{markup(corners)}</title></polygon>'
         )
 
 
@@ -195,4 +195,4 @@ def _line(begin: Point, end: Point, colour: str) -> str:
 
 
 def _text(x: float, y: float, words: str, anchor: str, colour: str = theme.INK) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{html.escape(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{markup(words)}</text>'

@@ -59,8 +59,12 @@ class PostMark(FrontEnd[Settings]):
         named = [place.directory for place in settings.locations] or [os.curdir]
         return to_plan(settings, origin, [check_directory(name) for name in named], folder)
 
-    def check(self, settings: Settings, plan: Plan) -> None:
-        """Look whether the report can be written."""
+    def output_names(self, settings: Settings) -> Sequence[str]:
+        """Name the file that `run` names."""
+        return (settings.report,) if settings.report else ()
+
+    def check_outputs(self, settings: Settings) -> None:
+        """Look whether the report can be written, and say in PostMark's words that it cannot."""
         if settings.report:
             opened(settings.report).close()
 

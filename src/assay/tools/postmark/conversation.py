@@ -15,6 +15,7 @@ from assay.tools.postmark.settings import Settings
 
 PROMPT = "pm>"
 _DEEPEST_LOAD = 16
+_LONGEST_BYTES = 1 << 20
 
 
 class Conversation:

@@ -1,0 +1,120 @@
+"""Reading the tables and events of a bundle that anybody may have made: only what a run can have come to is handed on."""
+
+import contextlib
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, cast
+
+import polars as pl
+
+from assay.bundle.parquet_pages import unpacked_bytes
+from assay.bundle.strict_json import decode
+from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.events import Event
+from assay.host.machine import ram_bytes
+from assay.units import MIB, format_bytes
+
+SMALL_BYTES: Final = 256 * MIB
+MOST_UNPACKED: Final = 512
+"""A table may unpack to so many times its file, and to `SMALL_BYTES` in any case. Counters of a machine where nine of ten
+stand still for hours do to 200 times."""
+MOST_OF_RAM: Final = 4
+"""A table takes at most this part of the machine's memory: judging it takes as much again."""
+BUCKETS: Final = 34 * 1024
+"""Buckets from 1 ns to 1 h."""
+LONGEST_S: Final = 1e9
+"""Thirty years: a time that is no mistake."""
+
+_MAY_BE_NULL: Final[Mapping[str, frozenset[str]]] = {
+    INTERVALS: frozenset({"response_max_ns", "response_sum_ns"}),
+    HISTOGRAMS: frozenset(),
+    WORKERS: frozenset({"on_cpu_ns", "run_delay_ns", "block_delay_ns", "user_cpu_ns", "system_cpu_ns", "io_calls"}),
+    HOST: frozenset(),
+}
+_COUNTS: Final = frozenset({"ops", "bytes", "errors", "n", "worker", "latency_max_ns", "latency_sum_ns"})
+
+
+def read_table(data: bytes, name: str) -> pl.DataFrame:
+    """Read a table, once it is known what it unpacks to.
+
+    Raises:
+        ValueError: it is not that table, or takes more memory than a run's can.
+    """
+    needed = unpacked_bytes(data, COLUMNS[name])
+    if needed > max(SMALL_BYTES, MOST_UNPACKED * len(data)):
+        raise ValueError(f"{format_bytes(len(data))} would unpack to {format_bytes(needed)}, which no run does")
+    if needed > ram_bytes() // MOST_OF_RAM:
+        raise ValueError(
+            f"it takes {format_bytes(needed)} of memory; read it on a machine with {MOST_OF_RAM} times that"
+        )
+    try:
+        with _panics_unprinted():
+            table = pl.read_parquet(io.BytesIO(data), use_statistics=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise ValueError(str(error).partition("\n")[0]) from error
+    if table.schema != pl.Schema(COLUMNS[name]):
+        raise ValueError("it has other columns than a run has")
+    return table
+
+
+@contextlib.contextmanager
+def _panics_unprinted() -> Iterator[None]:
+    """Let the reader's threads print nothing: where a page is broken they panic, with traces, before the exception comes."""
+    try:
+        kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:  # there is no standard error
+        yield
+        return
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def check_rows(table: pl.DataFrame, name: str, phases: int) -> pl.DataFrame:
+    """Return a table whose rows a run of so many phases can have; raises ValueError."""
+    for column in table.columns:
+        values = table[column]
+        if column not in _MAY_BE_NULL[name] and values.null_count():
+            raise ValueError(f"'{column}' is unknown in a row")
+        least, most = _range(column, phases)
+        if values.dtype.is_numeric() and values.len() > values.null_count():
+            smallest, largest = (float(cast("float", one)) for one in (values.min(), values.max()))
+            if values.dtype.is_float() and not values.is_finite().all():
+                raise ValueError(f"'{column}' is no number in a row")
+            if not least <= smallest <= largest <= most:
+                raise ValueError(f"'{column}' goes from {smallest:.0f} to {largest:.0f}")
+    return table
+
+
+def _range(column: str, phases: int) -> tuple[float, float]:
+    """Least and most that a column may hold."""
+    unlimited = float("inf")
+    match column:
+        case "phase_index":
+            return 0, phases - 1
+        case "t_s" | "dt_s":
+            return 0, LONGEST_S
+        case "bucket":
+            return 0, BUCKETS - 1
+    return (0 if column in _COUNTS else -unlimited), unlimited
+
+
+def read_events(data: bytes) -> list[Event]:
+    """Read the events of a client; raises ValueError."""
+    return decode(data, list[Event])
+
+
+def check_events(events: Iterable[Event], phases: int) -> None:
+    """Look whether events can be of a run of so many phases; raises ValueError."""
+    for event in events:
+        index = getattr(event, "phase_index", None)
+        if index is not None and not 0 <= index < phases:
+            raise ValueError(f"an event is of phase {index}, and the Plan has {phases}")
+        t_ns = getattr(event, "t_ns", 0)
+        if not 0 <= t_ns < LONGEST_S * 1e9:
+            raise ValueError(f"an event is at {t_ns} ns")

@@ -1,0 +1,33 @@
+"""A record that cannot be worked out is a damaged one: whatever its numbers do to the arithmetic is told in one line."""
+
+import contextlib
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from assay.bundle.inside import DAMAGED_CURE
+from assay.errors import AssayError, BundleError
+
+
+@contextlib.contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Say of what fails inside that the run at `path` is damaged.
+
+    Tables and events have been held to what each can be; what they can be together is for the arithmetic to find out.
+
+    Raises:
+        BundleError: it fails, by whatever the numbers do; the text says where.
+    """
+    try:
+        yield
+    except (AssayError, OSError):
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+        raise BundleError(
+            f"{path}: what it says cannot be put together ({where}: {error}). {DAMAGED_CURE}; if nobody changed it, this is "
+            "a fault of Assay: please report it"
+        ) from error

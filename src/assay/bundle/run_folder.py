@@ -1,0 +1,50 @@
+"""The folder of a new run: named by the time, what the run is about, and chance; the maker's alone to write."""
+
+import datetime as dt
+import re
+import secrets
+from pathlib import Path
+
+from assay.errors import RunError, reason_of
+
+_SLUG_CHARACTERS = 40
+_NAME_TRIES = 8
+
+
+def make_run_folder(runs: Path, began: dt.datetime, about: str) -> Path:
+    """Make the folder of a run and give its path.
+
+    Args:
+        runs: Where runs are kept; made if it is not there.
+        began: When the run begins, in UTC.
+        about: What it is about, in any words.
+
+    Raises:
+        RunError: it cannot be made.
+    """
+    stem = f"{began:%Y%m%dT%H%M%SZ}-{_slug(about)}"
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        for _ in range(_NAME_TRIES):
+            path = runs / f"{stem}-{secrets.token_hex(4)}"
+            try:
+                # Whatever the umask: what others may write proves nothing (maker.py).
+                path.mkdir(mode=0o755)
+            except FileExistsError:
+                continue
+            return path
+    except OSError as error:
+        raise RunError(cannot_be_kept(runs, error)) from error
+    raise RunError(f"{runs}: no free name after {_NAME_TRIES} tries. Nothing was measured. Check the system's clock")
+
+
+def cannot_be_kept(runs: Path, error: OSError) -> str:
+    """Say that a run cannot be kept, and why."""
+    return (
+        f"{runs}: a run folder cannot be made here: {reason_of(error)}. Nothing was measured. "
+        "Keep runs elsewhere with --runs DIR or $ASSAY_RUNS"
+    )
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_SLUG_CHARACTERS].strip("-") or "run"
