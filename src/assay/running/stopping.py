@@ -30,6 +30,12 @@ def end_on_signals() -> None:
             signal.signal(number, _raise)
 
 
+def ending() -> None:
+    """All is done, and the exit code is settled: a stop that was to come again does not."""
+    signal.signal(_AGAIN, signal.SIG_IGN)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def _come_again(lost: "sys.UnraisableHookArgs") -> None:
     if isinstance(lost.exc_value, Stopped):
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
