@@ -27,7 +27,7 @@ const INDEX_BYTES: u64 = 16;
 /// The generation of a block.
 const GENERATION_BYTES: u64 = 8;
 /// What the engine itself maps and takes.
-const OWN_BYTES: u64 = 64 << 20;
+const OWN_BYTES: u64 = 16 << 20;
 
 /// A part of what is needed.
 struct Need {
@@ -191,7 +191,7 @@ mod tests {
         assert!(fits(needs.iter(), &left(5, true)).is_err());
         let error = fits(needs.iter(), &left(2, false)).unwrap_err().to_string();
         assert!(
-            error.starts_with("4.1 GiB of memory are needed, 3.0 GiB of it for the 3221225472; 2.0 GiB are left by")
+            error.starts_with("4.0 GiB of memory are needed, 3.0 GiB of it for the 3221225472; 2.0 GiB are left by")
         );
         assert!(error.contains("Lower files"), "{error}");
     }

@@ -5,7 +5,7 @@ import resource
 import sys
 
 from assay.errors import COULD_NOT_RUN, INTERRUPTED
-from assay.running.stopping import Stopped, end_on_signals
+from assay.running.stopping import Stopped, end_on_signals, ending
 
 _ADDRESSES_BYTES = 1 << 30
 _ADDRESSES_EACH_CPU_BYTES = 64 << 20
@@ -19,10 +19,13 @@ def main() -> None:
         end_on_signals()
         _check_address_space()
         from assay.cli import main as run  # noqa: PLC0415 - see above
+
+        run()
     except Stopped:
         os.write(2, b"assay: stopped\n")
         sys.exit(INTERRUPTED)
-    run()
+    finally:
+        ending()
 
 
 def _check_address_space() -> None:

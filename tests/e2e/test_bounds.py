@@ -96,19 +96,30 @@ def test_a_load_file_beyond_the_limits_is_refused_with_its_line(
     assert not assay.runs.exists()
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            "queue_depth = 32768",
+            "32.0 GiB of it for the buffers of phase 'read', job 'read' (workers 1 x queue_depth 32768",
+        ),
+        (
+            "queue_depth = 4\nworkers = 4097",
+            "16.0 GiB of it for the buffers of phase 'read', job 'read' (workers 4097 x",
+        ),
+    ],
+)
 def test_memory_that_is_not_there_is_said_before_anything_is_made(
-    assay: Assay, directory: Path, tmp_path: Path
+    asked: str, said: str, assay: Assay, directory: Path, tmp_path: Path
 ) -> None:
     load = load_file(tmp_path)
-    load.write_text(
-        load.read_text().replace('size = "4KiB" }', 'size = "1MiB" }')
-        + 'backend = { kind = "io_uring", fallback = "threads" }\nqueue_depth = 32768\n'
-    )
+    text = load.read_text().replace('size = "4KiB" }', 'size = "1MiB" }')
+    load.write_text(f'{text}backend = {{ kind = "io_uring", fallback = "threads" }}\n{asked}\n')
 
     done = bounded(assay, "run", load, directory, "--no-report")
 
-    check_refused(done, 3, "of memory are needed, 32.0 GiB of it for the buffers of phase")
-    assert "queue_depth 32768 x 1 MiB" in done.stderr
+    check_refused(done, 3, "of memory are needed")
+    assert said in done.stderr
     assert "Lower workers, queue_depth or size" in done.stderr
     assert list(directory.iterdir()) == []
 
@@ -178,6 +189,7 @@ DIGITS = "9" * 5000
         (("iozone", "-s", DIGITS, "-f", "{dir}/f"), "write a number of KiB"),
         (("iozone", "-H", "32769", "-s", "64", "-f", "{dir}/f"), "write a whole number from 0 to 32768"),
         (("perfpl", "4096", "1", DIGITS, "1", "1", "--dir", "{dir}"), "TOTALFILES is"),
+        (("quick", "{dir}", "--time", "99999999h"), "--time 99999999h: 359999996400.0 is out of range: 0 to 31622400"),
         (("bigdir", "4294967297", "--dir", "{dir}"), "COUNT is 4294967297; 4294967296 is the most"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

@@ -56,21 +56,27 @@ pub(crate) fn memory_limit_bytes() -> Option<u64> {
     unified.chain(old.filter_map(|folder| limit(folder, "memory.limit_in_bytes"))).min()
 }
 
-/// What the tightest memory limit of our group and those above it leaves; None without one. Pages of files that nobody has
-/// used of late are given back before anybody is refused memory, so they count as left.
+/// What the tightest memory limit of our group and those above it leaves; None without one. The page cache is given back
+/// before anybody is refused memory, so it counts as left.
 pub(crate) fn memory_left_bytes() -> Option<u64> {
-    let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
-    let left = |folder: PathBuf, names: [&str; 3]| {
-        let [limit, used, reclaimable] = names;
-        let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
-        let unused = stat.lines().find_map(|line| line.strip_prefix(reclaimable)?.trim().parse().ok()).unwrap_or(0);
-        Some(number(&folder, limit)?.saturating_sub(number(&folder, used)?.saturating_sub(unused)))
-    };
     let unified = find("").into_iter().flat_map(|place| place.levels());
     let old = find("memory").into_iter().flat_map(|place| place.levels());
-    let unified = unified.filter_map(|folder| left(folder, ["memory.max", "memory.current", "inactive_file "]));
-    let names = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "];
-    unified.chain(old.filter_map(|folder| left(folder, names))).min()
+    let unified = unified.filter_map(|folder| left_in(&folder, "memory.max", "memory.current", ""));
+    unified.chain(old.filter_map(|f| left_in(&f, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"))).min()
+}
+
+/// The same of one group, from its files.
+fn left_in(folder: &Path, limit: &str, used: &str, prefix: &str) -> Option<u64> {
+    let number = |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+    let cached: u64 = stat.lines().filter_map(|line| cached_bytes(line.strip_prefix(prefix)?)).sum();
+    Some(number(limit)?.saturating_sub(number(used)?.saturating_sub(cached)))
+}
+
+/// One line of memory.stat, if it is of the page cache.
+fn cached_bytes(line: &str) -> Option<u64> {
+    let (name, number) = line.split_once(' ')?;
+    matches!(name, "active_file" | "inactive_file").then(|| number.trim().parse().ok())?
 }
 
 impl Place {
@@ -159,6 +165,24 @@ mod tests {
 
         let levels: Vec<PathBuf> = ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"].map(Into::into).into();
         assert_eq!(place.levels(), levels);
+    }
+
+    #[test]
+    fn the_page_cache_of_a_group_counts_as_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();
+        let left = |limit, used, prefix| left_in(folder.path(), limit, used, prefix);
+        assert_eq!(left("memory.max", "memory.current", ""), None);
+
+        write("memory.max", "1000\n");
+        write("memory.current", "900\n");
+        write("memory.stat", "anon 300\nactive_file 200\ninactive_file 350\nshmem 50\n");
+        assert_eq!(left("memory.max", "memory.current", ""), Some(650));
+
+        write("memory.stat", "active_file 1\ntotal_active_file 100\ntotal_inactive_file 0\n");
+        assert_eq!(left("memory.max", "memory.current", "total_"), Some(200));
+        write("memory.max", "max\n");
+        assert_eq!(left("memory.max", "memory.current", ""), None);
     }
 
     #[test]

@@ -16,6 +16,8 @@ from assay.loads.locate import Lines, Path, locate
 _NAMED = re.compile(r"(phase|job|file set|operation) '([^']*)'")
 _WORD = re.compile(r"[a-z][a-z0-9_]*")
 _UNITS = re.compile(r"_(bytes|s)$")
+_PROSE = {"file_set", "job", "loop", "name", "of", "op", "phase", "set", "target"}
+"""Keys that are more often plain words, or a whole table."""
 
 
 def placed(error: PlanError, text: str, source: str) -> FrontEndError:
@@ -102,4 +104,4 @@ def _is_operation(table: dict[str, Any], name: str) -> bool:
 def _key(inside: Any, place: Path, words: list[str]) -> Path | None:
     """The key that the first of the words names, as far out as there is one."""
     keys = {key: (*path, key) for path, table in reversed(list(_tables(inside, place))) for key in table}
-    return next((keys[word] for word in words if word in keys), None)
+    return next((keys[word] for word in words if word in keys and word not in _PROSE), None)

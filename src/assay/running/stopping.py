@@ -6,10 +6,12 @@ engine to stop and to remove its data, the second kills it, the third ends this 
 """
 
 import signal
+import sys
 from types import FrameType, TracebackType
 from typing import Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_AGAIN, _AGAIN_S = signal.SIGALRM, 0.01
 MOST_COUNTED = 2
 """One more than these ends the program."""
 
@@ -20,9 +22,25 @@ class Stopped(BaseException):
 
 def end_on_signals() -> None:
     """From now on each signal raises `Stopped`, outside of `Stops`."""
+    # Where Python swallows exceptions (a finaliser, a generator that is let go of), it comes again a moment later.
+    sys.unraisablehook = _come_again
+    signal.signal(_AGAIN, _raise)
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and shells say so for children in the background
             signal.signal(number, _raise)
+
+
+def ending() -> None:
+    """All is done, and the exit code is settled: a stop that was to come again does not."""
+    signal.signal(_AGAIN, signal.SIG_IGN)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _come_again(lost: "sys.UnraisableHookArgs") -> None:
+    if isinstance(lost.exc_value, Stopped):
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
@@ -39,7 +57,7 @@ class Stops:
 
     def __enter__(self) -> Self:
         """Take the signals over."""
-        for number in SIGNALS:
+        for number in (*SIGNALS, _AGAIN):
             handler = signal.getsignal(number)
             if handler is not signal.SIG_IGN:
                 self._before[number] = handler
