@@ -266,7 +266,7 @@ def test_a_percentile_without_enough_samples_is_not_drawn_and_reads_not_availabl
 def test_rows_keep_the_order_of_the_results_when_one_has_no_p99(results: tuple[Result, ...]) -> None:
     spread = msgspec.structs.replace(results[0].latency_ns, p99=None)
     mixed = [msgspec.structs.replace(results[0], latency_ns=spread), *results[1:]]
-    figure = next(figure for figure in figures.overview_figures(mixed) if figure.slug == "overview-latency")
+    figure = next(figure for figure in figures.overview_figures(mixed, ()) if figure.slug == "overview-latency")
 
     picture = render(figure, PictureFormat.SVG).decode()
 

@@ -22,7 +22,8 @@ from assay.report.export import PictureFormat, all_figures, write_charts
 from assay.report.html import default_path, page, write_html
 from assay.report.numbers import headline, rate
 from assay.report.recording import Recording
-from assay.results import Document, Steady
+from assay.report.sections import MOST_CARDS
+from assay.results import Document, Finding, Steady
 from unit.bundle_streams import begun
 from unit.memory_run import RUN_ID
 from unit.quick_run import HOSTILE, LOADS, quick_run
@@ -103,6 +104,27 @@ def bundle_folder(tmp_path: Path) -> Path:
 def test_the_report_of_eleven_results_stays_under_its_bound(text: str) -> None:
     assert len(LOADS) == 11
     assert len(text.encode()) <= MOST_BYTES
+
+
+def test_a_page_of_thousands_of_results_tells_each_in_a_row_and_some_in_full(run: tuple[RunRecord, Document]) -> None:
+    record, document = run
+    good = msgspec.structs.replace(document.results[0], findings=())
+    bad = Finding(id="sum-invalid", severity="invalid", text="means nothing", cure="")
+    results = [good] * 2000
+    results[1500] = msgspec.structs.replace(good, findings=(bad,))
+
+    text = page(record, msgspec.structs.replace(document, results=tuple(results)))
+
+    seen = Reader(text)
+    ends = [attributes["href"] for attributes in seen.all("a") if (attributes["href"] or "").startswith("#result-")]
+    told = [attributes["id"] for attributes in seen.all("article")]
+    assert seen.faults == []
+    assert len(text.encode()) <= 5_000_000
+    assert len(next(body for body in text.split("<tbody>")[1:]).split("</tbody>")[0].split("<tr>")) == 2000 + 1
+    assert told == [f"result-{i + 1}" for i in [*range(MOST_CARDS - 1), 1500]]
+    assert ends == [f"#{ident}" for ident in told]
+    assert f"{MOST_CARDS} of 2,000 results are told in full" in text
+    assert "there are too many for one figure of all" in text
 
 
 def test_the_page_is_well_formed_and_says_its_language(seen: Reader) -> None:

@@ -1,9 +1,10 @@
 """The program's output streams: what is written to them by anyone goes out here.
 
 Nothing in a text is obeyed by a terminal: all that is printed but by a console (console.py) passes through `write`. Their
-reader may leave, their terminal go away, or their disk be full. `assay show | head` is no error, and `assay quick | head` still measures. What is said beside an answer (standard error) is
-never worth more than the run that it is about: where it cannot be written, it goes nowhere. The answer itself (standard
-output) that nobody can read any more goes nowhere too; one that a full disk refuses is an error, which is told.
+reader may leave, their terminal go away, or their disk be full. `assay show | head` is no error, and `assay quick | head`
+still measures. What is said beside an answer (standard error) is never worth more than the run that it is about: where it
+cannot be written, it goes nowhere. The answer itself (standard output) that nobody can read any more goes nowhere too; one
+that a full disk refuses is an error, which is told.
 """
 
 import contextlib

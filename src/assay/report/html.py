@@ -50,21 +50,24 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     recording = Recording(run)
     results = document.results
     titles = titles_of(results)
-    in_single = figures.draws_each(results, of_tool)
-    overview = figures.overview_figures(results) if in_single else ()
+    drawn_each = figures.drawn_each(results, of_tool)
+    overview = (*of_tool, *figures.overview_figures(results, of_tool))
+    told = sections.cards(results)
     body = [
         sections.header(run, document),
-        sections.summary_table(titles, results),
+        sections.summary_table(titles, results, set(told)),
         sections.run_findings(document.findings),
         sections.marks(recording.marks),
         "<section aria-labelledby=overview><h2 id=overview>Overview</h2>",
-        *(_figure(figure) for figure in (*of_tool, *overview)),
+        *(_figure(figure) for figure in overview),
+        sections.not_drawn(len(results), drawn_each, has_overview=bool(overview)),
         "</section><section aria-labelledby=results><h2 id=results>Results</h2>",
+        sections.not_told(len(results), len(told)),
     ]
-    for i, (name, result) in enumerate(zip(titles, results, strict=True)):
-        mine = figures.result_figures(recording, results, i) if in_single else ()
+    for i in told:
+        mine = figures.result_figures(recording, results, i) if i < drawn_each else ()
         drawn = "".join(_figure(figure) for figure in mine)
-        body.append(sections.result_card(i, name, result, drawn))
+        body.append(sections.result_card(i, titles[i], results[i], drawn))
     body += ["</section>", sections.preparation(run), sections.environment(run), sections.plan(run)]
     title = markup(f"{run.plan.name} · {document.run.id} · Assay")
     return (

@@ -1,7 +1,7 @@
 """The parts of the HTML page that are words and tables. Every function escapes what it is given and returns HTML."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 
@@ -15,6 +15,9 @@ from assay.report.verdict import stands, trust_words
 from assay.results import Document, Finding, LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_share
 
+MOST_CARDS = 200
+"""Results that a page tells in full: of a run of thousands nobody reads more."""
+_LONGEST_PLAN_BYTES = 128 << 10
 _SEVERITY_CLASS = {"note": "muted", "warning": "warn", "invalid": "bad"}
 
 
@@ -45,15 +48,41 @@ def header(run: RunRecord, document: Document) -> str:
     return f'<header>{"".join(lines)}<nav aria-label="Sections">{links}</nav></header><main>'
 
 
-def summary_table(titles: Sequence[str], results: Sequence[Result]) -> str:
-    """Give one row a result, linked to its card; struck through what is not to be trusted."""
+def cards(results: Sequence[Result]) -> list[int]:
+    """Choose the results that have a card: all, or of very many those with the gravest findings, then the first."""
+    gravity = {severity: -rank for rank, severity in enumerate(_SEVERITY_CLASS, 1)}
+    gravest = [min((gravity.get(finding.severity, 0) for finding in result.findings), default=0) for result in results]
+    return sorted(sorted(range(len(results)), key=lambda i: gravest[i])[:MOST_CARDS])
+
+
+def not_drawn(results: int, drawn: int, *, has_overview: bool) -> str:
+    """Say which figures a page of very many results leaves out."""
+    if drawn == results or (drawn == 0 and has_overview):
+        return ""
+    left = f"Of {results:,} results the first {drawn} have figures of their own"
+    text = left if has_overview else f"{left}, and there are too many for one figure of all"
+    return f'<p class="muted">{text}. Their numbers are in the summary.</p>'
+
+
+def not_told(results: int, told: int) -> str:
+    """Say which results a page of very many leaves to other commands."""
+    if told == results:
+        return ""
+    return (
+        f'<p class="muted">{told} of {results:,} results are told in full here: those with the gravest findings, then the'
+        " first. <code>assay show --json</code> has every number of all.</p>"
+    )
+
+
+def summary_table(titles: Sequence[str], results: Sequence[Result], told: Container[int]) -> str:
+    """Give one row a result, linked to its card if it has one; struck through what is not to be trusted."""
     rows = []
     for i, (title, result) in enumerate(zip(titles, results, strict=True)):
         spread = result.latency_ns
         values = [rate(*headline(result)), *(format_ns(v) for v in (spread.p50, spread.p99, spread.max))]
         cells = "".join(f"<td>{_struck(value, result)}</td>" for value in [*values, format_ns(result.cpu_ns_per_op)])
         rows.append(
-            f'<tr><th scope="row"><a href="#result-{i + 1}">{escape(title)}</a></th>{cells}'
+            f'<tr><th scope="row">{_linked(i, title) if i in told else escape(title)}</th>{cells}'
             f'<td class="words">{escape(_cache_words(result))}</td><td class="words">{_trust_word(result)}</td></tr>'
         )
     heads = "".join(f'<th scope="col">{h}</th>' for h in ("Result", "Rate", "p50", "p99", "Slowest", "CPU/op"))
@@ -64,6 +93,10 @@ def summary_table(titles: Sequence[str], results: Sequence[Result]) -> str:
         "</div><p class=muted>Rates are per second of each result's window. MiB is 2<sup>20</sup> bytes. Latency is from"
         f" issue to completion. {ABSENT}: not known; a finding says why.</p></section>"
     )
+
+
+def _linked(i: int, title: str) -> str:
+    return f'<a href="#result-{i + 1}">{escape(title)}</a>'
 
 
 def run_findings(findings: Sequence[Finding]) -> str:
@@ -137,13 +170,18 @@ def environment(run: RunRecord) -> str:
 
 def plan(run: RunRecord) -> str:
     """Give the resolved Plan; it can be run again."""
-    text = json_text(msgspec.json.format(run.plan.to_json(), indent=2).decode())
+    encoded = run.plan.to_json()
+    is_short = len(encoded) <= _LONGEST_PLAN_BYTES
+    text = json_text(msgspec.json.format(encoded, indent=2).decode()) if is_short else ""
+    shown = (
+        f"<details><summary>The resolved plan, seed {run.plan.seed}</summary><pre>{escape(text)}</pre></details>"
+        if is_short
+        else f'<p class="muted">The resolved plan, seed {run.plan.seed}, has {format_bytes(len(encoded))}: it is'
+        " <code>resolved.json</code> in the bundle.</p>"
+    )
     missing = [(item.what, item.why) for item in run.plan.untranslated]
     lost = _facts_table(("Asked for", "Why it has no equal"), missing, "Not translated") if missing else ""
-    return (
-        f'<section aria-labelledby="plan"><h2 id="plan">Plan</h2>{lost}<details><summary>The resolved plan, seed'
-        f" {run.plan.seed}</summary><pre>{escape(text)}</pre></details></section></main>"
-    )
+    return f'<section aria-labelledby="plan"><h2 id="plan">Plan</h2>{lost}{shown}</section></main>'
 
 
 def table(shown: Table, title: str) -> str:

@@ -17,18 +17,23 @@ OF_EACH: tuple[Callable[[OneResult], Iterator[Figure]], ...] = (timeline.draw, h
 """Of one result."""
 
 MOST_DRAWN = 60
-"""Results that are drawn one by one where a classic tool's own figures show them all: a matrix has a thousand."""
+"""Results that are drawn one by one: a matrix of a classic tool has a thousand, a long run thousands, and nobody looks at so
+many pictures."""
+
+MOST_BARS = 200
+"""Results that one figure shows with a bar each."""
 
 
-def draws_each(results: Sequence[Result], of_tool: Sequence[Figure]) -> bool:
-    """Whether every result has figures of its own: not where a tool's figures show hundreds of results together."""
-    return not of_tool or len(results) <= MOST_DRAWN
+def drawn_each(results: Sequence[Result], of_tool: Sequence[Figure]) -> int:
+    """Give how many results, from the first, have figures of their own: none where those of a tool show hundreds at once."""
+    return 0 if of_tool and len(results) > MOST_DRAWN else min(len(results), MOST_DRAWN)
 
 
-def overview_figures(results: Sequence[Result]) -> Iterator[Figure]:
-    """Draw the figures over all results of a run."""
-    for draw in OF_ALL:
-        yield from draw(results)
+def overview_figures(results: Sequence[Result], of_tool: Sequence[Figure]) -> Iterator[Figure]:
+    """Draw the figures over all results of a run, a bar each; none where that is a wall, or a tool's figures show them."""
+    if len(results) <= (MOST_DRAWN if of_tool else MOST_BARS):
+        for draw in OF_ALL:
+            yield from draw(results)
 
 
 def result_figures(recording: Recording, results: Sequence[Result], number_of: int) -> Iterator[Figure]:
