@@ -176,3 +176,27 @@ def test_a_bundle_that_lowers_the_user_keeps_it(unprivileged: Assay) -> None:
     (again,) = (path for path in library.iterdir() if path.is_dir() and path.name != "theirs")
     events = json.loads((again / "events" / "0.json").read_text())
     assert next(event["engine"]["uid"] for event in events if event["event"] == "hello") == NOBODY
+
+
+def test_what_a_strangers_run_names_is_not_cleaned(assay: Assay, foreign: Path, place: Path) -> None:
+    kept = place / "assay-data"
+    kept.mkdir()
+    (kept / "mine").write_text("loved")
+    change_json(foreign, "resolved.json", lambda plan: plan["targets"][0].update(uri=place.as_uri()))
+
+    said = told("clean of a run of somebody else", assay("clean", foreign.name, cwd=place, check=2))
+
+    assert "you did not make this run" in said
+    assert f"assay clean {place}" in said
+    assert (kept / "mine").read_text() == "loved"
+
+
+@pytest.mark.parametrize("source", ["/dev/zero", "fifo"])
+def test_numbers_of_chance_that_never_end_make_a_seed(source: str, assay: Assay, place: Path) -> None:
+    if source == "fifo":
+        os.mkfifo(place / "fifo")
+    user = ("-u", "root") if os.geteuid() == 0 else ()
+
+    done = assay("bonnie", "-d", place, "-r", "0", "-s", "0", "-n", "1", "-Z", source, *user, "--no-report", cwd=place)
+
+    assert done.returncode in {0, 1}, done.stderr

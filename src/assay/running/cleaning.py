@@ -4,6 +4,7 @@ The engine takes the lock of the directory first, so that a run in progress is n
 folder at the end when nothing is left in them. Each set is a call of its own: one that cannot be removed keeps no other.
 """
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
     """The directories that a place names: a directory itself, or the targets of a run.
 
     Raises:
-        InputError: It names a directory that this user may not enter.
+        InputError: It names a directory that this user may not enter, or a run that somebody else made.
         BundleError: It names neither.
     """
     try:
@@ -38,8 +39,16 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
     if is_directory:
         return [check_directory(place)]
     # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
-    bundle = RunBundle.open(resolve(place, runs_directory(runs)))
-    return sorted(set(directories(bundle.plan).values()))
+    library = runs_directory(runs)
+    bundle = RunBundle.open(resolve(place, library))
+    found = sorted(set(directories(bundle.plan).values()))
+    if not bundle.is_own(library):
+        names = ", ".join(f"'assay clean {shlex.quote(str(directory))}'" for directory in found)
+        raise InputError(
+            f"{bundle.path}: you did not make this run in this library, so what it names is not cleaned. Nothing was "
+            f"removed; {names} does it"
+        )
+    return found
 
 
 def clean(directory: Path, *, keep_kept: bool = False) -> Iterator[str]:

@@ -3,7 +3,6 @@
 import os
 import time
 import zlib
-from pathlib import Path
 
 from assay.errors import InputError
 from assay.plan import User
@@ -11,6 +10,8 @@ from assay.running import gates
 from assay.running.users import group_id, user_id
 from assay.tools.bonnie.plan import SEMAPHORES, TESTS
 from assay.tools.bonnie.settings import Settings
+
+_MOST_RANDOM_BYTES = 1 << 20
 
 
 def ram_mib() -> int:
@@ -27,7 +28,9 @@ def seed(settings: Settings) -> int:
     if settings.random_file is None:
         return (os.getpid() ^ int(time.time())) if settings.seed is None else settings.seed
     try:
-        return zlib.crc32(Path(settings.random_file).read_bytes())
+        # Without waiting for the other end of a pipe; of a device that never ends, what makes a seed.
+        with os.fdopen(os.open(settings.random_file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            return zlib.crc32(file.read(_MOST_RANDOM_BYTES) or b"")
     except OSError as error:
         raise InputError(f"bonnie -Z {settings.random_file}: cannot be read: {error.strerror}") from error
 
