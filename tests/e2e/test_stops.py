@@ -98,7 +98,7 @@ def directory() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("seed", [*range(STOPS), *ONCE_DEAF])
+@pytest.mark.parametrize("seed", sorted({*range(STOPS), *ONCE_DEAF}))
 def test_a_stop_is_heard_at_any_moment_of_any_load(seed: int, directory: Path, tmp_path: Path) -> None:
     need_command()
     rng = random.Random(seed)  # noqa: S311 - a choice of loads and moments
