@@ -25,7 +25,7 @@ from typing import BinaryIO, Self
 import msgspec
 
 from assay import __version__, events
-from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError
+from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError, reason_of
 from assay.plan import Origin, Plan, Target, User
 from assay.running.growing_file import GrowingFile
 from assay.running.stopping import Stopped, Stops
@@ -127,7 +127,7 @@ class EngineProcess:
                 "that user. Nothing was measured"
             ) from error
         except OSError as error:
-            raise RunError(f"{self._program} could not be started: {error.strerror}. Nothing was measured") from error
+            raise RunError(f"{self._program} could not be started: {reason_of(error)}. Nothing was measured") from error
 
     @property
     def pid(self) -> int:
