@@ -29,7 +29,7 @@ EXIT_CODES = {
 
 def reason_of(error: OSError) -> str:
     """Say why the system refused a call, with the limit that did where that is known."""
-    limits = {errno.EFBIG: " (ulimit -f)", errno.EMFILE: " (ulimit -n)"}
+    limits = {errno.EFBIG: " (ulimit -f)", errno.EMFILE: " (ulimit -n)", errno.EAGAIN: " (ulimit -u)"}
     return f"{error.strerror}{limits.get(error.errno or 0, '')}"
 
 

@@ -228,7 +228,17 @@ def test_a_user_without_a_home_is_told_what_to_set_and_measures_without_one(unpr
     assert unprivileged.home is not None
     load = load_file(unprivileged.home, seconds="0.2s")
     load.chmod(0o644)
-    stranger = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "env", "-u", "HOME"]
+    stranger = [
+        "setpriv",
+        "--reuid=54321",
+        "--regid=54321",
+        "--clear-groups",
+        "env",
+        "-u",
+        "HOME",
+        "-u",
+        "XDG_DATA_HOME",
+    ]
     need_tools("setpriv")
     directory = unprivileged.home / "measured"
     directory.mkdir()

@@ -7,18 +7,19 @@ import pytest
 
 from assay.errors import InputError
 from assay.plan import Origin, Plan, User
-from assay.running.engine import _READ_BYTES, EngineProcess, _Lines
+from assay.running.engine import EngineProcess
+from assay.running.growing_file import READ_BYTES, GrowingFile
 
 
 def test_a_stream_that_grows_without_end_is_read_in_pieces_that_fit(tmp_path: Path) -> None:
     path = tmp_path / "stream"
-    path.write_bytes(b"garbage\n" * (3 * _READ_BYTES // 8))
+    path.write_bytes(b"garbage\n" * (3 * READ_BYTES // 8))
 
     with path.open("rb") as stream:
-        lines = _Lines(stream)
+        lines = GrowingFile(stream)
         first = lines.read()
 
-        assert sum(len(line) + 1 for _, line in first) == _READ_BYTES
+        assert sum(len(line) + 1 for _, line in first) == READ_BYTES
         assert not lines.are_over()
 
 
@@ -27,7 +28,7 @@ def test_lines_are_whole_and_know_where_they_begin(tmp_path: Path) -> None:
     path.write_bytes(b"one\n\ntw")
 
     with path.open("rb") as stream, path.open("ab") as writer:
-        lines = _Lines(stream)
+        lines = GrowingFile(stream)
         before = lines.read()
         writer.write(b"o\nthree")
         writer.flush()

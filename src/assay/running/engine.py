@@ -25,8 +25,9 @@ from typing import BinaryIO, Self
 import msgspec
 
 from assay import __version__, events
-from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError
+from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError, reason_of
 from assay.plan import Origin, Plan, Target, User
+from assay.running.growing_file import GrowingFile
 from assay.running.handed_over import scripts_by_descriptor
 from assay.running.stopping import Stopped, Stops
 from assay.targets import directories
@@ -45,7 +46,6 @@ _LOOK_S = 1.0
 """Time between two looks at what a silent engine waits for."""
 UNRECORDED = 4
 """The engine's exit code when its events could not be written."""
-_READ_BYTES = 4 << 20
 _GARBAGE_SHOWN = 200
 
 
@@ -133,7 +133,7 @@ class EngineProcess:
                 "that user. Nothing was measured"
             ) from error
         except OSError as error:
-            raise RunError(f"{self._program} could not be started: {error.strerror}. Nothing was measured") from error
+            raise RunError(f"{self._program} could not be started: {reason_of(error)}. Nothing was measured") from error
 
     @property
     def pid(self) -> int:
@@ -164,7 +164,7 @@ class EngineProcess:
         """
         finished = is_lost = False
         ending = _Ending(self._process, stops)
-        lines = _Lines(self._lines)
+        lines = GrowingFile(self._lines)
         while True:
             has_ended = self._process.poll() is not None
             new = lines.read()
@@ -270,36 +270,6 @@ class EngineProcess:
                 self._process.wait(0)
         else:
             self._end()
-
-
-class _Lines:
-    """Reads whole lines of a file that grows."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._stream.seek(0)
-        self._partial = b""
-        self._offset = 0
-
-    def are_over(self) -> bool:
-        """Whether everything that the file holds by now has been read."""
-        return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
-
-    def are_lost(self) -> bool:
-        """Whether the file has no name any more: nobody will find what is written there."""
-        return os.fstat(self._stream.fileno()).st_nlink == 0
-
-    def read(self) -> list[tuple[int, bytes]]:
-        """Whole lines that are new, each with its offset in the file; not all at once where there are many.
-
-        Without a bound, what writes faster than it is read would fill memory and disk before anybody looked at it.
-        """
-        *lines, self._partial = (self._partial + self._stream.read(_READ_BYTES)).split(b"\n")
-        placed = []
-        for line in lines:
-            placed.append((self._offset, line))
-            self._offset += len(line) + 1
-        return placed
 
 
 class _Ending:
