@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile fuzz goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -41,6 +41,15 @@ test: $(READY)
 MINUTES ?= 10
 hostile: $(READY)
 	ASSAY_HOSTILE_S=$$(( $(MINUTES) * 60 )) $(BIN)/pytest -s tests/e2e/test_second_users.py -k nothing_done_outside
+
+# Ever other changed inputs for every reader, for MINUTES: stops at the first that one does not take or refuse in words.
+fuzz: MINUTES = 60
+fuzz: $(READY)
+	@end=$$(( $$(date +%s) + $(MINUTES) * 60 )); seed=$$(date +%s); \
+	while [ "$$(date +%s)" -lt "$$end" ]; do \
+	    seed=$$(( seed + 1 )); echo "seed $$seed"; export ASSAY_FUZZ_SEED=$$seed ASSAY_FUZZ=50000; \
+	    cargo test --locked --quiet --release --test fuzz && $(BIN)/pytest -q tests/unit/test_fuzz.py || exit 1; \
+	done
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)
