@@ -90,6 +90,8 @@ def check_directory(directory: Path | str) -> Path:
         raise InputError(f"{directory} cannot be reached: {reason}; give a directory that you may enter") from None
     if not resolved.is_dir():
         raise InputError(f"{directory} is not a directory; give the directory that holds it")
+    if not os.access(resolved, os.X_OK):
+        raise InputError(f"{directory} cannot be entered by this user; give a directory that you may enter")
     if not _is_text(resolved):
         raise InputError(
             f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "

@@ -178,7 +178,7 @@ def test_own_commands_are_read_and_what_is_piped_is_answered_at_prompts(assay: A
         ("set number 10x\nrun\n", "asked.pm:1: Error: invalid number of files ('10x' is no whole number above 0)"),
         ("\n# a note\nset tranactions 5\nrun\n", "asked.pm:3: 'set tranactions 5' is no command"),
         ("load /not/there\nrun\n", "Error: cannot read configuration file '/not/there'"),
-        ("load /dev/zero\nrun\n", "Error: '/dev/zero' is no file, and a file of commands loads files alone"),
+        ("load /dev/zero\nrun\n", "'/dev/zero' is a device; a file of commands is a regular file"),
         ("load asked.pm\n", "do they load themselves?"),
         ("!touch made\nrun\n", "asked.pm:1: '!touch made': programs are started for a person at the prompt only"),
         ("run /not/there/report\n", "Error: Cannot direct output to file '/not/there/report'"),

@@ -17,7 +17,7 @@ from assay import xdg
 from assay.bundle import files
 from assay.bundle.inside import NotRegularError, open_below, open_inside, read_inside
 from assay.bundle.scripts import script_names
-from assay.errors import BundleError
+from assay.errors import BundleError, InputError
 from assay.plan import Plan
 
 MAKER = "maker.hmac"
@@ -84,7 +84,7 @@ def _proof(key: bytes, folder: Path, plan: Plan) -> str:
 def _folder() -> Path | None:
     try:
         return xdg.folder("XDG_DATA_HOME", "~/.local/share")
-    except RuntimeError:  # nobody knows a home
+    except InputError:  # nobody knows a home
         return None
 
 
