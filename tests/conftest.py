@@ -42,6 +42,8 @@ def pytest_configure() -> None:
         raise KeyboardInterrupt(f"signal {number}")
 
     signal.signal(signal.SIGTERM, interrupt)
+    # Who runs the tests by nohup has programs deaf to it, and a deaf Assay is as its user wants it.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
