@@ -1,5 +1,6 @@
 """Every reader of what others wrote takes it or refuses it in words: 10,000 changed inputs each, more by `make fuzz`."""
 
+import io
 import shutil
 import sys
 from collections.abc import Sequence
@@ -124,6 +125,7 @@ def test_changed_commands_of_postmark_are_taken_or_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())  # where it goes on when a file does not end it
     samples = [path.read_bytes() for path in sorted((GOLDEN / "classic" / "postmark").glob("*.pm"))]
 
     def commands(data: bytes) -> object:
