@@ -31,7 +31,7 @@ from testbed.nbd import nbd_file
 
 KIB = 1 << 10
 Words = Sequence[str | os.PathLike[str]]
-MOMENTS = int(os.environ.get("ASSAY_MOMENTS", "6"))
+MOMENTS = int(os.environ.get("ASSAY_MOMENTS", "12"))
 """Moments of a run at which a signal is tried; 0: all of them."""
 
 

@@ -24,7 +24,7 @@ from assay.running.engine import find_engine
 from e2e.command import need_command
 from e2e.random_loads import a_load
 
-STOPS = int(os.environ.get("ASSAY_STOPS", "16"))
+STOPS = int(os.environ.get("ASSAY_STOPS", "40"))
 ONCE_DEAF = (49,)
 """Seeds of loads that did not hear a stop in some version: ticks that took longer than their interval."""
 HEARD_S = 10.0

@@ -362,7 +362,7 @@ fn holder(lock: &mut File) -> String {
 /// A data folder that is not this user's alone.
 fn not_own(path: &Path, why: &str) -> EngineError {
     EngineError::Environment(format!(
-        "{} {why}; nothing was written. Move it away, or choose another directory",
+        "{} {why}. Nothing was measured; move it away, or choose another directory",
         path.display()
     ))
 }

@@ -165,9 +165,10 @@ def _data_folder(path: StoragePath) -> list[Check]:
     except OSError:
         return []
     if facts.st_uid != os.geteuid():
-        return [
-            limited(subject, f"{data} belongs to user {facts.st_uid}", "Move it away, or choose another directory.")
-        ]
+        text = (
+            f"{data} belongs to user {facts.st_uid}: a run is refused, unless what you make there belongs to them too"
+        )
+        return [limited(subject, text, "Move it away, or choose another directory.")]
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return [cannot(subject, f"other users may write into {data}", f"chmod go-w {data}")]
     return []
