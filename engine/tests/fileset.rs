@@ -669,6 +669,19 @@ fn too_little_space_is_said_with_both_numbers_before_anything_is_written() {
 }
 
 #[test]
+fn a_file_system_without_any_room_is_left_as_it_is() {
+    let Some(mount) = Mount::tmpfs("size=1m") else { return };
+    // The folder takes no page of its own, and the file that is locked finds none.
+    let filled = fs::write(mount.path().join("intruder"), vec![1; 2 * MIB as usize]);
+    assert_eq!(filled.unwrap_err().raw_os_error(), Some(libc::ENOSPC));
+
+    let error = DataFolder::open(&uri_of(mount.path())).unwrap_err();
+
+    assert_eq!(error.errno(), Some(libc::ENOSPC));
+    assert_eq!(fs::read_dir(mount.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn too_few_inodes_are_said_before_anything_is_written() {
     let Some(mount) = Mount::tmpfs("size=32m,nr_inodes=50") else { return };
     let target = DataFolder::open(&uri_of(mount.path())).unwrap();

@@ -295,7 +295,16 @@ fn open_lock(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>, is_new: bool) -> io
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
     match posix::open_beneath(folder, LOCK_NAME, flags, 0o644).map(File::from) {
         // At once, before anybody locks it.
-        Ok(mut file) => file.write_all(lock_words(is_new).as_bytes()).map(|()| Some(file)),
+        Ok(mut file) => {
+            let written = file.write_all(lock_words(is_new).as_bytes()).inspect_err(|_| {
+                // No room is left: nothing of Assay's stays.
+                let _ = posix::unlink_at(folder, LOCK_NAME);
+                if is_new {
+                    let _ = posix::remove_directory_at(parent, FOLDER_NAME);
+                }
+            });
+            written.map(|()| Some(file))
+        }
         // Another run was quicker, or took the folder away.
         Err(error) if is_missing(&error) || error.raw_os_error() == Some(libc::EEXIST) => Ok(None),
         Err(error) => Err(error),
