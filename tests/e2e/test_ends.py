@@ -282,8 +282,8 @@ def test_a_record_that_is_removed_in_a_run_stops_it_and_is_said(assay: Assay, di
         assert run.exit_code() == 3
         said = run.said()
 
-    assert "was removed while the run was on" in said
-    assert "is gone, and what was measured with it" in said
+    assert "was removed, moved away or unmounted while the run was on" in said
+    assert "is not there any more, so the run could not be sealed" in said
     assert "Traceback" not in said
     assert "The run is kept" not in said
     assert not assay.runs.exists()

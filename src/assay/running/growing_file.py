@@ -22,8 +22,13 @@ class GrowingFile:
         return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
 
     def are_lost(self) -> bool:
-        """Whether the file has no name any more: nobody will find what is written there."""
-        return os.fstat(self._stream.fileno()).st_nlink == 0
+        """Whether its name leads to the file no more: removed, moved or unmounted, nobody will find what is written there."""
+        try:
+            return not os.path.samestat(os.stat(self._stream.name), os.fstat(self._stream.fileno()))
+        except FileNotFoundError:
+            return True
+        except OSError:  # who may not look, or gets no answer, does not know
+            return False
 
     def read(self) -> list[tuple[int, bytes]]:
         """Whole lines that are new, each with its offset in the file; not all at once where there are many.
