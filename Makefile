@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile fuzz goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile fuzz faults goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -50,6 +50,10 @@ fuzz: $(READY)
 	    seed=$$(( seed + 1 )); echo "seed $$seed"; export ASSAY_FUZZ_SEED=$$seed ASSAY_FUZZ=50000; \
 	    cargo test --locked --quiet --release --test fuzz && $(BIN)/pytest -q tests/unit/test_fuzz.py || exit 1; \
 	done
+
+# What becomes of a run when something fails: provokes every row of docs/reliability.md and writes the rows anew, as root.
+faults: $(READY)
+	$(BIN)/pytest --update-goldens tests/e2e/test_faults.py
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)

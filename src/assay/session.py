@@ -12,6 +12,7 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import runs_directory
+from assay.bundle.run_folder import later_run
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
@@ -64,6 +65,10 @@ class Session:
             return self._measure(plan, source_text, facts, has_outputs=has_outputs)
 
     def _measure(self, plan: Plan, source_text: str | None, facts: Sequence[Fact], *, has_outputs: bool) -> int:
+        if newest := later_run(self._runs):
+            sys.stderr.write(
+                f"The wall clock is behind the run {newest}: by that clock 'last' and 'assay ls' put it ahead of this\n"
+            )
         bundle, error = run_plan(
             plan,
             runs=self._runs,

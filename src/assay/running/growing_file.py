@@ -1,6 +1,7 @@
 """A file that another process writes, read along line by line."""
 
 import os
+from pathlib import Path
 from typing import BinaryIO
 
 READ_BYTES = 4 << 20
@@ -22,9 +23,9 @@ class GrowingFile:
         return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
 
     def are_lost(self) -> bool:
-        """Whether its name leads to the file no more: removed, moved or unmounted, nobody will find what is written there."""
+        """Whether its name leads to it no more (removed, moved, unmounted): nobody will find what is written there."""
         try:
-            return not os.path.samestat(os.stat(self._stream.name), os.fstat(self._stream.fileno()))
+            return not os.path.samestat(Path(self._stream.name).stat(), os.fstat(self._stream.fileno()))
         except FileNotFoundError:
             return True
         except OSError:  # who may not look, or gets no answer, does not know
