@@ -53,7 +53,7 @@ fuzz: $(READY)
 
 # What becomes of a run when something fails: provokes every row of docs/reliability.md and writes the rows anew, as root.
 faults: $(READY)
-	$(BIN)/pytest --update-goldens tests/e2e/test_faults.py
+	ASSAY_FAULTS=all $(BIN)/pytest --update-goldens tests/e2e/test_faults.py
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)

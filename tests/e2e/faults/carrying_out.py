@@ -5,7 +5,6 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from e2e.command import Assay
 from e2e.faults import moments
 from e2e.faults.fault import Fault, Moment, Scene
 from e2e.faults.load import write_load
@@ -56,4 +55,4 @@ def carry_out(fault: Fault, folder: Path, earlier: Path) -> Outcome:
         mending.close()
         for engine in scene.engines:
             wait_until(lambda engine=engine: not is_alive(engine), "the engine's end", WAIT_S)  # type: ignore[misc]
-        return outcome(fault, scene, code, seconds, Assay(runs=place.runs))
+        return outcome(fault, scene, code, seconds)

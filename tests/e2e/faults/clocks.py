@@ -1,9 +1,9 @@
 """The wall clock is stepped while a run is on.
 
-libfaketime shows the programs another wall clock than the machine's, by a file that is read at each look. The machine's
-own clock stays as it is.
+`wall_clock.c` shows the programs another wall clock than the machine's, which stays as it is.
 """
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,38 +15,36 @@ from e2e.faults.fault import Fault, Moment, Place, Provoke, Scene
 from e2e.faults.load import MANY_FILES, SHORT
 from e2e.faults.space import nothing
 from e2e.faults.storage import plain
+from testbed.host import command, need_tools
 
-LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-OFFSET = "offset"
-"""File with what the wall clock is ahead."""
-ENVIRONMENT = {
-    "LD_PRELOAD": str(LIBRARY),
-    "FAKETIME_TIMESTAMP_FILE": f"{{folder}}/{OFFSET}",
-    "FAKETIME_NO_CACHE": "1",
-    "DONT_FAKE_MONOTONIC": "1",
-    "NO_FAKE_STAT": "1",
-}
+SOURCE = Path(__file__).with_name("wall_clock.c")
+LIBRARY, OFFSET = "wall_clock.so", "offset"
+ENVIRONMENT = {"LD_PRELOAD": f"{{folder}}/{LIBRARY}", "ASSAY_TEST_OFFSET": f"{{folder}}/{OFFSET}"}
 HOUR_S = 3600.0
 TRUE = "durations and rates are by a clock that nobody steps"
+
+
+def set_ahead(folder: Path, seconds: int) -> None:
+    """Set what the wall clock is ahead."""
+    with (folder / OFFSET).open("r+b" if (folder / OFFSET).exists() else "wb") as file:
+        file.write(struct.pack("=q", seconds))
 
 
 @contextmanager
 def with_own_clock(folder: Path) -> Iterator[Place]:
     """Folders, and a wall clock that is right at first."""
-    if LIBRARY is None:
-        pytest.skip("needs libfaketime; .ci/run lists the packages")
-    (folder / OFFSET).write_text("+0")
+    need_tools("gcc")
+    command("gcc", "-shared", "-fPIC", "-O1", "-o", folder / LIBRARY, SOURCE, "-ldl")
+    set_ahead(folder, 0)
     with plain(folder) as place:
         yield place
 
 
-def step(offset: str) -> Provoke:
+def step(seconds: int) -> Provoke:
     """Step the wall clock."""
 
     def provoke(scene: Scene) -> None:
-        new = scene.scratch / "new-offset"
-        new.write_text(offset)
-        new.replace(scene.scratch / OFFSET)
+        set_ahead(scene.scratch, seconds)
 
     return provoke
 
@@ -65,7 +63,7 @@ def times_are_true(shown: Document) -> None:
 def with_clock_behind(folder: Path) -> Iterator[Place]:
     """Folders, and a wall clock that is an hour behind from the start."""
     with with_own_clock(folder) as place:
-        (folder / OFFSET).write_text("-3600")
+        set_ahead(folder, -3600)
         yield place
 
 
@@ -84,14 +82,15 @@ FAULTS = (
         Fault(
             name=f"the wall clock is stepped an hour {way}",
             moment=moment,
-            provoke=step(offset),
+            is_rare=(moment, seconds) != (Moment.IN_PHASE, -3600),
+            provoke=step(seconds),
             storage=with_own_clock,
             env=ENVIRONMENT,
             load=load,
             check=times_are_true,
             unharmed=TRUE,
         )
-        for way, offset in (("forwards", "+3600"), ("backwards", "-3600"))
+        for way, seconds in (("forwards", 3600), ("backwards", -3600))
         for moment, load in ((Moment.LAYING_OUT, MANY_FILES), (Moment.IN_PHASE, {"seconds": "1s"}))
     ),
 )

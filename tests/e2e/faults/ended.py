@@ -74,6 +74,7 @@ FAULTS = (
             storage=plain,
             load=MOMENTS_OF_A_RUN[moment],
             lost=KILLED,
+            is_rare=moment is Moment.BETWEEN,
         )
         for moment in WITH_ENGINE
     ),
@@ -81,6 +82,7 @@ FAULTS = (
         Fault(
             name="`assay` is killed (-9, or out of memory)",
             moment=moment,
+            is_rare=moment in {Moment.LAYING_OUT, Moment.BETWEEN},
             provoke=kill_front_end,
             storage=plain,
             load=load,
@@ -91,6 +93,7 @@ FAULTS = (
         Fault(
             name="both are killed",
             moment=moment,
+            is_rare=moment is not Moment.IN_PHASE,
             provoke=kill_both,
             storage=plain,
             load=MOMENTS_OF_A_RUN[moment],
@@ -102,6 +105,7 @@ FAULTS = (
         Fault(
             name="Ctrl-C",
             moment=moment,
+            is_rare=moment in {Moment.LAYING_OUT, Moment.BETWEEN},
             provoke=interrupt,
             storage=plain,
             load=load,
@@ -111,6 +115,7 @@ FAULTS = (
     Fault(
         name="the engine is stopped for some seconds (SIGSTOP, a suspended machine)",
         moment=Moment.IN_PHASE,
+        is_rare=True,
         provoke=stop_engine_for_a_while,
         storage=plain,
         load={"seconds": "3s"},
@@ -118,6 +123,7 @@ FAULTS = (
     Fault(
         name="the engine is stopped until that was said",
         moment=Moment.IN_PHASE,
+        is_rare=True,
         provoke=stop_engine,
         follow=go_on_when_said,
         storage=plain,

@@ -174,6 +174,7 @@ FAULTS = (
     Fault(
         name="the data cannot be read any more (EIO)",
         moment=Moment.BETWEEN,
+        is_rare=True,
         provoke=fail_reads,
         storage=data_on_truth_disk(fault_share=1.0),
         load=READING_1S | {"between": PAUSE_BETWEEN["between"]},
@@ -189,6 +190,7 @@ FAULTS = (
     Fault(
         name="the data's file system goes read-only (EROFS)",
         moment=Moment.LAYING_OUT,
+        is_rare=True,
         provoke=stop_writing,
         storage=data_on("ext4", 128),
         load=MANY_FILES,
@@ -197,6 +199,7 @@ FAULTS = (
     Fault(
         name="the data's file system goes read-only (EROFS)",
         moment=Moment.BETWEEN,
+        is_rare=True,
         provoke=stop_writing,
         storage=data_on("ext4", 64),
         load=WRITING | PAUSE_BETWEEN,
@@ -221,6 +224,7 @@ FAULTS = (
     Fault(
         name="the runs' file system goes read-only (EROFS)",
         moment=Moment.IN_PHASE,
+        is_rare=True,
         provoke=stop_writing_runs,
         storage=runs_on_ext4,
     ),
@@ -234,6 +238,7 @@ FAULTS = (
     Fault(
         name="the device hangs for some seconds",
         moment=Moment.IN_PHASE,
+        is_rare=True,
         provoke=stall,
         storage=data_on_truth_disk(stall_s=3),
         load=DIRECT | {"seconds": "4s"},
@@ -242,6 +247,7 @@ FAULTS = (
     Fault(
         name="the data's file system freezes for some seconds",
         moment=Moment.LAYING_OUT,
+        is_rare=True,
         provoke=freeze,
         follow=answer_after_a_while,
         storage=data_on("ext4", 128),
@@ -260,6 +266,7 @@ FAULTS = (
     Fault(
         name="the data's file system freezes, Ctrl-C, it thaws",
         moment=Moment.LAYING_OUT,
+        is_rare=True,
         provoke=freeze,
         follow=stop_then_answer,
         storage=data_on("ext4", 128),
@@ -277,6 +284,7 @@ FAULTS = (
     Fault(
         name="the runs' file system freezes, and thaws when that was said",
         moment=Moment.IN_PHASE,
+        is_rare=True,
         provoke=freeze_runs,
         follow=answer_when_said,
         storage=runs_on_ext4,

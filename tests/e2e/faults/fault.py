@@ -99,6 +99,8 @@ class Fault:
     """What starts the command."""
     env: dict[str, str] = field(default_factory=dict)
     """Further variables; `{folder}` is the scene's scratch folder."""
+    is_rare: bool = False
+    """Whether `make faults` alone provokes it: another row or test goes the same way at each run of the suite."""
     check: Callable[[Document], None] | None = None
     """What else must be so, of the run that is kept."""
     unharmed: str = ""

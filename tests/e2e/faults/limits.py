@@ -17,7 +17,7 @@ from testbed.devices import MIB
 from testbed.host import need_root, wait_until
 from testbed.leaks import made
 
-OOM_FIRST, OOM_NEVER = "1000", "-1000"
+OOM_FIRST = "1000"
 GROUP_BYTES = 1024 * MIB
 MANY_WORKERS = {"job": 'workers = 20\nop = { op = "read", set = "data", access = "random", size = "4KiB" }', **SHORT}
 
@@ -48,7 +48,7 @@ def in_memory_group(folder: Path) -> Iterator[Place]:
 EAT = """
 import pathlib, sys
 pathlib.Path(sys.argv[1], "cgroup.procs").write_text("0")
-pathlib.Path("/proc/self/oom_score_adj").write_text("-1000")
+pathlib.Path("/proc/self/oom_score_adj").write_text("0")
 eaten = []
 try:
     while pathlib.Path(sys.argv[2]).exists():
@@ -61,8 +61,6 @@ finally:
 def take_memory_from(scene: Scene, victim: int) -> None:
     """Take what memory there is, until the kernel kills the victim."""
     Path(f"/proc/{victim}/oom_score_adj").write_text(OOM_FIRST)
-    other = scene.run.process.pid if victim != scene.run.process.pid else scene.engine
-    Path(f"/proc/{other}/oom_score_adj").write_text(OOM_NEVER)
     eater = subprocess.Popen([sys.executable, "-c", EAT, scene.scratch / "group", f"/proc/{victim}/io"])
     scene.mending.callback(eater.wait)
     scene.mending.callback(eater.kill)
@@ -86,6 +84,7 @@ FAULTS = (
     Fault(
         name="too little memory (`ulimit -v`)",
         moment=Moment.START,
+        is_rare=True,
         provoke=nothing,
         storage=plain,
         started_by='ulimit -v 500000; exec "$@"',
@@ -94,6 +93,7 @@ FAULTS = (
     Fault(
         name="too few open files (`ulimit -n`)",
         moment=Moment.START,
+        is_rare=True,
         provoke=nothing,
         storage=plain,
         started_by='ulimit -n 16; exec "$@"',
@@ -102,6 +102,7 @@ FAULTS = (
     Fault(
         name="too large a file (`ulimit -f`)",
         moment=Moment.START,
+        is_rare=True,
         provoke=nothing,
         storage=plain,
         started_by='ulimit -f 1024; exec "$@"',
@@ -110,6 +111,7 @@ FAULTS = (
     Fault(
         name="standard error is on a full disk",
         moment=Moment.START,
+        is_rare=True,
         provoke=nothing,
         storage=plain,
         started_by='exec "$@" 2> /dev/full',

@@ -92,6 +92,7 @@ FAULTS = (
     Fault(
         name="the data's file system is unmounted (lazily)",
         moment=Moment.BETWEEN,
+        is_rare=True,
         provoke=detach_data,
         storage=data_on_bind_mount,
         load=PAUSE_BETWEEN,
@@ -121,6 +122,7 @@ FAULTS = (
     Fault(
         name="the directory is moved away and another put in its place",
         moment=Moment.LAYING_OUT,
+        is_rare=True,
         provoke=replace_directory,
         storage=plain,
         load=MANY_FILES,
@@ -129,12 +131,18 @@ FAULTS = (
     Fault(
         name="somebody removes the data",
         moment=Moment.LAYING_OUT,
+        is_rare=True,
         provoke=remove_data,
         storage=plain,
         load=MANY_FILES,
     ),
     Fault(
-        name="somebody removes the data", moment=Moment.BETWEEN, provoke=remove_data, storage=plain, load=PAUSE_BETWEEN
+        name="somebody removes the data",
+        moment=Moment.BETWEEN,
+        is_rare=True,
+        provoke=remove_data,
+        storage=plain,
+        load=PAUSE_BETWEEN,
     ),
     Fault(
         name="somebody removes the data",
@@ -161,6 +169,7 @@ FAULTS = (
     Fault(
         name="somebody cuts a file of the set",
         moment=Moment.BETWEEN,
+        is_rare=True,
         provoke=truncate_file,
         storage=plain,
         load=PAUSE_BETWEEN,
@@ -175,6 +184,7 @@ FAULTS = (
     Fault(
         name="somebody writes over a file of the set, and it is not verified",
         moment=Moment.IN_PHASE,
+        is_rare=True,
         provoke=damage_file,
         storage=plain,
         load={"seconds": "0.7s"},
@@ -190,6 +200,7 @@ FAULTS = (
     Fault(
         name="somebody removes the runs",
         moment=Moment.SEALING,
+        is_rare=True,
         provoke=remove_runs,
         storage=plain,
         load=SHORT,

@@ -11,18 +11,19 @@ from assay.bundle.catalog import SEALED, list_runs
 from assay.events import Finished
 from assay.events import Outcome as EngineOutcome
 from assay.results import Document
-from e2e.command import Assay
+from assay.running.cleaning import clean
 from e2e.faults.fault import Fault, Moment, Place, Scene
 from e2e.faults.load import HIT
 from e2e.processes import is_alive
 
 AT_ONCE, PLANNED, ANSWERED, TWICE = "at once", "as planned", "when it answers", "at a second Ctrl-C"
-AT_ONCE_S = 30.0
+AT_ONCE_S = 60.0
 """What does not hang ends in about a second, on a busy machine later; the load would go on for an hour."""
 TELLING = {
     "client-paused", "corruption", "errors", "short-transfers", "stalled", "stopped-by-error", "stopped-early", "unfinished",
 }  # fmt: skip
 """Findings that tell of faults; others tell of the machine and its speed."""
+TELLING_OF_THE_RUN = {"clock-stepped", "data-left-behind"}
 HITTING = {Moment.START, Moment.LAYING_OUT, Moment.BETWEEN, Moment.IN_PHASE}
 """After these moments there are numbers that a fault can spoil."""
 CRASHED = re.compile(r"Traceback|panicked|This is a fault of Assay|this is a fault of Assay")
@@ -40,17 +41,17 @@ class Outcome(NamedTuple):
     ended: str
 
 
-def outcome(fault: Fault, scene: Scene, code: int, seconds: float, assay: Assay) -> Outcome:
+def outcome(fault: Fault, scene: Scene, code: int, seconds: float) -> Outcome:
     """Say what became of a run, once the fault was taken away; fails where something is not as it must always be."""
     said = scene.run.said()
     assert not CRASHED.search(said), said
     assert not [pid for pid in scene.engines if is_alive(pid)], "an engine is left"
     assert (scene.place.data_seen / MINE).read_text() == MINE, "a file of somebody else's was touched"
-    left = _left(fault, scene.place, assay)
+    left = _left(fault, scene.place)
     kept, is_complete = _kept(fault, scene, said)
     return Outcome(
         kept=kept,
-        said=_said(said, scene),
+        said=_said(said, scene) or ("in the answer alone" if "(`" in kept else "nothing"),
         exit_code="killed" if code < 0 else str(code),
         left=left,
         ended=_ended(scene, is_complete=is_complete, seconds=seconds),
@@ -83,7 +84,7 @@ def _kept(fault: Fault, scene: Scene, said: str) -> tuple[str, bool]:
         assert fault.lost, "the earlier runs are gone"
     folders = [path for path in runs.iterdir() if path.is_dir() and path.name != scene.earlier]
     if not folders:
-        assert fault.lost or "Nothing was measured" in said, said
+        assert fault.lost or "assay: " in said, said
         return f"nothing: {fault.lost}" if fault.lost else "nothing: no run had begun", False
     (folder,) = folders
     bundle = RunBundle.open(folder)
@@ -117,17 +118,19 @@ def _rows(fault: Fault, shown: Document) -> str:
             texts.append(f"`{phase}` not trusted ({names})")
         else:
             texts.append(f"`{phase}`" + (f" ({names})" if names else ""))
+    of_run = sorted({f"`{finding.id}`" for finding in shown.findings if finding.id in TELLING_OF_THE_RUN})
+    texts += [f"the run ({', '.join(of_run)})"] if of_run else []
     return "; " + ", ".join(texts) + (f": {fault.unharmed}" if fault.unharmed else "")
 
 
-def _left(fault: Fault, place: Place, assay: Assay) -> str:
+def _left(fault: Fault, place: Place) -> str:
     folder = place.data_seen / "assay-data"
     others = {path.name for path in place.data_seen.iterdir()} - {"assay-data", "lost+found", MINE}
     assert not others, f"left in the directory: {others}"
     if not folder.exists():
         return "nothing"
     assert fault.lost, f"data is left: {[path.name for path in folder.rglob('*')][:5]}"
-    assay("clean", place.data_seen, check=0)
+    list(clean(place.data_seen))
     assert not folder.exists()
     return f"data, which `assay clean` removes: {fault.lost}"
 
@@ -139,7 +142,7 @@ def _said(said: str, scene: Scene) -> str:
     lines = lines or [
         line.strip() for line in said.splitlines() if line.startswith(("  ", "No report", "The wall clock"))
     ]
-    return "; ".join(dict.fromkeys(_without_chance(line, scene) for line in lines)) or "in the answer alone"
+    return "; ".join(dict.fromkeys(_without_chance(line, scene) for line in lines))
 
 
 def _without_chance(line: str, scene: Scene) -> str:
@@ -157,4 +160,4 @@ def _without_chance(line: str, scene: Scene) -> str:
     line = re.sub(
         r"\b(?:create|write|read|close|open|stat|mkdir|remove|unlink) (DIR/assay-data)[^ :]*:", r"… \1/…:", line
     )
-    return re.sub(r"(?<!signal )\b\d[\d,.]*\b", "N", line)
+    return re.sub(r"(?<!signal )\b\d[\d,]*(?:\.\d+)?\b", "N", line)

@@ -76,6 +76,7 @@ FAULTS = (
     Fault(
         name="the data's quota is used up",
         moment=Moment.LAYING_OUT,
+        is_rare=True,
         provoke=limit_quota,
         storage=data_on("btrfs", 200),
         load=MANY_FILES,
