@@ -11,7 +11,6 @@ from testbed.host import command
 
 MAPPED = {
     "job": 'backend = "mmap"\nop = { op = "read", set = "data", access = "random", size = "4KiB" }',
-    "seconds": "1s",
 }
 VERIFIED = {
     "set": 'size = "4MiB"\ncontent = { stamped = true }',

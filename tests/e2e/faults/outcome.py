@@ -1,13 +1,15 @@
 """What became of a run that a fault hit, and what must be so whatever hit it."""
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from assay.analysis.document import document
 from assay.analysis.findings import NOTE
 from assay.analysis.record import read
 from assay.bundle import RunBundle
-from assay.bundle.catalog import SEALED, list_runs
+from assay.bundle.catalog import CATALOG, SEALED, list_runs
 from assay.events import Finished
 from assay.events import Outcome as EngineOutcome
 from assay.results import Document
@@ -76,31 +78,39 @@ def _kept(fault: Fault, scene: Scene, said: str) -> tuple[str, bool]:
         assert fault.lost, "the runs are gone"
         assert "not there any more" in said, said
         return f"nothing: {fault.lost}", False
-    listed = {run.run_id: run.state for run in list_runs(runs)}
-    if (runs / scene.earlier).exists():
-        assert listed[scene.earlier] == SEALED, "an earlier run cannot be read any more"
-        RunBundle.open(runs / scene.earlier).verify()
-    else:
-        assert fault.lost, "the earlier runs are gone"
     folders = [path for path in runs.iterdir() if path.is_dir() and path.name != scene.earlier]
+    _check_neighbours(scene, runs, folders)
     if not folders:
-        assert fault.lost or "assay: " in said, said
-        return f"nothing: {fault.lost}" if fault.lost else "nothing: no run had begun", False
+        assert "assay: " in said, said
+        return "nothing: no run had begun", False
     (folder,) = folders
     bundle = RunBundle.open(folder)
     bundle.verify()
     shown = document(read(bundle))
-    assert shown.run.sealed == bundle.is_sealed == (listed[folder.name] == SEALED)
     if fault.check:
         fault.check(shown)
-    is_killed = scene.run.process.returncode is not None and scene.run.process.returncode < 0
     if not bundle.is_sealed:
-        assert is_killed or "could not be sealed" in said or "was not sealed" in said, said
+        assert _is_killed(scene) or "could not be sealed" in said or "was not sealed" in said, said
     else:
-        assert not [path for path in folder.rglob("*") if path.name.endswith(".tmp")], "a temporary file is left"
+        assert not list(folder.rglob("*.tmp")), "a temporary file is left"
     finished = [event for event in bundle.events() if isinstance(event, Finished)]
     is_complete = bool(finished) and finished[0].outcome is EngineOutcome.COMPLETE
     return f"{'sealed' if bundle.is_sealed else 'not sealed, opens'}{_rows(fault, shown)}", is_complete
+
+
+def _check_neighbours(scene: Scene, runs: Path, folders: Sequence[Path]) -> None:
+    """Earlier runs are as they were, and beside the runs there is nothing but what belongs there."""
+    listed = {run.run_id: run.state for run in list_runs(runs)}
+    assert listed[scene.earlier] == SEALED, "an earlier run cannot be read any more"
+    RunBundle.open(runs / scene.earlier).verify()
+    assert listed.keys() == {scene.earlier, *(folder.name for folder in folders)}
+    belong = {CATALOG, *(f"{folder.name}.html" for folder in folders)}
+    beside = {path.name for path in runs.iterdir() if path.is_file()} - belong
+    assert _is_killed(scene) or not beside, f"left beside the runs: {beside}"
+
+
+def _is_killed(scene: Scene) -> bool:
+    return scene.run.process.returncode < 0
 
 
 def _rows(fault: Fault, shown: Document) -> str:
@@ -137,7 +147,7 @@ def _left(fault: Fault, place: Place) -> str:
 
 def _said(said: str, scene: Scene) -> str:
     lines = [line.removeprefix("assay: ") for line in said.splitlines() if line.startswith("assay: ")]
-    if not lines and scene.run.process.returncode < 0:
+    if not lines and _is_killed(scene):
         return "nothing: it was killed"
     lines = lines or [
         line.strip() for line in said.splitlines() if line.startswith(("  ", "No report", "The wall clock"))
@@ -160,4 +170,5 @@ def _without_chance(line: str, scene: Scene) -> str:
     line = re.sub(
         r"\b(?:create|write|read|close|open|stat|mkdir|remove|unlink) (DIR/assay-data)[^ :]*:", r"… \1/…:", line
     )
+    line = re.sub(r"\b\d+ threads? waits?\b", "N threads wait", line)
     return re.sub(r"(?<!signal )\b\d[\d,]*(?:\.\d+)?\b", "N", line)
