@@ -96,12 +96,12 @@ class RunBundle:
             InputError: a script of the Plan cannot be read.
             RunError: the folder cannot be made or written.
         """
-        began = dt.datetime.now(dt.UTC)
+        began, began_s = dt.datetime.now(dt.UTC), time.monotonic()
         with opened_scripts(plan) as scripts:
             path = make_run_folder(runs_directory, began, slug)
             try:
                 kept = keep_scripts(plan, scripts, path)
-                return cls._begin(path, began, kept, argv=argv, source_text=source_text, note=note)
+                return cls._begin(path, began, began_s, kept, argv=argv, source_text=source_text, note=note)
             except BaseException as error:
                 # Nothing was measured: a folder without its record would be a run that nobody can open.
                 shutil.rmtree(path, ignore_errors=True)
@@ -112,7 +112,15 @@ class RunBundle:
 
     @classmethod
     def _begin(
-        cls, path: Path, began: dt.datetime, kept: Plan, *, argv: Sequence[str], source_text: str | None, note: str
+        cls,
+        path: Path,
+        began: dt.datetime,
+        began_s: float,
+        kept: Plan,
+        *,
+        argv: Sequence[str],
+        source_text: str | None,
+        note: str,
     ) -> Self:
         """Write all that is known into the new folder of a run; raises RunError, or OSError."""
         info = RunInfo(
@@ -128,7 +136,7 @@ class RunBundle:
         )
         files.of_client(path, files.STREAMS, files.ALONE).parent.mkdir()
         bundle = cls(path, find_scripts(kept, path), RunFile(schema=files.RUN_SCHEMA, info=info, facts=()))
-        bundle._began_s = time.monotonic()
+        bundle._began_s = began_s
         files.write_durably(path / files.PLAN, kept.to_json())
         if source_text is not None:
             files.write_durably(path / files.SOURCE, source_text.encode())
