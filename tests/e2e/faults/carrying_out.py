@@ -9,7 +9,7 @@ from e2e.faults import moments
 from e2e.faults.fault import Fault, Moment, Scene
 from e2e.faults.load import write_load
 from e2e.faults.outcome import MINE, Outcome, outcome
-from e2e.processes import WAIT_S, engines_of, is_alive, running
+from e2e.processes import WAIT_S, is_alive, running
 from testbed.host import command, wait_until
 
 
@@ -34,25 +34,27 @@ def carry_out(fault: Fault, folder: Path, earlier: Path) -> Outcome:
             place.directory,
             "--runs",
             place.runs,
-            *fault.words,
         ]
         if fault.moment is not Moment.REPORTING:
             words.append("--no-report")
         env = {name: value.format(folder=folder) for name, value in fault.env.items()}
+        run = stack.enter_context(running(*words, folder=folder, env=env, started_by=fault.started_by))
+        # Left first, whatever fails: what storage holds does not end before.
         mending = stack.enter_context(ExitStack())
-        with running(*words, folder=folder, env=env, started_by=fault.started_by) as run:
-            scene = Scene(place, run, fault.moment, folder, earlier.name, mending)
-            with moments.held(scene):
-                fault.provoke(scene)
-            begun_s = time.monotonic()
-            if fault.follow:
-                fault.follow(scene)
-            code = run.exit_code()
-            for engine in {*scene.engines, *engines_of(run.process.pid)}:
-                if not scene.is_stopped_twice:
-                    wait_until(lambda engine=engine: not is_alive(engine), "the engine's end", WAIT_S)  # type: ignore[misc]
-            seconds = time.monotonic() - begun_s
+        scene = Scene(place, run, fault.moment, folder, earlier.name, mending)
+        with moments.held(scene):
+            fault.provoke(scene)
+        begun_s = time.monotonic()
+        if fault.follow:
+            fault.follow(scene)
+        code = run.exit_code()
+        if not scene.is_stopped_twice:
+            _wait_for_engines(scene)
+        seconds = time.monotonic() - begun_s
         mending.close()
-        for engine in scene.engines:
-            wait_until(lambda engine=engine: not is_alive(engine), "the engine's end", WAIT_S)  # type: ignore[misc]
+        _wait_for_engines(scene)
         return outcome(fault, scene, code, seconds)
+
+
+def _wait_for_engines(scene: Scene) -> None:
+    wait_until(lambda: not any(map(is_alive, scene.engines)), "the engine's end", WAIT_S)

@@ -93,8 +93,6 @@ class Fault:
     """What is done after the run goes on: a stop, or an answer of the storage."""
     load: dict[str, str] = field(default_factory=dict)
     """Parts of the load that differ from the usual ones (`load.py`)."""
-    words: tuple[str, ...] = ()
-    """Further words of the command."""
     started_by: str = ""
     """What starts the command."""
     env: dict[str, str] = field(default_factory=dict)
