@@ -248,6 +248,7 @@ FAULTS = (
     Fault(
         name="the data's file system is frozen, and thaws when that was said",
         moment=Moment.START,
+        is_rare=True,
         provoke=freeze,
         follow=answer_when_said,
         storage=data_on("ext4", 64),
@@ -257,6 +258,7 @@ FAULTS = (
     Fault(
         name="the runs' file system is frozen, and thaws when that was said",
         moment=Moment.START,
+        is_rare=True,
         provoke=freeze_runs,
         follow=answer_when_said,
         storage=runs_on_ext4,
