@@ -401,3 +401,23 @@ def test_runs_that_cannot_be_kept_are_refused_before_anything_is_measured(tmp_pa
 
     with pytest.raises(RunError, match="Nothing was measured"):
         RunBundle.create(tmp_path / "file", "quick", plan=plan(), argv=["assay"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"started_utc": "yesterday"},
+        {"started_utc": "2026-01-02T03:04:05"},
+        {"ended_utc": "2026-01-02T03:04:05+01:00"},
+        {"seconds": 1e300},
+    ],
+)
+def test_times_that_no_run_can_have_are_damage(wrong: dict[str, object], tmp_path: Path) -> None:
+    bundle = begun(tmp_path)
+    record = bundle.path / "run.json"
+    written = json.loads(record.read_text())
+    written["info"] |= wrong
+    record.write_text(json.dumps(written))
+
+    with pytest.raises(BundleError, match=r"run\.json"):
+        RunBundle.open(bundle.path)

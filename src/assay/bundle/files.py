@@ -8,6 +8,7 @@ damage; who forges a file forges its hash too, so what a bundle says is checked 
 """
 
 import contextlib
+import datetime as dt
 import hashlib
 import os
 from pathlib import Path
@@ -45,6 +46,10 @@ _CHUNK_BYTES = 1 << 20
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+_MOST_SECONDS = 1e11
+"""Three thousand years."""
+
+
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Who ran what, when, and how it ended."""
 
@@ -61,6 +66,14 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Of the error that ended the run early, else None. Older versions put 0 and 1 here too."""
     assay_version: str
     note: str
+
+    def __post_init__(self) -> None:
+        """Hold to what a run can have come to what others may have written; raises ValueError."""
+        for moment in (self.started_utc, self.ended_utc):
+            if moment is not None and dt.datetime.fromisoformat(moment).utcoffset() != dt.timedelta(0):
+                raise ValueError(f"{moment!r} is no time of day in UTC")
+        if self.seconds is not None and abs(self.seconds) > _MOST_SECONDS:
+            raise ValueError(f"no run takes {self.seconds:g} s")
 
 
 class RunFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -175,7 +175,7 @@ class EngineProcess:
                 yield event
             if has_ended and lines.are_over():
                 break
-            if not is_lost and lines.are_lost():
+            if not (is_lost or finished) and lines.are_lost():
                 is_lost = True
                 self.send(events.StopRun())
             if text := ending.act(self):

@@ -92,7 +92,7 @@ def _kept(fault: Fault, scene: Scene, said: str) -> tuple[str, bool]:
     if not bundle.is_sealed:
         assert _is_killed(scene) or "could not be sealed" in said or "was not sealed" in said, said
     else:
-        assert not list(folder.rglob("*.tmp")), "a temporary file is left"
+        assert not list(folder.rglob("*.part")), "a temporary file is left"
     finished = [event for event in bundle.events() if isinstance(event, Finished)]
     is_complete = bool(finished) and finished[0].outcome is EngineOutcome.COMPLETE
     return f"{'sealed' if bundle.is_sealed else 'not sealed, opens'}{_rows(fault, shown)}", is_complete
