@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile fuzz goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile fuzz endure goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -50,6 +50,12 @@ fuzz: $(READY)
 	    seed=$$(( seed + 1 )); echo "seed $$seed"; export ASSAY_FUZZ_SEED=$$seed ASSAY_FUZZ=50000; \
 	    cargo test --locked --quiet --release --test fuzz && $(BIN)/pytest -q tests/unit/test_fuzz.py || exit 1; \
 	done
+
+# A run of MINUTES whose memory is watched, and a set of ten million files, which takes 4 GiB of disk and root.
+endure: MINUTES = 120
+endure: $(READY)
+	ASSAY_ENDURE_S=$$(( $(MINUTES) * 60 )) ASSAY_FILES=20000000 $(BIN)/pytest -s -o faulthandler_timeout=0 \
+	    tests/e2e/test_endurance.py tests/e2e/test_scale.py
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)
