@@ -258,6 +258,22 @@ def test_a_limit_of_memory_is_said_before_anything_is_done(
     assert nothing_in(directory)
 
 
+def test_a_report_that_may_not_reserve_what_its_library_does_is_refused(
+    assay: Assay, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended(("run", load_file(tmp_path, seconds="0.3s"), directory, "--no-report"), assay.runs)
+    limit = limited(resource.RLIMIT_AS, 8 << 30)
+    # The report's JavaScript is kept from one to the next: this one has to make it.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    for words in (("report", "last"), ("export", "last", "--charts", tmp_path / "charts")):
+        done = ended(words, assay.runs, **limit)
+
+        assert done.returncode == 3, done.stderr
+        assert done.stderr.endswith("(ulimit -v unlimited)\n")
+        assert not (tmp_path / "charts").exists()
+
+
 # -- the folder of the runs --------------------------------------------------------------------------------------------
 
 

@@ -4,8 +4,11 @@ Both belong to the extra `report`, because vl-convert is an 84 MB wheel that a m
 Every module of the report that draws imports them from here, so that there is one message and one exit code.
 """
 
+import resource
+
 from assay import xdg
 from assay.errors import RunError
+from assay.units import MIB, format_bytes
 
 try:
     with xdg.home_for_others():
@@ -24,4 +27,18 @@ schemapi.DEBUG_MODE = False
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """Version of Vega-Lite that Altair writes, as vl-convert spells it: specs and JavaScript must agree."""
 
-__all__ = ["VEGA_LITE", "alt", "vl_convert"]
+_RESERVED_BYTES = 64 * 1024 * MIB
+"""What the JavaScript engine inside vl-convert reserves of the address space; where it gets less it aborts the program."""
+
+
+def need_address_space() -> None:
+    """Refuse to start the JavaScript engine where it would abort; raises RunError."""
+    limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if resource.RLIM_INFINITY != limit_bytes < _RESERVED_BYTES:
+        raise RunError(
+            f"report: what draws the figures reserves {format_bytes(_RESERVED_BYTES)} of address space, and"
+            f" {format_bytes(limit_bytes)} are allowed here. The run itself is kept. Lift the limit (ulimit -v unlimited)"
+        )
+
+
+__all__ = ["VEGA_LITE", "alt", "need_address_space", "vl_convert"]
