@@ -107,6 +107,45 @@ def is_measuring(runs: Path, terminal: int) -> bool:
     return any(event["event"] == "interval" for event in events_of(runs))
 
 
+@contextmanager
+def nobody_reads(*, terminal: bool) -> Iterator[int]:
+    """A pipe, or a terminal, that takes nothing any more; its reader is there."""
+    reader, writer = pty.openpty() if terminal else os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"full" * KIB)
+    os.set_blocking(writer, True)
+    try:
+        yield writer
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_stop_is_heard_where_nobody_reads_what_is_said(terminal: bool, directory: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    load = load_file(tmp_path)
+    with nobody_reads(terminal=terminal) as full:
+        process = subprocess.Popen(
+            [COMMAND, "run", load, directory, "--no-report"],
+            env={**os.environ, "ASSAY_RUNS": str(runs), "TERM": "xterm"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=full,
+        )
+        try:
+            wait_until(lambda: any(directory.iterdir()), "data", WAIT_S)
+            process.send_signal(signal.SIGTERM)
+            code = process.wait(WAIT_S)
+        finally:
+            process.kill()
+
+    assert (code, states(runs)) == (130, [("sealed", 130)])
+    assert nothing_in(directory)
+
+
 @pytest.mark.parametrize("hears_hup", [True, False])
 def test_a_run_whose_terminal_goes_away_is_sealed(hears_hup: bool, directory: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
