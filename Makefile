@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile fuzz goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile cuts fuzz goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -41,6 +41,10 @@ test: $(READY)
 MINUTES ?= 10
 hostile: $(READY)
 	ASSAY_HOSTILE_S=$$(( $(MINUTES) * 60 )) $(BIN)/pytest -s tests/e2e/test_second_users.py -k nothing_done_outside
+
+# Cuts the power at every flush while runs are kept, and 200 times in between, on each file system: needs root.
+cuts: $(READY)
+	ASSAY_FLUSH_CUTS=0 ASSAY_TORN_CUTS=200 $(BIN)/pytest -s tests/e2e/test_power_cut.py
 
 # Ever other changed inputs for every reader, for MINUTES: stops at the first that one does not take or refuse in words.
 fuzz: MINUTES = 60

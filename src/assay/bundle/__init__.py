@@ -44,6 +44,7 @@ import polars as pl
 from assay import __version__
 from assay.bundle import files as files
 from assay.bundle.contents import check_events, check_rows, read_events, read_table
+from assay.bundle.durable import sync_folder
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
 from assay.bundle.maker import is_own, sign
@@ -135,6 +136,7 @@ class RunBundle:
         sign(path, kept)
         # Last: a folder with run.json always has its Plan.
         bundle._write_record(())
+        sync_folder(path.parent)
         return bundle
 
     @classmethod

@@ -15,6 +15,7 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from assay.bundle.durable import sync_folder
 from assay.bundle.inside import DAMAGED_CURE, is_inside, is_plain, open_inside, read_inside
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, PlanError, RunError, reason_of
@@ -166,7 +167,7 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):  # a read-only file system says so of what is not there too
             temporary.unlink(missing_ok=True)
@@ -187,13 +188,17 @@ def entry_of(file: BinaryIO) -> FileEntry:
 
 
 def to_seal(folder: Path) -> dict[str, FileEntry]:
-    """Hash each file that a seal covers: all but the manifest and what the seal replaces; raises OSError, BundleError."""
+    """Hash each file that a seal covers: all but the manifest and what the seal replaces; raises OSError, BundleError.
+
+    Each is on storage when this returns: who reads the manifest after a cut of the power finds what it has the hash of.
+    """
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         is_replaced = name in _NEVER_HASHED or path.match(STREAMS)
         if path.is_file() and not is_replaced and not name.endswith(_TEMPORARY):
             with open_inside(folder, name) as file:
+                os.fsync(file.fileno())
                 found[name] = entry_of(file)
     return found
 
@@ -270,11 +275,3 @@ def _decoded(data: bytes, path: Path, kind: type[_Head], schema: str) -> _Head:
         return decode(data, kind)
     except ValueError as error:
         raise BundleError(f"{path}: is no {schema} ({error}). {DAMAGED_CURE}") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from assay import xdg
 from assay.bundle import files
+from assay.bundle.durable import make_folders, sync_folder
 from assay.bundle.inside import NotRegularError, open_below, open_inside, read_inside
 from assay.bundle.scripts import script_names
 from assay.errors import BundleError, InputError
@@ -114,14 +115,17 @@ def _new_key() -> bytes | None:
         return None
     temporary = folder / f".{_KEY}-{secrets.token_hex(8)}"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folders(folder, mode=0o700)
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
             file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
         try:
             # Whole at once, and never in the place of one that another run has made meanwhile.
             os.link(temporary, folder / _KEY)
         finally:
             temporary.unlink(missing_ok=True)
+        sync_folder(folder)
     except OSError:
         return _key()
     return key
