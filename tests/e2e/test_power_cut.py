@@ -24,6 +24,7 @@ from assay.cli import app
 from assay.errors import AssayError, BundleError
 from assay.running.engine import find_engine
 from e2e.command import COMMAND, TIMEOUT_S, Assay
+from testbed.nth_call import INJECTOR
 from testbed.power_cut import Cut, Kind, Recording, RecordingDisk, recorded, recording_disk, replaying
 
 TORN_CUTS = int(os.environ.get("ASSAY_TORN_CUTS", "5"))
@@ -251,3 +252,27 @@ def test_a_cut_of_the_power_leaves_sealed_runs_or_a_clear_word(
     assert found["sealed"] > 0
     assert found["unfinished"] > 0
     assert found["none"] > 0
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="needs x86-64, whose system calls nth_call.py knows")
+def test_each_name_of_a_sealed_run_is_synced_and_what_it_stands_for(tmp_path: Path) -> None:
+    """The journals of the file systems above make some names durable by the way; nobody promises that."""
+    load, directory, report, library = (tmp_path / name for name in ("load.toml", "measured", "calls", "a/library"))
+    load.write_text(LOAD)
+    (tmp_path / "trace.ndjson").write_text(SCRIPT)
+    directory.mkdir()
+    counting = [sys.executable, str(INJECTOR), "0", "0", str(report), str(tmp_path), "--"]
+    Assay(runs=library)("run", load, directory, "--no-report", "--json", prefix=counting)
+    calls = [line.split() for line in report.read_text().splitlines()]
+
+    synced = [path for call, path, *_ in calls if call == "fsync"]
+    made = {path for call, path, *_ in calls if call == "mkdir" and path.startswith(str(library.parent))}
+    (run,) = (path for path in library.iterdir() if path.is_dir())
+    files = [path for path in run.rglob("*") if path.is_file()]
+
+    assert {str(path) for path in (library.parent, library, run, run / "events")} == made
+    assert {str(Path(path).parent) for path in made} <= set(synced)
+    assert len(files) > 10
+    for file in files:
+        assert str(file) in synced or f"{file}.part" in synced, file
+        assert str(file.parent) in synced, file

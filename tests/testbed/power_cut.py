@@ -110,7 +110,7 @@ class Recording:
         """Give a cut at a moment with a part of what was not flushed, in any order, a last write torn at a sector."""
         cut = self.at(moment)
         since = [write for write in self.requests[cut.durable : moment] if write is not None]
-        kept = rng.sample(since, rng.randint(0, len(since)))
+        kept = rng.sample(since, rng.randint(min(1, len(since)), len(since)))
         if kept:
             last = kept[-1]
             sectors = len(last.data) // SECTOR_BYTES
