@@ -1,10 +1,11 @@
 """Fails the n-th system call that touches some folders, in whatever process or thread it is made: a program.
 
-    python nth_call.py N ERRNO REPORT FOLDER... -- COMMAND...
+    python nth_call.py N ROUND REPORT FOLDER... -- COMMAND...
 
 Runs the command with its streams; the N-th call that touches one of the folders, or anything in them, is not carried out and
-returns ERRNO; N = 0: none is. REPORT gets a line, name and path, for each call that touched them: line N is the one that
-failed. Exits as the command does (128 + signal, where one ended it).
+returns an error, that of the ROUND, from 0, among those which such a call can return (`errors_of`); N = 0: none is. REPORT
+gets a line, name and path, for each call that touched them; line N is the one that failed, and has the error, too. Exits as
+the command does (128 + signal, where one ended it).
 
 strace(1) can fail calls, too, but it counts for each thread on its own, and its `-P` knows whole paths only, not what is
 below a folder: names of runs have chance in them, and nobody could say that all calls had been tried. Here the kernel asks
@@ -15,6 +16,7 @@ Needs Linux 5.5 and x86-64, and no privilege.
 
 import array
 import ctypes
+import errno
 import fcntl
 import os
 import select
@@ -30,8 +32,8 @@ from typing import Final
 INJECTOR: Final = Path(__file__)
 AT_FDCWD: Final = -100
 Names = tuple[tuple[str, int], ...]
-"""What a call names, and in which of its arguments: a descriptor (`fd`), a path (`path`), or a path (`at`) that begins at the
-descriptor one argument before."""
+"""What a call names, and in which of its arguments: a descriptor (`fd`), a path (`path`), or a path (`at`) that begins at
+the descriptor one argument before."""
 
 _FD: Final[Names] = (("fd", 0),)
 _PATH: Final[Names] = (("path", 0),)
@@ -95,6 +97,35 @@ TABLE: Final[Mapping[str, tuple[int, Names]]] = {
 }
 """Numbers are those of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl). A ring touches what its requests do: always."""
 
+_LOOKS: Final = ("EIO", "ENOMEM")
+_NAMES_MADE: Final = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "ENOMEM")
+_NAMES_TAKEN: Final = ("EROFS", "EIO", "ENOMEM")
+_READS: Final = (*_LOOKS, "EINTR")
+_WRITES: Final = ("ENOSPC", "EIO", "EDQUOT", "ENOMEM", "EINTR")
+_ERRORS: Final = {
+    **dict.fromkeys(("open", "openat", "openat2"), (*_NAMES_MADE, "EINTR")),
+    **dict.fromkeys(("mkdir", "mkdirat", "rename", "renameat", "renameat2", "link", "linkat", "symlink"), _NAMES_MADE),
+    **dict.fromkeys(("unlink", "unlinkat", "rmdir", "chmod", "fchmod", "fchmodat"), _NAMES_TAKEN),
+    **dict.fromkeys(
+        ("write", "writev", "pwrite64", "pwritev", "fsync", "fdatasync", "sync_file_range", "syncfs"), _WRITES
+    ),
+    **dict.fromkeys(("ftruncate", "truncate", "fallocate"), (*_WRITES, "EROFS")),
+    **dict.fromkeys(("read", "readv", "pread64", "preadv", "statfs", "fstatfs", "flock", "io_uring_enter"), _READS),
+    "close": ("EIO", "ENOSPC", "EDQUOT", "EINTR"),
+}
+
+
+def errors_of(call: str) -> tuple[str, ...]:
+    """Which of ENOSPC, EIO, EROFS, EDQUOT, ENOMEM and EINTR a call can return: by its manual page, on some file system."""
+    return _ERRORS.get(call, _LOOKS)
+
+
+def error_of(call: str, nth: int, in_round: int) -> str:
+    """Which of them the n-th call returns in a round: each n begins with another one."""
+    errors = errors_of(call)
+    return errors[(nth + in_round) % len(errors)]
+
+
 _NAMES: Final = {number: (name, named) for name, (number, named) in TABLE.items()}
 
 # linux/seccomp.h, linux/filter.h, linux/audit.h
@@ -132,7 +163,7 @@ class Failing:
     """Counts the calls that touch folders, and fails one of them."""
 
     nth: int
-    errno: int
+    in_round: int
     folders: Sequence[str]
     calls: list[str] = field(default_factory=list)
     """Name and path of each that touched them."""
@@ -158,9 +189,11 @@ class Failing:
         error, flags = 0, _CONTINUE
         path = self._touched(task, call, arguments)
         if path is not None:
-            self.calls.append(f"{_NAMES[call][0]} {path}\n")
-            if len(self.calls) == self.nth:
-                error, flags = -self.errno, 0
+            name, failure = _NAMES[call][0], ""
+            if len(self.calls) + 1 == self.nth:
+                failure = error_of(name, self.nth, self.in_round)
+                error, flags = -getattr(errno, failure), 0
+            self.calls.append(f"{name} {path} {failure}\n")
         try:
             fcntl.ioctl(listener, _SEND, _ANSWER.pack(number, 0, error, flags))
         except FileNotFoundError:
@@ -191,7 +224,8 @@ def _named(task: int, kind: str, place: int, arguments: Sequence[int]) -> str:
 
 def _descriptor(task: int, argument: int) -> str:
     number = ctypes.c_int(argument & 0xFFFFFFFF).value
-    return os.readlink(f"/proc/{task}/cwd" if number == AT_FDCWD else f"/proc/{task}/fd/{number}")
+    place = f"/proc/{task}/cwd" if number == AT_FDCWD else f"/proc/{task}/fd/{number}"
+    return os.readlink(place)  # noqa: PTH115 - once a call
 
 
 def _text(task: int, address: int) -> str:
@@ -212,9 +246,9 @@ def _start(command: Sequence[str]) -> tuple[int, int]:
         ours.close()
         listener = _install()
         its.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))])
-        os.set_inheritable(listener, False)  # noqa: FBT003 - its own form
+        os.set_inheritable(listener, False)
         its.close()
-        os.execvp(command[0], command)  # noqa: S606 - what it is for
+        os.execvp(command[0], [*command])  # noqa: S606 - what it is for
     its.close()
     _, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(4))
     ours.close()
@@ -223,13 +257,13 @@ def _start(command: Sequence[str]) -> tuple[int, int]:
 
 def main() -> None:
     """Run a command with one of its calls failing."""
-    nth, errno, report, *rest = sys.argv[1:]
+    nth, in_round, report, *rest = sys.argv[1:]
     folders, command = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
     # Whoever stops this program means the command.
     process, listener = _start(command)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _: os.kill(process, got))
-    failing = Failing(nth=int(nth), errno=int(errno), folders=folders)
+    failing = Failing(nth=int(nth), in_round=int(in_round), folders=folders)
     failing.serve(listener)
     _, status = os.waitpid(process, 0)
     Path(report).write_text("".join(failing.calls))

@@ -301,8 +301,8 @@ class RunBundle:
         """Name the files of the run: of a sealed one those of its manifest, and the manifest."""
         if isinstance(self._head, Manifest):
             return (*self._head.files, files.MANIFEST, files.SEAL)
-        there = (path for path in self.path.rglob("*") if path.is_file() and not path.is_symlink())
-        return tuple(sorted(name for path in there if is_inside(name := self._in_folder(path))))
+        there = ((name, self.path / name) for name in files.names_of(self.path) if is_inside(name))
+        return tuple(name for name, path in there if path.is_file() and not path.is_symlink())
 
     def _is_listed(self, name: str) -> bool:
         return isinstance(self._head, Manifest) and name in self._head.files
