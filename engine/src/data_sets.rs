@@ -143,7 +143,7 @@ impl<'a> DataSets<'a> {
         let prepared =
             lay_out::prepare(state, folder, self.plan.reserve_bytes, &report, self.stop).inspect_err(|_| {
                 // A complete set that was refused stays whose it was.
-                if lay_out::is_half_done(state) {
+                if lay_out::is_left(state) || lay_out::is_half_done(state) {
                     self.left[set] = Left::Half;
                 }
             })?;

@@ -24,7 +24,8 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -169,15 +170,20 @@ class Failing:
     """Name and path of each that touched them."""
     _buffer: bytearray = field(default_factory=lambda: bytearray(_NOTIFICATION.size))
 
-    def serve(self, listener: int) -> None:
-        """Answer until nobody is left who could ask."""
+    def serve(self, listener: int, wait_s: float | None = None) -> bool:
+        """Answer until nobody is left who could ask; False: somebody was after so long."""
         poll = select.poll()
         poll.register(listener, select.POLLIN)
+        end_s = None if wait_s is None else time.monotonic() + wait_s
         while True:
-            for _, event in poll.poll():
-                if not event & select.POLLIN:
-                    return
-                self._answer(listener)
+            left_ms = None if end_s is None else 1e3 * max(0.0, end_s - time.monotonic())
+            found = poll.poll(left_ms)
+            if not found:
+                return False
+            if not found[0][1] & select.POLLIN:
+                os.close(listener)
+                return True
+            self._answer(listener)
 
     def _answer(self, listener: int) -> None:
         self._buffer[:] = bytes(_NOTIFICATION.size)
@@ -193,7 +199,7 @@ class Failing:
             if len(self.calls) + 1 == self.nth:
                 failure = error_of(name, self.nth, self.in_round)
                 error, flags = -getattr(errno, failure), 0
-            self.calls.append(f"{name} {path} {failure}\n")
+            self.calls.append(f"{name} {path} {failure}")
         try:
             fcntl.ioctl(listener, _SEND, _ANSWER.pack(number, 0, error, flags))
         except FileNotFoundError:
@@ -238,35 +244,41 @@ def _text(task: int, address: int) -> str:
     return os.fsdecode(text.partition(b"\0")[0])
 
 
-def _start(command: Sequence[str]) -> tuple[int, int]:
-    """Start the command; give its process and the descriptor that the kernel asks on."""
+def start(body: Callable[[], object]) -> tuple[int, int]:
+    """Have a new process do something, which ends it; give the process and the descriptor that the kernel asks on."""
     ours, its = socket.socketpair()
     process = os.fork()
     if process == 0:
-        ours.close()
-        listener = _install()
-        its.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))])
-        os.set_inheritable(listener, False)
-        its.close()
-        os.execvp(command[0], [*command])  # noqa: S606 - what it is for
+        try:
+            ours.close()
+            listener = _install()
+            its.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))])
+            os.set_inheritable(listener, False)
+            its.close()
+            body()
+        finally:
+            os._exit(COULD_NOT_START)
     its.close()
     _, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(4))
     ours.close()
     return process, struct.unpack("i", ancillary[0][2])[0]
 
 
+COULD_NOT_START: Final = 126
+
+
 def main() -> None:
     """Run a command with one of its calls failing."""
     nth, in_round, report, *rest = sys.argv[1:]
     folders, command = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
+    process, listener = start(lambda: os.execvp(command[0], command))  # noqa: S606 - what it is for
     # Whoever stops this program means the command.
-    process, listener = _start(command)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _: os.kill(process, got))
     failing = Failing(nth=int(nth), in_round=int(in_round), folders=folders)
     failing.serve(listener)
     _, status = os.waitpid(process, 0)
-    Path(report).write_text("".join(failing.calls))
+    Path(report).write_text("".join(f"{call}\n" for call in failing.calls))
     code = os.waitstatus_to_exitcode(status)
     sys.exit(code if code >= 0 else 128 - code)
 

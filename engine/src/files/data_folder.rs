@@ -90,8 +90,16 @@ impl DataFolder {
         let Some((file, is_fresh)) = opened? else { return Ok(None) };
         let root = Arc::new(Root::new(path, folder));
         let (directory, owner_pid) = (directory.to_owned(), std::process::id());
-        let opened =
-            Self { directory, parent, root, lock: Some(file), is_locked: false, is_held: false, is_made: is_new, owner_pid };
+        let opened = Self {
+            directory,
+            parent,
+            root,
+            lock: Some(file),
+            is_locked: false,
+            is_held: false,
+            is_made: is_new,
+            owner_pid,
+        };
         opened.take(turn, is_fresh)
     }
 
@@ -225,7 +233,9 @@ impl DataFolder {
         let path = self.root.path().to_owned();
         let left = |error: io::Error| {
             let (directory, path) = (self.directory.display(), path.display());
-            EngineError::Environment(format!("{path} could not be removed: {error}; 'assay clean {directory}' removes it"))
+            EngineError::Environment(format!(
+                "{path} could not be removed: {error}; 'assay clean {directory}' removes it"
+            ))
         };
         let Some(lock) = self.lock.as_ref() else { return Ok(()) };
         if !is_same_file(self.as_fd(), lock).map_err(left)? {
@@ -242,7 +252,9 @@ impl DataFolder {
         }
         let by_hand = |error: io::Error| {
             let path = path.display();
-            EngineError::Environment(format!("{path}, which is empty, could not be removed: {error}; remove it yourself"))
+            EngineError::Environment(format!(
+                "{path}, which is empty, could not be removed: {error}; remove it yourself"
+            ))
         };
         if self.remove_folder().map_err(by_hand)? {
             return Ok(());
@@ -266,7 +278,9 @@ impl DataFolder {
         }
         match posix::remove_directory_at(self.parent.as_fd(), FOLDER_NAME) {
             Ok(()) => Ok(true),
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTEMPTY | libc::EEXIST | libc::ENOENT)) => Ok(false),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTEMPTY | libc::EEXIST | libc::ENOENT)) => {
+                Ok(false)
+            }
             Err(error) => Err(error),
         }
     }

@@ -423,7 +423,11 @@ def capabilities(*targets: Target, user: User | None = None) -> events.Hello:
         phases=(),
         user=user,
     )
-    for event in run_quietly(empty):
+    seen = run_quietly(empty)
+    for event in seen:
+        if isinstance(event, events.Warning) and event.id == events.DATA_LEFT_BEHIND:
+            raise RunError(f"{event.text}. Nothing was measured")
+    for event in seen:
         if isinstance(event, events.Hello):
             if event.engine.version != __version__:
                 raise RunError(

@@ -14,10 +14,9 @@ class GrowingFile:
     """Reads whole lines of a file that grows."""
 
     def __init__(self, stream: BinaryIO, path: Path) -> None:
-        """Begin at the start of the file; it is closed elsewhere. `path` is for what is said of it."""
+        """Take a file at its start, which is closed elsewhere. `path` is for what is said of it."""
         self._stream = stream
         self._path = path
-        self._stream.seek(0)
         self._partial = b""
         self._offset = 0
 
