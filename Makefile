@@ -44,11 +44,11 @@ hostile: $(READY)
 
 # Cuts the power at every flush while runs are kept, and 200 times in between, on each file system: needs root.
 cuts: $(READY)
-	ASSAY_FLUSH_CUTS=0 ASSAY_TORN_CUTS=200 $(BIN)/pytest -s tests/e2e/test_power_cut.py
+	ASSAY_FLUSH_CUTS=0 ASSAY_TORN_CUTS=200 $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_power_cut.py
 
 # Fails every system call of a short run that touches its data or its record, with each error that the call can return.
 calls: $(READY)
-	ASSAY_NTH_CALLS=0 ASSAY_NTH_AT_A_TIME=$$(nproc) $(BIN)/pytest -s tests/e2e/test_nth_system_call.py
+	ASSAY_NTH_CALLS=0 ASSAY_NTH_AT_A_TIME=$$(nproc) $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_nth_system_call.py
 
 # Ever other changed inputs for every reader, for MINUTES: stops at the first that one does not take or refuse in words.
 fuzz: MINUTES = 60

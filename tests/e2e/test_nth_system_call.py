@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ NTH_CALLS = int(os.environ.get("ASSAY_NTH_CALLS", "40"))
 """How many failures are tried; 0: all."""
 ROUNDS = int(os.environ.get("ASSAY_NTH_ROUNDS", "0"))
 """How often each n is tried, with another error each time; 0: with all that its call can return."""
+TOLD_EVERY = 100
 AT_A_TIME = int(os.environ.get("ASSAY_NTH_AT_A_TIME", "2"))
 
 CUT = {"unfinished", "stopped-early"}
@@ -264,19 +265,32 @@ def rounds(calls: Sequence[str]) -> list[Failure]:
     return sorted(every, key=lambda failure: (failure.in_round, failure.nth))
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="needs x86-64, whose system calls nth_call.py knows")
-def test_a_run_whose_nth_system_call_fails_is_sealed_or_says_that_it_is_not(tmp_path: Path) -> None:
+@pytest.fixture
+def servers() -> Iterator[Sequence[Server]]:
+    """As many as run at a time."""
     need_command()
-    servers = [Server() for _ in range(AT_A_TIME)]
+    started = [Server() for _ in range(AT_A_TIME)]
+    yield started
+    for server in started:
+        server.end()
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="needs x86-64, whose system calls nth_call.py knows")
+def test_a_run_whose_nth_system_call_fails_is_sealed_or_says_that_it_is_not(
+    tmp_path: Path, servers: Sequence[Server]
+) -> None:
     tried = Tried(tmp_path, servers)
     failures = [failure for failure in rounds(tried.calls) if not ROUNDS or failure.in_round < ROUNDS]
     if NTH_CALLS:
         failures = random.Random(7).sample(failures, NTH_CALLS)  # noqa: S311 - a choice of calls
 
+    wrong = []
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        wrong = [text for text in pool.map(tried.fail, failures) if text]
-    for server in servers:
-        server.end()
+        for number, text in enumerate(pool.map(tried.fail, failures), 1):
+            if text or number % TOLD_EVERY == 0:
+                sys.stdout.write(f"{number} of {len(failures)} {text}\n")
+                sys.stdout.flush()
+            wrong += [text] if text else []
 
     met = sum(number for error, number in tried.errors.items() if error)
     sys.stdout.write(

@@ -225,7 +225,7 @@ def test_a_cut_of_the_power_leaves_sealed_runs_or_a_clear_word(
     monkeypatch.setenv("XDG_DATA_HOME", "")  # usual_place sets it; here it is put back
     with recording_disk(kind, tmp_path) as disk:
         truth, end_bytes = record(tmp_path, disk)
-    recording = recorded(tmp_path, until_bytes=end_bytes)
+    recording = recorded(tmp_path, kind, until_bytes=end_bytes)
     rng = random.Random(kind)  # noqa: S311 - a choice of moments
     cuts = cuts_of(recording, truth, rng)
 

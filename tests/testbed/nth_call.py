@@ -11,10 +11,9 @@ strace(1) can fail calls, too, but it counts for each thread on its own, and its
 below a folder: names of runs have chance in them, and nobody could say that all calls had been tried. Here the kernel asks
 this program about each call of `TABLE` before it is carried out (seccomp_unotify(2)), and calls wait for the answer: they
 are counted one by one, over all threads and processes, and a run in which fewer than N were made shows that all were tried.
-Needs Linux 5.5 and x86-64, and no privilege.
+Needs Linux 5.6 and x86-64, and no privilege.
 """
 
-import array
 import ctypes
 import errno
 import fcntl
@@ -136,6 +135,7 @@ _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _CONTINUE = 1
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 8
 _SYS_SECCOMP = 317
+_SYS_PIDFD_GETFD = 438
 _ARCH_X86_64 = 0xC000003E
 _USER_NOTIF, _ALLOW = 0x7FC00000, 0x7FFF0000
 _LOAD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
@@ -251,17 +251,43 @@ def start(body: Callable[[], object]) -> tuple[int, int]:
     if process == 0:
         try:
             ours.close()
+            # The next descriptor will have this number. Nothing can be said later: each call waits for an answer then.
+            number = os.dup(its.fileno())
+            os.close(number)
+            its.send(struct.pack("i", number))
             listener = _install()
-            its.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))])
-            os.set_inheritable(listener, False)
+            os.close(listener)
             its.close()
             body()
         finally:
             os._exit(COULD_NOT_START)
     its.close()
-    _, ancillary, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(4))
+    (number,) = struct.unpack("i", ours.recv(4))
     ours.close()
-    return process, struct.unpack("i", ancillary[0][2])[0]
+    while not _is_listening(process, number):
+        if os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            raise RuntimeError("this kernel asks nobody about calls (seccomp_unotify)")
+        time.sleep(0.0005)
+    return process, _descriptor_of(process, number)
+
+
+def _is_listening(process: int, number: int) -> bool:
+    try:
+        return os.readlink(f"/proc/{process}/fd/{number}") == "anon_inode:seccomp notify"  # noqa: PTH115 - no path
+    except FileNotFoundError:  # not there yet
+        return False
+
+
+def _descriptor_of(process: int, number: int) -> int:
+    """Take a descriptor over from a child (pidfd_getfd(2))."""
+    pidfd = os.pidfd_open(process)
+    try:
+        taken = ctypes.CDLL(None, use_errno=True).syscall(_SYS_PIDFD_GETFD, pidfd, number, 0)
+    finally:
+        os.close(pidfd)
+    if taken < 0:
+        raise OSError(ctypes.get_errno(), "pidfd_getfd")
+    return int(taken)
 
 
 COULD_NOT_START: Final = 126

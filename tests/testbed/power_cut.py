@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from assay.units import KIB
 from testbed.devices import FORCE, MIB, attached_loop, mounted, need_fuse, tmpfs
 from testbed.host import command, need_filesystem, need_root, need_tools
 from testbed.nbd import nbd_file
@@ -33,6 +34,13 @@ _OPTIONS = {
     "xfs": ("--unsupported",),
     "btrfs": ("-m", "single"),
 }
+_SUPERBLOCKS: dict[str, tuple[range, ...]] = {
+    "ext4": (range(1 * KIB, 2 * KIB),),
+    "xfs": (),
+    "btrfs": (range(64 * KIB, 68 * KIB), range(64 * MIB, 64 * MIB + 4 * KIB)),
+}
+"""Where a file system has a block with a checksum of its own, in one place, longer than a sector: it counts on the disk to
+write that whole, and does not mount where it is torn. XFS's is one sector."""
 _MOUNT_OPTIONS = "noatime,nodev,nosuid"
 
 
@@ -71,17 +79,18 @@ class RecordingDisk:
 class Recording:
     """All that a disk was given, from an image of it on."""
 
-    def __init__(self, base: Path, log: bytes) -> None:
-        """Read the log of a disk that began as `base`."""
+    def __init__(self, base: Path, log: bytes, kind: Kind) -> None:
+        """Read the log of a disk that began as `base`, a file system of a kind."""
         self.base = base
+        self._superblocks = _SUPERBLOCKS[kind]
         self.requests: list[Write | None] = []
         """Writes; None: a flush."""
         self._ends_bytes: list[int] = []
         place = 0
         while place < len(log):
-            kind, offset_bytes, length_bytes = _HEADER.unpack_from(log, place)
+            asked, offset_bytes, length_bytes = _HEADER.unpack_from(log, place)
             place += _HEADER.size
-            self.requests.append(Write(offset_bytes, log[place : place + length_bytes]) if kind == b"W" else None)
+            self.requests.append(Write(offset_bytes, log[place : place + length_bytes]) if asked == b"W" else None)
             place += length_bytes
             self._ends_bytes.append(place)
 
@@ -111,11 +120,15 @@ class Recording:
         cut = self.at(moment)
         since = [write for write in self.requests[cut.durable : moment] if write is not None]
         kept = rng.sample(since, rng.randint(min(1, len(since)), len(since)))
-        if kept:
+        if kept and not self._is_superblock(kept[-1]):
             last = kept[-1]
             sectors = len(last.data) // SECTOR_BYTES
             kept[-1] = Write(last.offset_bytes, last.data[: rng.randrange(sectors + 1) * SECTOR_BYTES])
         return Cut(at=moment, durable=cut.durable, survivors=tuple(kept))
+
+    def _is_superblock(self, write: Write) -> bool:
+        end_bytes = write.offset_bytes + len(write.data)
+        return any(write.offset_bytes < block.stop and block.start < end_bytes for block in self._superblocks)
 
     def _durable(self, moment: int) -> int:
         flushed = (index for index in range(moment, 0, -1) if self.requests[index - 1] is None)
@@ -147,9 +160,9 @@ def recording_disk(kind: Kind, folder: Path) -> Iterator[RecordingDisk]:
         yield RecordingDisk(mount_point, log)
 
 
-def recorded(folder: Path, *, until_bytes: int) -> Recording:
+def recorded(folder: Path, kind: Kind, *, until_bytes: int) -> Recording:
     """Read what a disk recorded, up to a place in its log."""
-    return Recording(folder / "base.img", (folder / "log").read_bytes()[:until_bytes])
+    return Recording(folder / "base.img", (folder / "log").read_bytes()[:until_bytes], kind)
 
 
 class Replay:
