@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile fuzz endure goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile cuts calls fuzz endure goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -41,6 +41,14 @@ test: $(READY)
 MINUTES ?= 10
 hostile: $(READY)
 	ASSAY_HOSTILE_S=$$(( $(MINUTES) * 60 )) $(BIN)/pytest -s tests/e2e/test_second_users.py -k nothing_done_outside
+
+# Cuts the power at every flush while runs are kept, and 200 times in between, on each file system: needs root.
+cuts: $(READY)
+	ASSAY_FLUSH_CUTS=0 ASSAY_TORN_CUTS=200 $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_power_cut.py
+
+# Fails every system call of a short run that touches its data or its record, with each error that the call can return.
+calls: $(READY)
+	ASSAY_NTH_CALLS=0 ASSAY_NTH_AT_A_TIME=$$(nproc) $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_nth_system_call.py
 
 # Ever other changed inputs for every reader, for MINUTES: stops at the first that one does not take or refuse in words.
 fuzz: MINUTES = 60

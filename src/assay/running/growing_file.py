@@ -1,7 +1,10 @@
 """A file that another process writes, read along line by line."""
 
 import os
+from pathlib import Path
 from typing import BinaryIO
+
+from assay.errors import naming
 
 READ_BYTES = 4 << 20
 """Most that is read at a time."""
@@ -10,27 +13,30 @@ READ_BYTES = 4 << 20
 class GrowingFile:
     """Reads whole lines of a file that grows."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        """Begin at the start of the file; it is closed elsewhere."""
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        """Take a file at its start, which is closed elsewhere. `path` is for what is said of it."""
         self._stream = stream
-        self._stream.seek(0)
+        self._path = path
         self._partial = b""
         self._offset = 0
 
     def are_over(self) -> bool:
         """Whether everything that the file holds by now has been read."""
-        return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
+        with naming(self._path):
+            return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
 
     def are_lost(self) -> bool:
         """Whether the file has no name any more: nobody will find what is written there."""
-        return os.fstat(self._stream.fileno()).st_nlink == 0
+        with naming(self._path):
+            return os.fstat(self._stream.fileno()).st_nlink == 0
 
     def read(self) -> list[tuple[int, bytes]]:
         """Whole lines that are new, each with its offset in the file; not all at once where there are many.
 
         Without a bound, what writes faster than it is read would fill memory and disk before anybody looked at it.
         """
-        *lines, self._partial = (self._partial + self._stream.read(READ_BYTES)).split(b"\n")
+        with naming(self._path):
+            *lines, self._partial = (self._partial + self._stream.read(READ_BYTES)).split(b"\n")
         placed = []
         for line in lines:
             placed.append((self._offset, line))
