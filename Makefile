@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile cuts calls fuzz endure goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile cuts calls fuzz endure faults goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -64,6 +64,10 @@ endure: MINUTES = 120
 endure: $(READY)
 	ASSAY_ENDURE_S=$$(( $(MINUTES) * 60 )) ASSAY_FILES=20000000 $(BIN)/pytest -s -o faulthandler_timeout=0 \
 	    tests/e2e/test_endurance.py tests/e2e/test_scale.py
+
+# What becomes of a run when something fails: provokes every row of docs/reliability.md and writes the rows anew, as root.
+faults: $(READY)
+	ASSAY_FAULTS=all $(BIN)/pytest --update-goldens tests/e2e/test_faults.py
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)

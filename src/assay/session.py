@@ -12,13 +12,15 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.bundle import RunBundle
 from assay.bundle.catalog import runs_directory
+from assay.bundle.run_folder import later_run
 from assay.console import console
-from assay.errors import AssayError, BundleError, Interrupted, RunError, refusal
+from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
 from assay.report.text import render, render_beside
 from assay.results import Document, to_json
+from assay.running import waiting
 from assay.running.carrying_out import run_plan
 from assay.running.stopping import Stopped
 from assay.tools import registry
@@ -59,6 +61,14 @@ class Session:
         """
         if tool := registry.maker(plan):
             tool.prepare(plan, has_outputs=has_outputs)
+        with waiting.told(self._runs):
+            return self._measure(plan, source_text, facts, has_outputs=has_outputs)
+
+    def _measure(self, plan: Plan, source_text: str | None, facts: Sequence[Fact], *, has_outputs: bool) -> int:
+        if newest := later_run(self._runs):
+            sys.stderr.write(
+                f"The wall clock is behind the run {newest}: by that clock 'last' and 'assay ls' put it ahead of this\n"
+            )
         bundle, error = run_plan(
             plan,
             runs=self._runs,
@@ -87,6 +97,10 @@ class Session:
             if bundle.path.is_dir():
                 sys.stderr.write(f"The run is kept: {bundle.path}\n")
             raise error
+        if not bundle.path.is_dir():
+            raise RunError(
+                f"{bundle.path} is not there any more: removed, moved away or unmounted while the answer was made"
+            )
         return exit_code
 
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
@@ -121,6 +135,6 @@ class Session:
 
             of_tool = output.figures() if output else ()
             return write_html(run, judged, self._runs / f"{run.run_id}.html", of_tool=of_tool)
-        except RunError as missing:
-            sys.stderr.write(f"No report: {missing}\n")
+        except (RunError, InputError) as missing:
+            sys.stderr.write(f"No report: {missing} 'assay report {run.run_id} -o FILE' makes it again\n")
             return None

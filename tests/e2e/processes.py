@@ -91,12 +91,21 @@ def _hear_signals() -> None:
 
 
 @contextmanager
-def running(*args: str | os.PathLike[str], folder: Path, env: Mapping[str, str] | None = None) -> Iterator[Running]:
-    """Start `assay ARGS`; whatever the test does, nothing runs on afterwards."""
+def running(
+    *args: str | os.PathLike[str], folder: Path, env: Mapping[str, str] | None = None, started_by: str = ""
+) -> Iterator[Running]:
+    """Start `assay ARGS`; whatever the test does, nothing runs on afterwards.
+
+    Args:
+        args: The words after `assay`.
+        folder: Where its output goes, and its runs, unless the words say otherwise.
+        env: Variables on top of the test's own.
+        started_by: Shell that starts it as "$@", where limits or streams are to be unusual.
+    """
     said = folder / "stderr"
     with said.open("wb") as errors, (folder / "stdout").open("wb") as output:
         process = subprocess.Popen(
-            [COMMAND, *args],
+            [*(("sh", "-c", started_by, "sh") if started_by else ()), COMMAND, *args],
             env={**os.environ, "ASSAY_RUNS": str(folder / "runs"), **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=output,

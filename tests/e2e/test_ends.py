@@ -1,6 +1,5 @@
 """Whatever happens, a run seals its bundle or says that it did not: terminals, disks, limits and signals that fail it."""
 
-import contextlib
 import fcntl
 import json
 import os
@@ -24,10 +23,9 @@ import pytest
 from assay.bundle.files import write_durably
 from assay.errors import RunError
 from e2e.command import COMMAND, NOBODY, TIMEOUT_S, Assay
-from e2e.processes import WAIT_S, engines_of, events_of, is_alive, load_file, running
-from testbed.devices import MIB, attached_loop, filesystem, read_only_mount, tmpfs
+from e2e.processes import WAIT_S, engines_of, events_of, load_file, running
+from testbed.devices import MIB, read_only_mount, tmpfs
 from testbed.host import command, need_root, need_tools, wait_until
-from testbed.nbd import nbd_file
 
 KIB = 1 << 10
 Words = Sequence[str | os.PathLike[str]]
@@ -187,20 +185,6 @@ def test_words_that_nobody_takes_end_no_run(way: str, assay: Assay, directory: P
     assert nothing_in(directory)
 
 
-def test_an_answer_that_a_full_disk_refuses_is_said_and_the_run_is_kept(
-    assay: Assay, directory: Path, tmp_path: Path
-) -> None:
-    with Path("/dev/full").open("wb") as full:
-        words: Words = ["run", load_file(tmp_path, seconds="0.3s"), directory, "--no-report"]
-        done = ended(words, assay.runs, stdout=full)
-
-    assert done.returncode == 3
-    assert "standard output: No space left on device" in done.stderr
-    assert f"The run is kept: {assay.runs}" in done.stderr
-    assert [state for state, _ in states(assay.runs)] == ["sealed"]
-    assert nothing_in(directory)
-
-
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
@@ -329,22 +313,6 @@ def test_a_full_folder_at_the_start_leaves_nothing_there(assay: Assay, directory
     assert nothing_in(directory)
 
 
-def test_a_record_that_is_removed_in_a_run_stops_it_and_is_said(assay: Assay, directory: Path, tmp_path: Path) -> None:
-    with running("run", load_file(tmp_path), directory, "--no-report", folder=tmp_path) as run:
-        run.wait_until_measured()
-        shutil.rmtree(assay.runs)
-
-        assert run.exit_code() == 3
-        said = run.said()
-
-    assert "was removed while the run was on" in said
-    assert "is gone, and what was measured with it" in said
-    assert "Traceback" not in said
-    assert "The run is kept" not in said
-    assert not assay.runs.exists()
-    assert nothing_in(directory)
-
-
 def test_a_folder_that_cannot_be_written_any_more_keeps_what_is_there_and_is_said(
     directory: Path, assay: Assay, tmp_path: Path
 ) -> None:
@@ -374,36 +342,6 @@ def test_a_folder_that_cannot_be_written_any_more_keeps_what_is_there_and_is_sai
 def test_a_file_on_a_read_only_file_system_is_refused_with_the_reason() -> None:
     with read_only_mount() as mount_point, pytest.raises(RunError, match="Read-only file system"):
         write_durably(mount_point / "absent", b"")
-
-
-@pytest.mark.testbed
-def test_a_folder_that_is_full_at_sealing_keeps_what_is_there_and_is_said(directory: Path, tmp_path: Path) -> None:
-    load = load_file(tmp_path, seconds="1s")
-    with tmpfs(4 * MIB) as runs:
-        with running("run", load, directory, "--no-report", "--runs", runs, folder=tmp_path) as run:
-            engine = run.engine_of_a_run(runs)
-            run.stop(signal.SIGSTOP)  # the engine goes on to its end, and what it says is read on the full disk
-            wait_until(lambda: not is_alive(engine), "the engine's end", WAIT_S)
-            fill(runs / "ballast")
-            run.stop(signal.SIGCONT)
-            code, said = run.exit_code(), run.said()
-        (runs / "ballast").unlink()
-        (state,) = states(runs)
-        document = json.loads(Assay(runs=runs)("show", "--json", check=0).stdout)
-
-    assert (code, state) == (3, ("unfinished", None))
-    assert "could not be sealed" in said
-    assert "No space left on device" in said
-    assert "Traceback" not in said
-    assert document["results"][0]["ops"] > 0
-    assert nothing_in(directory)
-
-
-def fill(ballast: Path) -> None:
-    """Take all room that there is."""
-    with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while True:
-            file.write(bytes(4 * KIB))
 
 
 # -- signals, at every moment ------------------------------------------------------------------------------------------
@@ -508,41 +446,6 @@ def test_a_killed_worker_process_is_named_and_the_run_is_sealed(assay: Assay, di
 
     assert states(assay.runs) == [("sealed", 3)]
     assert nothing_in(directory)
-
-
-@pytest.mark.testbed
-def test_storage_that_hangs_while_data_is_laid_out_is_said_and_a_stop_is_heard_when_it_answers(
-    assay: Assay, tmp_path: Path
-) -> None:
-    need_root()
-    need_tools("nbdkit", "nbdfuse")
-    load = load_file(tmp_path)
-    load.write_text(load.read_text().replace("4MiB", "64MiB"))
-    with (
-        # Slow enough for the data to be still on its way when the server stops.
-        nbd_file("--filter=rate", "memory", str(128 * MIB), f"rate={8 * 8 * MIB}") as file,
-        attached_loop(file, direct_io=False) as device,
-        filesystem(device, "ext4") as mount_point,
-    ):
-        with running("run", load, mount_point, "--no-report", folder=tmp_path) as run:
-            run.wait_for("laying out")
-            with stopped(server()):
-                run.wait_for("has said nothing for 10 s")
-                assert "for storage that does not answer (state D)" in run.said()
-                run.stop()
-                run.wait_for("stopping")
-
-            assert run.exit_code() == 130
-        assert not (mount_point / "assay-data").exists()
-
-    assert states(assay.runs) == [("sealed", 130)]
-
-
-def server() -> int:
-    """Pid of the block server that this test has started."""
-    children = engines_of(os.getpid())
-    (pid,) = (pid for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == "nbdkit")
-    return pid
 
 
 # -- pauses ------------------------------------------------------------------------------------------------------------

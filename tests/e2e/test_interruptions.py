@@ -3,17 +3,14 @@
 import json
 import os
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.command import COMMAND, Assay
-from e2e.processes import WAIT_S, is_alive, load_file, running
+from e2e.command import Assay
+from e2e.processes import is_alive, load_file, running
 from testbed.devices import MIB, small_ext4, tmpfs
-from testbed.host import command, need_tools, wait_until
-from testbed.leaks import made, mounts_of_machine, unmount
 
 SLOW_LAYOUT = """
 name = "slow-layout"
@@ -166,25 +163,6 @@ def test_a_second_ctrl_c_ends_at_once_and_says_what_is_left(assay: Assay, direct
     assert nothing_in(directory)
 
 
-def test_a_killed_engine_is_said_and_what_it_measured_is_kept(assay: Assay, directory: Path, tmp_path: Path) -> None:
-    with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
-        run.wait_until_measured()
-        os.kill(run.engine(), signal.SIGKILL)
-
-        assert run.exit_code() == 3
-        assert "was killed by signal 9" in run.said()
-        assert f"assay clean {directory}" in run.said()
-
-    document = shown(assay)
-    assert document["run"]["sealed"]
-    assert document["run"]["exit_code"] == 3
-    assert document["results"][0]["ops"] > 0
-    assert any("signal 9" in finding["text"] for finding in document["findings"])
-    assert "signal 9" in assay("show", "last", check=0).stdout
-    assay("clean", "last", check=0)
-    assert nothing_in(directory)
-
-
 def test_a_terminated_engine_cleans_up_by_itself(assay: Assay, directory: Path, tmp_path: Path) -> None:
     with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
         run.wait_for("[1/1]")
@@ -195,23 +173,6 @@ def test_a_terminated_engine_cleans_up_by_itself(assay: Assay, directory: Path, 
 
     assert nothing_in(directory)
     assert shown(assay)["run"]["sealed"]
-
-
-def test_when_assay_is_killed_the_engine_cleans_up_and_the_run_still_opens(
-    assay: Assay, directory: Path, tmp_path: Path
-) -> None:
-    with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
-        run.wait_until_measured()
-        engine = run.engine()
-        run.process.kill()
-        run.process.wait()
-
-        wait_until(lambda: not is_alive(engine), "the engine has left")
-
-    document = shown(assay)
-    assert nothing_in(directory)
-    assert not document["run"]["sealed"]
-    assert document["results"][0]["ops"] > 0
 
 
 def test_a_second_run_in_the_same_directory_is_refused_and_disturbs_nothing(
@@ -305,49 +266,6 @@ def test_a_load_that_grows_is_ended_at_the_reserve(kind: str, assay: Assay, tmp_
     assert 0.9 * room < written < room + 64 * MIB
 
 
-@pytest.mark.testbed
-def test_a_full_folder_of_runs_stops_the_run_and_says_which(directory: Path, tmp_path: Path) -> None:
-    with tmpfs(1 * MIB) as runs:
-        (runs / "ballast").write_bytes(bytes(MIB - (256 << 10)))
-        load = load_file(tmp_path)
-        load.write_text('sample_interval = "10ms"\n' + load.read_text())
-        with running("run", load, directory, "--no-report", "--runs", runs, folder=tmp_path) as run:
-            assert run.exit_code() == 3
-            assert "no more events could be written there" in run.said()
-            assert "could not be sealed" in run.said()
-
-        assert nothing_in(directory)
-        (runs / "ballast").unlink()
-        document = json.loads(
-            subprocess.run(
-                [COMMAND, "show", "last", "--json", "--runs", runs], capture_output=True, check=True, timeout=WAIT_S
-            ).stdout
-        )
-        assert document["results"][0]["ops"] > 0
-
-
-@pytest.mark.testbed
-def test_the_data_of_a_target_that_was_unmounted_goes_all_the_same(
-    assay: Assay, directory: Path, tmp_path: Path
-) -> None:
-    with tmpfs(80 * MIB) as memory:
-        command("mount", "--bind", memory, directory)
-        made.mounts.add(directory)
-        try:
-            with running("run", load_file(tmp_path), directory, folder=tmp_path) as run:
-                run.wait_until_measured()
-                command("umount", "--lazy", directory)
-                run.stop()
-
-                assert run.exit_code() == 130
-        finally:
-            if directory in mounts_of_machine():
-                unmount(directory)
-        # The engine holds the folder open: it needs no path to find it again.
-        assert not (memory / "assay-data").exists()
-    assert shown(assay)["run"]["sealed"]
-
-
 def test_data_that_somebody_else_moved_away_in_a_run_is_said_and_left(
     assay: Assay, directory: Path, tmp_path: Path
 ) -> None:
@@ -363,38 +281,6 @@ def test_data_that_somebody_else_moved_away_in_a_run_is_said_and_left(
     document = shown(assay)
     assert document["run"]["sealed"]
     assert "data-left-behind" in {finding["id"] for finding in document["findings"]}
-
-
-@pytest.mark.testbed
-def test_an_engine_that_hangs_in_the_kernel_is_named_and_left_behind(assay: Assay, tmp_path: Path) -> None:
-    need_tools("fsfreeze")
-    load = tmp_path / "write.toml"
-    load.write_text(
-        load_file(tmp_path).read_text().replace('op = "read"', 'op = "write"').replace('"random"', '"sequential"')
-    )
-    with tmpfs(80 * MIB) as memory, small_ext4(64 * MIB, backing=memory) as mount_point:
-        with running("run", load, mount_point, folder=tmp_path) as run:
-            run.wait_until_measured()
-            engine = run.engine()
-            command("fsfreeze", "--freeze", mount_point)
-            try:
-                run.stop()
-                run.wait_for(f"assay-engine (process {engine}) has said nothing for 10 s")
-                assert "state D" in run.said()
-                run.stop()
-
-                assert run.exit_code() == 130
-                assert f"assay-engine (process {engine}) was killed but does not end" in run.said()
-                assert f"assay clean {mount_point}" in run.said()
-            finally:
-                command("fsfreeze", "--unfreeze", mount_point)
-            wait_until(lambda: not is_alive(engine), "the engine has left")
-
-        document = shown(assay)
-        assert document["run"]["sealed"]
-        assert document["run"]["exit_code"] == 130
-        assay("clean", mount_point, check=0)
-        assert not (mount_point / "assay-data").exists()
 
 
 def _is_laid_out(directory: Path) -> bool:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from assay.bundle import RunBundle
 from assay.bundle.catalog import CATALOG, DAMAGED, SEALED, UNFINISHED, list_runs, resolve, runs_directory
+from assay.bundle.run_folder import later_run
 from assay.cli.ls import ls
 from assay.errors import BundleError
 from assay.host.facts import Fact
@@ -83,6 +84,17 @@ def test_a_line_says_what_was_asked_and_of_what(tmp_path: Path) -> None:
     assert (runs["uri"].target, runs["fact"].target) == ("file:///srv/data", "/srv/my data")
     assert runs["uri"].command == "assay quick '/srv/my data'"
     assert runs["uri"].started_utc == by_uri.info.started_utc
+
+
+def test_a_run_from_the_future_is_found_before_the_next_begins(tmp_path: Path) -> None:
+    (tmp_path / "30000101T000000Z-notes").mkdir()
+    now = begun(tmp_path)
+
+    assert later_run(tmp_path) is None
+    assert later_run(tmp_path / "absent") is None
+
+    ahead = now.path.rename(tmp_path / "29991231T235959Z-quick-0123abcd")
+    assert later_run(tmp_path) == ahead.name
 
 
 def test_runs_of_the_same_second_are_listed_newest_first(tmp_path: Path) -> None:

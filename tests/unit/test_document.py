@@ -557,6 +557,25 @@ def test_a_client_that_stood_still_makes_its_row_a_no(suspended: bool) -> None:
     assert "stood still for 2.00 s" in finding.text
 
 
+def clock_findings(took_s: float, ended_utc: str) -> list[str]:
+    """What is said of the wall clock of a run that began at 03:04:05."""
+    run = SyntheticRun(one_plan(phase())).end()
+    run.info = msgspec.structs.replace(
+        run.info, started_utc="2026-01-02T03:04:05Z", ended_utc=ended_utc, seconds=took_s
+    )
+    return [finding.text for finding in judged(run).findings if finding.id == "clock-stepped"]
+
+
+def test_a_wall_clock_that_was_stepped_is_told_and_nothing_is_judged_by_it() -> None:
+    assert clock_findings(60.0, "2026-01-02T03:05:05Z") == []
+    assert clock_findings(60.0, "2026-01-02T03:05:06.9Z") == []
+    (ahead,) = clock_findings(60.0, "2026-01-02T04:05:05Z")
+    (back,) = clock_findings(60.0, "2026-01-02T02:05:05Z")
+
+    assert "stepped forwards by 3,600 s in this run (or the machine was suspended)" in ahead
+    assert "stepped backwards by 3,600 s in this run." in back
+
+
 def test_a_pause_is_judged_by_its_length_its_share_and_its_place() -> None:
     assert "client-paused" not in ids(paused(0.999))
     assert "client-paused" in ids(paused(1.0), "invalid")

@@ -59,6 +59,8 @@ PAUSE_S = 1.0
 """A client that stood still for so long at a time was paused: no timer and no scheduler is that late by itself."""
 PAUSE_SHARE = 0.01
 """Pauses above this share of the window make its number unusable."""
+CLOCK_STEP_S = 2.0
+"""A wall clock that goes this far apart from the run's own was stepped: slewing it so far takes a time service an hour."""
 
 EVEN_SHARE = 0.90
 """Workers that the first to finish stopped are uneven when one did less than this share of the most."""

@@ -10,6 +10,7 @@ from assay.errors import RunError, reason_of
 
 _SLUG_CHARACTERS = 40
 _NAME_TRIES = 8
+_NAME = re.compile(r"\d{8}T\d{6}Z-.*-[0-9a-f]{8}\Z")
 
 
 def make_run_folder(runs: Path, began: dt.datetime, about: str) -> Path:
@@ -37,6 +38,16 @@ def make_run_folder(runs: Path, began: dt.datetime, about: str) -> Path:
     except OSError as error:
         raise RunError(cannot_be_kept(runs, error)) from error
     raise RunError(f"{runs}: no free name after {_NAME_TRIES} tries. Nothing was measured. Check the system's clock")
+
+
+def later_run(runs: Path) -> str | None:
+    """Name the newest of the runs that began later than now, by their names: the wall clock was stepped backwards."""
+    try:
+        names = [path.name for path in runs.iterdir() if _NAME.match(path.name)]
+    except OSError:
+        return None
+    newest = max(names, default="")
+    return newest if newest > f"{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}~" else None
 
 
 def cannot_be_kept(runs: Path, error: OSError) -> str:

@@ -12,7 +12,7 @@ _BUNDLE_FILES = ("manifest.json", "run.json")
 def check_place(folder: Path) -> None:
     """Refuse a folder that does not exist or that belongs to a run bundle; raises InputError."""
     if not folder.is_dir():
-        raise InputError(f"output: folder '{folder}' does not exist. Make it, or name another place with -o.")
+        raise InputError(f"output: folder '{folder}' does not exist. Make it, or name another place.")
     resolved = folder.resolve()
     for place in (resolved, *resolved.parents):
         if (place / "resolved.json").is_file() and any((place / name).is_file() for name in _BUNDLE_FILES):
@@ -63,7 +63,7 @@ def write_whole(path: Path, content: bytes) -> Path:
                 raise
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise RunError(f"output: cannot write '{path}': {reason}. Name another place with -o.") from error
+        raise RunError(f"output: cannot write '{path}': {reason}. Name another place.") from error
     return path
 
 

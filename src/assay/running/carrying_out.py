@@ -154,7 +154,10 @@ def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
     except BaseException as caught:  # noqa: BLE001 - a panic of polars, for want of threads, is no Exception
         unsealed = f"The run could not be sealed: {_as_told(caught)}"
         if not bundle.path.is_dir():
-            unsealed = f"{bundle.path} is gone, and what was measured with it: the run could not be sealed"
+            unsealed = (
+                f"{bundle.path} is not there any more, so the run could not be sealed. Unless somebody removed it, what was "
+                "measured is in it, and opens all the same"
+            )
         if error is None:
             return RunError(unsealed)
         error.add_note(unsealed)

@@ -188,7 +188,9 @@ class EngineProcess:
         if ending.was_killed:
             raise Interrupted(f"ended at once{self._cure}")
         if is_lost:
-            raise RunError(f"{self._stream} was removed while the run was on, so the run was stopped")
+            raise RunError(
+                f"{self._stream} was removed, moved away or unmounted while the run was on, so the run was stopped"
+            )
         if not finished or self._process.returncode != 0:
             raise RunError(self._obituary())
 
@@ -336,15 +338,18 @@ class _Ending:
         return ""
 
     def _why_silent(self, pid: int) -> str:
-        """Say why, once a stop came; before that only of storage that hangs: a load may be silent for long."""
-        waiting = sum(state == "D" for state in _thread_states(pid))
+        """Say why, once a stop came; before that only of storage that hangs, or a stopped engine: a load may be silent."""
+        states = _thread_states(pid)
+        waiting, is_stopped = states.count("D"), "T" in states
         said = f"assay-engine (process {pid}) has said nothing for {PATIENCE_S:g} s"
         if waiting:
             threads = "thread waits" if waiting == 1 else "threads wait"
             said += f": {waiting} {threads} for storage that does not answer (state D)"
+        elif is_stopped:
+            said += f": somebody stopped it (state T). 'kill -CONT {pid}' lets it go on"
         if self._stopped_s is not None:
             return f"{said}. Ctrl-C again kills it"
-        return said if waiting else ""
+        return said if waiting or is_stopped else ""
 
 
 def _thread_states(pid: int) -> list[str]:

@@ -26,9 +26,13 @@ class GrowingFile:
             return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
 
     def are_lost(self) -> bool:
-        """Whether the file has no name any more: nobody will find what is written there."""
-        with naming(self._path):
-            return os.fstat(self._stream.fileno()).st_nlink == 0
+        """Whether its name leads to it no more (removed, moved, unmounted): nobody will find what is written there."""
+        try:
+            return not os.path.samestat(self._path.stat(), os.fstat(self._stream.fileno()))
+        except FileNotFoundError:
+            return True
+        except OSError:  # who may not look, or gets no answer, does not know
+            return False
 
     def read(self) -> list[tuple[int, bytes]]:
         """Whole lines that are new, each with its offset in the file; not all at once where there are many.

@@ -21,6 +21,7 @@ from assay.analysis.judgements import (
     pauses,
     said,
     sample,
+    wall_clock,
     whole_run,
     window,
 )
@@ -53,5 +54,6 @@ OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     whole_run.engine_warnings,
     whole_run.untranslated,
     whole_run.missing_counters,
+    wall_clock.judge,
     whole_run.not_judged,
 )
