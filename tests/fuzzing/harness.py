@@ -6,7 +6,6 @@ becomes a test of its own. Readers work in processes of their own, one for each 
 neither a loop in C nor an abort can hide.
 """
 
-import contextlib
 import importlib
 import json
 import os
@@ -180,8 +179,4 @@ def _told(reader: Reader, seed: int, answer: dict[str, Any]) -> str:
     if number is None:
         return text
     data = reader.case(number, seed)
-    with contextlib.suppress(OSError):
-        kept = Path(tempfile.gettempdir()) / f"assay-fuzz-fault-{os.getpid()}"
-        kept.write_bytes(data)
-        text += f" (the whole input: {kept})"
-    return f"{text}\n{data[:2000]!r}"
+    return f"{text}\n{data[:2000]!r}{f' and {len(data) - 2000} bytes more' if len(data) > 2000 else ''}"

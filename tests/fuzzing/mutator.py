@@ -169,7 +169,7 @@ class Mutator:
 
     def _changed_lines(self, data: bytearray, chance: random.Random) -> None:
         """Change a line, or how all of them end and begin."""
-        lines = data.split(b"\n")
+        lines: list[bytes | bytearray] = [*data.split(b"\n")]
         at, other = chance.randrange(len(lines)), chance.randrange(len(lines))
         match chance.randrange(9):
             case 0:

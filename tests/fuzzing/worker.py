@@ -1,7 +1,7 @@
-"""Gives a reader its cases, in a process of its own: one that dies, hangs or takes the machine's memory is seen from outside.
+"""Gives a reader its cases, in a process of its own: one that dies, hangs or takes all memory is seen from outside.
 
-`worker.py MODULE PROGRESS`, run in a folder of its own, takes jobs as lines of JSON from standard input and answers each with
-one. `MODULE` has the readers by name as `READERS`. The file `PROGRESS` holds the number of the case that it is at.
+`worker.py MODULE PROGRESS`, run in a folder of its own, takes jobs as lines of JSON from standard input and answers each
+with one. `MODULE` has the readers by name as `READERS`. The file `PROGRESS` holds the number of the case that it is at.
 """
 
 import importlib

@@ -32,7 +32,7 @@ ARGUMENTS = {
         "-a -g 4M -i 0 -i 1 -r 4k -s 64k",
         "-Rab x.xls -n 64k -g 1M -y 4k -q 64k -I -O",
         "-t 2 -F a b -s 1m -r 64k -i 0 -i 8",
-        "-s 1m -r 4k -i 0 -i 5 -j 3 -J 10 -H 4 -K -V 7 -P 1 -e -c -o -N -Q -f file",
+        "-s 1m -r 4k -i 0 -i 5 -j 3 -J 10 -K -V 7 -P 1 -e -c -o -N -Q -f file",
     ],
     "bonnie": [
         "-d /tmp -u root -s 1024:8k -n 16:10k:1k:8 -m box -x 2 -r 512",
