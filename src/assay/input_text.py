@@ -14,8 +14,7 @@ from assay.errors import InputError
 MOST_BYTES = 4 << 20
 """A load of 2,000 phases has a tenth of it."""
 MOST_WORDS = 20_000
-"""Of a command line: more than a file for each worker that there can be. Those who take words apart need the longer for each,
-the more there are."""
+"""Of a command line: more than a file for each worker that there can be. The more there are, the longer each takes."""
 
 _HANDED_ON = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/(self|[0-9]+)/fd/[0-9]+")
 _KINDS = {

@@ -258,6 +258,19 @@ def test_a_limit_of_memory_is_said_before_anything_is_done(
     assert nothing_in(directory)
 
 
+def test_a_limit_that_leaves_no_room_to_draw_leaves_the_answer(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    words: Words = ["run", load_file(tmp_path, seconds="0.3s"), directory]
+    limit = limited(resource.RLIMIT_AS, 16 << 30)
+
+    done = ended(words, assay.runs, **limit)
+    reported = ended(["report", "-o", tmp_path / "report.html"], assay.runs, **limit)
+
+    assert done.returncode in {0, 1}, done.stderr
+    assert "No report: address space is limited to 16 GiB" in done.stderr
+    assert (reported.returncode, "(ulimit -v unlimited)" in reported.stderr) == (3, True), reported.stderr
+    assert not (tmp_path / "report.html").exists()
+
+
 # -- the folder of the runs --------------------------------------------------------------------------------------------
 
 
