@@ -209,7 +209,7 @@ def run(case: Case, place: Place) -> Ended:
     mark = f"fuzz-{os.getpid()}-{case.number}"
     work = place.work
     env: dict[bytes, bytes] = {os.fsencode(name): os.fsencode(value) for name, value in os.environ.items()}
-    own = {
+    own: dict[str, str | Path] = {
         "HOME": work / "home", "XDG_DATA_HOME": work / "home" / "data", "XDG_CACHE_HOME": work / "home" / "cache",
         "ASSAY_RUNS": work / "runs", SESSION_VARIABLE: mark,
     }  # fmt: skip

@@ -208,7 +208,7 @@ class Mutator:
             return _odd(chance)
         inside, key = chance.choice(places)
         value = inside[key]
-        match chance.randrange(9):
+        match chance.randrange(10):
             case 0:
                 del inside[key]
             case 1 if isinstance(inside, dict):
@@ -221,15 +221,11 @@ class Mutator:
                 for _ in range(chance.choice((1, 2, 30, 99, 200))):
                     value = [value] if isinstance(inside, list) else {key: value}
                 inside[key] = value
-            case 4:
-                other, other_key = chance.choice(places)
-                inside[key], other[other_key] = json.loads(json.dumps([other[other_key], value]))
-            case 5 if isinstance(value, int | float) and abs(value) < 2**64:
+            case 4 if isinstance(value, int | float) and abs(value) < 2**64:
                 inside[key] = chance.choice((value + 1, value - 1, -value, value * 2**32, value // 2, str(value)[:40]))
-            case 6:
-                there = [one for one in self._documents if one is not None]
-                found = _places(chance.choice(there))
-                other, other_key = chance.choice(found) if found else (inside, key)
+            case 5 | 6:  # a value of the same document, or of another
+                found = places if chance.random() < 0.5 else _places(chance.choice(self._documents))
+                other, other_key = chance.choice(found or places)
                 inside[key] = json.loads(json.dumps(other[other_key]))
             case _:
                 inside[key] = _odd(chance)

@@ -89,7 +89,7 @@ def filesystem(
 
 @contextmanager
 def mounted(*arguments: str, parent: Path | None = None) -> Iterator[Path]:
-    """Mount what the arguments of mount(8) say on a folder of its own, in `parent` or where others are; check that it is there."""
+    """Mount what the arguments of mount(8) say on a new folder in `parent`, or in that of temporary files; check that."""
     need_root()
     need_tools("mount", "umount")
     with tempfile.TemporaryDirectory(prefix="assay-mount-", dir=parent) as folder:
