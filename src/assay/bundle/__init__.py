@@ -375,6 +375,10 @@ class RunBundle:
         except FileNotFoundError:
             sizes_bytes = {}
             self._head = files.read_head(self.path)
+        except OSError as error:
+            raise BundleError(
+                f"{self.path}: its events cannot be read: {error.strerror}. Check its permissions"
+            ) from error
         if self._read is None or self._read[0] != sizes_bytes:
             self._read = (
                 sizes_bytes,

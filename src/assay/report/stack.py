@@ -8,8 +8,22 @@ import resource
 
 from assay import xdg
 from assay.errors import RunError
-from assay.units import MIB, format_bytes
 
+_ADDRESSES_BYTES = 72 << 30
+"""The JavaScript engine in vl-convert reserves 64 GiB of address space, uses next to nothing of it, and without it ends the
+program by SIGTRAP."""
+
+
+def _check_address_space() -> None:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _ADDRESSES_BYTES:
+        raise RunError(
+            f"address space is limited to {limit >> 30} GiB, and figures and the HTML report need {_ADDRESSES_BYTES >> 30}"
+            " GiB of it (not of memory). The run itself is kept. Lift the limit (ulimit -v unlimited)"
+        )
+
+
+_check_address_space()
 try:
     with xdg.home_for_others():
         import altair as alt
@@ -27,18 +41,4 @@ schemapi.DEBUG_MODE = False
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """Version of Vega-Lite that Altair writes, as vl-convert spells it: specs and JavaScript must agree."""
 
-_RESERVED_BYTES = 64 * 1024 * MIB
-"""What the JavaScript engine inside vl-convert reserves of the address space; where it gets less it aborts the program."""
-
-
-def need_address_space() -> None:
-    """Refuse to start the JavaScript engine where it would abort; raises RunError."""
-    limit_bytes, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if resource.RLIM_INFINITY != limit_bytes < _RESERVED_BYTES:
-        raise RunError(
-            f"report: what draws the figures reserves {format_bytes(_RESERVED_BYTES)} of address space, and"
-            f" {format_bytes(limit_bytes)} are allowed here. The run itself is kept. Lift the limit (ulimit -v unlimited)"
-        )
-
-
-__all__ = ["VEGA_LITE", "alt", "need_address_space", "vl_convert"]
+__all__ = ["VEGA_LITE", "alt", "vl_convert"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from assay import xdg
 from assay.errors import InputError, RunError
 from assay.report.output import write_whole
-from assay.report.stack import VEGA_LITE, need_address_space, vl_convert
+from assay.report.stack import VEGA_LITE, vl_convert
 
 _END = "\n/* whole */"
 """Last in the file: one that was cut short is not used."""
@@ -24,7 +24,6 @@ def javascript() -> str:
         program = _kept(name).read_text(encoding="utf-8")
         if program.endswith(_END):
             return program
-    need_address_space()
     # The stub makes an argument a must that the library gives a default: the snippet that sets window.vegaEmbed.
     bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
     program = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") + _END
