@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile fuzz faults goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile cuts calls fuzz endure faults goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -42,6 +42,14 @@ MINUTES ?= 10
 hostile: $(READY)
 	ASSAY_HOSTILE_S=$$(( $(MINUTES) * 60 )) $(BIN)/pytest -s tests/e2e/test_second_users.py -k nothing_done_outside
 
+# Cuts the power at every flush while runs are kept, and 200 times in between, on each file system: needs root.
+cuts: $(READY)
+	ASSAY_FLUSH_CUTS=0 ASSAY_TORN_CUTS=200 $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_power_cut.py
+
+# Fails every system call of a short run that touches its data or its record, with each error that the call can return.
+calls: $(READY)
+	ASSAY_NTH_CALLS=0 ASSAY_NTH_AT_A_TIME=$$(nproc) $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_nth_system_call.py
+
 # Ever other changed inputs for every reader, for MINUTES: stops at the first that one does not take or refuse in words.
 fuzz: MINUTES = 60
 fuzz: $(READY)
@@ -50,6 +58,12 @@ fuzz: $(READY)
 	    seed=$$(( seed + 1 )); echo "seed $$seed"; export ASSAY_FUZZ_SEED=$$seed ASSAY_FUZZ=50000; \
 	    cargo test --locked --quiet --release --test fuzz && $(BIN)/pytest -q tests/unit/test_fuzz.py || exit 1; \
 	done
+
+# A run of MINUTES whose memory is watched, and a set of ten million files, which takes 4 GiB of disk and root.
+endure: MINUTES = 120
+endure: $(READY)
+	ASSAY_ENDURE_S=$$(( $(MINUTES) * 60 )) ASSAY_FILES=20000000 $(BIN)/pytest -s -o faulthandler_timeout=0 \
+	    tests/e2e/test_endurance.py tests/e2e/test_scale.py
 
 # What becomes of a run when something fails: provokes every row of docs/reliability.md and writes the rows anew, as root.
 faults: $(READY)

@@ -79,8 +79,9 @@ impl<'a> DataSets<'a> {
         &self.folders[target_position(self.plan, &self.plan.file_sets[set].target)]
     }
 
-    /// Remove the sets that are not to be kept, and every part of a set; a stop does not cut this short.
-    pub fn clean_up(&mut self) {
+    /// Remove the sets that are not to be kept, and every part of a set, and leave the data folders; a stop does not cut this
+    /// short.
+    pub fn clean_up(mut self) {
         let silent = |_: u64, _: u64, _: &str| {};
         for target in std::mem::take(&mut self.fillings) {
             let (root, name) = (self.folders[target].root(), fill_up::set_name(&self.plan.targets[target].name));
@@ -99,6 +100,11 @@ impl<'a> DataSets<'a> {
             }
             if let Err(error) = self.remove_set(set, None) {
                 self.left_behind(self.sets[set].folder(), &error);
+            }
+        }
+        for folder in self.folders.drain(..) {
+            if let Err(error) = folder.leave() {
+                self.emitter.warn(None, Concern::DataLeftBehind, error.to_string());
             }
         }
     }
@@ -137,7 +143,7 @@ impl<'a> DataSets<'a> {
         let prepared =
             lay_out::prepare(state, folder, self.plan.reserve_bytes, &report, self.stop).inspect_err(|_| {
                 // A complete set that was refused stays whose it was.
-                if lay_out::is_half_done(state) {
+                if lay_out::is_left(state) || lay_out::is_half_done(state) {
                     self.left[set] = Left::Half;
                 }
             })?;

@@ -61,7 +61,8 @@ pub fn run(
     }) {
         Ok((mut run, programs)) => {
             let result = run.phases(programs);
-            run.data.clean_up();
+            let Run { data, .. } = run;
+            data.clean_up();
             conclude(emitter, result)
         }
         Err(error) => conclude(emitter, Err(error)),

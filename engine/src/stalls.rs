@@ -3,10 +3,14 @@
 //! A worker is stalled when it has finished nothing, and was not waiting on its own account, for longer than
 //! `max(1 s, 2 intervals)`; with a queue, when one operation has been in flight that long. Each stall gives one warning when
 //! it is noticed and one mark when it is over. Workers count times that they know anyway, so looking costs them nothing.
+//!
+//! A worker that runs, or waits for nothing but a CPU, is not stalled: where a thousand share two CPUs, each waits for
+//! seconds, and no storage is to blame.
 
 use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::events::Event;
+use crate::observe::task::TaskObserver;
 use crate::sampler::{Observed, ObservedJob};
 use crate::stats::{NEVER, WorkerStats};
 
@@ -45,7 +49,8 @@ impl Stalls {
             for (worker, known) in workers.iter().zip(&mut self.since_ns).filter(|(w, _)| w.job == position) {
                 let counted_from = |since: u64| if *known == Some(since) { since } else { since.max(self.excused_ns) };
                 let hangs = |&(since, _): &(u64, usize)| now.saturating_sub(counted_from(since)) > self.after_ns;
-                let at = oldest(&worker.stats).filter(hangs);
+                let runs = || worker.task.as_ref().is_some_and(TaskObserver::is_runnable);
+                let at = oldest(&worker.stats).filter(hangs).filter(|_| known.is_some() || !runs());
                 match (*known, at) {
                     (None, Some((since, operation))) => {
                         let name = job.operations.get(operation).map_or("", String::as_str);
@@ -92,4 +97,67 @@ fn oldest(stats: &WorkerStats) -> Option<(u64, usize)> {
     }
     let busy_since = stats.busy_since_ns.get();
     (busy_since != NEVER).then(|| (busy_since.max(stats.last_op_ns.get()), stats.current.get() as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::sys::process::thread_id;
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    use std::sync::{Arc, mpsc};
+    use std::{hint, thread, time::Duration};
+
+    /// What is said of a worker that has been at one operation for longer than a stall, its thread at that work.
+    fn said_of(work: impl Fn(&AtomicBool) + Send + 'static) -> bool {
+        let (over, done) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
+        let its = Arc::clone(&over);
+        let at_work = thread::spawn(move || {
+            done.0.send(thread_id()).unwrap();
+            work(&its);
+        });
+        let tid = done.1.recv().unwrap();
+        // The begin of its work is a call or two away.
+        thread::sleep(Duration::from_millis(100));
+        let worker = Observed {
+            job: 0,
+            worker: 0,
+            stats: Arc::new(WorkerStats::new(1, false, 1).unwrap()),
+            task: Some(TaskObserver::open(tid, true)),
+            readers: Vec::new(),
+        };
+        worker.stats.busy_since_ns.set(0);
+        let job = ObservedJob {
+            name: "job".to_owned(),
+            series: Vec::new(),
+            laps: Vec::new(),
+            operations: vec!["read".to_owned()],
+            is_open_loop: false,
+            in_processes: false,
+            last: Vec::new(),
+        };
+        let emitter = Emitter::with_alarm(Clock::start(), std::io::sink(), || {});
+        let mut stalls = Stalls::new(1, 0);
+        stalls.after_ns = 0;
+
+        stalls.look(&emitter, 0, &[job], &[worker]);
+
+        over.store(true, SeqCst);
+        at_work.join().unwrap();
+        stalls.since_ns[0].is_some()
+    }
+
+    #[test]
+    fn a_worker_that_waits_is_stalled_and_one_that_runs_is_not() {
+        assert!(said_of(|over| {
+            while !over.load(SeqCst) {
+                thread::sleep(Duration::from_millis(300));
+            }
+        }));
+        assert!(!said_of(|over| {
+            while !over.load(SeqCst) {
+                hint::spin_loop();
+            }
+        }));
+    }
 }

@@ -422,17 +422,17 @@ fn a_second_run_is_refused_and_told_which_process_is_the_first() {
 fn the_folder_goes_with_the_run_and_stays_if_it_holds_a_set() {
     let directory = TempDir::new().unwrap();
     let folder = directory.path().join("assay-data");
-    DataFolder::open(&uri_of(directory.path())).unwrap().close();
+    DataFolder::open(&uri_of(directory.path())).unwrap().leave().unwrap();
     assert!(!folder.exists());
 
     let target = DataFolder::open(&uri_of(directory.path())).unwrap();
     fs::create_dir(folder.join("data")).unwrap();
-    target.close();
+    target.leave().unwrap();
 
     assert!(folder.join("data").exists());
 
     fs::remove_dir(folder.join("data")).unwrap();
-    DataFolder::open(&uri_of(directory.path())).unwrap().close();
+    DataFolder::open(&uri_of(directory.path())).unwrap().leave().unwrap();
     assert!(!folder.exists(), "it is still known to be Assay's");
 }
 
@@ -444,7 +444,7 @@ fn a_folder_that_was_there_before_stays_with_all_that_is_in_it() {
         fs::create_dir(&folder).unwrap();
         holds.iter().for_each(|name| fs::write(folder.join(name), "mine").unwrap());
 
-        DataFolder::open(&uri_of(directory.path())).unwrap().close();
+        DataFolder::open(&uri_of(directory.path())).unwrap().leave().unwrap();
 
         let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, Vec::from_iter(holds.map(std::ffi::OsString::from)));

@@ -3,15 +3,15 @@
 
 use assay_engine::check::{check_events, check_plan};
 use assay_engine::control::{self, Stopper};
-use assay_engine::plan::{
-    Action, Arrival, Backend, Body, Fallback, Job, OpKind, Origin, Plan, Spacing, Step, Stop, Target,
-};
+use assay_engine::plan::{Action, Arrival, Backend, Body, Fallback, Job, OpKind, Plan, Spacing, Stop};
 use assay_engine::run;
-use plans::{act, job, on_set, on_slot, passes, phase, set, sleeper};
-use std::collections::BTreeMap;
+use plans::{act, job, on_set, on_slot, passes, set, sleeper};
+use serde_json::{Value, json};
 use std::env;
 use std::panic::catch_unwind;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 #[path = "loads/plans.rs"]
 mod plans;
@@ -98,29 +98,16 @@ fn plans() -> Vec<String> {
     };
     let phases =
         [vec![sleeper(0.5)], vec![job("slots", slots, passes(2)), queued]].into_iter().chain(each.map(|job| vec![job]));
-    let plan = |jobs| Plan {
-        schema: assay_engine::plan::SCHEMA.to_owned(),
-        name: "fuzz".to_owned(),
-        origin: Origin {
-            front_end: "test".to_owned(),
-            source: "test".to_owned(),
-            sha256: String::new(),
-            counts: BTreeMap::new(),
-        },
-        seed: 4,
-        sample_interval_s: 0.1,
-        reserve_bytes: 0,
-        targets: vec![Target { name: "here".to_owned(), uri: "file:///somewhere/else".to_owned() }],
-        phases: vec![phase(jobs, vec![Step::Prepare { set: "data".to_owned() }])],
-        file_sets: vec![set(20, 0.5, 65_536.0)],
-        user: None,
-        untranslated: Vec::new(),
-    };
+    let plan = |jobs| plans::plan("file:///somewhere/else".to_owned(), set(20, 0.5, 65_536.0), jobs);
     phases.map(|jobs| serde_json::to_string(&plan(jobs)).unwrap()).collect()
 }
 
-/// A sample with a few places changed.
+/// A sample with a few places changed, or a few of its values.
 fn changed(samples: &[String], chance: &mut fastrand::Rng) -> String {
+    if chance.bool() {
+        let lines: Vec<_> = samples[chance.usize(..samples.len())].lines().map(|line| revalued(line, chance)).collect();
+        return lines.join("\n");
+    }
     let mut data = samples[chance.usize(..samples.len())].clone().into_bytes();
     for _ in 0..[1, 1, 1, 2, 4][chance.usize(..5)] {
         let at = chance.usize(..=data.len());
@@ -142,6 +129,92 @@ fn changed(samples: &[String], chance: &mut fastrand::Rng) -> String {
     String::from_utf8_lossy(&data).into_owned()
 }
 
+/// A document with one to three values left out, moved, nested or replaced.
+fn revalued(line: &str, chance: &mut fastrand::Rng) -> String {
+    let Ok(mut document) = serde_json::from_str::<Value>(line) else { return line.to_owned() };
+    for _ in 0..[1, 1, 2, 3][chance.usize(..4)] {
+        let mut places = Vec::new();
+        collect(&document, &mut String::new(), &mut places);
+        let Some(place) = chance.choice(&places) else { break };
+        let value = document.pointer(place).cloned().unwrap_or_default();
+        let other = chance.choice(&places).and_then(|place| document.pointer(place)).cloned().unwrap_or_default();
+        let (parent, key) = place.rsplit_once('/').expect("a pointer begins with a slash");
+        match (chance.u8(..6), document.pointer_mut(parent)) {
+            (0, Some(Value::Object(fields))) => drop(fields.remove(key)),
+            (1, Some(Value::Array(items))) => items.extend(std::iter::repeat_n(value, chance.usize(..300))),
+            (1, Some(Value::Object(fields))) => drop(fields.insert(key.to_uppercase(), value)),
+            _ => {
+                let put = match chance.u8(..4) {
+                    0 => other,
+                    1 => (0..[1, 3, 60, 120][chance.usize(..4)]).fold(value, |inner, _| json!([inner])),
+                    _ => odd(chance),
+                };
+                if let Some(there) = document.pointer_mut(place) {
+                    *there = put;
+                }
+            }
+        }
+    }
+    document.to_string()
+}
+
+/// Every value of a document, by its pointer (RFC 6901).
+fn collect(value: &Value, at: &mut String, places: &mut Vec<String>) {
+    let length = at.len();
+    let mut each = |key: &str, inner: &Value| {
+        *at += &format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        places.push(at.clone());
+        collect(inner, at, places);
+        at.truncate(length);
+    };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, inner)| each(key, inner)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, inner)| each(&index.to_string(), inner)),
+        _ => {}
+    }
+}
+
+/// Values at the borders of what holds them.
+fn odd(chance: &mut fastrand::Rng) -> Value {
+    let values = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(1),
+        json!(-1),
+        json!(-0.0),
+        json!(0.5),
+        json!(1_u64 << 31),
+        json!(u32::MAX),
+        json!(1_u64 << 32),
+        json!((1_u64 << 53) + 1),
+        json!(i64::MAX),
+        json!(i64::MIN),
+        json!(u64::MAX),
+        json!(f64::MAX),
+        json!(f64::MIN_POSITIVE),
+        json!(5e-324),
+        json!(9e18),
+        json!(1e300),
+        json!(""),
+        json!("\0"),
+        json!(".."),
+        json!("/dev/zero"),
+        json!("file:///"),
+        json!("\u{202e}\u{1b}[2J"),
+        json!("x".repeat(300)),
+        json!("x".repeat(70_000)),
+        json!([]),
+        json!({}),
+        json!([[]]),
+        json!([null]),
+        json!({"kind": "op"}),
+        json!({"kind": "repeat", "times": u64::MAX, "actions": []}),
+        json!({"kind": "fixed", "value": 1e300}),
+    ];
+    values[chance.usize(..values.len())].clone()
+}
+
 /// The next number from a place on.
 fn number_at(data: &[u8], at: usize) -> Option<(usize, usize)> {
     let from = at + data[at..].iter().position(u8::is_ascii_digit)?;
@@ -153,15 +226,51 @@ fn is_without_scripts(plan: &Plan) -> bool {
     plan.phases.iter().flat_map(|phase| &phase.jobs).all(|job| !matches!(job.body, Body::Script { .. }))
 }
 
-/// Have each case looked at; one that panics is shown.
+const LONGEST_CASE: Duration = Duration::from_secs(10);
+const MOST_MEMORY_BYTES: u64 = 1 << 30;
+
+/// Have each case looked at; one that panics, takes the machine's memory or does not end is shown.
 fn fuzz(samples: &[String], look: impl Fn(&str) + std::panic::RefUnwindSafe) {
+    let at = Arc::new(AtomicU64::new(0));
+    watch(Arc::downgrade(&at));
+    let before_bytes = peak_bytes();
     for case in 0..cases() {
+        at.store(case, Ordering::Relaxed);
         let mut chance = fastrand::Rng::with_seed(seed() << 32 | case);
         let text = changed(samples, &mut chance);
         if catch_unwind(|| look(&text)).is_err() {
             panic!("case {case} of seed {}: {text}", seed());
         }
+        let grown_bytes = peak_bytes() - before_bytes;
+        assert!(grown_bytes < MOST_MEMORY_BYTES, "case {case} of seed {} took {grown_bytes} bytes: {text}", seed());
     }
+}
+
+/// End the program when a case does not.
+fn watch(at: std::sync::Weak<AtomicU64>) {
+    std::thread::spawn(move || {
+        let (mut last, mut since) = (u64::MAX, Instant::now());
+        while let Some(now) = at.upgrade().map(|at| at.load(Ordering::Relaxed)) {
+            if now != last {
+                (last, since) = (now, Instant::now());
+            } else if since.elapsed() > LONGEST_CASE {
+                eprintln!("case {now} of seed {} does not end", seed());
+                std::process::abort();
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+}
+
+/// Most memory that this process had so far.
+fn peak_bytes() -> u64 {
+    // SAFETY: a struct of numbers may be all zeros, and getrusage writes nothing but it.
+    let usage = unsafe {
+        let mut usage = std::mem::zeroed::<libc::rusage>();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    usage.ru_maxrss as u64 * 1024
 }
 
 #[test]
@@ -190,7 +299,7 @@ fn changed_lines_after_a_plan_are_heard_or_told_to_be_unreadable() {
         let stopper = Stopper::new(sender.clone());
         control::listen(text.as_bytes(), &sender, &stopper);
         // The end of the input is a stop, whatever came before.
-        assert!(stopper.flag().load(std::sync::atomic::Ordering::Relaxed));
+        assert!(stopper.flag().load(Ordering::Relaxed));
         drop((sender, stopper));
         assert!(messages.iter().count() >= 2);
     });

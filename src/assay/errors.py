@@ -9,7 +9,10 @@ AssayError
 └── Interrupted (130)      Ctrl-C; what was measured is kept
 """
 
+import contextlib
 import errno
+from collections.abc import Iterator
+from pathlib import Path
 
 MEASURED = 0
 NOT_TRUSTED = 1
@@ -31,6 +34,17 @@ def reason_of(error: OSError) -> str:
     """Say why the system refused a call, with the limit that did where that is known."""
     limits = {errno.EFBIG: " (ulimit -f)", errno.EMFILE: " (ulimit -n)", errno.EAGAIN: " (ulimit -u)"}
     return f"{error.strerror}{limits.get(error.errno or 0, '')}"
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Have an OSError of a call on an open file, which knows no name, say which file it was."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def refusal(error: BaseException) -> str | None:

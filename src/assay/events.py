@@ -384,6 +384,7 @@ class Mark(_Event, kw_only=True):
 
 CORRUPT_BLOCK = "corrupt-block"
 DIRECT_REFUSED = "direct-refused"
+DATA_LEFT_BEHIND = "data-left-behind"
 FOREIGN_FILE = "foreign-file"
 IO_URING_FALLBACK = "io-uring-fallback"
 """Identifiers of the warnings that are looked for by name; `engine/src/concern.rs` has those of all."""

@@ -7,11 +7,14 @@ others. A pipe that the caller handed on (standard input, a shell's `<(...)`) is
 import os
 import re
 import stat
+from collections.abc import Sequence
 
 from assay.errors import InputError
 
 MOST_BYTES = 4 << 20
 """A load of 2,000 phases has a tenth of it."""
+MOST_WORDS = 20_000
+"""Of a command line: more than a file for each worker that there can be. The more there are, the longer each takes."""
 
 _HANDED_ON = re.compile(r"/dev/stdin|/dev/fd/[0-9]+|/proc/(self|[0-9]+)/fd/[0-9]+")
 _KINDS = {
@@ -21,6 +24,12 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
+
+
+def check_count(words: Sequence[str], where: str, most: int = MOST_WORDS) -> None:
+    """Raise InputError for more words than a command line has."""
+    if len(words) > most:
+        raise InputError(f"{where}: these are {len(words)} words; {most} are the most")
 
 
 def read_text(path: str, what: str) -> str:

@@ -179,8 +179,11 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def room(directory: Path, *, reserve_bytes: int) -> Room:
-    """Look how much room there is in a directory."""
+    """Look how much room there is in a directory; raises RunError where nobody can write there."""
     system = os.statvfs(directory)
+    if system.f_flag & os.ST_RDONLY:
+        # Some say then that nothing is free, which is no reason to make room.
+        raise RunError(f"{directory} is on a read-only file system; mount it read-write or name another directory")
     return Room(
         directory=directory,
         free_bytes=system.f_bavail * system.f_frsize,

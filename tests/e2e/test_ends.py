@@ -1,5 +1,6 @@
 """Whatever happens, a run seals its bundle or says that it did not: terminals, disks, limits and signals that fail it."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -103,6 +104,45 @@ def is_measuring(runs: Path, terminal: int) -> bool:
     while select.select([terminal], [], [], 0)[0]:
         os.read(terminal, 1 << 16)
     return any(event["event"] == "interval" for event in events_of(runs))
+
+
+@contextmanager
+def nobody_reads(*, terminal: bool) -> Iterator[int]:
+    """A pipe, or a terminal, that takes nothing any more; its reader is there."""
+    reader, writer = pty.openpty() if terminal else os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"full" * KIB)
+    os.set_blocking(writer, True)
+    try:
+        yield writer
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_stop_is_heard_where_nobody_reads_what_is_said(terminal: bool, directory: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    load = load_file(tmp_path)
+    with nobody_reads(terminal=terminal) as full:
+        process = subprocess.Popen(
+            [COMMAND, "run", load, directory, "--no-report"],
+            env={**os.environ, "ASSAY_RUNS": str(runs), "TERM": "xterm"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=full,
+        )
+        try:
+            wait_until(lambda: any(directory.iterdir()), "data", WAIT_S)
+            process.send_signal(signal.SIGTERM)
+            code = process.wait(WAIT_S)
+        finally:
+            process.kill()
+
+    assert (code, states(runs)) == (130, [("sealed", 130)])
+    assert nothing_in(directory)
 
 
 @pytest.mark.parametrize("hears_hup", [True, False])
@@ -240,6 +280,22 @@ def test_a_limit_of_memory_is_said_before_anything_is_done(
     else:
         assert states(assay.runs) == [("sealed", done.returncode)]
     assert nothing_in(directory)
+
+
+def test_a_limit_that_leaves_no_room_to_draw_leaves_the_answer(assay: Assay, directory: Path, tmp_path: Path) -> None:
+    words: Words = ["run", load_file(tmp_path, seconds="0.3s"), directory]
+    limit = limited(resource.RLIMIT_AS, 16 << 30)
+
+    done = ended(words, assay.runs, **limit)
+    reported = ended(["report", "-o", tmp_path / "report.html"], assay.runs, **limit)
+
+    assert done.returncode in {0, 1}, done.stderr
+    assert "No report: address space is limited to 16 GiB" in done.stderr
+    assert (reported.returncode, "(ulimit -v unlimited)" in reported.stderr) == (3, True), reported.stderr
+    assert not (tmp_path / "report.html").exists()
+    charts = ended(["export", "last", "--charts", tmp_path / "charts"], assay.runs, **limit)
+    assert (charts.returncode, "(ulimit -v unlimited)" in charts.stderr) == (3, True), charts.stderr
+    assert not (tmp_path / "charts").exists()
 
 
 # -- the folder of the runs --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 from e2e.command import COMMAND, TIMEOUT_S, Assay
 from e2e.processes import load_file
 from testbed.devices import read_only_mount
+from unit.bundle_streams import begun
 
 MEASURING = {
     "quick": "{dir}",
@@ -115,18 +116,34 @@ def test_what_may_not_be_read_is_bad_input(unprivileged: Assay) -> None:
         ("clean", closed),
         ("ls", "--runs", closed),
         ("show", "--runs", closed),
+        ("show", closed / "run"),
+        ("report", closed / "run" / "below"),
     ):
         done = unprivileged(*words)
 
         assert done.returncode == 2, (words, done.stderr)
         assert "Traceback" not in done.stderr
+        assert "no such run" not in done.stderr  # nobody can say that
+
+
+def test_a_run_whose_events_may_not_be_read_is_bad_input(unprivileged: Assay) -> None:
+    assert unprivileged.home is not None
+    folder = begun(unprivileged.home).path
+    (folder / "events").chmod(0)
+
+    done = unprivileged("show", folder, check=2)
+
+    assert "its events cannot be read: Permission denied" in done.stderr
 
 
 @pytest.mark.testbed
 @pytest.mark.parametrize("command", MEASURING)
 def test_a_directory_that_cannot_be_written_is_the_machines_no(command: str, assay: Assay, tmp_path: Path) -> None:
     with read_only_mount() as mount_point:
-        assay(*words_of(command, MEASURING[command], **places(tmp_path, mount_point)), check=3)
+        done = assay(*words_of(command, MEASURING[command], **places(tmp_path, mount_point)), check=3)
+
+    assert "is on a read-only file system" in done.stdout + done.stderr
+    assert "free" not in done.stderr
 
 
 @pytest.mark.testbed

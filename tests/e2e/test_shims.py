@@ -10,6 +10,7 @@ import pytest
 
 from assay.cli.shims import shim_names
 from e2e.command import COMMAND, Assay
+from testbed.devices import mounted
 
 
 def files_in(folder: Path) -> set[str]:
@@ -91,6 +92,16 @@ def test_shims_are_written_anew_and_removed_and_nothing_else_is(assay: Assay, tm
 
 def test_a_folder_that_may_not_be_written_is_said(unprivileged: Assay) -> None:
     assert "Permission denied" in unprivileged("shims", "/usr/local/bin", check=3).stderr
+
+
+@pytest.mark.testbed
+def test_a_full_disk_leaves_no_folder_behind(assay: Assay) -> None:
+    # An inode for its root and one for the folder.
+    with mounted("-t", "tmpfs", "-o", "nr_inodes=2", "tmpfs") as full:
+        done = assay("shims", full / "bin", check=3)
+
+        assert "No space left on device" in done.stderr
+        assert list(full.iterdir()) == []
 
 
 def test_a_folder_that_is_none_is_said(assay: Assay, tmp_path: Path) -> None:

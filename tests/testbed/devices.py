@@ -88,11 +88,11 @@ def filesystem(
 
 
 @contextmanager
-def mounted(*arguments: str) -> Iterator[Path]:
-    """Mount what the arguments of mount(8) say on a folder of its own, and check that it is there."""
+def mounted(*arguments: str, parent: Path | None = None) -> Iterator[Path]:
+    """Mount what the arguments of mount(8) say on a new folder in `parent`, or in that of temporary files; check that."""
     need_root()
     need_tools("mount", "umount")
-    with tempfile.TemporaryDirectory(prefix="assay-mount-") as folder:
+    with tempfile.TemporaryDirectory(prefix="assay-mount-", dir=parent) as folder:
         mount_point = Path(folder).resolve()
         command("mount", *arguments, mount_point)
         made.mounts.add(mount_point)
@@ -112,10 +112,10 @@ def small_ext4(size_bytes: int, *, backing: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def tmpfs(size_bytes: int) -> Iterator[Path]:
+def tmpfs(size_bytes: int, *, parent: Path | None = None) -> Iterator[Path]:
     """A file system in memory, which knows neither cold caches nor a block device."""
     need_filesystem("tmpfs")
-    with mounted("-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs") as mount_point:
+    with mounted("-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", parent=parent) as mount_point:
         yield mount_point
 
 

@@ -16,7 +16,7 @@ def test_a_stream_that_grows_without_end_is_read_in_pieces_that_fit(tmp_path: Pa
     path.write_bytes(b"garbage\n" * (3 * READ_BYTES // 8))
 
     with path.open("rb") as stream:
-        lines = GrowingFile(stream)
+        lines = GrowingFile(stream, path)
         first = lines.read()
 
         assert sum(len(line) + 1 for _, line in first) == READ_BYTES
@@ -28,7 +28,7 @@ def test_lines_are_whole_and_know_where_they_begin(tmp_path: Path) -> None:
     path.write_bytes(b"one\n\ntw")
 
     with path.open("rb") as stream, path.open("ab") as writer:
-        lines = GrowingFile(stream)
+        lines = GrowingFile(stream, path)
         before = lines.read()
         writer.write(b"o\nthree")
         writer.flush()

@@ -111,6 +111,43 @@ def test_an_interval_is_a_thirtieth_of_the_longest_phase_at_a_readable_length(
     assert native.sample_interval_s(phases) == interval_s
 
 
+@pytest.mark.parametrize(
+    ("seconds", "repeat", "interval_s"),
+    [
+        ((7200.0,), 1, 1.0),  # two hours
+        ((86_400.0,), 1, 10.0),  # a day, in 8,640
+        ((3600.0,), 24, 10.0),
+        ((86_400.0, 100.0), 1, 2.0),  # the short phase has its thirty
+        ((86_400.0, 10.0), 1, 1.0),
+        ((31_536_000.0,), 1, 3600.0),
+    ],
+)
+def test_a_run_of_hours_has_ten_thousand_intervals_at_most_where_its_shortest_phase_has_thirty(
+    seconds: tuple[float, ...], repeat: int, interval_s: float
+) -> None:
+    job = plan.Job(name="job", body=plan.Loop(actions=()))
+    phases = [plan.Phase(name=f"{length}", title="", jobs=(job,), stop=plan.Stop(seconds=length)) for length in seconds]
+
+    assert native.sample_interval_s(phases, repeat) == interval_s
+
+
+def test_more_intervals_than_a_bundle_can_hold_are_refused_with_what_would_do() -> None:
+    text = """name = "long"
+sample_interval = "10ms"
+[[file_set]]
+name = "data"
+size = "1MiB"
+[[phase]]
+name = "look"
+seconds = "1h"
+[[phase.job]]
+op = { op = "stat", set = "data" }
+"""
+
+    with pytest.raises(InputError, match=r":2: sample_interval: .* 360,000 intervals; .* at most 100,000\. Take 36"):
+        parse(text)
+
+
 def test_the_quick_suite_measures_what_its_titles_say() -> None:
     settings = {"size": "1GiB", "files": "1000", "phase_seconds": "8", "metadata_seconds": "3"}
     made = native.parse(suites.text("quick"), "quick", directory=Path("/mnt"), settings=settings)

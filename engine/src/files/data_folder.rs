@@ -46,6 +46,8 @@ pub struct DataFolder {
     /// None: let go.
     lock: Option<File>,
     is_locked: bool,
+    /// Whether this run may remove the lock file, and the folder: it holds the lock, or made the file where there are none.
+    is_held: bool,
     /// Whether Assay made the folder.
     is_made: bool,
     owner_pid: u32,
@@ -79,43 +81,71 @@ impl DataFolder {
         let parent = open_parent(directory)?;
         let path = directory.join("assay-data");
         let Some((folder, is_new)) = open_folder(parent.as_fd(), &path)? else { return Ok(None) };
-        let failed = |call, error| EngineError::io(call, path.join(".assay-lock"), error);
-        if let Some(why) =
-            owner::why_not_own(folder.as_fd()).map_err(|error| EngineError::io("look at", &path, error))?
-        {
-            return Err(not_own(&path, &why));
-        }
-        let opened = open_lock(parent.as_fd(), folder.as_fd(), is_new).map_err(|error| failed("open", error))?;
-        let Some(mut file) = opened else { return Ok(None) };
-        let is_locked = match posix::try_lock_exclusive(file.as_fd()) {
-            Ok(()) => true,
-            Err(error) => match error.raw_os_error() {
-                Some(libc::EWOULDBLOCK) => return Err(busy(directory, holder(&mut file))),
-                // Some network file systems have no locks (Lustre without -o flock says ENOSYS).
-                Some(libc::ENOSYS | libc::ENOLCK | libc::EOPNOTSUPP) => false,
-                _ => return Err(failed("lock", error)),
-            },
+        let opened = look_and_open(parent.as_fd(), folder.as_fd(), &path, is_new).inspect_err(|_| {
+            if is_new {
+                // Nothing of Assay's stays; the kernel refuses a folder in which another run has begun.
+                let _ = posix::remove_directory_at(parent.as_fd(), FOLDER_NAME);
+            }
+        });
+        let Some((file, is_fresh)) = opened? else { return Ok(None) };
+        let root = Arc::new(Root::new(path, folder));
+        let (directory, owner_pid) = (directory.to_owned(), std::process::id());
+        let opened = Self {
+            directory,
+            parent,
+            root,
+            lock: Some(file),
+            is_locked: false,
+            is_held: false,
+            is_made: is_new,
+            owner_pid,
         };
-        if !is_same_file(folder.as_fd(), &file) {
-            return Ok(None);
+        opened.take(turn, is_fresh)
+    }
+
+    /// Lock the folder, and find out whether Assay made it; `None` when another run removed it. What fails leaves nothing of
+    /// this run's.
+    fn take(mut self, turn: u32, is_fresh: bool) -> Result<Option<Self>> {
+        let Some(file) = self.lock.as_ref() else { return Ok(None) };
+        let failed = |call, path: &Path, error| EngineError::io(call, path.join(".assay-lock"), error);
+        match posix::try_lock_exclusive(file.as_fd()) {
+            Ok(()) => self.is_locked = true,
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EWOULDBLOCK) => return Err(busy(&self.directory, holder(file))),
+                // Some network file systems have no locks (Lustre without -o flock says ENOSYS).
+                Some(libc::ENOSYS | libc::ENOLCK | libc::EOPNOTSUPP) => {}
+                _ => {
+                    self.is_held = is_fresh;
+                    return Err(failed("lock", self.path(), error));
+                }
+            },
         }
-        let is_made = match was_made(&mut file).map_err(|error| failed("read", error))? {
-            Told::Made => true,
-            Told::Found => false,
+        match is_same_file(self.as_fd(), file) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => {
+                self.is_held = is_fresh;
+                return Err(failed("look at", self.path(), error));
+            }
+        }
+        match was_made(file) {
+            Ok(Told::Made) => self.is_made = true,
+            Ok(Told::Found) => self.is_made = false,
             // Who made it a moment ago is about to write into it; who died there said nothing about the folder.
-            Told::Nothing if turn < PATIENCE_TURNS => {
+            Ok(Told::Nothing) if turn < PATIENCE_TURNS => {
                 std::thread::sleep(HIDDEN_WAIT);
                 return Ok(None);
             }
-            Told::Nothing => false,
-            Told::Foreign => return Err(not_own(&path, "holds a file .assay-lock that is not Assay's")),
-        };
-        let root = Arc::new(Root::new(path, folder));
-        let (directory, owner_pid) = (directory.to_owned(), std::process::id());
-        let opened = Self { directory, parent, root, lock: Some(file), is_locked, is_made, owner_pid };
-        let written = opened.write_holder();
-        written.map_err(|error| EngineError::io("write", opened.path().join(".assay-lock"), error))?;
-        Ok(Some(opened))
+            Ok(Told::Nothing) => self.is_made = false,
+            Ok(Told::Foreign) => return Err(not_own(self.path(), "holds a file .assay-lock that is not Assay's")),
+            Err(error) => {
+                self.is_held = is_fresh;
+                return Err(failed("read", self.path(), error));
+            }
+        }
+        self.is_held = true;
+        self.write_holder().map_err(|error| failed("write", self.path(), error))?;
+        Ok(Some(self))
     }
 
     fn write_holder(&self) -> io::Result<()> {
@@ -185,54 +215,109 @@ impl DataFolder {
         posix::file_system_of(self.as_fd()).map_err(|error| EngineError::io("statvfs", self.path(), error))
     }
 
-    /// Unlock, and remove the folder if Assay made it and nothing is left in it.
-    pub fn close(self) {}
-
-    /// Remove the folder of that name, if it still is this one. The kernel refuses one that holds anything.
-    fn remove_folder(&self) -> bool {
-        is_named(self.parent.as_fd(), self.as_fd())
-            && posix::remove_directory_at(self.parent.as_fd(), FOLDER_NAME).is_ok()
+    /// Remove the lock file, and the folder if Assay made it and nothing is left in it.
+    ///
+    /// # Errors
+    ///
+    /// What keeps the folder, or its lock file, from being removed, and what the user is to do.
+    pub fn leave(mut self) -> Result<()> {
+        self.remove_own()
     }
-}
 
-impl Drop for DataFolder {
-    fn drop(&mut self) {
+    /// As `leave`; a second time nothing is done.
+    fn remove_own(&mut self) -> Result<()> {
         // A forked worker holds a copy of this value; only the run itself may let the lock go.
-        let is_own = std::process::id() == self.owner_pid
-            && self.lock.as_ref().is_some_and(|lock| is_same_file(self.as_fd(), lock));
-        // What cannot be removed stays: that is no reason to fail a finished run. A folder of Assay's keeps its file, which
-        // says that it is, as long as there is a set in it.
-        if !is_own || (self.is_made && !is_empty(self.as_fd())) {
-            return;
+        if std::process::id() != self.owner_pid || !std::mem::take(&mut self.is_held) {
+            return Ok(());
+        }
+        let path = self.root.path().to_owned();
+        let left = |error: io::Error| {
+            let (directory, path) = (self.directory.display(), path.display());
+            EngineError::Environment(format!(
+                "{path} could not be removed: {error}; 'assay clean {directory}' removes it"
+            ))
+        };
+        let Some(lock) = self.lock.as_ref() else { return Ok(()) };
+        if !is_same_file(self.as_fd(), lock).map_err(left)? {
+            return Ok(());
+        }
+        // A folder of Assay's keeps its file, which says that it is, as long as there is a set in it.
+        if self.is_made && !is_empty(self.as_fd()).map_err(left)? {
+            return Ok(());
         }
         // While the lock is still held.
-        let _ = posix::unlink_at(self.as_fd(), LOCK_NAME);
-        if !self.is_made || self.remove_folder() {
-            return;
+        posix::unlink_at(self.as_fd(), LOCK_NAME).map_err(left)?;
+        if !self.is_made {
+            return Ok(());
+        }
+        let by_hand = |error: io::Error| {
+            let path = path.display();
+            EngineError::Environment(format!(
+                "{path}, which is empty, could not be removed: {error}; remove it yourself"
+            ))
+        };
+        if self.remove_folder().map_err(by_hand)? {
+            return Ok(());
         }
         // The lock file itself may be in the way under a hidden name until it is closed. A run that comes now makes a
         // lock file of its own, and the folder stays.
         self.lock = None;
         for _ in 0..HIDDEN_TRIES {
-            if !is_empty(self.as_fd()) || self.remove_folder() {
-                return;
+            if !is_empty(self.as_fd()).map_err(by_hand)? || self.remove_folder().map_err(by_hand)? {
+                return Ok(());
             }
             std::thread::sleep(HIDDEN_WAIT);
+        }
+        Ok(())
+    }
+
+    /// Remove the folder of that name, if it still is this one; whether it is gone. The kernel refuses one that holds anything.
+    fn remove_folder(&self) -> io::Result<bool> {
+        if !is_named(self.parent.as_fd(), self.as_fd())? {
+            return Ok(false);
+        }
+        match posix::remove_directory_at(self.parent.as_fd(), FOLDER_NAME) {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTEMPTY | libc::EEXIST | libc::ENOENT)) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
         }
     }
 }
 
+impl Drop for DataFolder {
+    fn drop(&mut self) {
+        // Where it matters that something stays, `leave` was called.
+        let _ = self.remove_own();
+    }
+}
+
+/// Look whose a folder is, and open its lock file, and say whether it is new; `None` when the folder, or a run that was in it,
+/// has just gone.
+fn look_and_open(
+    parent: BorrowedFd<'_>,
+    folder: BorrowedFd<'_>,
+    path: &Path,
+    is_new: bool,
+) -> Result<Option<(File, bool)>> {
+    if let Some(why) = owner::why_not_own(folder).map_err(|error| EngineError::io("look at", path, error))? {
+        return Err(not_own(path, &why));
+    }
+    open_lock(parent, folder, is_new).map_err(|error| EngineError::io("open", path.join(".assay-lock"), error))
+}
+
 /// Whether nothing is in a folder but the lock file, and what its file system hides until it is closed.
-fn is_empty(folder: BorrowedFd<'_>) -> bool {
-    let listing = posix::open_at(folder, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0).and_then(posix::Directory::new);
-    let Ok(mut listing) = listing else { return false };
+fn is_empty(folder: BorrowedFd<'_>) -> io::Result<bool> {
+    let opened = posix::open_at(folder, c".", libc::O_RDONLY | libc::O_DIRECTORY, 0)?;
+    let mut listing = posix::Directory::new(opened)?;
     let mut name = std::ffi::CString::default();
     loop {
-        match listing.next_entry(&mut name) {
-            Ok(None) => return true,
-            Ok(Some(_)) if name.as_c_str() == LOCK_NAME => {}
-            Ok(Some(_)) if HIDDEN_PREFIXES.iter().any(|prefix| name.to_bytes().starts_with(prefix)) => {}
-            Ok(Some(_)) | Err(_) => return false,
+        match listing.next_entry(&mut name)? {
+            None => return Ok(true),
+            Some(_) if name.as_c_str() == LOCK_NAME => {}
+            Some(_) if HIDDEN_PREFIXES.iter().any(|prefix| name.to_bytes().starts_with(prefix)) => {}
+            Some(_) => return Ok(false),
         }
     }
 }
@@ -251,7 +336,12 @@ fn open_folder(parent: BorrowedFd<'_>, path: &Path) -> Result<Option<(OwnedFd, b
         Err(error) if error.raw_os_error() != Some(libc::EEXIST) => return Err(EngineError::io("create", path, error)),
         made => made.is_ok(),
     };
-    match posix::open_beneath(parent, FOLDER_NAME, libc::O_RDONLY | libc::O_DIRECTORY, 0) {
+    let opened = posix::open_beneath(parent, FOLDER_NAME, libc::O_RDONLY | libc::O_DIRECTORY, 0).inspect_err(|_| {
+        if is_new {
+            let _ = posix::remove_directory_at(parent, FOLDER_NAME);
+        }
+    });
+    match opened {
         Ok(folder) => Ok(Some((folder, is_new))),
         Err(error) => match error.raw_os_error() {
             Some(libc::ENOENT) => Ok(None),
@@ -276,18 +366,18 @@ enum Told {
     Foreign,
 }
 
-/// Open the lock file of a folder, or make it; `None` when the folder, or a run that was in it, has just gone.
-fn open_lock(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>, is_new: bool) -> io::Result<Option<File>> {
+/// Open the lock file of a folder, or make it, and say which; `None` when the folder, or a run that was in it, has just gone.
+fn open_lock(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>, is_new: bool) -> io::Result<Option<(File, bool)>> {
     let there = posix::open_beneath(folder, LOCK_NAME, libc::O_RDWR | libc::O_NONBLOCK, 0);
     let is_missing = |error: &io::Error| error.raw_os_error() == Some(libc::ENOENT);
     if !matches!(&there, Err(error) if is_missing(error)) {
-        return there.map(|file| Some(File::from(file)));
+        return there.map(|file| Some((File::from(file), false)));
     }
     // Who leaves a folder removes first the file and then the folder: in between it looks like an empty one of the user's.
-    if !is_new && is_empty(folder) {
+    if !is_new && is_empty(folder)? {
         for _ in 0..HIDDEN_TRIES {
             std::thread::sleep(HIDDEN_WAIT);
-            if !is_named(parent, folder) || posix::stat_at(folder, LOCK_NAME).is_ok() {
+            if !is_named(parent, folder)? || posix::stat_at(folder, LOCK_NAME).is_ok() {
                 return Ok(None);
             }
         }
@@ -299,11 +389,8 @@ fn open_lock(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>, is_new: bool) -> io
             let written = file.write_all(lock_words(is_new).as_bytes()).inspect_err(|_| {
                 // No room is left: nothing of Assay's stays.
                 let _ = posix::unlink_at(folder, LOCK_NAME);
-                if is_new {
-                    let _ = posix::remove_directory_at(parent, FOLDER_NAME);
-                }
             });
-            written.map(|()| Some(file))
+            written.map(|()| Some((file, true)))
         }
         // Another run was quicker, or took the folder away.
         Err(error) if is_missing(&error) || error.raw_os_error() == Some(libc::EEXIST) => Ok(None),
@@ -311,7 +398,7 @@ fn open_lock(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>, is_new: bool) -> io
     }
 }
 
-fn was_made(lock: &mut File) -> io::Result<Told> {
+fn was_made(lock: &File) -> io::Result<Told> {
     let facts = lock.metadata()?;
     if !facts.is_file() || facts.nlink() != 1 || facts.len() > LARGEST_LOCK_BYTES {
         return Ok(Told::Foreign);
@@ -329,7 +416,7 @@ fn lock_words(is_made: bool) -> String {
     format!("{LOCK_SCHEMA} {}", if is_made { "made" } else { "found" })
 }
 
-fn text_of(lock: &mut File) -> io::Result<String> {
+fn text_of(mut lock: &File) -> io::Result<String> {
     let mut text = Vec::new();
     lock.rewind()?;
     lock.take(LARGEST_LOCK_BYTES).read_to_end(&mut text)?;
@@ -337,16 +424,22 @@ fn text_of(lock: &mut File) -> io::Result<String> {
 }
 
 /// Whether an open folder is the data folder of an open directory.
-fn is_named(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>) -> bool {
-    let (here, named) = (posix::fstat(folder), posix::stat_at(parent, FOLDER_NAME));
-    matches!((here, named), (Ok(here), Ok(named)) if is_same(&here, &named))
+fn is_named(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>) -> io::Result<bool> {
+    is_file_of_name(folder, parent, FOLDER_NAME)
 }
 
 /// Whether the lock file still has its name.
-fn is_same_file(folder: BorrowedFd<'_>, lock: &File) -> bool {
-    match (posix::fstat(lock.as_fd()), posix::stat_at(folder, LOCK_NAME)) {
-        (Ok(mine), Ok(named)) => is_same(&mine, &named),
-        _ => false,
+fn is_same_file(folder: BorrowedFd<'_>, lock: &File) -> io::Result<bool> {
+    is_file_of_name(lock.as_fd(), folder, LOCK_NAME)
+}
+
+/// Whether what is open is what has a name in a folder.
+fn is_file_of_name(open: BorrowedFd<'_>, folder: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
+    let here = posix::fstat(open)?;
+    match posix::stat_at(folder, name) {
+        Ok(named) => Ok(is_same(&here, &named)),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -355,7 +448,7 @@ fn is_same(one: &libc::stat, other: &libc::stat) -> bool {
 }
 
 /// Who holds the lock, as the holder wrote it.
-fn holder(lock: &mut File) -> String {
+fn holder(lock: &File) -> String {
     let text = text_of(lock).unwrap_or_default();
     let mut words = text.strip_prefix(LOCK_SCHEMA).unwrap_or_default().split_whitespace().skip(1);
     let number = words.next().and_then(|pid| pid.parse::<u32>().ok());

@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const LONGEST_PATH_BYTES: usize = 4095;
@@ -47,6 +47,7 @@ pub struct FileSetState {
     indices: Indices,
     writers: AtomicU64,
     generations: Mutex<Option<Arc<Generations>>>,
+    is_begun: AtomicBool,
 }
 
 impl FileSetState {
@@ -71,6 +72,7 @@ impl FileSetState {
             indices: Indices::none_of(set.files).map_err(EngineError::no_shared_memory)?,
             writers: AtomicU64::new(0),
             generations: Mutex::new(None),
+            is_begun: AtomicBool::new(false),
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             set: set.clone(),
         };
@@ -178,6 +180,16 @@ impl FileSetState {
     /// Nothing exists any more. Only while no worker runs.
     pub fn forget_all(&self) {
         self.indices.begin_with(0);
+    }
+
+    /// Whether bringing the set into place has changed what is in its folder: what is there is this run's then.
+    pub fn is_begun(&self) -> bool {
+        self.is_begun.load(Ordering::Relaxed)
+    }
+
+    /// Note whether it has.
+    pub fn set_begun(&self, is_begun: bool) {
+        self.is_begun.store(is_begun, Ordering::Relaxed);
     }
 
     /// A number that no other writer of the set's first content has.

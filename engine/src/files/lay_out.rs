@@ -56,12 +56,14 @@ pub fn prepare(
     stop: &AtomicBool,
 ) -> Result<PreparedSet> {
     let begun = Instant::now();
+    state.set_begun(false);
     ContentFill::new(state.content_seed(), &state.set().content, 0)?;
     let reused = match standing(state)? {
         None => false,
         Some(mark) if may_reuse(state, &mark)? => true,
         Some(mark) => {
             check_replaceable(state, &mark)?;
+            state.set_begun(true);
             clear_away(state, report, stop)?;
             false
         }
@@ -70,6 +72,7 @@ pub fn prepare(
     if !reused {
         state.forget_all();
         free_space::check(state, need, target, reserve_bytes)?;
+        state.set_begun(true);
         lay_out(state, target, need.content_bytes, report, stop)?;
     }
     state.begin_with_initial();
@@ -86,6 +89,12 @@ pub fn prepare(
 pub fn is_half_done(state: &FileSetState) -> bool {
     let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
     matches!(mark, Ok(Ok(Some(mark))) if mark.state != State::Complete)
+}
+
+/// Whether something of this run's is in place of the set after [`prepare`] failed; what cannot be looked at is.
+pub fn is_left(state: &FileSetState) -> bool {
+    let is_gone = || open_folder(state).is_err_and(|error| error.errno() == Some(libc::ENOENT));
+    state.is_begun() && !is_gone()
 }
 
 /// The mark of the folder that is already there; `None` if there is no folder.
@@ -208,12 +217,11 @@ fn make_marked_folder(state: &FileSetState, how_far: State) -> Result<OwnedFd> {
     let failed = |error| EngineError::io("create", state.folder(), error);
     let (root, name) = (state.root().as_fd(), state.folder_name());
     posix::make_directory_at(root, &name).map_err(failed)?;
-    let folder = open_folder(state)?;
-    write_mark(state, &folder, how_far).inspect_err(|_| {
+    let marked = open_folder(state).and_then(|folder| write_mark(state, &folder, how_far).map(|()| folder));
+    marked.inspect_err(|_| {
         // Made by this function a moment ago: an unmarked folder would be refused from now on.
         let _ = posix::remove_directory_at(root, &name);
-    })?;
-    Ok(folder)
+    })
 }
 
 fn write_mark(state: &FileSetState, folder: &OwnedFd, how_far: State) -> Result<()> {

@@ -92,6 +92,13 @@ impl TaskObserver {
         self.last
     }
 
+    /// Whether it is on a CPU, or waits for nothing but one; false where the kernel does not say.
+    pub fn is_runnable(&self) -> bool {
+        let mut text = [0; 1024];
+        let stat = self.stat.as_ref().and_then(|file| file.read_head(&mut text));
+        stat.as_deref().and_then(state) == Some("R")
+    }
+
     /// Give block delay up once it is longer than the time that was watched. Somebody has switched delay accounting off and
     /// on meanwhile: a wait that began in between has no begin, and the kernel counts it from when the machine started.
     fn doubt_block_delay(&mut self) {
@@ -201,6 +208,11 @@ fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
 /// Field of /proc/T/stat by its number in proc(5). Field 2, the name, may hold blanks and brackets: count from its end.
 fn stat_field(stat: &str, field: usize) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(field - 3)?.parse().ok()
+}
+
+/// Field 3 of `stat`, a letter.
+fn state(stat: &str) -> Option<&str> {
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().next()
 }
 
 /// The number after `label: ` at the start of a line.

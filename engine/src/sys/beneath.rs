@@ -27,8 +27,19 @@ pub fn open_on_mount(folder: RawFd, path: &CStr, flags: i32, mode: libc::mode_t)
 /// Whether the kernel has no such call, or a sandbox lets nobody make it: then no open pays for asking again.
 static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 
+/// A file system that waits for a server or a daemon may be interrupted: the call is made again then.
 #[inline]
 fn open_by(folder: RawFd, path: &CStr, flags: i32, mode: libc::mode_t, resolve: u64) -> i64 {
+    loop {
+        let opened = open_once(folder, path, flags, mode, resolve);
+        if opened != -i64::from(libc::EINTR) {
+            return opened;
+        }
+    }
+}
+
+#[inline]
+fn open_once(folder: RawFd, path: &CStr, flags: i32, mode: libc::mode_t, resolve: u64) -> i64 {
     // The kernel takes no mode where nothing is made.
     let mode = if flags & libc::O_CREAT == 0 { 0 } else { mode };
     if IS_REFUSED.load(Relaxed) {

@@ -17,6 +17,16 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// As `checked`, of a call that is made again when it was interrupted.
+fn retried(mut call: impl FnMut() -> libc::c_int) -> io::Result<libc::c_int> {
+    loop {
+        match checked(call()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
 /// A path as the kernel wants it.
 pub fn c_path(path: &Path) -> io::Result<CString> {
     CString::new(path.as_os_str().as_bytes()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
@@ -49,7 +59,7 @@ pub fn open(path: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
 fn open_raw(directory: libc::c_int, name: &CStr, flags: i32, mode: u32) -> io::Result<OwnedFd> {
     let flags = flags | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     // SAFETY: `name` is NUL-terminated and lives through the call.
-    let fd = checked(unsafe { libc::openat(directory, name.as_ptr(), flags, mode) })?;
+    let fd = retried(|| unsafe { libc::openat(directory, name.as_ptr(), flags, mode) })?;
     // SAFETY: the kernel has just returned this descriptor; nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -132,7 +142,7 @@ pub fn fstat(file: BorrowedFd<'_>) -> io::Result<libc::stat> {
 pub fn file_system_of(file: BorrowedFd<'_>) -> io::Result<libc::statvfs> {
     let mut status = MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: `status` has room for a statvfs and lives through the call.
-    checked(unsafe { libc::fstatvfs(file.as_raw_fd(), status.as_mut_ptr()) })?;
+    retried(|| unsafe { libc::fstatvfs(file.as_raw_fd(), status.as_mut_ptr()) })?;
     // SAFETY: fstatvfs succeeded, so it has filled `status`.
     Ok(unsafe { status.assume_init() })
 }
@@ -151,13 +161,13 @@ pub fn kind_of_file_system(file: BorrowedFd<'_>) -> i64 {
 /// Take an exclusive `flock` without waiting.
 pub fn try_lock_exclusive(file: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: flock takes no pointers.
-    checked(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }).map(drop)
+    retried(|| unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }).map(drop)
 }
 
 /// Take a shared `flock` without waiting.
 pub fn try_lock_shared(file: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: flock takes no pointers.
-    checked(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) }).map(drop)
+    retried(|| unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) }).map(drop)
 }
 
 /// Whether the calling user may write into and enter a directory.
@@ -170,7 +180,7 @@ pub fn may_write(path: &CStr) -> io::Result<()> {
 /// Write everything dirty of one file system.
 pub fn sync_file_system(file: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: syncfs takes no pointers.
-    checked(unsafe { libc::syncfs(file.as_raw_fd()) }).map(drop)
+    retried(|| unsafe { libc::syncfs(file.as_raw_fd()) }).map(drop)
 }
 
 /// Write everything dirty of the machine.
@@ -209,7 +219,7 @@ pub fn write_back_range(file: BorrowedFd<'_>, offset_bytes: u64, length_bytes: u
     let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waiting } else { 0 };
     let (offset, length) = (offset_bytes as libc::off64_t, length_bytes as libc::off64_t);
     // SAFETY: sync_file_range takes no pointers.
-    match checked(unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) }) {
+    match retried(|| unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) }) {
         Err(error) if !matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS | libc::ESPIPE)) => Err(error),
         _ => Ok(()),
     }
@@ -218,7 +228,7 @@ pub fn write_back_range(file: BorrowedFd<'_>, offset_bytes: u64, length_bytes: u
 /// Allocate the first `length_bytes` of a file without writing them.
 pub fn allocate(file: BorrowedFd<'_>, length_bytes: u64) -> io::Result<()> {
     // SAFETY: fallocate takes no pointers.
-    checked(unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, length_bytes as libc::off_t) }).map(drop)
+    retried(|| unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, length_bytes as libc::off_t) }).map(drop)
 }
 
 /// What a directory entry is, as far as removal cares.

@@ -1,9 +1,8 @@
 //! The engine's program run on Plans.
 
 pub(crate) use super::plans::*;
-use assay_engine::plan::{Action, FileSet, Job, Origin, Plan, Step, Stop, Target};
+use assay_engine::plan::{Action, FileSet, Job, Plan, Stop};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -26,27 +25,7 @@ impl Place {
     }
 
     pub(crate) fn run(&self, set: FileSet, jobs: Vec<Job>) -> Outcome {
-        let plan = Plan {
-            schema: assay_engine::plan::SCHEMA.to_owned(),
-            name: "test".to_owned(),
-            origin: Origin {
-                front_end: "test".to_owned(),
-                source: "test".to_owned(),
-                sha256: String::new(),
-                counts: BTreeMap::new(),
-            },
-            seed: 4,
-            sample_interval_s: 0.1,
-            reserve_bytes: 0,
-            targets: vec![Target {
-                name: "here".to_owned(),
-                uri: format!("file://{}", self.directory.path().display()),
-            }],
-            phases: vec![phase(jobs, vec![Step::Prepare { set: set.name.clone() }])],
-            file_sets: vec![set],
-            user: None,
-            untranslated: Vec::new(),
-        };
+        let plan = plan(format!("file://{}", self.directory.path().display()), set, jobs);
         Outcome { events: carry_out(&plan) }
     }
 

@@ -2,9 +2,29 @@
 
 use assay_engine::plan::{
     Access, Action, Affinity, Arrival, Backend, Body, CacheCondition, Direct, Distribution, FileRef, FileSet, Job,
-    Layout, Op, OpFlags, OpKind, OpenFlags, Phase, Pick, RateLimit, Region, Step, Stop, StopOf, WorkerKind,
+    Layout, Op, OpFlags, OpKind, OpenFlags, Origin, Phase, Pick, Plan, RateLimit, Region, SCHEMA, Step, Stop, StopOf,
+    Target, WorkerKind,
 };
 use assay_engine::program::op_rules::Names;
+use std::collections::BTreeMap;
+
+/// One phase of jobs, on a set that is laid out before it.
+pub(crate) fn plan(uri: String, set: FileSet, jobs: Vec<Job>) -> Plan {
+    let test = || "test".to_owned();
+    Plan {
+        schema: SCHEMA.to_owned(),
+        name: test(),
+        origin: Origin { front_end: test(), source: test(), sha256: String::new(), counts: BTreeMap::new() },
+        seed: 4,
+        sample_interval_s: 0.1,
+        reserve_bytes: 0,
+        targets: vec![Target { name: "here".to_owned(), uri }],
+        phases: vec![phase(jobs, vec![Step::Prepare { set: set.name.clone() }])],
+        file_sets: vec![set],
+        user: None,
+        untranslated: Vec::new(),
+    }
+}
 
 pub(crate) fn set(files: u64, existing_share: f64, size_bytes: f64) -> FileSet {
     let layout = Layout::PerDirectory { files: 10 };

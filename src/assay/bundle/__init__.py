@@ -44,6 +44,7 @@ import polars as pl
 from assay import __version__
 from assay.bundle import files as files
 from assay.bundle.contents import check_events, check_rows, read_events, read_table
+from assay.bundle.durable import sync_folder
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
 from assay.bundle.maker import is_own, sign
@@ -143,6 +144,7 @@ class RunBundle:
         sign(path, kept)
         # Last: a folder with run.json always has its Plan.
         bundle._write_record(())
+        sync_folder(path.parent)
         return bundle
 
     @classmethod
@@ -307,8 +309,8 @@ class RunBundle:
         """Name the files of the run: of a sealed one those of its manifest, and the manifest."""
         if isinstance(self._head, Manifest):
             return (*self._head.files, files.MANIFEST, files.SEAL)
-        there = (path for path in self.path.rglob("*") if path.is_file() and not path.is_symlink())
-        return tuple(sorted(name for path in there if is_inside(name := self._in_folder(path))))
+        there = ((name, self.path / name) for name in files.names_of(self.path) if is_inside(name))
+        return tuple(name for name, path in there if path.is_file() and not path.is_symlink())
 
     def _is_listed(self, name: str) -> bool:
         return isinstance(self._head, Manifest) and name in self._head.files
@@ -381,6 +383,10 @@ class RunBundle:
         except FileNotFoundError:
             sizes_bytes = {}
             self._head = files.read_head(self.path)
+        except OSError as error:
+            raise BundleError(
+                f"{self.path}: its events cannot be read: {error.strerror}. Check its permissions"
+            ) from error
         if self._read is None or self._read[0] != sizes_bytes:
             self._read = (
                 sizes_bytes,

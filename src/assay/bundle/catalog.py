@@ -118,6 +118,7 @@ def resolve(reference: str, runs: Path) -> Path:
     path = Path(reference)
     if files.is_run(path):
         return path.absolute()
+    _check_reach(path)
     if reference == "last":
         return _last(runs)
     names = sorted(name for name in _folders(runs) if files.is_run(runs / name))
@@ -130,6 +131,16 @@ def resolve(reference: str, runs: Path) -> Path:
         raise BundleError(f"run '{reference}': {len(found)} runs fit: {_some(found)}. Give more of the name")
     known = f"There are: {_some(names)}" if names else "There are none yet: 'assay quick DIR' makes one"
     raise BundleError(f"run '{reference}': no such run in {runs}. {known}")
+
+
+def _check_reach(path: Path) -> None:
+    """Raise BundleError where nobody can say whether a path is that of a run, because this user may not look."""
+    try:
+        (path / files.RUN).lstat()
+    except PermissionError as error:
+        raise BundleError(f"run '{path}': cannot be reached: {error.strerror}. Check the permissions") from error
+    except (OSError, ValueError):  # not there, or no path at all
+        return
 
 
 def _is_meant(reference: str, name: str) -> bool:

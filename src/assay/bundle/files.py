@@ -16,9 +16,10 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from assay.bundle.durable import names_in, sync_folder, write_synced
 from assay.bundle.inside import DAMAGED_CURE, is_inside, is_plain, open_inside, read_inside
 from assay.bundle.strict_json import decode
-from assay.errors import BundleError, PlanError, RunError, reason_of
+from assay.errors import BundleError, PlanError, RunError, naming, reason_of
 from assay.events import Hello
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -146,7 +147,25 @@ def of_client(folder: Path, pattern: str, client: str) -> Path:
 
 def by_client(folder: Path, pattern: str) -> dict[str, Path]:
     """Find every client's file of a pattern."""
-    return {path.stem: path for path in sorted(folder.glob(pattern)) if is_plain(path.stem)}
+    found = (folder / name for name in names_of(folder))
+    return {path.stem: path for path in found if path.match(pattern) and is_plain(path.stem)}
+
+
+def names_of(folder: Path) -> list[str]:
+    """Name the files of a bundle, in its folder and in those below it, as far as they are there; raises OSError."""
+    found = []
+    for name in _names_in(folder):
+        path = folder / name
+        inner = _names_in(path) if path.is_dir() and not path.is_symlink() else None
+        found += [name] if inner is None else [f"{name}/{one}" for one in inner]
+    return found
+
+
+def _names_in(folder: Path) -> list[str]:
+    # A run may be sealed while we look, or removed.
+    with contextlib.suppress(FileNotFoundError):
+        return names_in(folder)
+    return []
 
 
 def is_run(folder: Path) -> bool:
@@ -158,7 +177,13 @@ def write_seal(folder: Path, manifest: Manifest) -> None:
     """Put the manifest in place, with its hash ahead of it: from then on the run is sealed; raises RunError."""
     data = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     write_durably(folder / SEAL, _seal_of(data))
-    write_durably(folder / MANIFEST, data)
+    try:
+        write_durably(folder / MANIFEST, data)
+    except RunError:
+        # It may have its name already, and only that not be on storage: what is said not to be sealed is not.
+        with contextlib.suppress(OSError):
+            (folder / MANIFEST).unlink()
+        raise
 
 
 def _seal_of(manifest: bytes) -> bytes:
@@ -174,12 +199,9 @@ def write_durably(path: Path, data: bytes) -> FileEntry:
     temporary = path.with_name(path.name + _TEMPORARY)
     try:
         # For the owner to write, whatever the umask: what others may write proves nothing.
-        with os.fdopen(os.open(temporary, _WRITE, 0o644), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        write_synced(temporary, _WRITE, 0o644, data)
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):  # a read-only file system says so of what is not there too
             temporary.unlink(missing_ok=True)
@@ -200,13 +222,17 @@ def entry_of(file: BinaryIO) -> FileEntry:
 
 
 def to_seal(folder: Path) -> dict[str, FileEntry]:
-    """Hash each file that a seal covers: all but the manifest and what the seal replaces; raises OSError, BundleError."""
+    """Hash each file that a seal covers: all but the manifest and what the seal replaces; raises OSError, BundleError.
+
+    Each is on storage when this returns: who reads the manifest after a cut of the power finds what it has the hash of.
+    """
     found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
+    for name in names_of(folder):
+        path = folder / name
         is_replaced = name in _NEVER_HASHED or path.match(STREAMS)
         if path.is_file() and not is_replaced and not name.endswith(_TEMPORARY):
-            with open_inside(folder, name) as file:
+            with naming(path), open_inside(folder, name) as file:
+                os.fsync(file.fileno())
                 found[name] = entry_of(file)
     return found
 
@@ -283,11 +309,3 @@ def _decoded(data: bytes, path: Path, kind: type[_Head], schema: str) -> _Head:
         return decode(data, kind)
     except ValueError as error:
         raise BundleError(f"{path}: is no {schema} ({error}). {DAMAGED_CURE}") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,12 +4,14 @@ A name is plain (letters, digits, `.`, `_`, `-`, in at most one folder), is look
 following any link, and is opened only where it is a regular file below its limit: no device, FIFO or `..` is ever reached.
 """
 
+import io
 import os
 import re
 import stat
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.bundle.durable import OnlyRead, close
 from assay.errors import BundleError
 from assay.units import KIB, MIB, format_bytes
 
@@ -70,7 +72,7 @@ def open_inside(folder: Path, name: str) -> BinaryIO:
     except NotRegularError as error:
         raise BundleError(f"{folder / name}: is {error}, not a file. {DAMAGED_CURE}") from error
     finally:
-        os.close(place)
+        close(place)
     size_bytes = os.fstat(file.fileno()).st_size
     if size_bytes > limit_bytes(name):
         file.close()
@@ -108,13 +110,13 @@ def open_below(folder: int, path: str) -> BinaryIO:
         for step in folders:
             _refuse_link(step, place)
             inner = os.open(step, _ENTER, dir_fd=place)
-            os.close(place)
+            close(place)
             place = inner
         # Looked at first: opening a device can already do something.
         _refuse_irregular(os.stat(last, dir_fd=place, follow_symlinks=False).st_mode)
-        file = os.fdopen(os.open(last, _READ, dir_fd=place), "rb")
+        file = OnlyRead(io.FileIO(os.open(last, _READ, dir_fd=place)))
     finally:
-        os.close(place)
+        close(place)
     try:
         _refuse_irregular(os.fstat(file.fileno()).st_mode)
     except NotRegularError:

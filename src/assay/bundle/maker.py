@@ -15,6 +15,7 @@ from pathlib import Path
 
 from assay import xdg
 from assay.bundle import files
+from assay.bundle.durable import close, make_folders, sync_folder, write_synced
 from assay.bundle.inside import NotRegularError, open_below, open_inside, read_inside
 from assay.bundle.scripts import script_names
 from assay.errors import BundleError, InputError
@@ -100,7 +101,7 @@ def _key() -> bytes | None:
                 found = os.fstat(file.fileno())
                 key = file.read(_KEY_BYTES + 1)
         finally:
-            os.close(place)
+            close(place)
     except (OSError, NotRegularError):
         return None
     is_mine = found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
@@ -114,14 +115,14 @@ def _new_key() -> bytes | None:
         return None
     temporary = folder / f".{_KEY}-{secrets.token_hex(8)}"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-            file.write(key)
+        make_folders(folder, mode=0o700)
+        write_synced(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, key)
         try:
             # Whole at once, and never in the place of one that another run has made meanwhile.
             os.link(temporary, folder / _KEY)
         finally:
             temporary.unlink(missing_ok=True)
+        sync_folder(folder)
     except OSError:
         return _key()
     return key

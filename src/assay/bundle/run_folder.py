@@ -5,6 +5,7 @@ import re
 import secrets
 from pathlib import Path
 
+from assay.bundle.durable import make_folders
 from assay.errors import RunError, reason_of
 
 _SLUG_CHARACTERS = 40
@@ -25,7 +26,7 @@ def make_run_folder(runs: Path, began: dt.datetime, about: str) -> Path:
     """
     stem = f"{began:%Y%m%dT%H%M%SZ}-{_slug(about)}"
     try:
-        runs.mkdir(parents=True, exist_ok=True)
+        make_folders(runs)
         for _ in range(_NAME_TRIES):
             path = runs / f"{stem}-{secrets.token_hex(4)}"
             try:

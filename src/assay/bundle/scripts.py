@@ -15,6 +15,7 @@ from typing import BinaryIO
 import msgspec
 
 from assay.bundle import files
+from assay.bundle.durable import close
 from assay.bundle.inside import DAMAGED_CURE, NotRegularError, limit_bytes, open_below
 from assay.errors import BundleError, InputError, RunError
 from assay.plan import Plan, Script
@@ -93,7 +94,7 @@ def _opened(path: str) -> BinaryIO:
     except OSError as error:
         raise InputError(f"script {path}: cannot be read: {error.strerror}. {cure}") from error
     finally:
-        os.close(root)
+        close(root)
     size_bytes, most = os.fstat(script.fileno()).st_size, limit_bytes("script")
     if size_bytes > most:
         script.close()
@@ -107,10 +108,13 @@ def _copy(script: BinaryIO, path: Path, at_most: int) -> None:
     """Copy an open script; not more than it may have, whatever becomes of it meanwhile; raises OSError."""
     # For the owner to write, whatever the umask: what others may write proves nothing.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    with os.fdopen(descriptor, "wb") as copy:
-        while at_most > 0 and (chunk := script.read(min(_CHUNK_BYTES, at_most))):
-            copy.write(chunk)
-            at_most -= len(chunk)
+    try:
+        with open(descriptor, "wb", closefd=False) as copy:
+            while at_most > 0 and (chunk := script.read(min(_CHUNK_BYTES, at_most))):
+                copy.write(chunk)
+                at_most -= len(chunk)
+    finally:
+        close(descriptor)
 
 
 def _paths(plan: Plan) -> tuple[str, ...]:

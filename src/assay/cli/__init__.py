@@ -15,6 +15,7 @@ import typer
 from assay import __version__
 from assay.cli import (
     clean,
+    decode,
     diff,
     doctor,
     export,
@@ -54,6 +55,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     ls.ls,
     rerun.rerun,
     diff.diff,
+    decode.decode,
     clean.clean,
     doctor.doctor,
     shims.shims,

@@ -1,24 +1,29 @@
 """The program's output streams: what is written to them by anyone goes out here.
 
 Nothing in a text is obeyed by a terminal: all that is printed but by a console (console.py) passes through `write`. Their
-reader may leave, their terminal go away, or their disk be full. `assay show | head` is no error, and `assay quick | head`
-still measures. What is said beside an answer (standard error) is never worth more than the run that it is about: where it
-cannot be written, it goes nowhere. The answer itself (standard output) that nobody can read any more goes nowhere too; one
-that a full disk refuses is an error, which is told.
+reader may leave or not read on, their terminal go away, or their disk be full. `assay show | head` is no error, and
+`assay quick | head` still measures. What is said beside an answer (standard error) is never worth more than the run that it
+is about: where it cannot be written, it goes nowhere. The answer itself (standard output) that nobody can read any more goes
+nowhere too; one that a full disk refuses is an error, which is told.
 """
 
 import contextlib
 import errno
 import io
 import os
+import select
 import sys
 from typing import TextIO
 
 from assay.outward import plain
+from assay.running.stopping import is_asked
 
 _READER_LEFT = frozenset({errno.EPIPE, errno.EIO})
 """A pipe without a reader, a terminal that was hung up."""
 _ANSWER, _BESIDE = 1, 2
+_PIECE = 1000
+"""Characters that a pipe with any room takes at once: 4 KiB."""
+_PATIENCE_MS = 250
 
 
 class _Outliving(io.TextIOWrapper):
@@ -36,10 +41,25 @@ class _Outliving(io.TextIOWrapper):
     def write_as_is(self, text: str) -> int:
         """Write what is for the terminal to obey: colours, and where the cursor goes."""
         try:
-            return super().write(text)
+            if self.must_arrive:
+                return super().write(text)
+            for start in range(0, len(text), _PIECE):
+                if not self._has_room():
+                    self.turn_away()
+                super().write(text[start : start + _PIECE])
+                super().flush()
         except OSError as error:
             self._bear(error)
-            return len(text)
+        return len(text)
+
+    def _has_room(self) -> bool:
+        """Wait for a reader that does not read on; no longer than `_PATIENCE_MS` once the user wants an end."""
+        room = select.poll()
+        room.register(self.fileno(), select.POLLOUT)
+        while not room.poll(_PATIENCE_MS):
+            if is_asked():
+                return bool(room.poll(_PATIENCE_MS))
+        return True
 
     def flush(self) -> None:
         try:

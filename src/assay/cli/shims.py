@@ -1,5 +1,6 @@
 """`assay shims BIN`: the classic tools' own names, for scripts that call them."""
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -68,6 +69,7 @@ def write_shims(folder: Path, command: Path) -> Iterator[Path]:
     if taken:
         names = ", ".join(map(str, taken))
         raise InputError(f"shims: {names}: not written by Assay, so left alone. Name another folder, or move it away")
+    is_new = not folder.exists()
     try:
         folder.mkdir(exist_ok=True)
         for path, tool in paths.items():
@@ -75,6 +77,9 @@ def write_shims(folder: Path, command: Path) -> Iterator[Path]:
             _write(path, f'{head}exec {shlex.quote(str(command))} {tool} "$@"\n')
             yield path
     except OSError as error:
+        if is_new:
+            with contextlib.suppress(OSError):  # it holds the scripts that there was room for
+                folder.rmdir()
         raise RunError(f"shims: cannot write into {folder}: {error.strerror}. Name another folder") from error
 
 

@@ -8,13 +8,15 @@ import os
 from collections.abc import Sequence
 
 from assay.errors import InputError
+from assay.input_text import check_count
 
 VARIABLES = ("ASSAY_RUNS", "ASSAY_ENGINE", "HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "TMPDIR")
 """What Assay looks up."""
 
 
 def check_words(words: Sequence[str]) -> None:
-    """Raise InputError for the first word, or variable of the environment, that is no UTF-8."""
+    """Raise InputError for too many words, and for the first word or variable of the environment that is no UTF-8."""
+    check_count(words, "the command line")
     named = [(f"word {number} of the command line", word) for number, word in enumerate(words, start=1)]
     named += [(f"${name}", os.environ.get(name, "")) for name in VARIABLES]
     for what, word in named:

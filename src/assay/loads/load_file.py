@@ -6,6 +6,7 @@ field's name without its unit (`ramp_s` is written `ramp`), because the value ca
 """
 
 import enum
+import functools
 from typing import NamedTuple
 
 import msgspec
@@ -40,7 +41,8 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     seed: int = 1
     """Seed of every random choice; the same seed gives the same sequence of operations."""
     sample_interval_s: float | None = None
-    """Length of one interval of the record; unset: a thirtieth of the longest timed phase, between 0.1 s and 1 s."""
+    """Length of one interval of the record; unset: a thirtieth of the longest timed phase, between 0.1 s and 1 s; longer in
+    runs of more than 10,000 s, so that they have no more intervals. At most 100,000 in all timed phases together."""
     reserve_bytes: int = plan.RESERVE_BYTES
     """What must stay free on every target."""
     parameters: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
@@ -224,9 +226,15 @@ def unit_of(owner: type[msgspec.Struct], field: str, inherited: Unit) -> Unit:
     return Unit.POSITION if field == "distribution" else Unit.NUMBER
 
 
+@functools.cache
+def fields_of(member: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    """List the fields of a struct: msgspec looks its annotations up anew each time, a quarter of the time of a load file."""
+    return msgspec.structs.fields(member)
+
+
 def main_field(member: type[msgspec.Struct]) -> msgspec.structs.FieldInfo | None:
     """Find the field that `{kind = value}` gives: the first, if it must be given or is a text."""
-    fields = msgspec.structs.fields(member)
+    fields = fields_of(member)
     return fields[0] if fields and (fields[0].required or fields[0].type is str) else None
 
 

@@ -28,11 +28,16 @@ from assay.plan import OpKind, limits
 from assay.plan.references import UnknownNameError, check_job, check_semaphores
 from assay.plan.walk import job_actions
 from assay.targets import of_directory
+from assay.units import format_seconds
 
 SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1)
 """Interval lengths to choose from: a person can read a grid of them."""
+LONG_INTERVALS_S = (2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
+"""As above, for runs of hours."""
 INTERVALS_PER_PHASE = 30
 """Intervals that the longest phase should have, so that a trend within it can be seen."""
+USUAL_INTERVALS, MOST_INTERVALS = 10_000, 100_000
+"""What a run has at most by itself, and where its load file asks for more: each takes kilobytes of storage and memory."""
 
 T = TypeVar("T", bound=plan.Value)
 
@@ -143,9 +148,21 @@ class _Translation:
             targets=(target, *top.target),
             file_sets=top.file_set,
             phases=lay_out_sequence(top.phase, top.file_set, drop_caches=drop_caches, repeat=repeat),
-            sample_interval_s=top.sample_interval_s or sample_interval_s(top.phase),
+            sample_interval_s=self._sample_interval_s(top, repeat),
             reserve_bytes=top.reserve_bytes,
         )
+
+    def _sample_interval_s(self, top: LoadFile, repeat: int) -> float:
+        if top.sample_interval_s is None:
+            return sample_interval_s(top.phase, repeat)
+        intervals = sum(_seconds(top.phase)) * repeat / top.sample_interval_s
+        if intervals > MOST_INTERVALS:
+            text = (
+                f"the timed phases would have {intervals:,.0f} intervals; a run has at most {MOST_INTERVALS:,}."
+                f" Take {format_seconds(intervals / MOST_INTERVALS * top.sample_interval_s)} or more, or leave it out"
+            )
+            raise self._reader.error(("sample_interval",), text)
+        return top.sample_interval_s
 
     def _file_set(self, value: object, path: Path) -> plan.FileSet:
         table = self._reader.table(plan.FileSet, value, path)
@@ -316,13 +333,27 @@ class _Translation:
                 raise self._reader.error((*path, index + first), f"{what} '{name}' is defined twice; names are unique")
 
 
-def sample_interval_s(phases: Iterable[plan.Phase]) -> float:
-    """Choose the length of an interval: at most a thirtieth of the longest timed phase, within 0.1 s and 1 s."""
-    seconds = [phase.stop.seconds for phase in phases if phase.stop.seconds]
+def sample_interval_s(phases: Iterable[plan.Phase], repeat: int = 1) -> float:
+    """Choose the length of an interval, for phases that come so many times.
+
+    A thirtieth of the longest timed phase at most, within 0.1 s and 1 s; longer where the run would have more than
+    `USUAL_INTERVALS`, as far as the shortest phase still has its thirty.
+    """
+    seconds = _seconds(phases)
     if not seconds:
         return SAMPLE_INTERVALS_S[0]
     wanted = max(seconds) / INTERVALS_PER_PHASE
-    return next((interval for interval in SAMPLE_INTERVALS_S if interval <= wanted), SAMPLE_INTERVALS_S[-1])
+    usual = next((interval for interval in SAMPLE_INTERVALS_S if interval <= wanted), SAMPLE_INTERVALS_S[-1])
+    needed = sum(seconds) * repeat / USUAL_INTERVALS
+    longer = [interval for interval in LONG_INTERVALS_S if interval <= min(seconds) / INTERVALS_PER_PHASE]
+    if needed <= usual or not longer:
+        return usual
+    return next((interval for interval in longer if interval >= needed), longer[-1])
+
+
+def _seconds(phases: Iterable[plan.Phase]) -> list[float]:
+    """Lengths of those phases that are timed."""
+    return [phase.stop.seconds for phase in phases if phase.stop.seconds]
 
 
 def _names(tables: object) -> set[str]:

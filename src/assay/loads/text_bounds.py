@@ -15,30 +15,30 @@ NESTING = 40
 WORD_LETTERS = 200
 """Of a number, or of a key without quotes."""
 
-_TOKEN = re.compile(
+_TOKENS = (
     r'"""(?:[^"\\]|\\.|"(?!""))*"{3,5}'
     r"|'''(?:[^']|'(?!''))*'{3,5}"
     r'|"(?:[^"\\\n]|\\.)*"'
     r"|'[^'\n]*'"
     r"|#[^\n]*"
-    r"|(?P<word>[A-Za-z0-9_+-]+)"
+    rf"|(?P<word>[A-Za-z0-9_+-]{{{WORD_LETTERS + 1},}})"
     r"|(?P<open>[\[{])"
     r"|(?P<close>[\]}])"
-    r"|(?P<dot>\.)"
-    r"|(?P<end>[\n=,])",
-    re.DOTALL,
 )
+_TOKEN = re.compile(_TOKENS, re.DOTALL)
+_TOKEN_OR_DOT = re.compile(rf"{_TOKENS}|(?P<dot>\.)|(?P<end>[\n=,])", re.DOTALL)
 
 
 def check_text(text: str, source: str) -> None:
     """Raise FrontEndError where words are too long, or brackets or dots of keys too many inside each other."""
     depth = dots = 0
-    for token in _TOKEN.finditer(text):
+    # A key ends with its line: where no line has so many dots, none need be counted, and most of a load is dots and ends.
+    has_dots = any(line.count(".") > NESTING for line in text.split("\n"))
+    for token in (_TOKEN_OR_DOT if has_dots else _TOKEN).finditer(text):
         kind = token.lastgroup
         if kind == "word":
-            if len(token[0]) > WORD_LETTERS:
-                raise _error(text, source, token, f"a word of {len(token[0])} letters; {WORD_LETTERS} are the most")
-        elif kind == "open":
+            raise _error(text, source, token, f"a word of {len(token[0])} letters; {WORD_LETTERS} are the most")
+        if kind == "open":
             depth, dots = depth + 1, 0
         elif kind == "close":
             depth, dots = max(depth - 1, 0), 0

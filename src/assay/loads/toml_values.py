@@ -16,7 +16,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import FrontEndError, InputError
-from assay.loads.load_file import DEFAULTS, Meaning, Unit, key_of, main_field, meaning_of, tag_of
+from assay.loads.load_file import DEFAULTS, Meaning, Unit, fields_of, key_of, main_field, meaning_of, tag_of
 from assay.loads.locate import Lines, Path
 from assay.plan import limits
 from assay.units import format_bytes, format_seconds, parse_bytes, parse_seconds
@@ -86,7 +86,7 @@ class Reader:
         """Read a table as a struct."""
         if not isinstance(value, dict):
             raise self._wrong_type("a table", value, path)
-        return self._fields(shape, {key_of(f): f for f in msgspec.structs.fields(shape)}, value, path, meaning)
+        return self._fields(shape, {key_of(f): f for f in fields_of(shape)}, value, path, meaning)
 
     def read(self, kind: Any, value: object, path: Path, meaning: Meaning = NO_MEANING) -> Any:
         """Read a value of any type that a Plan can hold."""
@@ -163,7 +163,7 @@ class Reader:
     def _keys(member: type[plan.Value], *, short: bool = False) -> Fields:
         """Map keys to fields; in the short form the kind's name stands for its main field."""
         main = main_field(member) if short else None
-        keys = {key_of(field): field for field in msgspec.structs.fields(member)}
+        keys = {key_of(field): field for field in fields_of(member)}
         if main is None:
             return keys
         return {tag_of(member): main} | {key: field for key, field in keys.items() if field.name != main.name}

@@ -41,7 +41,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> Path:
-    """Write a file by way of a temporary one beside it, so that no reader ever meets half of it.
+    """Write a file by way of a temporary one beside it: no reader meets half of it, not even after a cut of the power.
 
     Raises:
         InputError: `path` is a directory, or its folder is not there or inside a run bundle.
@@ -53,6 +53,8 @@ def write_whole(path: Path, content: bytes) -> Path:
             written = Path(partial.name)
             try:
                 partial.write(content)
+                partial.flush()
+                os.fsync(partial.fileno())
                 partial.close()
                 written.chmod(0o666 & ~_umask())
                 written.replace(path)

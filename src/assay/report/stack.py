@@ -4,9 +4,26 @@ Both belong to the extra `report`, because vl-convert is an 84 MB wheel that a m
 Every module of the report that draws imports them from here, so that there is one message and one exit code.
 """
 
+import resource
+
 from assay import xdg
 from assay.errors import RunError
 
+_ADDRESSES_BYTES = 72 << 30
+"""The JavaScript engine in vl-convert reserves 64 GiB of address space, uses next to nothing of it, and without it ends the
+program by SIGTRAP."""
+
+
+def _check_address_space() -> None:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _ADDRESSES_BYTES:
+        raise RunError(
+            f"address space is limited to {limit >> 30} GiB, and figures and the HTML report need {_ADDRESSES_BYTES >> 30}"
+            " GiB of it (not of memory). The run itself is kept. Lift the limit (ulimit -v unlimited)"
+        )
+
+
+_check_address_space()
 try:
     with xdg.home_for_others():
         import altair as alt

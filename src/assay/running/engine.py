@@ -9,6 +9,7 @@ second Ctrl-C leaves the engine behind.
 """
 
 import contextlib
+import io
 import os
 import shlex
 import shutil
@@ -20,11 +21,12 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Self
 
 import msgspec
 
 from assay import __version__, events
+from assay.bundle.durable import OnlyRead, close
 from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError, reason_of
 from assay.plan import Origin, Plan, Target, User
 from assay.running.growing_file import GrowingFile
@@ -47,6 +49,8 @@ _LOOK_S = 1.0
 UNRECORDED = 4
 """The engine's exit code when its events could not be written."""
 _GARBAGE_SHOWN = 200
+_NEW = 0o666
+"""Mode of a new file; the umask takes from it."""
 
 
 def find_engine() -> Path:
@@ -98,12 +102,12 @@ class EngineProcess:
         self._cure = f". What was measured is kept; {', '.join(cleans)} removes data that was left" if cleans else ""
         try:
             # Open for reading from the start: a folder that somebody removes is noticed, and no reason not to read on.
-            self._lines = stream.open("a+b")
+            self._lines = OnlyRead(io.FileIO(os.open(stream, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, _NEW)))
         except OSError as error:
             raise RunError(f"{stream}: cannot be written: {error.strerror}. Nothing was measured") from error
         try:
             with contextlib.ExitStack() as opened:
-                output, errors = opened.enter_context(stream.open("ab")), opened.enter_context(log.open("ab"))
+                output, errors = (opened.enter_context(_appended(path)) for path in (stream, log))
                 plan, scripts = opened.enter_context(scripts_by_descriptor(plan)) if user else (plan, ())
                 self._process = self._start(output, errors, user, scripts)
         except BaseException:
@@ -111,9 +115,7 @@ class EngineProcess:
             raise
         self._write(plan.to_json())
 
-    def _start(
-        self, output: BinaryIO, errors: BinaryIO, user: User | None, scripts: Sequence[int]
-    ) -> "subprocess.Popen[bytes]":
+    def _start(self, output: int, errors: int, user: User | None, scripts: Sequence[int]) -> "subprocess.Popen[bytes]":
         try:
             return subprocess.Popen(
                 [self._program],
@@ -164,7 +166,7 @@ class EngineProcess:
         """
         finished = is_lost = False
         ending = _Ending(self._process, stops)
-        lines = GrowingFile(self._lines)
+        lines = GrowingFile(self._lines, self._stream)
         while True:
             has_ended = self._process.poll() is not None
             new = lines.read()
@@ -272,6 +274,16 @@ class EngineProcess:
                 self._process.wait(0)
         else:
             self._end()
+
+
+@contextlib.contextmanager
+def _appended(path: Path) -> Iterator[int]:
+    """Open a file for another process to write at its end."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _NEW)
+    try:
+        yield descriptor
+    finally:
+        close(descriptor)
 
 
 class _Ending:
@@ -416,7 +428,11 @@ def capabilities(*targets: Target, user: User | None = None) -> events.Hello:
         phases=(),
         user=user,
     )
-    for event in run_quietly(empty):
+    seen = run_quietly(empty)
+    for event in seen:
+        if isinstance(event, events.Warning) and event.id == events.DATA_LEFT_BEHIND:
+            raise RunError(f"{event.text}. Nothing was measured")
+    for event in seen:
         if isinstance(event, events.Hello):
             if event.engine.version != __version__:
                 raise RunError(

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.errors import naming
+
 READ_BYTES = 4 << 20
 """Most that is read at a time."""
 
@@ -11,21 +13,22 @@ READ_BYTES = 4 << 20
 class GrowingFile:
     """Reads whole lines of a file that grows."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        """Begin at the start of the file; it is closed elsewhere."""
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        """Take a file at its start, which is closed elsewhere. `path` is for what is said of it."""
         self._stream = stream
-        self._stream.seek(0)
+        self._path = path
         self._partial = b""
         self._offset = 0
 
     def are_over(self) -> bool:
         """Whether everything that the file holds by now has been read."""
-        return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
+        with naming(self._path):
+            return self._stream.tell() >= os.fstat(self._stream.fileno()).st_size
 
     def are_lost(self) -> bool:
         """Whether its name leads to it no more (removed, moved, unmounted): nobody will find what is written there."""
         try:
-            return not os.path.samestat(Path(self._stream.name).stat(), os.fstat(self._stream.fileno()))
+            return not os.path.samestat(self._path.stat(), os.fstat(self._stream.fileno()))
         except FileNotFoundError:
             return True
         except OSError:  # who may not look, or gets no answer, does not know
@@ -36,7 +39,8 @@ class GrowingFile:
 
         Without a bound, what writes faster than it is read would fill memory and disk before anybody looked at it.
         """
-        *lines, self._partial = (self._partial + self._stream.read(READ_BYTES)).split(b"\n")
+        with naming(self._path):
+            *lines, self._partial = (self._partial + self._stream.read(READ_BYTES)).split(b"\n")
         placed = []
         for line in lines:
             placed.append((self._offset, line))

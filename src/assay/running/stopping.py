@@ -8,7 +8,7 @@ engine to stop and to remove its data, the second kills it, the third ends this 
 import signal
 import sys
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Final, Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN, _AGAIN_S = signal.SIGALRM, 0.01
@@ -43,7 +43,17 @@ def _come_again(lost: "sys.UnraisableHookArgs") -> None:
         sys.__unraisablehook__(lost)
 
 
+_asked: Final[list[int]] = []
+"""The signals that came in, in order."""
+
+
+def is_asked() -> bool:
+    """Whether the user has asked for an end: from then on nothing waits for somebody who may never come."""
+    return bool(_asked)
+
+
 def _raise(number: int, _frame: FrameType | None) -> None:
+    _asked.append(number)
     raise Stopped(signal.Signals(number).name)
 
 
@@ -73,5 +83,6 @@ class Stops:
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
+        _asked.append(number)
         if self.count > MOST_COUNTED:
             _raise(number, frame)

@@ -5,13 +5,17 @@ input.
 """
 
 import argparse
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
 
 from assay.errors import InputError
+from assay.input_text import check_count
 
 _LARGEST = 1 << 62
 _MOST_DIGITS = 19
 _SHOWN_LETTERS = 40
+_MOST_SMALL: Final = 100
+"""Of a tool that knows a dozen: argparse takes seconds for thousands."""
 
 
 class Arguments(argparse.ArgumentParser):
@@ -20,6 +24,11 @@ class Arguments(argparse.ArgumentParser):
     def __init__(self, tool: str, usage: str) -> None:
         """A reader without arguments; `usage` is what stands after the tool's name."""
         super().__init__(prog=tool, usage=f"{tool} {usage}", add_help=False, allow_abbrev=False)
+
+    def read(self, words: Sequence[str]) -> dict[str, Any]:
+        """Give the values by name; raises InputError."""
+        check_count(words, self.prog, _MOST_SMALL)
+        return vars(self.parse_args(list(words)))
 
     def error(self, message: str) -> NoReturn:
         """Refuse."""

@@ -64,7 +64,7 @@ def parse(argv: Sequence[str]) -> Settings:
     reader.add_argument("--readdir-only", action="store_true")
     reader.add_argument("--clients", default="1")
     reader.add_argument("--dir", default=".")
-    asked = vars(reader.parse_args(list(argv)))
+    asked = reader.read(argv)
     if asked["files"] and asked["type"] == DIRECTORIES:
         raise InputError("bigdir: --files means --type file; leave --type dir or --files out")
     settings = Settings(

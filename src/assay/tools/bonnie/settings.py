@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.errors import InputError
+from assay.input_text import check_count
 from assay.plan.limits import LISTS, NUMBERS
 from assay.tools.arguments import cut
 from assay.units import KIB, MIB
@@ -109,6 +110,7 @@ def parse(arguments: Sequence[str]) -> Settings:
     Raises:
         InputError: an option or value that cannot be carried out as meant.
     """
+    check_count(arguments, "bonnie")
     words: dict[str, Any] = {}
     version, rest = _version(arguments)
     for letter, value in _options(rest, version):

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from assay.errors import InputError
+from assay.input_text import check_count
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut, digits
 from assay.tools.iozone import refused
@@ -36,6 +37,7 @@ def parse(arguments: Sequence[str]) -> Settings:
     Raises:
         InputError: the list cannot be carried out as it says; the text says what is wrong and what would be right.
     """
+    check_count(arguments, "iozone")
     reader = _Reader(list(arguments))
     reader.read()
     settings = reader.settings()

@@ -77,7 +77,7 @@ def parse(argv: Sequence[str]) -> Settings:
     reader.add_argument("--fsync", action="store_true")
     reader.add_argument("--sync", action="store_true")
     reader.add_argument("--dir", default=".")
-    asked = vars(reader.parse_args(list(argv)))
+    asked = reader.read(argv)
     settings = Settings(
         block_size_bytes=whole_number(asked["BLOCKSIZE"], "BLOCKSIZE (bytes)"),
         blocks_per_file=whole_number(asked["BLOCKSPERFILE"], "BLOCKSPERFILE"),

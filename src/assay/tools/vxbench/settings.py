@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assay.errors import InputError
+from assay.input_text import check_count
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut, digits
 
@@ -177,6 +178,7 @@ def parse(arguments: Sequence[str]) -> Settings:
     Raises:
         InputError: an option, workload, sub-option or value that is not known or contradicts another.
     """
+    check_count(arguments, NAME)
     try:
         options, files = getopt.gnu_getopt(list(arguments), _OPTIONS)
     except getopt.GetoptError as error:

@@ -1,0 +1,52 @@
+"""One figure of a benchmark's output, whatever tool printed it."""
+
+import dataclasses
+import enum
+
+
+class Doing(enum.StrEnum):
+    """What was done, as far as a verdict turns on it."""
+
+    READ = "read"
+    WRITE = "write"
+    REWRITE = "rewrite"
+    """Each piece is read, changed and written back: its bytes go both ways."""
+    MIXED = "mixed"
+    COPY = "copy"
+    """Read or written, which the tool does not say."""
+    CREATE = "create"
+    STAT = "stat"
+    DELETE = "delete"
+
+    @property
+    def is_of_data(self) -> bool:
+        """Whether it moves the content of files."""
+        return self in {Doing.READ, Doing.WRITE, Doing.REWRITE, Doing.MIXED, Doing.COPY}
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A rate, and what the tool says of how it came about. None: it does not say."""
+
+    test: str
+    """Its name in the tool's words."""
+    action: Doing
+    bytes_per_s: float | None = None
+    """In each direction."""
+    ops_per_s: float | None = None
+    set_bytes: int | None = None
+    """What was read or written, all workers together."""
+    cold_share: float | None = None
+    """Of the bytes read, those that the client's memory cannot have held: read for the first time since it was emptied.
+    0: all had been written or read before."""
+    cpu_share: float | None = None
+    """CPU time of the tool by elapsed time; 1: one CPU was busy all the time."""
+    outstanding: int | None = 1
+    """Operations at a time."""
+    is_by_character: bool = False
+    """Each byte is a call of its own: a test of the client's processor and libraries."""
+    is_direct: bool = False
+    is_flushed: bool | None = None
+    """Whether what was written was on storage when the clock stopped."""
+    is_too_quick: bool = False
+    """The tool itself has no figure: it was over too soon."""

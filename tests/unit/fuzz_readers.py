@@ -1,0 +1,283 @@
+"""Every reader of Assay, as a fuzzer has to know it."""
+
+import functools
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay import events
+from assay.analysis.document import document
+from assay.analysis.record import read
+from assay.bundle import RunBundle
+from assay.bundle.damage import damage_told
+from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.errors import AssayError, InputError
+from assay.loads import native
+from assay.loads.settings import settings
+from assay.plan import Plan
+from assay.tools import registry
+from assay.units import parse_bytes, parse_seconds
+from fuzzing.reader import Reader
+from unit.bundle_streams import begun, encoded, stream
+from unit.forged_bundles import write_manifest
+
+ROOT = Path(__file__).parent.parent.parent
+GOLDEN = ROOT / "tests" / "golden"
+SOMEWHERE = Path("/somewhere")
+ARGUMENTS = {
+    "iozone": [
+        "-a -g 4M -i 0 -i 1 -r 4k -s 64k",
+        "-Rab x.xls -n 64k -g 1M -y 4k -q 64k -I -O",
+        "-t 2 -F a b -s 1m -r 64k -i 0 -i 8",
+        "-s 1m -r 4k -i 0 -i 5 -j 3 -J 10 -K -V 7 -P 1 -e -c -o -N -Q -f file",
+    ],
+    "bonnie": [
+        "-d /tmp -u root -s 1024:8k -n 16:10k:1k:8 -m box -x 2 -r 512",
+        "-f -b -D -z 7 -q -c 4 -d /tmp -u root",
+        "-d . -u 1:1 -g 2 -s 64:1m:100:4 -n 1:-1:0:3:4k -r 0 -p 3 --format 1.96",
+    ],
+    "vxbench": [
+        "-w rand_mixed -i iosize=8k,iocount=100,nthreads=2 -o sync -c rand file",
+        "-w write -p 3 -i nrep=2 f1 f2",
+        "-w aread,sleep,mmap_write -i stride=3,rdpct=10,sleeptime=1,startoffset=4k,maxfilesize=1m,depth=4,seed=9 -P -M -s f",
+    ],
+    "perfpl": ["4096 3 25 10 2 --mode fork --fsync --dir /tmp", "1 1 1 1 1", "35000 1 100 10 3 --sync --mode=native"],
+    "bigdir": ["1050 500 --dir /tmp --readdir-only", "10 5 --type dir --clients 2", "7 --files --dir=."],
+}
+LINES = encoded(stream(3)).splitlines()
+POSTMARK = (
+    b"set size number seed transactions location subdirectories read write buffering bias create report verbose terse true "
+    b"false run load show help quit"
+).split()
+VALUES = {"size": "1GiB", "files": "20", "phase_seconds": "2.5"}
+
+
+def words_of_page(name: str) -> list[bytes]:
+    """Give the words that a page of the reference writes as code."""
+    page = (ROOT / "docs" / "reference" / name).read_text()
+    return sorted({word.encode() for word in re.findall(r"`([^`\n]{1,40})`", page)})
+
+
+# -- texts -------------------------------------------------------------------------------------------------------------
+
+
+def load_file(data: bytes) -> object:
+    """Read a load file, with the values of its parameters."""
+    text = data.decode(errors="replace")
+    values = {name: value for name, value in VALUES.items() if f"${{{name}}}" in text}
+    return native.parse(text, "fuzz.toml", directory=SOMEWHERE, settings=values)
+
+
+def setting(data: bytes) -> object:
+    """Read words of `--set`, `--time` and `--size`."""
+    text = (GOLDEN / "native" / "parameters.toml").read_text()
+    words = data.decode(errors="replace").split("\n")
+    values = settings(
+        text, "fuzz.toml", words[:-2], time=words[-2] if len(words) > 1 else None, size=words[-1], repeat=1
+    )
+    return native.parse(text, "fuzz.toml", directory=SOMEWHERE, settings=values)
+
+
+def quantity(data: bytes) -> object:
+    """Read sizes and times as people write them."""
+    text = data.decode(errors="replace")
+    try:
+        parse_bytes(text)
+    except AssayError:
+        return parse_seconds(text)
+    return None
+
+
+# -- documents ---------------------------------------------------------------------------------------------------------
+
+
+def plan_json(data: bytes) -> object:
+    """Read a Plan; what is taken comes back as it was."""
+    plan = Plan.from_json(data)
+    assert Plan.from_json(plan.to_json()) == plan
+    return plan
+
+
+def event_line(data: bytes) -> object:
+    """Read a line of the event stream."""
+    try:
+        return events.decode(data)
+    except msgspec.DecodeError as error:
+        raise InputError(str(error)) from error
+
+
+# -- tools -------------------------------------------------------------------------------------------------------------
+
+
+def tool(name: str) -> Reader:
+    """The words after the name of a tool, as far as the Plan that they mean."""
+    front_end = registry.front_end(name)
+    options = re.findall(r"(?<![\w-])--?[\w+-]+|\b\w+=", front_end.help)
+
+    def words(data: bytes) -> object:
+        asked = data.decode(errors="replace").replace("\0", " ").split()
+        made = front_end.parse(asked)
+        assert front_end.words(front_end.source(asked)) == asked
+        return made
+
+    return Reader(name, [line.encode() for line in ARGUMENTS[name]], words, [word.encode() for word in options])
+
+
+def postmark(data: bytes) -> object:
+    """Follow commands from a file, as far as the words of each run."""
+    Path("commands").write_bytes(data.replace(b"/", b"_"))  # what `run FILE` writes stays in this folder
+    front_end = registry.front_end("postmark")
+
+    class Door:
+        def measure(self, asked: Sequence[str]) -> int:
+            front_end.parse(asked)
+            return 0
+
+        def say(self, text: str) -> None:
+            assert isinstance(text, str)
+
+    return front_end.follow(["commands"], Door())
+
+
+# -- bundles -----------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def bundle_folder(*, is_sealed: bool) -> Path:
+    """Make a bundle in the folder of this process, once."""
+    bundle = begun(Path.cwd())
+    if is_sealed:
+        bundle.seal()
+    return bundle.path
+
+
+def judge(bundle: RunBundle) -> object:
+    """Work out what a run measured, as every command does that shows it."""
+    with damage_told(bundle.path):
+        return document(read(bundle))
+
+
+TABLES: dict[str, Callable[[RunBundle], object]] = {
+    f"{INTERVALS}.parquet": RunBundle.intervals,
+    f"{HISTOGRAMS}.parquet": RunBundle.histograms,
+    f"{WORKERS}.parquet": RunBundle.workers,
+    f"{HOST}.parquet": RunBundle.host,
+}
+
+
+def forged(name: str) -> Callable[[bytes], object]:
+    """Read a sealed bundle in which a file, and whatever hash is of it, is another."""
+
+    def opened(data: bytes) -> object:
+        folder = bundle_folder(is_sealed=True)
+        kept = _kept(folder, name)
+        if name == "manifest.json":
+            write_manifest(folder, data)
+        else:
+            (folder / name).write_bytes(data)  # its hash is not looked at below
+        try:
+            bundle = RunBundle.open(folder)
+            if name in TABLES:
+                TABLES[name](bundle)  # first: most are refused, and what is not changed need not be read for that
+            return judge(bundle)
+        finally:
+            if name == "manifest.json":
+                write_manifest(folder, kept)
+            else:
+                (folder / name).write_bytes(kept)
+
+    return opened
+
+
+def changed_since(data: bytes) -> object:
+    """Read a sealed bundle of which any file was changed by whoever could not change its hash."""
+    told, _, content = data.partition(b"\n")
+    folder = bundle_folder(is_sealed=True)
+    names = file_names(folder)
+    name = told.decode() if told.decode(errors="replace") in names else names[len(data) % len(names)]
+    kept = _kept(folder, name)
+    (folder / name).write_bytes(content)
+    try:
+        bundle = RunBundle.open(folder)
+        bundle.verify()
+        assert content == kept or name == "maker.hmac", f"nobody sees that {name} is another"
+    finally:
+        (folder / name).write_bytes(kept)
+    return bundle
+
+
+def file_names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def unsealed(name: str) -> Callable[[bytes], object]:
+    """Read a bundle that died, one file of which is another."""
+
+    def opened(data: bytes) -> object:
+        folder = bundle_folder(is_sealed=False)
+        kept = _kept(folder, name)
+        (folder / name).write_bytes(data)
+        try:
+            return judge(RunBundle.open(folder))
+        finally:
+            (folder / name).write_bytes(kept)
+
+    return opened
+
+
+@functools.cache
+def _kept(folder: Path, name: str) -> bytes:
+    return (folder / name).read_bytes()
+
+
+def bundle_readers() -> list[Reader]:
+    """Make a reader for each file of a bundle, sealed, unsealed and forged."""
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = begun(Path(folder))
+        dead = {name: (bundle.path / name).read_bytes() for name in file_names(bundle.path)}
+        bundle.seal()
+        whole = {name: (bundle.path / name).read_bytes() for name in file_names(bundle.path)}
+    of_any_run = [name for name in whole if name == "resolved.json" or name.startswith("events/") or "parquet" in name]
+    of_events = words_of_page("events.md")
+    return [
+        Reader("sealed", [f"{name}\n".encode() + whole[name] for name in of_any_run], changed_since, share=0.5),
+        *(
+            Reader(f"forged {name}", [whole[name]], forged(name), of_events, share=0.1)
+            for name in ("manifest.json", "resolved.json", "events/0.json", *TABLES)
+        ),
+        *(
+            Reader(f"unsealed {name}", [dead[name]], unsealed(name), of_events, share=0.1)
+            for name in ("run.json", "resolved.json", "events/0.ndjson")
+        ),
+    ]
+
+
+def files_of(pattern: str) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(GOLDEN.glob(pattern))]
+
+
+READERS = {
+    reader.name: reader
+    for reader in [
+        Reader(
+            "load file",
+            files_of("native/*.toml"),
+            load_file,
+            [*words_of_page("load-file.md"), *words_of_page("operations.md")],
+        ),
+        Reader(
+            "--set",
+            [b"block=8KiB\nfiles=20\ndepth=4\n30s\n1GiB", b"files=1\ntitle=x\ndirect=false\n10s\n64MiB"],
+            setting,
+        ),
+        Reader("quantity", [b"64KiB", b"1.5 GiB", b"30s", b"2min", b"100", b"4KiB"], quantity),
+        Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
+        Reader("event", LINES, event_line, words_of_page("events.md")),
+        *(tool(name) for name in ARGUMENTS),
+        Reader("postmark", files_of("classic/postmark/*.pm"), postmark, POSTMARK),
+        *bundle_readers(),
+    ]
+}
