@@ -42,13 +42,15 @@ MINUTES ?= 10
 hostile: $(READY)
 	ASSAY_HOSTILE_S=$$(( $(MINUTES) * 60 )) $(BIN)/pytest -s tests/e2e/test_second_users.py -k nothing_done_outside
 
-# Ever other changed inputs for every reader, for MINUTES: stops at the first that one does not take or refuse in words.
+# Ever other changed inputs for every reader, and for the whole program (as root, which runs it as nobody), for MINUTES:
+# stops at the first that is not taken or refused in words.
 fuzz: MINUTES = 60
 fuzz: $(READY)
 	@end=$$(( $$(date +%s) + $(MINUTES) * 60 )); seed=$$(date +%s); \
 	while [ "$$(date +%s)" -lt "$$end" ]; do \
 	    seed=$$(( seed + 1 )); echo "seed $$seed"; export ASSAY_FUZZ_SEED=$$seed ASSAY_FUZZ=50000; \
-	    cargo test --locked --quiet --release --test fuzz && $(BIN)/pytest -q tests/unit/test_fuzz.py || exit 1; \
+	    cargo test --locked --quiet --release --test fuzz && $(BIN)/pytest -q tests/unit/test_fuzz.py && \
+	    ASSAY_FUZZ_PROGRAMS=500 $(BIN)/pytest -q tests/e2e/test_fuzzed_programs.py || exit 1; \
 	done
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
