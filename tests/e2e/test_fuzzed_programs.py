@@ -65,7 +65,7 @@ class Ended:
             yield self.hung
         # Python itself, before and after the program, dies of the signal; a shell calls that 130 too.
         elif self.code not in {0, 1, 2, 3, *((130, -signal.SIGINT) if self.was_interrupted else ())}:
-            yield f"exit code {self.code}"
+            yield f"exit code {self.code}{' after an interruption' if self.was_interrupted else ''}"
         for word in (b"Traceback", b"panicked", b"fault of Assay", b"Fatal Python", b"core dumped"):
             if word in self.said and self.code != -signal.SIGINT:  # Python's own words for that are a trace
                 yield f"{word.decode()}: {self.said[-3000:].decode(errors='replace')}"

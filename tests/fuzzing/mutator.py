@@ -181,7 +181,7 @@ class Mutator:
             case 3:
                 lines[at:at] = chance.choice(self.samples).split(b"\n")[other : other + chance.choice((1, 3, 20))]
             case 4:
-                lines[at] *= min(chance.choice((2, 100, 2000)), _LONGEST // (len(lines[at]) + 1) + 1)
+                lines[at] *= min(chance.choice((2, 30, 300)), _LONGEST // (len(lines[at]) + 1) + 1)
             case 5:
                 lines = [line + b"\r" for line in lines]
             case 6:
