@@ -31,7 +31,7 @@ CASES = int(os.environ.get("ASSAY_FUZZ_PROGRAMS", "60"))
 ONLY = os.environ.get("ASSAY_FUZZ_PROGRAM")
 MEASURING = {b"quick", b"run", b"rerun", b"iozone", b"bonnie", b"postmark", b"vxbench", b"perfpl", b"bigdir"}
 """They take as long as they are told to: one that does is interrupted."""
-INTERRUPTED_AFTER_S = 3.0
+INTERRUPTED_AFTER_S = 1.5
 MOST_CPU_S = 10.0
 """Of what answers, or ends after an interruption."""
 PATIENCE_S = 60.0
@@ -63,7 +63,7 @@ class Ended:
         """Say what none may do."""
         if self.hung:
             yield self.hung
-        # Python itself, before and after the program, dies of the signal; a shell calls that 130 too.
+        # Before the program begins Python itself dies of the signal; a shell calls that 130 too.
         elif self.code not in {0, 1, 2, 3, *((130, -signal.SIGINT) if self.was_interrupted else ())}:
             yield f"exit code {self.code}{' after an interruption' if self.was_interrupted else ''}"
         for word in (b"Traceback", b"panicked", b"fault of Assay", b"Fatal Python", b"core dumped"):
