@@ -182,7 +182,7 @@ class Fuzzer:
                     moved[descriptor] = (at, now, cpu_s)
                 elif now - since > (longest_s if cpu_s - cpu_before_s > longest_s else longest_s * _STARVED):
                     del waiting[descriptor]
-                    yield {"fault": at, "what": f"no answer within {longest_s:.0f} s"}
+                    yield {"fault": at, "what": f"no answer within {longest_s:g} s"}
 
 
 def _told(reader: Reader, seed: int, answer: dict[str, Any]) -> str:

@@ -245,11 +245,11 @@ def bundle_readers() -> list[Reader]:
     return [
         Reader("sealed", [f"{name}\n".encode() + whole[name] for name in of_any_run], changed_since, share=0.3),
         *(
-            Reader(f"forged {name}", [whole[name]], forged(name), of_events, share=0.1)
+            Reader(f"forged {name}", [whole[name]], forged(name), of_events, share=0.05)
             for name in ("manifest.json", "resolved.json", "events/0.json", *TABLES)
         ),
         *(
-            Reader(f"unsealed {name}", [dead[name]], unsealed(name), of_events, share=0.1)
+            Reader(f"unsealed {name}", [dead[name]], unsealed(name), of_events, share=0.05)
             for name in ("run.json", "resolved.json", "events/0.ndjson")
         ),
     ]
