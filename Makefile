@@ -50,13 +50,15 @@ cuts: $(READY)
 calls: $(READY)
 	ASSAY_NTH_CALLS=0 ASSAY_NTH_AT_A_TIME=$$(nproc) $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_nth_system_call.py
 
-# Ever other changed inputs for every reader, for MINUTES: stops at the first that one does not take or refuse in words.
+# Ever other changed inputs for every reader, and for the whole program (as root, which runs it as nobody), for MINUTES:
+# stops at the first that is not taken or refused in words.
 fuzz: MINUTES = 60
 fuzz: $(READY)
 	@end=$$(( $$(date +%s) + $(MINUTES) * 60 )); seed=$$(date +%s); \
 	while [ "$$(date +%s)" -lt "$$end" ]; do \
 	    seed=$$(( seed + 1 )); echo "seed $$seed"; export ASSAY_FUZZ_SEED=$$seed ASSAY_FUZZ=50000; \
-	    cargo test --locked --quiet --release --test fuzz && $(BIN)/pytest -q tests/unit/test_fuzz.py || exit 1; \
+	    cargo test --locked --quiet --release --test fuzz && $(BIN)/pytest -q tests/unit/test_fuzz.py && \
+	    ASSAY_FUZZ_PROGRAMS=500 $(BIN)/pytest -q tests/e2e/test_fuzzed_programs.py || exit 1; \
 	done
 
 # A run of MINUTES whose memory is watched, and a set of ten million files, which takes 4 GiB of disk and root.

@@ -224,6 +224,12 @@ def test_words_that_are_no_texts_are_refused_wherever_they_stand(assay: Assay, d
     check_refused(bounded(assay, "ls", env={"ASSAY_RUNS": b"/tmp/\xff"}), 2, "$ASSAY_RUNS is '/tmp/\\xff'")
 
 
+def test_more_words_than_a_command_line_has_are_refused(assay: Assay) -> None:
+    check_refused(
+        bounded(assay, "ls", *["x"] * 30_000), 2, "the command line: these are 30001 words; 20000 are the most"
+    )
+
+
 def test_a_user_without_a_home_is_told_what_to_set_and_measures_without_one(unprivileged: Assay) -> None:
     assert unprivileged.home is not None
     load = load_file(unprivileged.home, seconds="0.2s")

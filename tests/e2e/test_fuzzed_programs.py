@@ -31,7 +31,7 @@ CASES = int(os.environ.get("ASSAY_FUZZ_PROGRAMS", "60"))
 ONLY = os.environ.get("ASSAY_FUZZ_PROGRAM")
 MEASURING = {b"quick", b"run", b"rerun", b"iozone", b"bonnie", b"postmark", b"vxbench", b"perfpl", b"bigdir"}
 """They take as long as they are told to: one that does is interrupted."""
-INTERRUPTED_AFTER_S = 3.0
+INTERRUPTED_AFTER_S = 1.5
 MOST_CPU_S = 10.0
 """Of what answers, or ends after an interruption."""
 PATIENCE_S = 60.0
@@ -63,9 +63,9 @@ class Ended:
         """Say what none may do."""
         if self.hung:
             yield self.hung
-        # Python itself, before and after the program, dies of the signal; a shell calls that 130 too.
+        # Before the program begins Python itself dies of the signal; a shell calls that 130 too.
         elif self.code not in {0, 1, 2, 3, *((130, -signal.SIGINT) if self.was_interrupted else ())}:
-            yield f"exit code {self.code}"
+            yield f"exit code {self.code}{' after an interruption' if self.was_interrupted else ''}"
         for word in (b"Traceback", b"panicked", b"fault of Assay", b"Fatal Python", b"core dumped"):
             if word in self.said and self.code != -signal.SIGINT:  # Python's own words for that are a trace
                 yield f"{word.decode()}: {self.said[-3000:].decode(errors='replace')}"
@@ -134,7 +134,6 @@ def place(tmp_path: Path) -> Iterator[Place]:
     need_tools("prlimit", "chown", "find")
     with tmpfs(320 * MIB, parent=Path("/run")) as root:
         root.chmod(0o755)
-        root.parent.chmod(root.parent.stat().st_mode | 0o011)
         made = Place(root, tmp_path, 1_000_000 + os.getpid())
         made.loved.mkdir()
         (made.loved / "file").write_text("loved")
@@ -193,8 +192,10 @@ def test_a_changed_command_line_is_answered_or_refused(place: Place, bundles: di
         f"{codes.total()} cases: {dict(codes)}; slowest {slowest:.1f} s, largest {largest / MIB:.0f} MiB\n"
     )
     assert not faults, "\n\n".join(faults)
-    outside = command("find", "/", "-xdev", "-gid", str(place.group), "-print").split()
-    assert outside == []
+    # What others make and remove meanwhile makes find end with an error.
+    find = ["find", "/", "-xdev", "-gid", str(place.group)]
+    outside = subprocess.run(find, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+    assert outside == ""
     if not ONLY:
         assert {"0", "2"} <= codes.keys()  # else the cases are all of one kind
 

@@ -29,6 +29,8 @@ SEED = int(os.environ.get("ASSAY_FUZZ_SEED", "1"))
 LONGEST_CASE_S = 10.0
 _BEGIN_S = 300.0
 """Patience with the start of a process, which loads what the readers need."""
+_STARVED = 6
+"""A case that waits, for whatever it is, may take so many times longer: the machine may be busy with other things."""
 _LOOK_S = 0.1
 _MOST_WORKERS = 4
 _TESTS = Path(__file__).parent.parent
@@ -69,6 +71,14 @@ class _Worker:
         """Descriptor on which an answer comes."""
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
+
+    def cpu_s(self) -> float:
+        """CPU time that it has used."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def begin(self, job: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -159,18 +169,20 @@ class Fuzzer:
     def _answers(self, longest_case_s: float) -> Iterator[dict[str, Any]]:
         """Wait for the answer of each process, while each goes from case to case."""
         waiting = {worker.answers: worker for worker in self._workers}
-        moved = {worker.answers: (worker.at(), time.monotonic()) for worker in self._workers}
+        moved = {worker.answers: (worker.at(), time.monotonic(), worker.cpu_s()) for worker in self._workers}
         while waiting:
             came, _, _ = select.select(list(waiting), [], [], _LOOK_S)
             for descriptor in came:
                 yield waiting.pop(descriptor).answer()
             for descriptor, worker in list(waiting.items()):
-                at, now = worker.at(), time.monotonic()
-                if at != moved[descriptor][0]:
-                    moved[descriptor] = (at, now)
-                elif now - moved[descriptor][1] > (_BEGIN_S if at is None else longest_case_s):
+                at, now, cpu_s = worker.at(), time.monotonic(), worker.cpu_s()
+                before, since, cpu_before_s = moved[descriptor]
+                longest_s = _BEGIN_S if at is None else longest_case_s
+                if at != before:
+                    moved[descriptor] = (at, now, cpu_s)
+                elif now - since > (longest_s if cpu_s - cpu_before_s > longest_s else longest_s * _STARVED):
                     del waiting[descriptor]
-                    yield {"fault": at, "what": f"no answer within {now - moved[descriptor][1]:.0f} s"}
+                    yield {"fault": at, "what": f"no answer within {longest_s:g} s"}
 
 
 def _told(reader: Reader, seed: int, answer: dict[str, Any]) -> str:

@@ -72,8 +72,8 @@ _VALUES: tuple[Any, ...] = (
 _TOKEN = re.compile(
     rb'"(?:[^"\\\n]|\\.)*"|(?P<number>-?[0-9][0-9A-Za-z._]*)|(?P<word>[A-Za-z_][A-Za-z0-9_]*)|--?[A-Za-z+]+|[^\sA-Za-z0-9]'
 )
-_LONGEST = 1 << 18
-"""Bytes beyond which an input does not grow: what is large is told by a bound at once, and takes time to make."""
+_LONGEST = 1 << 16
+"""Bytes beyond which an input does not grow: bounds on what is large have tests of their own, and it takes time to make."""
 _MOST_TOKENS = 4000
 _MOST_VALUES = 3000
 
@@ -181,7 +181,7 @@ class Mutator:
             case 3:
                 lines[at:at] = chance.choice(self.samples).split(b"\n")[other : other + chance.choice((1, 3, 20))]
             case 4:
-                lines[at] = bytearray(lines[at] * chance.choice((2, 100, 2000)))[:_LONGEST]
+                lines[at] *= min(chance.choice((2, 30, 300)), _LONGEST // (len(lines[at]) + 1) + 1)
             case 5:
                 lines = [line + b"\r" for line in lines]
             case 6:

@@ -243,13 +243,13 @@ def bundle_readers() -> list[Reader]:
     of_any_run = [name for name in whole if name == "resolved.json" or name.startswith("events/") or "parquet" in name]
     of_events = words_of_page("events.md")
     return [
-        Reader("sealed", [f"{name}\n".encode() + whole[name] for name in of_any_run], changed_since, share=0.5),
+        Reader("sealed", [f"{name}\n".encode() + whole[name] for name in of_any_run], changed_since, share=0.3),
         *(
-            Reader(f"forged {name}", [whole[name]], forged(name), of_events, share=0.1)
+            Reader(f"forged {name}", [whole[name]], forged(name), of_events, share=0.05)
             for name in ("manifest.json", "resolved.json", "events/0.json", *TABLES)
         ),
         *(
-            Reader(f"unsealed {name}", [dead[name]], unsealed(name), of_events, share=0.1)
+            Reader(f"unsealed {name}", [dead[name]], unsealed(name), of_events, share=0.05)
             for name in ("run.json", "resolved.json", "events/0.ndjson")
         ),
     ]

@@ -20,7 +20,7 @@ from assay.tools.postmark import plan as postmark_plan
 from assay.tools.postmark.output import progress_of, report_of
 from assay.tools.postmark.rates import ResultRow, beside, row_of, table
 from assay.tools.postmark.sequence import APPEND, CREATE, DELETE, READ, Counts, RunParts
-from assay.tools.postmark.settings import Location, Settings, scaled
+from assay.tools.postmark.settings import Location, Settings, scaled, whole_number
 from assay.tools.postmark.totals import PartTotals, RunTotals
 from goldens import Goldens
 
@@ -459,3 +459,8 @@ def test_published_results_make_the_table_that_they_were_published_as(path: Path
         rows.append(ResultRow(config=" ".join(names), **numbers))
 
     goldens.check(path.with_suffix(".txt"), table(rows))
+
+
+@pytest.mark.parametrize("blank", ["\x1c", "\x1d", "\x1e", "\x1f", "\x85", "\u3000"])
+def test_a_number_with_a_rare_blank_behind_it_is_a_number(blank: str) -> None:
+    assert whole_number(f"4{blank}") == 4

@@ -52,3 +52,25 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 
     assert (done.stdout, done.stderr) == ("0\n", "")
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+
+AT_THE_VERY_END = """
+import os, signal, sys
+from assay.running.stopping import end_on_signals, ending
+
+class Last:
+    def __del__(self, kill=os.kill, own=os.getpid()):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            kill(own, number)
+
+last = Last()
+end_on_signals()
+ending()
+sys.exit(3)
+"""
+
+
+def test_a_signal_while_python_takes_itself_apart_leaves_the_exit_code() -> None:
+    done = subprocess.run([sys.executable, "-c", AT_THE_VERY_END], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (3, "")

@@ -88,3 +88,10 @@ def test_the_largest_words_make_a_plan(
 
     assert made.phases
     assert front_end.settings_of(made) is not None
+
+
+@pytest.mark.parametrize("tool", [name for name in registry.TOOLS if name != "postmark"])
+@pytest.mark.parametrize("word", ["1", "-1", "--sync", "-i"])
+def test_thousands_of_words_are_refused_before_they_are_taken_apart(tool: str, word: str) -> None:
+    with pytest.raises(InputError, match=r"these are 30000 words; \d+ are the most"):
+        registry.front_end(tool).parse([word] * 30_000)

@@ -101,4 +101,5 @@ def scaled(size_bytes: int) -> str:
 
 def whole_number(text: str) -> int | None:
     """Read a whole number with nothing else beside it."""
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text.strip(), re.ASCII) else None
+    digits = text.strip()  # strip takes away more than int overlooks
+    return int(digits) if re.fullmatch(r"[+-]?[0-9]{1,18}", digits, re.ASCII) else None
