@@ -75,23 +75,30 @@ def set_folder(plan: Plan, file_set: FileSet) -> Path:
     return found[file_set.target] / DATA_FOLDER / file_set.path
 
 
+_OF_THE_STORAGE = frozenset({errno.EIO, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EINTR})
+"""Answers that say nothing of the directory."""
+
+
 def check_directory(directory: Path | str) -> Path:
-    """Return the absolute directory without symbolic links; raises InputError if it is none."""
+    """Return the absolute directory without symbolic links; raises InputError if it is none, RunError if nobody can tell."""
     if directory == "":
         raise InputError("the directory's name is empty; give a directory on the storage to measure, '.' for this one")
     try:
         resolved = Path(directory).resolve(strict=True)
+        is_directory = resolved.is_dir()
+        if is_directory:
+            os.stat(f"{resolved}/.")  # noqa: PTH116 - a Path takes the dot away, and with it the question who may enter
     except FileNotFoundError:
         raise InputError(f"{directory} does not exist; give a directory on the storage to measure") from None
     except NotADirectoryError:
         raise InputError(f"{directory}: a part of this path is a file; give a directory on the storage") from None
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
+        if isinstance(error, OSError) and error.errno in _OF_THE_STORAGE:
+            raise RunError(f"{directory} cannot be reached: {error.strerror}. Nothing was measured") from None
         reason = error.strerror if isinstance(error, OSError) else "its symbolic links lead in a circle"
         raise InputError(f"{directory} cannot be reached: {reason}; give a directory that you may enter") from None
-    if not resolved.is_dir():
+    if not is_directory:
         raise InputError(f"{directory} is not a directory; give the directory that holds it")
-    if not os.access(resolved, os.X_OK):
-        raise InputError(f"{directory} cannot be entered by this user; give a directory that you may enter")
     if not _is_text(resolved):
         raise InputError(
             f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is; rename the directory, or "

@@ -27,7 +27,7 @@ from e2e.command import COMMAND, TIMEOUT_S, Assay
 from testbed.nth_call import INJECTOR
 from testbed.power_cut import Cut, Kind, Recording, RecordingDisk, recorded, recording_disk, replaying
 
-TORN_CUTS = int(os.environ.get("ASSAY_TORN_CUTS", "5"))
+TORN_CUTS = int(os.environ.get("ASSAY_TORN_CUTS", "7"))
 FLUSH_CUTS = int(os.environ.get("ASSAY_FLUSH_CUTS", "15"))
 WITH_COMMAND = 20
 """One cut of so many is looked at by the installed command, too: it is started anew for each question."""

@@ -52,7 +52,8 @@ pub fn remove(parent: &Arc<Root>, name: &str, report: Report<'_>, stop: &AtomicB
         .map_err(|error| refuse(folder, &format!("carries a mark that this engine cannot follow ({error})")))?;
     // A removal that is cut off must not leave a set that looks complete. On a full file system this may fail, and
     // removing is then all the more needed.
-    let _ = Mark { state: State::Removing, ..mark }.write(root.as_fd());
+    let mark = Mark { state: State::Removing, ..mark };
+    let _ = mark.write(root.as_fd());
     let device = posix::fstat(root.as_fd()).map_err(|error| EngineError::io("stat", folder, error))?.st_dev;
     let sweep = Sweep {
         crew: Crew::new(stop),
@@ -66,7 +67,7 @@ pub fn remove(parent: &Arc<Root>, name: &str, report: Report<'_>, stop: &AtomicB
     sweep.progress.finish();
     if foreign.total == 0 {
         generations::forget(root.as_fd());
-        remove_marked_root(folder, parent.as_fd(), root.as_fd(), &name)?;
+        remove_marked_root(folder, parent.as_fd(), root.as_fd(), &name, &mark)?;
     }
     Ok(Removed {
         files: sweep.files.into_inner(),
@@ -97,13 +98,22 @@ fn refuse(folder: &Path, why: &str) -> EngineError {
     EngineError::Environment(format!("{folder} {why}, so nothing in it is removed. Look at it and remove it yourself"))
 }
 
-/// The last step: the mark, then the folder.
-fn remove_marked_root(folder: &Path, parent: BorrowedFd<'_>, root: BorrowedFd<'_>, name: &CStr) -> Result<()> {
+/// The last step: the mark, then the folder. Where that does not go, the mark comes back: without it nobody would try again.
+fn remove_marked_root(
+    folder: &Path,
+    parent: BorrowedFd<'_>,
+    root: BorrowedFd<'_>,
+    name: &CStr,
+    mark: &Mark,
+) -> Result<()> {
     let failed = |error| EngineError::io("remove", folder, error);
     if_there(posix::unlink_at(root, generations::NAME)).map_err(failed)?;
     if_there(posix::unlink_at(root, mark::NEXT_NAME)).map_err(failed)?;
     if_there(posix::unlink_at(root, mark::NAME)).map_err(failed)?;
-    if_there(posix::remove_directory_at(parent, name)).map_err(failed)
+    if_there(posix::remove_directory_at(parent, name)).map_err(|error| {
+        let _ = mark.write(root);
+        failed(error)
+    })
 }
 
 /// What is gone already need not be removed.

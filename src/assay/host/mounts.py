@@ -5,6 +5,7 @@ Source: /proc/self/mountinfo, proc_pid_mountinfo(5). The kernel itself says whic
 matching mount point, the later of equals, is only the fallback.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -96,6 +97,7 @@ def mount_id(tree: SystemTree, directory: Path) -> int | None:
     try:
         text = tree.read(f"/proc/self/fdinfo/{descriptor}").text or ""
     finally:
-        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
     match = re.search(r"^mnt_id:\s*(\d+)$", text, re.MULTILINE)
     return int(match.group(1)) if match else None

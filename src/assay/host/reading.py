@@ -62,6 +62,14 @@ class SystemTree(msgspec.Struct, frozen=True):
         """Whether a path is a file; one that this user may not look at is none."""
         return os.path.isfile(self.at(path))  # noqa: PTH113 - as above
 
+    def space(self, path: str) -> os.statvfs_result:
+        """Numbers of the file system that a path is on; raises OSError."""
+        while True:
+            try:
+                return os.statvfs(self.at(path))
+            except InterruptedError:  # of a path Python does not ask again by itself
+                continue
+
     def first(self, *paths: str) -> Reading:
         """The first of several files that can be read; with none, the reason of the first."""
         readings = [self.read(path) for path in paths]

@@ -7,7 +7,6 @@ Limits: ZFS and other file systems that own their disks in ways sysfs does not s
 server-side disks. Several devices of F2FS and an external journal of ext4 are not seen.
 """
 
-import os
 import re
 from pathlib import Path
 
@@ -180,7 +179,7 @@ def _mounted_place(tree: SystemTree, file: Path) -> Path:
 
 
 def _path(tree: SystemTree, directory: Path, depth: int) -> StoragePath:
-    space = os.statvfs(tree.at(str(directory)))
+    space = tree.space(str(directory))
     mount = find(mounts_of(tree), directory, mount_id(tree, directory))
     if mount is None:
         raise InputError(f"{directory}: /proc/self/mountinfo names no mount for it. Mount /proc to see its storage.")
