@@ -218,7 +218,7 @@ def test_a_limit_of_file_sizes_is_said_and_the_run_is_sealed_where_it_can_be(
 
 
 def test_events_beyond_the_limit_of_file_sizes_stop_the_run(assay: Assay, directory: Path, tmp_path: Path) -> None:
-    load = load_file(tmp_path)
+    load = load_file(tmp_path, seconds="10min")
     load.write_text('sample_interval = "10ms"\n' + load.read_text().replace("4MiB", "64KiB"))
 
     done = ended(["run", load, directory, "--no-report"], assay.runs, **limited(resource.RLIMIT_FSIZE, 256 * KIB))
