@@ -54,7 +54,7 @@ def a_load(rng: random.Random) -> str:
     return (
         f'name = "random"\nreserve = 0\nsample_interval = "{rng.choice([10, 100, 1000])}ms"\n'
         f'[[file_set]]\nname = "{name}"\n{SETS[name]}\n'
-        f'[[phase]]\nname = "phase"\nseconds = "1h"\nbefore = [{", ".join(before)}]\n{jobs}'
+        f'[[phase]]\nname = "phase"\nseconds = "15min"\nbefore = [{", ".join(before)}]\n{jobs}'
     )
 
 
