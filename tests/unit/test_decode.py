@@ -142,7 +142,7 @@ def test_a_set_within_the_servers_memory_is_its_caches(each_kib: int, of: str) -
 @pytest.mark.parametrize(
     ("text", "of"),
     [
-        (fio("randread", io_bytes=1 << 30, direct="1", iodepth="8"), "storage"),
+        (fio("randread", io_bytes=1 << 30, direct="1", iodepth="8", ioengine="libaio"), "storage"),
         (fio("read", io_bytes=32 << 20), "unknown"),  # once, from an emptied cache: read-ahead hides what it waited for
         (fio("randread", io_bytes=64 << 20), "mixed"),
         (fio("randread", io_bytes=32 << 30), "page cache"),
@@ -161,7 +161,7 @@ def test_columns_of_elbencho_are_found_by_name() -> None:
     header = (
         "ISO date,label,hosts,threads,direct IO,IO depth,operation,entries/s [last],IOPS [last],MiB/s [last],MiB [last]"
     )
-    rows = ["2026-05-22T16:09:38,,1,8,1,4,WRITE,11,2941,2941,8192", "2026-05-22T16:09:40,,1,8,1,4,SYNC,,,,"]
+    rows = ["2026-05-22T16:09:38,,1,8,0,4,WRITE,11,2941,2941,8192", "2026-05-22T16:09:40,,1,8,1,4,SYNC,,,,"]
 
     found = decoded("\n".join([header, *rows]), read_given("10Gbit", None, None, None))
 
@@ -169,6 +169,37 @@ def test_columns_of_elbencho_are_found_by_name() -> None:
     assert found["WRITE"].bytes_per_s == 2941 << 20
     assert found["WRITE"].of == "write-back"
     assert "2.47 times what the link carries" in found["WRITE"].why
+
+
+def test_what_cannot_have_stayed_in_memory_is_not_put_there() -> None:
+    link = read_given("100Mbit", None, None, None)
+    (direct,) = decoded(fio("randread", io_bytes=1 << 30, direct="1"), link).values()
+    flushed = decoded(BONNIE_2, link)["block write"]
+
+    assert (direct.of, flushed.of) == ("unknown", "unknown")
+    assert "a fact is wrong" in direct.why
+    assert "a fact is wrong" in flushed.why
+
+
+def test_each_client_has_a_link_and_a_memory() -> None:
+    header = "ISO date,hosts,threads,direct IO,IO depth,operation,IOPS [last],MiB/s [last],MiB [last]\n"
+    given = read_given("10Gbit", "4GiB", None, None)
+
+    of = {n: decoded(f"{header}x,{n},8,0,1,READ,9000,2941,16384\n", given)["READ"].of for n in (1, 4)}
+
+    assert of == {1: "page cache", 4: "unknown"}  # 24.7 Gbit/s of 10, of 40
+
+
+def test_a_group_of_fio_has_the_depth_the_cpus_and_the_files_of_all_its_workers() -> None:
+    group = {"numjobs": "4", "group_reporting": "", "iodepth": "8", "ioengine": "libaio", "direct": "1"}
+    figures = [
+        read(fio("randread", io_bytes=1 << 30, **options), "captured")[1][0]
+        for options in (group, {**group, "ioengine": "psync"}, {**group, "filename": "/dev/x"}, {"numjobs": "4"})
+    ]
+
+    assert [figure.outstanding for figure in figures] == [32, 4, 32, 1]
+    assert [figure.set_bytes for figure in figures] == [128 << 20, 128 << 20, 32 << 20, 32 << 20]
+    assert [figure.cpu_share for figure in figures] == pytest.approx([0.48, 0.48, 0.48, 0.12])
 
 
 def test_a_report_of_postmark_is_read_in_its_units(request: pytest.FixtureRequest) -> None:

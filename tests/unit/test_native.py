@@ -120,6 +120,7 @@ def test_an_interval_is_a_thirtieth_of_the_longest_phase_at_a_readable_length(
         ((86_400.0, 100.0), 1, 2.0),  # the short phase has its thirty
         ((86_400.0, 10.0), 1, 1.0),
         ((31_536_000.0,), 1, 3600.0),
+        ((2_592_000.0, 10.0), 1, 30.0),  # a month: a hundred thousand are the most, thirty or not
     ],
 )
 def test_a_run_of_hours_has_ten_thousand_intervals_at_most_where_its_shortest_phase_has_thirty(

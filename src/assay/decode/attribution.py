@@ -72,14 +72,25 @@ class Attribution:
 
 def judge(figure: Claim, given: Given) -> Attribution:
     """Say what a figure is a figure of."""
+    given = _of_all(given, figure.clients)
     rules = (_no_figure, _impossible, _client_cache, _client_cpu, _link, _turns, _server_cache, _latency)
     return next((found for rule in rules if (found := rule(figure, given))), _unknown(figure, given))
+
+
+def _of_all(given: Given, clients: int) -> Given:
+    """Give the facts of all clients together; the server and its devices are there once."""
+    return dataclasses.replace(
+        given,
+        link_bytes_per_s=given.link_bytes_per_s and given.link_bytes_per_s * clients,
+        ram_bytes=given.ram_bytes and given.ram_bytes * clients,
+    )
 
 
 def _no_figure(figure: Claim, _given: Given) -> Attribution | None:
     if figure.bytes_per_s is not None or figure.ops_per_s is not None:
         return None
-    why = "The tool has no figure: it was over in less than half a second."
+    quick = ": it was over in less than half a second" if figure.is_too_quick else ""
+    why = f"The tool has no figure{quick}."
     if figure.action is Doing.STAT:
         why += " Files that were made a moment before are looked up in the client's own cache of names."
     return Attribution(ServedBy.UNKNOWN, LimitedBy.NOT_OBSERVABLE, why)
@@ -91,7 +102,10 @@ def _impossible(figure: Claim, given: Given) -> Attribution | None:
     for what, ceiling in ceilings:
         if rate is not None and ceiling is not None and rate > ceiling:
             times = f"{_rate(rate)} is {format_number(rate / ceiling)} times what the {what} ({_rate(ceiling)})"
-            where = "went into" if is_written else "came out of"
+            if figure.is_direct or (is_written and figure.is_flushed):
+                why = f"{times}, and it did not stay in the client's memory: a fact is wrong, or the data was made smaller."
+                return Attribution(ServedBy.UNKNOWN, LimitedBy.UNKNOWN, why)
+            where = "went into" if is_written else "stayed in" if figure.action is Doing.COPY else "came out of"
             of = ServedBy.WRITE_BACK if is_written else ServedBy.PAGE_CACHE
             return Attribution(of, LimitedBy.CLIENT_MEMORY, f"{times}: the data {where} the client's memory.")
     return None

@@ -43,6 +43,8 @@ class Claim:
     """CPU time of the tool by elapsed time; 1: one CPU was busy all the time."""
     outstanding: int | None = 1
     """Operations at a time."""
+    clients: int = 1
+    """Machines that took part: each has a link and a memory of its own."""
     is_by_character: bool = False
     """Each byte is a call of its own: a test of the client's processor and libraries."""
     is_direct: bool = False

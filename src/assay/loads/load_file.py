@@ -42,7 +42,8 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     """Seed of every random choice; the same seed gives the same sequence of operations."""
     sample_interval_s: float | None = None
     """Length of one interval of the record; unset: a thirtieth of the longest timed phase, between 0.1 s and 1 s; longer in
-    runs of more than 10,000 s, so that they have no more intervals. At most 100,000 in all timed phases together."""
+    runs of more than 10,000 s, for 10,000 intervals or so, where the shortest phase still has thirty. At most 100,000 in all
+    timed phases together."""
     reserve_bytes: int = plan.RESERVE_BYTES
     """What must stay free on every target."""
     parameters: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)

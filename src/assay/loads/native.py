@@ -337,7 +337,7 @@ def sample_interval_s(phases: Iterable[plan.Phase], repeat: int = 1) -> float:
     """Choose the length of an interval, for phases that come so many times.
 
     A thirtieth of the longest timed phase at most, within 0.1 s and 1 s; longer where the run would have more than
-    `USUAL_INTERVALS`, as far as the shortest phase still has its thirty.
+    `USUAL_INTERVALS`, as far as the shortest phase still has its thirty; `MOST_INTERVALS` are never exceeded.
     """
     seconds = _seconds(phases)
     if not seconds:
@@ -346,9 +346,9 @@ def sample_interval_s(phases: Iterable[plan.Phase], repeat: int = 1) -> float:
     usual = next((interval for interval in SAMPLE_INTERVALS_S if interval <= wanted), SAMPLE_INTERVALS_S[-1])
     needed = sum(seconds) * repeat / USUAL_INTERVALS
     longer = [interval for interval in LONG_INTERVALS_S if interval <= min(seconds) / INTERVALS_PER_PHASE]
-    if needed <= usual or not longer:
-        return usual
-    return next((interval for interval in longer if interval >= needed), longer[-1])
+    chosen = next((interval for interval in (usual, *longer) if interval >= needed), max((usual, *longer)))
+    least = needed * USUAL_INTERVALS / MOST_INTERVALS
+    return next((interval for interval in (chosen, *LONG_INTERVALS_S) if interval >= least), LONG_INTERVALS_S[-1])
 
 
 def _seconds(phases: Iterable[plan.Phase]) -> list[float]:

@@ -45,6 +45,7 @@ def _of_row(row: Mapping[str, str | None]) -> Iterator[Claim]:
         bytes_per_s=moved * _MIB if moved else None,
         ops_per_s=iops or entries,
         set_bytes=int(total * _MIB) if total else None,
+        clients=int(workers[0]),
         outstanding=int(workers[0] * workers[1] * workers[2]),
         is_direct=row.get("direct IO") == "1",
         is_flushed=False if _ACTIONS[operation] is Doing.WRITE else None,

@@ -11,6 +11,8 @@ NAME = "fio"
 
 _SIZE = re.compile(r"([0-9]{1,15})([kmgtp]?)i?b?", re.ASCII | re.IGNORECASE)
 _POWERS = " kmgtp"
+_ONE_AT_A_TIME = frozenset({"psync", "sync", "vsync", "pvsync", "pvsync2", "mmap"})
+"""Engines that pay no heed to `iodepth`; the first is what fio takes by itself."""
 _FLUSHES = ("end_fsync", "fsync", "fdatasync", "fsync_on_close", "sync")
 
 
@@ -32,9 +34,13 @@ def read(text: str) -> Sequence[Claim] | None:
 
 def _of_job(job: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[Claim]:
     options = {**shared, **_table(job.get("job options"))}
-    workers = _whole(options.get("numjobs"), 1)
-    cpu = sum(_number(job.get(name)) for name in ("usr_cpu", "sys_cpu")) / 100
+    # Without group_reporting each worker is a job of its own here. Of a group the CPU time is the mean of its workers.
+    workers = _whole(options.get("numjobs"), 1) if "group_reporting" in options else 1
+    depth = 1 if options.get("ioengine", "psync") in _ONE_AT_A_TIME else _whole(options.get("iodepth"), 1)
+    cpu = workers * sum(_number(job.get(name)) for name in ("usr_cpu", "sys_cpu")) / 100
     size = _size(options.get("size"))
+    if size is not None and "filename" not in options:  # a file for each worker
+        size *= workers
     # By itself fio takes a file out of the page cache before it begins.
     is_emptied = str(options.get("invalidate", "1")) != "0"
     ways = [way for way in ("read", "write") if _number(_table(job.get(way)).get("total_ios")) > 0]
@@ -50,7 +56,7 @@ def _of_job(job: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[Claim
             cold_share=min(1.0, size / moved) if size and moved and is_emptied else None,
             # Shares of a mix are not known apart.
             cpu_share=cpu if len(ways) == 1 else None,
-            outstanding=workers * _whole(options.get("iodepth"), 1) if len(ways) == 1 else None,
+            outstanding=workers * depth if len(ways) == 1 else None,
             is_direct=str(options.get("direct", "0")) == "1",
             is_flushed=any(str(options.get(name, "0")) not in {"0", "none"} for name in _FLUSHES),
         )
