@@ -8,6 +8,7 @@ neither a loop in C nor an abort can hide.
 
 import importlib
 import json
+import math
 import os
 import select
 import shutil
@@ -149,7 +150,7 @@ class Fuzzer:
             FaultError: one was neither taken nor refused.
         """
         reader = self._readers[name]
-        count = max(int(cases * reader.share), 1)
+        count = math.ceil(cases * reader.share)
         for first, worker in enumerate(self._workers):
             job = {"reader": name, "first": first, "end": count, "step": len(self._workers), "seed": seed}
             worker.begin(job)

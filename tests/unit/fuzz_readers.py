@@ -242,15 +242,17 @@ def bundle_readers() -> list[Reader]:
         whole = {name: (bundle.path / name).read_bytes() for name in file_names(bundle.path)}
     of_any_run = [name for name in whole if name == "resolved.json" or name.startswith("events/") or "parquet" in name]
     of_events = words_of_page("events.md")
+    forgeries = ("manifest.json", "resolved.json", "events/0.json", *TABLES)
+    remains = ("run.json", "resolved.json", "events/0.ndjson")
     return [
-        Reader("sealed", [f"{name}\n".encode() + whole[name] for name in of_any_run], changed_since, share=0.3),
+        Reader("sealed", [f"{name}\n".encode() + whole[name] for name in of_any_run], changed_since),
         *(
-            Reader(f"forged {name}", [whole[name]], forged(name), of_events, share=0.05)
-            for name in ("manifest.json", "resolved.json", "events/0.json", *TABLES)
+            Reader(f"forged {name}", [whole[name]], forged(name), of_events, share=1 / len(forgeries))
+            for name in forgeries
         ),
         *(
-            Reader(f"unsealed {name}", [dead[name]], unsealed(name), of_events, share=0.05)
-            for name in ("run.json", "resolved.json", "events/0.ndjson")
+            Reader(f"unsealed {name}", [dead[name]], unsealed(name), of_events, share=1 / len(remains))
+            for name in remains
         ),
     ]
 

@@ -1,6 +1,7 @@
 """Every reader of what others wrote takes it or refuses it in words: 10,000 changed inputs each, more by `make fuzz`.
 
-The files of a bundle get 500 each, which take as long: what is not refused is worked out as far as a command would.
+The files of a forged bundle get 10,000 together, those of one that was never sealed as well: what is not refused is worked
+out as far as a command would.
 """
 
 import sys

@@ -1,11 +1,14 @@
 """A directory is followed down to its devices on machines laid out in a folder."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from assay.errors import InputError
+from assay.errors import AssayError, InputError, RunError
 from assay.host.manifest import target_facts
+from assay.host.reading import SystemTree
 from assay.host.storage import StoragePath, storage_path
 from unit.host_trees import FakeMachine
 
@@ -267,3 +270,20 @@ def test_every_absent_fact_says_why(machine: FakeMachine) -> None:
 def test_a_missing_directory_is_the_users_error(machine: FakeMachine) -> None:
     with pytest.raises(InputError, match="/nowhere is not a directory"):
         storage_path(Path("/nowhere"), machine.tree)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.EACCES, InputError), (errno.EIO, RunError), (errno.ESTALE, RunError)]
+)
+def test_storage_that_does_not_answer_is_no_error_of_the_user(
+    number: int, kind: type[AssayError], machine: FakeMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.directory("/mnt")
+
+    def space(_tree: SystemTree, path: str) -> os.statvfs_result:
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr(SystemTree, "space", space)
+
+    with pytest.raises(kind, match=os.strerror(number)):
+        storage_path(Path("/mnt"), machine.tree)

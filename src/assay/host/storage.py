@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.errors import InputError
+from assay.errors import InputError, RunError
 from assay.host.block import BlockDevice, diskstats_name, layers, name_of_number, name_of_path, uncounted
 from assay.host.mounts import Mount, find, mount_id, mounts_of
 from assay.host.reading import SystemTree
@@ -226,7 +226,8 @@ def storage_path(directory: Path, tree: SystemTree | None = None) -> StoragePath
         tree: Where /proc, /sys and the directory itself are; the machine's own by default.
 
     Raises:
-        InputError: The directory is not there, or cannot be asked.
+        InputError: The directory is not there, or this user may not ask it.
+        RunError: Its file system does not answer.
     """
     tree = tree or SystemTree()
     absolute = directory.resolve()
@@ -236,5 +237,7 @@ def storage_path(directory: Path, tree: SystemTree | None = None) -> StoragePath
         )
     try:
         return _path(tree, absolute, 0)
-    except OSError as error:
+    except PermissionError as error:
         raise InputError(f"{directory}: {error.strerror}. Its file system does not answer for this user.") from error
+    except OSError as error:
+        raise RunError(f"{directory}: {error.strerror}. Its file system does not answer.") from error
