@@ -82,3 +82,25 @@ SETTLED_VALUES = 3
 """Values that the last level needs, for a series to have settled there."""
 SETTLED_SHARE = 0.3
 """Part of the series that it needs."""
+
+# -- steady state (statistics/steady.py says how it is found) -----------------------------------------------------------
+STEADY_VALUES = 20
+"""Intervals below which nothing is said."""
+STEADY_LAST_VALUES = 10
+"""Intervals that the last level needs; and `SETTLED_SHARE` of all."""
+STEADY_BATCHES = 5
+"""Batch means that are held against each other, as the SNIA SSS PTS holds five rounds."""
+STEADY_RANGE = 0.20
+"""Most that they may differ, as a share of their mean (SNIA SSS PTS)."""
+STEADY_SLOPE = 0.10
+"""Most that the line through them may rise or fall over all (SNIA SSS PTS)."""
+STEADY_TREND = 0.05
+"""A line through all intervals of the last level that rises or falls by less is none."""
+STEADY_TREND_ERRORS = 2.6
+"""Standard errors below which such a line is chance."""
+STEADY_LINE_COST = 0.7
+"""What a line costs, where a step costs 1: it has no place."""
+STEADY_START_ERRORS = 2.0
+"""Standard errors by which the beginning of the last level stands apart, to be left out."""
+METHODS_DISAGREE = 0.05
+"""MSER-5 and the last level may differ by this share before it is worth a note."""

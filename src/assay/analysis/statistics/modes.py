@@ -1,0 +1,95 @@
+"""From how many places do latencies come? A cache and what is behind it leave a peak each in their histogram.
+
+On a logarithmic axis of eight classes an octave, each smoothed with its neighbours (1, 2, 1), two peaks are two modes where
+they lie at least four times apart, the lowest class between them has at most half of the smaller one, by more than chance
+(four standard deviations of its count), and each side of it holds at least 0.5 % of all values: fewer are a tail. The
+deepest such valley is cut first, and then each side by itself.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+CLASSES_PER_OCTAVE = 8
+LEAST_RATIO = 4.0
+DEEPEST_VALLEY = 0.5
+LEAST_SHARE = 0.005
+NOISE_DEVIATIONS = 4.0
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A peak of a histogram with what belongs to it."""
+
+    at: float
+    """Middle of its highest class."""
+    share: float
+    """Part of all values that lies between the valleys beside it."""
+    below: float | None
+    """The valley above it; None: there is no mode beyond."""
+
+
+def find_modes(values: FloatArray, counts: IntArray) -> tuple[Mode, ...]:
+    """Find the modes of a histogram, the lowest first; none where it is empty.
+
+    Args:
+        values: Above zero, shape `(n,)`, in any order.
+        counts: How often each was met.
+    """
+    total = int(counts.sum())
+    if not total:
+        return ()
+    classes = np.floor(np.log2(values) * CLASSES_PER_OCTAVE).astype(np.int64)
+    first = int(classes.min()) - 1
+    # An empty class at both ends, so that a peak there is one.
+    bins = np.bincount(classes - first, counts, minlength=int(classes.max()) - first + 2).astype(np.float64)
+    smooth = np.convolve(bins, [0.25, 0.5, 0.25], mode="same")
+    cuts = sorted(_valleys(bins, smooth, 0, len(bins) - 1, LEAST_SHARE * total))
+    modes = []
+    for begin, end in itertools.pairwise([0, *cuts, len(bins)]):
+        peak = begin + int(np.argmax(smooth[begin:end]))
+        below = _value(end + first) if end < len(bins) else None
+        modes.append(Mode(_value(peak + first + 0.5), float(bins[begin:end].sum()) / total, below))
+    return tuple(modes)
+
+
+def _value(place: float) -> float:
+    return float(2 ** (place / CLASSES_PER_OCTAVE))
+
+
+def _valleys(bins: FloatArray, smooth: FloatArray, first: int, last: int, least: float) -> Iterator[int]:
+    """Give the first classes of all modes but the first, between two classes."""
+    inner = range(first + 1, last)
+    peaks = [at for at in inner if smooth[at - 1] < smooth[at] >= smooth[at + 1]]
+    found = [
+        _valley(smooth, low, high)
+        for low, high in itertools.combinations(peaks, 2)
+        if 2 ** ((high - low) / CLASSES_PER_OCTAVE) >= LEAST_RATIO
+    ]
+    for depth, at in sorted(found):
+        if depth > DEEPEST_VALLEY:
+            return
+        if min(bins[first:at].sum(), bins[at : last + 1].sum()) >= least:
+            yield at
+            yield from _valleys(bins, smooth, first, at, least)
+            yield from _valleys(bins, smooth, at, last, least)
+            return
+
+
+def _valley(smooth: FloatArray, low: int, high: int) -> tuple[float, int]:
+    """Lowest class between two peaks as a part of the smaller one, and where it is: in the middle of several.
+
+    One that may be there by chance is as high as the peak.
+    """
+    between = smooth[low : high + 1]
+    lowest = np.flatnonzero(between == between.min())
+    peak, depth = float(min(smooth[low], smooth[high])), float(between.min())
+    by_chance = peak - depth <= NOISE_DEVIATIONS * math.sqrt(peak)
+    return 1.0 if by_chance else depth / peak, low + int(lowest[len(lowest) // 2])

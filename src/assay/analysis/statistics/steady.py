@@ -1,0 +1,223 @@
+"""Is a series of rates steady, and from where to where?
+
+The series is that of the time in which all workers were at work. In the logarithm of its rates, so that a change is a
+ratio:
+
+1. `levels` cuts it where its level changes. A pattern that repeats (`period`) is no change of level: it is taken out, and
+   the series cut anew.
+2. Levels that go one way to the end, and that a line fits as well as the steps do, are a drift.
+3. The last level counts. What is left of a start in it goes, as far as MSER-5 says (White 1997), if it stands apart.
+4. A last level of fewer than ten values, or of less than 30 % of the series, is a late shift: it may be steady, but nothing
+   shows that it is. What came before it has no number either.
+5. Inside, five batch means may differ by 20 % of their mean, their line by 10 % (SNIA SSS PTS 2.0.2, 5.3), and a line
+   through all by 5 %, unless it is within 2.6 standard errors of none.
+
+Then the window is what is left, without what is no whole period at its beginning.
+"""
+
+import enum
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.analysis import thresholds
+from assay.analysis.levels import Levels, find_levels
+from assay.analysis.statistics.mean import correlation
+from assay.analysis.statistics.period import find_period, without_period
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class SteadyVerdict(enum.Enum):
+    """What a series is."""
+
+    STEADY = "steady"
+    DRIFTING = "drifting"
+    LATE_SHIFT = "late_shift"
+    TOO_SHORT = "too_short"
+    NO_DATA = "no_data"
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Values `begin` up to before `end` of a series, which stood at one level."""
+
+    begin: int
+    end: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """What a series is, and where."""
+
+    verdict: SteadyVerdict
+    last: Stretch | None = None
+    """Where its end stands: the window where it is steady, else what was looked at; None: too little to look at."""
+    before: tuple[Stretch, ...] = ()
+    """What it stood at earlier, in order."""
+    trend: float | None = None
+    """By which share the line through `last` rises or falls from its first value to its last."""
+    period: int | None = None
+    """After so many values it repeats itself."""
+    mser_mean: float | None = None
+    """Mean by MSER-5 of the whole series; None: it found no end of the start in the first half."""
+
+
+def judge(values: FloatArray) -> Steadiness:
+    """Judge a series of rates, shape `(n,)`, in order, none below zero; of zeros alone it is no data."""
+    if not len(values) or values.max() <= 0:
+        return Steadiness(SteadyVerdict.NO_DATA)
+    if len(values) < thresholds.STEADY_VALUES:
+        return Steadiness(SteadyVerdict.TOO_SHORT, Stretch(0, len(values), float(values.mean())))
+    z = np.log(np.maximum(values, values[values > 0].min() / 2))
+    found, period, adjusted = _cut(z)
+    edges = [level.begin for level in found.levels]
+    drift_begin = _staircase(adjusted, found)
+    begin = edges[-1]
+    if drift_begin is None:
+        begin += _rest_of_start(np.exp(adjusted[begin:]))
+    if period and len(values) - begin >= 2 * period:
+        begin += (len(values) - begin) % period
+    earlier = [edge for edge in edges if edge < begin]
+    before = [_stretch(values, a, b) for a, b in itertools.pairwise([*earlier, begin])]
+    last = _stretch(values, begin, len(values))
+    trend = _trend(adjusted[begin:])
+    if drift_begin is not None:
+        verdict = SteadyVerdict.DRIFTING
+    elif len(values) - begin < max(thresholds.STEADY_LAST_VALUES, thresholds.SETTLED_SHARE * len(values)):
+        verdict = SteadyVerdict.LATE_SHIFT
+    elif _moves(np.exp(adjusted[begin:])) or trend.matters:
+        verdict = SteadyVerdict.DRIFTING
+    else:
+        verdict = SteadyVerdict.STEADY
+    cut = mser_cut(values)
+    return Steadiness(
+        verdict,
+        last=last,
+        before=tuple(before),
+        trend=math.expm1(trend.over_all),
+        period=period,
+        mser_mean=None if cut is None else float(values[cut:].mean()),
+    )
+
+
+def _stretch(values: FloatArray, begin: int, end: int) -> Stretch:
+    return Stretch(begin, end, float(values[begin:end].mean()))
+
+
+def _cut(z: FloatArray) -> tuple[Levels, int | None, FloatArray]:
+    """Cut a series into levels: those, the period in it, and the series without that."""
+    found = find_levels(np.exp(z))
+    rest = _rest(z, found)
+    period = find_period(rest)
+    if period is None:
+        return found, None, z
+    adjusted = without_period(z, rest, period)
+    return find_levels(np.exp(adjusted)), period, adjusted
+
+
+def _rest(z: FloatArray, found: Levels) -> FloatArray:
+    """What is left of a series without its levels."""
+    return np.concatenate([z[level.begin : level.end] - z[level.begin : level.end].mean() for level in found.levels])
+
+
+# -- a line ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The least-squares line through a series."""
+
+    over_all: float
+    """By how much it rises from the first value to the last."""
+    error: float
+    """Standard error of that, the correlation of neighbours allowed for."""
+    squares: float
+    """Sum of the squared distances to it."""
+    variance: float
+    """Long-run variance of these."""
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is neither small nor by chance."""
+        is_large = abs(self.over_all) > math.log1p(thresholds.STEADY_TREND)
+        return is_large and abs(self.over_all) > thresholds.STEADY_TREND_ERRORS * self.error
+
+
+def _trend(z: FloatArray) -> _Line:
+    n = len(z)
+    at = np.arange(n) - (n - 1) / 2
+    power = float(at @ at)
+    slope = float(at @ z) / power if power else 0.0
+    rest = z - z.mean() - slope * at
+    squares = float(rest @ rest)
+    variance = _long_run_variance(rest, n - 2)
+    return _Line(slope * (n - 1), math.sqrt(variance / power) * (n - 1) if power else math.inf, squares, variance)
+
+
+def _long_run_variance(rest: FloatArray, freedom: int) -> float:
+    p = correlation(rest)
+    return float(rest @ rest) / max(freedom, 1) * (1 + p) / (1 - p)
+
+
+def _staircase(z: FloatArray, found: Levels) -> int | None:
+    """Where levels begin that are a drift; None: none are."""
+    levels = found.levels
+    for first in range(len(levels) - 1):
+        steps = np.diff([math.log(level.value) for level in levels[first:]])
+        if not (np.all(steps > 0) or np.all(steps < 0)):
+            continue
+        begin = levels[first].begin
+        line = _trend(z[begin:])
+        rest = np.concatenate([z[a.begin : a.end] - z[a.begin : a.end].mean() for a in levels[first:]])
+        variance = min(line.variance, _long_run_variance(rest, len(rest) - len(levels) + first))
+        penalty = thresholds.LEVEL_PENALTY * math.log(len(rest)) * variance
+        by_steps = float(rest @ rest) + penalty * len(steps)
+        by_line = line.squares + penalty * thresholds.STEADY_LINE_COST
+        if by_line <= by_steps and line.matters:
+            return begin
+    return None
+
+
+# -- the start ---------------------------------------------------------------------------------------------------------
+
+_BATCH = 5
+
+
+def mser_cut(values: FloatArray) -> int | None:
+    """Values at the beginning of a series that MSER-5 leaves out; None where it finds no end of them in its first half.
+
+    The cut d of the means of five that has the least sum of squares about the mean of the rest over (n - d)^2.
+    """
+    batches = values[: len(values) // _BATCH * _BATCH].reshape(-1, _BATCH).mean(axis=1)
+    n = len(batches)
+    if n < 4:
+        return None
+    left = n - np.arange(n - 1)
+    sums, squares = (np.cumsum(part[::-1])[::-1][: n - 1] for part in (batches, batches**2))
+    cut = int(np.argmin((squares - sums**2 / left) / left**2))
+    return cut * _BATCH if cut <= n // 2 else None
+
+
+def _rest_of_start(values: FloatArray) -> int:
+    """Values at the beginning of a level that belong to a start that has not quite ended."""
+    cut = mser_cut(values)
+    if not cut:
+        return 0
+    start, rest = values[:cut], values[cut:]
+    p = correlation(rest)
+    error = rest.std(ddof=1) * math.sqrt((1 + p) / (1 - p) * (1 / len(start) + 1 / len(rest)))
+    return cut if abs(start.mean() - rest.mean()) > thresholds.STEADY_START_ERRORS * error else 0
+
+
+def _moves(values: FloatArray) -> bool:
+    """Whether the batch means of a level move more than the performance test specification of SNIA allows."""
+    means = np.array([batch.mean() for batch in np.array_split(values, thresholds.STEADY_BATCHES)])
+    at = np.arange(len(means)) - (len(means) - 1) / 2
+    line = abs(float(at @ means) / float(at @ at)) * (len(means) - 1)
+    middle = float(values.mean())
+    return bool(means.max() - means.min() > thresholds.STEADY_RANGE * middle or line > thresholds.STEADY_SLOPE * middle)

@@ -1,0 +1,134 @@
+"""The eight shapes of short runs: where each is steady, at which level, and what is refused (docs/method.md)."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from assay.analysis.statistics.steady import Steadiness, SteadyVerdict, judge, mser_cut
+from unit.noise import FloatArray, correlated
+
+SEEDS = range(150)
+DRAIN_S = 6.0
+
+SHAPES: dict[str, Callable[[FloatArray, int], FloatArray]] = {
+    "flat": lambda at, _: np.ones_like(at),
+    "cache that drains": lambda at, _: 1 + 1.63 * np.exp(-at / DRAIN_S),
+    "ramp": lambda at, _: np.minimum(0.3 + 0.7 * at / 15, 1),
+    "plateau, then a cliff": lambda at, _: np.where(at < 20, 3.0, 1.0),
+    "late cliff": lambda at, n: np.where(at < 0.75 * n, 2.0, 1.0),
+    # What the clients that left took with them is outside: the series ends when the first is done.
+    "clients leave": lambda at, n: np.where(at >= n - 10, 1.3, 1.0)[: n - 10],
+    "slow drift": lambda at, n: 1.25 - 0.25 * at / n,
+    "periodic": lambda at, _: np.where(at % 10 < 2, 1.25, 1.0),
+}
+TRUTH = {"periodic": 1.05}
+"""Means at which they end, where that is not 1: spikes that come again belong to the load."""
+
+
+def series(shape: str, n: int, seed: int, deviation: float = 0.04, correlation: float = 0.5) -> FloatArray:
+    """One of the shapes with noise."""
+    level = SHAPES[shape](np.arange(n, dtype=float), n)
+    return level * (1 + deviation * correlated(seed, len(level), correlation))
+
+
+def judged(shape: str, n: int) -> tuple[Counter[SteadyVerdict], FloatArray, list[Steadiness]]:
+    """What becomes of a shape in different noise: verdicts, errors of the levels that were believed."""
+    found = [judge(series(shape, n, seed)) for seed in SEEDS]
+    believed = [one.last.mean for one in found if one.verdict is SteadyVerdict.STEADY and one.last]
+    return Counter(one.verdict for one in found), np.array(believed) / TRUTH.get(shape, 1.0) - 1, found
+
+
+@pytest.mark.parametrize("n", [60, 120])
+@pytest.mark.parametrize(
+    ("shape", "believed_share"),
+    [
+        ("flat", 0.95),
+        ("cache that drains", 0.5),
+        ("ramp", 0.8),
+        ("plateau, then a cliff", 0.95),
+        ("clients leave", 0.93),
+        ("periodic", 0.93),
+    ],
+)
+def test_the_level_of_what_becomes_steady_is_found(shape: str, believed_share: float, n: int) -> None:
+    verdicts, errors, _ = judged(shape, n)
+
+    assert verdicts[SteadyVerdict.STEADY] >= believed_share * len(SEEDS)
+    assert abs(errors.mean()) <= 0.015
+    assert np.abs(errors).max() <= 0.07
+
+
+@pytest.mark.parametrize("n", [60, 120])
+def test_a_late_cliff_is_never_believed(n: int) -> None:
+    verdicts, _, found = judged("late cliff", n)
+
+    assert verdicts == {SteadyVerdict.LATE_SHIFT: len(SEEDS)}
+    assert all(any(abs(stretch.end - 0.75 * n) <= 3 for stretch in one.before) for one in found)
+    assert all(abs(one.before[0].mean - 2) < 0.1 for one in found)
+
+
+@pytest.mark.parametrize(("n", "refused_share"), [(60, 0.93), (120, 0.99)])
+def test_a_slow_drift_is_refused(n: int, refused_share: float) -> None:
+    verdicts, _, _ = judged("slow drift", n)
+
+    assert verdicts[SteadyVerdict.STEADY] <= (1 - refused_share) * len(SEEDS)
+
+
+def test_what_came_before_the_cliff_is_told() -> None:
+    found = judge(series("plateau, then a cliff", 60, 1))
+
+    (plateau,) = found.before
+    assert (plateau.begin, plateau.end) == (0, 20)
+    assert plateau.mean == pytest.approx(3, rel=0.05)
+    assert found.last is not None
+    assert (found.last.begin, found.last.end) == (20, 60)
+
+
+def test_a_window_is_whole_periods() -> None:
+    found = judge(series("periodic", 64, 2))
+
+    assert found.period == 10
+    assert found.last is not None
+    assert (found.last.end - found.last.begin) % 10 == 0
+    assert found.last.mean == pytest.approx(1.05, rel=0.02)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
+@pytest.mark.parametrize("n", [30, 60, 120, 600])
+def test_noise_has_no_period(n: int, correlation: float) -> None:
+    found = sum(judge(1 + 0.04 * correlated(seed, n, correlation)).period is not None for seed in range(200))
+
+    assert found <= 0.05 * 200
+
+
+def test_mser_cuts_the_start_off_and_sees_no_cliff_past_the_middle() -> None:
+    drains, late = series("cache that drains", 60, 3), series("late cliff", 60, 3)
+
+    assert 10 <= (mser_cut(drains) or 0) <= 30
+    assert mser_cut(late) is None or mser_cut(late) == 0
+    assert judge(drains).mser_mean == pytest.approx(1, abs=0.04)
+
+
+def test_a_standstill_is_part_of_the_series() -> None:
+    values = np.full(60, 1000.0)
+    values[40:52] = 0.0
+
+    assert judge(values).verdict is not SteadyVerdict.STEADY
+
+
+def test_too_little_is_not_judged() -> None:
+    assert judge(np.array([])).verdict is SteadyVerdict.NO_DATA
+    assert judge(np.zeros(60)).verdict is SteadyVerdict.NO_DATA
+    assert judge(np.ones(19)).verdict is SteadyVerdict.TOO_SHORT
+    assert judge(np.ones(20)).verdict is SteadyVerdict.STEADY
+
+
+@pytest.mark.parametrize("n", [20, 21, 33, 61, 3600, 10_000])
+def test_any_length_is_judged(n: int) -> None:
+    found = judge(1000 * (1 + 0.04 * correlated(5, n, 0.5)))
+
+    assert found.verdict is SteadyVerdict.STEADY
+    assert found.last is not None
+    assert found.last.mean == pytest.approx(1000, rel=0.06)
