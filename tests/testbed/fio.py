@@ -24,7 +24,7 @@ def fio_reads(device: Path, *, pattern: str, block_size: str, runtime_s: int, pr
         pattern: `read` or `randread`.
         block_size: As fio writes it: `4k`.
         runtime_s: Seconds to read for.
-        prefix: Words in front of the command, such as `Throttle.prefix`.
+        prefix: Words in front of the command, such as `ControlGroup.prefix`.
     """
     need_tools("fio")
     options = ["--name=truth", f"--filename={device}", f"--rw={pattern}", f"--bs={block_size}", "--direct=1"]

@@ -3,12 +3,16 @@
 import errno
 import mmap
 import os
+import statistics
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from testbed.cpu_quota import cpu_limit, times_stopped
 from testbed.devices import (
     MIB,
     filesystem,
@@ -20,9 +24,12 @@ from testbed.devices import (
     tmpfs,
 )
 from testbed.fio import fio_reads
+from testbed.host import command
 from testbed.leaks import left_over, loops_of_machine, made, mounts_of_machine
 from testbed.nbd import nbd_delay_device
+from testbed.neighbours import cpu_hog, disk_reader
 from testbed.throttle import blkio_limit, v2_line
+from testbed.truth import direct_reads_ns, truth_disk
 
 pytestmark = pytest.mark.testbed
 
@@ -134,7 +141,7 @@ def test_devices_are_undone_when_the_test_raises(memory: Path) -> None:
 
     assert str(device) not in loops_of_machine() or loops_of_machine()[str(device)] != made.loops[str(device)]
     assert folder not in mounts_of_machine()
-    assert not limit.cgroup.exists()
+    assert not limit.folder.exists()
 
 
 def test_the_leak_check_sees_a_mount_that_is_left() -> None:
@@ -142,6 +149,94 @@ def test_the_leak_check_sees_a_mount_that_is_left() -> None:
         assert f"mount {folder}" in left_over("no such session")
 
     assert f"mount {folder}" not in left_over("no such session")
+
+
+def test_a_group_gets_the_share_of_a_cpu_that_it_may_have() -> None:
+    with cpu_limit(0.2) as group:
+        used_s, wall_s = (float(word) for word in command(*group.prefix, sys.executable, "-c", _BUSY_FOR_2_S).split())
+        stopped = times_stopped(group)
+
+    # A period can give what is left of one before it; a machine that is busy otherwise gives less.
+    assert used_s <= 0.2 * wall_s + 0.1
+    assert stopped >= 5
+
+
+_BUSY_FOR_2_S = """
+import time
+begun, used = time.monotonic(), time.process_time()
+while time.monotonic() - begun < 2: pass
+print(time.process_time() - used, time.monotonic() - begun)
+"""
+
+
+def test_a_hog_stays_on_its_cpu_and_keeps_it_busy() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    before = _idle_ticks(cpu)
+    with cpu_hog(cpu):
+        time.sleep(2)
+        idle = _idle_ticks(cpu) - before
+
+    # It starts a moment later than the clock.
+    assert idle / os.sysconf("SC_CLK_TCK") < 0.5
+
+
+def _idle_ticks(cpu: int) -> int:
+    line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{cpu} "))
+    return int(line.split()[4])
+
+
+def test_a_neighbour_reads_from_its_device(memory: Path) -> None:
+    with loop_device(256 * MIB, backing=memory) as device, filesystem(device) as folder:
+        before = _bytes_read(device)
+        with disk_reader(folder, size_bytes=16 * MIB):
+            assert _bytes_read(device) - before >= 16 * MIB
+            assert len(list(folder.glob("assay-neighbour-*"))) == 1
+        assert not list(folder.glob("assay-neighbour-*"))
+
+
+def test_a_hard_disk_with_a_lying_cache_takes_no_time_to_write_and_flush() -> None:
+    with truth_disk(64 * MIB, hdd=True, cache=True) as disk:
+        _write_and_flush(disk.device, 20)
+        reads_s = [ns / 1e9 for ns in direct_reads_ns(disk.device, 20)]
+        served = disk.log()
+
+    reads = [request.seconds for request in served if request.kind == "R"]
+    # A seek and half a turn: no machine is so busy that it answers from memory as late as that.
+    assert statistics.median(reads) > 4e-3
+    assert statistics.median(reads_s) > 4e-3
+    assert statistics.median(request.seconds for request in served if request.kind in "WF") < 2e-3
+
+
+def test_a_device_serves_its_credits_and_then_slower() -> None:
+    with truth_disk(64 * MIB) as plain:
+        asked_before = len(plain.log())  # what the kernel reads when the device appears
+    with truth_disk(64 * MIB, most_per_s=1000, burst=asked_before + 100, later_per_s=50) as disk:
+        direct_reads_ns(disk.device, 200)
+        ends_s = [request.end_ns / 1e9 for request in disk.log() if request.kind == "R"][-200:]
+
+    later_s = ends_s[-1] - ends_s[-50]
+    assert later_s >= 0.97 * 49 / 50
+    assert ends_s[49] - ends_s[0] < later_s / 2
+
+
+def test_a_device_that_pauses_does_so_at_equal_distances() -> None:
+    with truth_disk(64 * MIB, most_per_s=200, pause_every_s=1, pause_s=0.3) as disk:
+        direct_reads_ns(disk.device, 600)
+        paused = [request.begin_ns / 1e9 for request in disk.log() if request.seconds > 0.2]
+
+    assert len(paused) >= 2
+    assert all(at_s % 1 < 0.1 for at_s in paused)
+
+
+def _write_and_flush(device: Path, count: int) -> None:
+    descriptor = os.open(device, os.O_RDWR | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, 4096) as page:
+            for number in range(count):
+                os.pwritev(descriptor, [page], number * MIB)
+                os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def test_limits_of_the_second_cgroup_generation_are_one_line() -> None:
@@ -160,6 +255,10 @@ def _write_direct(file: Path, size_bytes: int) -> None:
             assert os.write(descriptor, data) == size_bytes
         finally:
             os.close(descriptor)
+
+
+def _bytes_read(device: Path) -> int:
+    return 512 * int(Path(f"/sys/block/{device.name}/stat").read_text().split()[2])
 
 
 def _bytes_written(device: Path) -> int:

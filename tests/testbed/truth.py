@@ -96,9 +96,7 @@ class TruthDisk:
 
 
 @contextmanager
-def truth_disk(
-    size_bytes: int, *, hdd: bool = False, flush_ms: float = 0, stall_s: float = 0, fault_share: float = 0
-) -> Iterator[TruthDisk]:
+def truth_disk(size_bytes: int, *, fault_share: float = 0, **behaviour: float) -> Iterator[TruthDisk]:
     """Make a device of known behaviour; `truthdisk.py` says what the settings do."""
     need_root()
     need_tools("nbdkit", "nbdfuse", "losetup", "fusermount3")
@@ -108,10 +106,8 @@ def truth_disk(
         folder = Path(name)
         settings = {
             "size": size_bytes,
-            "hdd": int(hdd),
-            "flush_ms": flush_ms,
-            "stall_s": stall_s,
             "fault_share": fault_share,
+            **{name: int(value) if isinstance(value, bool) else value for name, value in behaviour.items()},
             **{file: folder / file for file in ("log", "stall", "faults")},
         }
         words = [f"{key}={value}" for key, value in settings.items()]

@@ -9,6 +9,11 @@ nbdkit runs this file in its own Python; `truth.py` starts it. Requests are serv
   the mean over uniformly random pairs (for which E[sqrt(|x - y|)] = 8/15), then up to one turn; a disk that streams reads
   on while its client thinks.
 - `flush_ms`: time that a flush takes.
+- `cache=1`: writes are held in a cache that a cut of the power would empty, and take no time; so do flushes, which lie.
+- `most_per_s`: reads and writes a second, at equal distances. With `burst`, only so many in all are served at that rate, as
+  credits; then `later_per_s` are.
+- `pause_every_s` and `pause_s`: whenever CLOCK_MONOTONIC is a multiple of the one, all that is asked for waits for the
+  other, as it does for a device that tidies up.
 - `stall` and `stall_s`: when the file `stall` appears, it is taken away and the next read or write hangs so long.
 - `faults` and `fault_share`: while the file `faults` is there, so large a share of the reads and writes that begin in one
   of its ranges (a line: first byte, byte after the last) is answered with EIO.
@@ -42,6 +47,12 @@ class Disk:
             "log": "",
             "hdd": "0",
             "flush_ms": "0",
+            "cache": "0",
+            "most_per_s": "0",
+            "burst": "0",
+            "later_per_s": "0",
+            "pause_every_s": "0",
+            "pause_s": "0",
             "stall": "",
             "stall_s": "0",
             "faults": "",
@@ -50,6 +61,8 @@ class Disk:
         self._random = random.Random(1)  # noqa: S311 - a known sequence is what is wanted
         self._head_bytes = 0
         self._free_at_s = 0.0
+        self._next_s = 0.0
+        self._served = 0
         self._bad_ranges: list[tuple[int, int]] = []
         self._faults_changed_ns = 0
 
@@ -66,7 +79,9 @@ class Disk:
             _sleep_until(begin_ns / 1e9 + float(self.settings["flush_ms"]) / 1e3)
         else:
             self._stall()
-            if self.settings["hdd"] == "1":
+            self._pause()
+            self._take_turn()
+            if self.settings["hdd"] == "1" and not (kind == "W" and self.settings["cache"] == "1"):
                 self._move(offset_bytes, length_bytes)
             code = errno.EIO if self._is_bad(offset_bytes) else 0
         self._log.write(f"{kind} {offset_bytes} {length_bytes} {begin_ns} {time.monotonic_ns()} {code}\n")
@@ -79,6 +94,21 @@ class Disk:
         if trigger and os.path.exists(trigger):  # noqa: PTH110 - once a request
             Path(trigger).unlink()
             _sleep_until(time.monotonic() + float(self.settings["stall_s"]))
+
+    def _pause(self) -> None:
+        every_s, pause_s = float(self.settings["pause_every_s"]), float(self.settings["pause_s"])
+        now_s = time.monotonic()
+        if every_s and now_s % every_s < pause_s:
+            _sleep_until(now_s - now_s % every_s + pause_s)
+
+    def _take_turn(self) -> None:
+        burst = int(self.settings["burst"])
+        per_s = float(self.settings["later_per_s" if burst and self._served >= burst else "most_per_s"])
+        self._served += 1
+        if per_s:
+            # Who comes late does not get back what it did not ask for.
+            self._next_s = max(self._next_s + 1 / per_s, time.monotonic())
+            _sleep_until(self._next_s)
 
     def _move(self, offset_bytes: int, length_bytes: int) -> None:
         begin_s = now_s = time.monotonic()

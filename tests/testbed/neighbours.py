@@ -1,0 +1,71 @@
+"""Other programs on the machine, of known appetite: what a measurement has to notice."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from testbed.host import stop
+
+_BUSY = "import os; os.write(1, b'begun')\nwhile True: pass"
+
+# Says so when it has read all of the file once, and ends with its parent, whose end it sees as the end of its input.
+_READER = """
+import mmap, os, select, sys
+descriptor, block = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), int(sys.argv[2])
+places = range(0, os.fstat(descriptor).st_size // block * block, block)
+buffer = mmap.mmap(-1, block)
+has_begun = False
+while True:
+    for at in places:
+        os.preadv(descriptor, [buffer], at)
+        if select.select([0], [], [], 0)[0]:
+            sys.exit()
+    if not has_begun:
+        os.write(1, b"begun")
+    has_begun = True
+"""
+
+
+@contextmanager
+def cpu_hog(cpu: int, *, count: int = 1) -> Iterator[None]:
+    """Keep a CPU busy with so many programs that run nowhere else."""
+    with ExitStack() as undo:
+        for _ in range(count):
+            program = _begun(undo, [sys.executable, "-c", _BUSY])
+            os.sched_setaffinity(program.pid, {cpu})
+        yield
+
+
+@contextmanager
+def disk_reader(
+    folder: Path, *, block_bytes: int = 1 << 20, size_bytes: int = 64 << 20, count: int = 1
+) -> Iterator[None]:
+    """Have so many programs read a file over and over with O_DIRECT, as fast as its device lets them."""
+    descriptor, name = tempfile.mkstemp(prefix="assay-neighbour-", dir=folder)
+    file = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            for _ in range(size_bytes // block_bytes):
+                out.write(os.urandom(block_bytes))
+            out.flush()
+            os.fsync(out.fileno())
+        with ExitStack() as undo:
+            words = [sys.executable, "-c", _READER, str(file), str(block_bytes)]
+            for _ in range(count):
+                _begun(undo, words)
+            yield
+    finally:
+        file.unlink()
+
+
+def _begun(undo: ExitStack, words: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a neighbour, and wait until it says that it has begun."""
+    program = undo.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+    undo.callback(stop, program)
+    if program.stdout is None or program.stdout.read(5) != b"begun":
+        raise RuntimeError(f"{words[0]} ended at once")
+    return program
