@@ -24,8 +24,10 @@ from testbed.devices import (
     tmpfs,
 )
 from testbed.fio import fio_reads
+from testbed.history import free_inodes, grow_directory
 from testbed.host import command
 from testbed.leaks import left_over, loops_of_machine, made, mounts_of_machine
+from testbed.link import link, served_over
 from testbed.nbd import nbd_delay_device
 from testbed.neighbours import cpu_hog, disk_reader
 from testbed.throttle import blkio_limit, v2_line
@@ -226,6 +228,52 @@ def test_a_device_that_pauses_does_so_at_equal_distances() -> None:
 
     assert len(paused) >= 2
     assert all(at_s % 1 < 0.1 for at_s in paused)
+
+
+def test_a_link_moves_no_more_than_its_rate(tmp_path: Path) -> None:
+    rate_bits_per_s, content = 200_000_000, os.urandom(8 * MIB)
+    with link(rate_bits_per_s) as path, served_over(path, tmp_path) as folder:
+        came, went = path.moved_bytes()
+        begun_s = time.monotonic()
+        (folder / "file").write_bytes(content)
+        took_s = time.monotonic() - begun_s
+        came_after, went_after = path.moved_bytes()
+
+    assert (tmp_path / "file").read_bytes() == content
+    assert 8 * MIB < went_after - went < 1.2 * 8 * MIB
+    assert came_after - came < 0.2 * 8 * MIB
+    # A bucket of 16 kB may be full at first.
+    assert took_s >= 0.97 * 8 * 8 * MIB / rate_bits_per_s
+
+
+def test_a_namespace_is_gone_with_its_link(tmp_path: Path) -> None:
+    with link(100_000_000) as path, served_over(path, tmp_path) as folder:
+        assert folder in mounts_of_machine()
+        assert Path(f"/sys/class/net/{path.interface}").exists()
+
+    assert folder not in mounts_of_machine()
+    assert not Path(f"/sys/class/net/{path.interface}").exists()
+    assert path.namespace not in command("ip", "netns", "list")
+
+
+def test_inodes_that_were_freed_are_passed_by(memory: Path) -> None:
+    with (
+        loop_device(256 * MIB, backing=memory) as device,
+        filesystem(device, mkfs_options=("-O", "^has_journal", "-N", "60000")) as folder,
+    ):
+        (folder / "first").touch()
+        first = (folder / "first").stat().st_ino
+        free_inodes(folder, 1000)
+        (folder / "next").touch()
+        assert (folder / "next").stat().st_ino > first + 900
+
+
+def test_a_directory_of_ext4_stays_as_large_as_it_was(memory: Path) -> None:
+    with loop_device(256 * MIB, backing=memory) as device, filesystem(device) as folder:
+        grow_directory(folder / "grown", 10_000)
+
+        assert not list((folder / "grown").iterdir())
+        assert (folder / "grown").stat().st_size > 150_000
 
 
 def _write_and_flush(device: Path, count: int) -> None:
