@@ -94,10 +94,10 @@ class Session:
                 f"'assay show {bundle.run_id}' and 'assay report {bundle.run_id}' work it out again"
             ) from stopped
         if error is not None:
-            if bundle.path.is_dir():
+            if not bundle.is_gone:
                 sys.stderr.write(f"The run is kept: {bundle.path}\n")
             raise error
-        if not bundle.path.is_dir():
+        if bundle.is_gone:
             raise RunError(
                 f"{bundle.path} is not there any more: removed, moved away or unmounted while the answer was made"
             )

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import re
@@ -184,6 +185,21 @@ def test_a_reader_that_came_before_the_seal_still_reads_after_it(tmp_path: Path)
 
 
 # -- clients -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_gone_only_where_its_storage_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = begun(tmp_path)
+    assert not bundle.is_gone
+
+    def unanswered(path: Path, **_: object) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "stat", unanswered)
+        assert not bundle.is_gone
+
+    shutil.rmtree(bundle.path)
+    assert bundle.is_gone
 
 
 def test_every_row_says_which_client_it_is_from(tmp_path: Path) -> None:

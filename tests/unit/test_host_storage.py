@@ -287,3 +287,17 @@ def test_storage_that_does_not_answer_is_no_error_of_the_user(
 
     with pytest.raises(kind, match=os.strerror(number)):
         storage_path(Path("/mnt"), machine.tree)
+
+
+def test_a_directory_of_storage_that_does_not_answer_is_not_said_to_be_none(
+    machine: FakeMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.directory("/mnt")
+
+    def unanswered(path: Path, **_: object) -> os.stat_result:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    monkeypatch.setattr(Path, "stat", unanswered)
+
+    with pytest.raises(RunError, match="Input/output error"):
+        storage_path(Path("/mnt"), machine.tree)

@@ -168,6 +168,17 @@ class RunBundle:
         return isinstance(self._head, Manifest)
 
     @property
+    def is_gone(self) -> bool:
+        """Whether its folder is known not to be there any more; storage that does not answer says nothing of that."""
+        try:
+            self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:
+            return False
+        return False
+
+    @property
     def info(self) -> RunInfo:
         """Who ran what, when, and how it ended."""
         return self._head.info

@@ -4,7 +4,9 @@ Every function that looks at the machine takes a `SystemTree`: the real one at `
 name the path as the user knows it, without the root of the tree.
 """
 
+import errno
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +14,9 @@ from typing import NamedTuple
 import msgspec
 
 from assay.host.facts import Fact, FactValue
+
+_NO_DIRECTORY = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG})
+"""Answers that say what a path is not; others are of storage that does not answer."""
 
 
 class Reading(NamedTuple):
@@ -55,8 +60,20 @@ class SystemTree(msgspec.Struct, frozen=True):
             return []
 
     def is_directory(self, path: str) -> bool:
-        """Whether a path is a directory; one that this user may not look at is none."""
-        return os.path.isdir(self.at(path))  # noqa: PTH112 - Path.is_dir raises where a parent is closed to this user
+        """Whether a path is a directory; one that this user may not look at is none.
+
+        Raises:
+            OSError: The file system does not answer.
+        """
+        while True:
+            try:
+                return stat.S_ISDIR(self.at(path).stat().st_mode)
+            except InterruptedError:  # of a path Python does not ask again by itself
+                continue
+            except OSError as error:
+                if error.errno in _NO_DIRECTORY:
+                    return False
+                raise
 
     def is_file(self, path: str) -> bool:
         """Whether a path is a file; one that this user may not look at is none."""

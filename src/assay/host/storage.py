@@ -231,11 +231,11 @@ def storage_path(directory: Path, tree: SystemTree | None = None) -> StoragePath
     """
     tree = tree or SystemTree()
     absolute = directory.resolve()
-    if not tree.is_directory(str(absolute)):
-        raise InputError(
-            f"{directory} is not a directory that this user can see. Make it, or name one on the storage to be measured."
-        )
     try:
+        if not tree.is_directory(str(absolute)):
+            raise InputError(
+                f"{directory} is not a directory that this user can see. Make it, or name one on the storage to be measured."
+            )
         return _path(tree, absolute, 0)
     except PermissionError as error:
         raise InputError(f"{directory}: {error.strerror}. Its file system does not answer for this user.") from error

@@ -153,7 +153,7 @@ def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
         raise
     except BaseException as caught:  # noqa: BLE001 - a panic of polars, for want of threads, is no Exception
         unsealed = f"The run could not be sealed: {_as_told(caught)}"
-        if not bundle.path.is_dir():
+        if bundle.is_gone:
             unsealed = (
                 f"{bundle.path} is not there any more, so the run could not be sealed. Unless somebody removed it, what was "
                 "measured is in it, and opens all the same"
