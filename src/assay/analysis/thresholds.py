@@ -104,3 +104,25 @@ STEADY_START_ERRORS = 2.0
 """Standard errors by which the beginning of the last level stands apart, to be left out."""
 METHODS_DISAGREE = 0.05
 """MSER-5 and the last level may differ by this share before it is worth a note."""
+
+# -- the limiter (limiter/rules.py says how it is found) -----------------------------------------------------------------
+BUSY_SHARE = 0.90
+"""Of its time, from where on a worker or a device has nothing left."""
+CEILING_SHARE = 0.85
+"""Of a ceiling, from where on it is what limits."""
+LIMIT_SHARE = 0.95
+"""Of a limit that was set."""
+THROTTLED_SHARE = 0.05
+"""Of the time, in which the kernel stopped the control group."""
+LATE_SHARE = 0.01
+"""Of the arrivals of an open loop, issued when the next was due already."""
+MOST_OF_IT = 0.50
+"""A part that names the whole."""
+USER_SHARE = 0.60
+"""Of the CPU time outside the kernel, from where on the program is what takes it."""
+LITTLE = 0.10
+"""Little's law holds to this share: rate times latency is what is in flight."""
+QUEUED_TIMES = 1.6
+"""A latency that is so many times what it was with fewer in flight is that of a queue."""
+DIRTY_SHARE = 0.90
+"""Of the dirty memory that the kernel allows."""

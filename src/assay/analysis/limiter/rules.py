@@ -1,0 +1,209 @@
+"""The rules by which a limiter is found, asked in order; each gives a verdict or passes.
+
+A new limiter is a word in `conclusion.py`, a function here and its line in `RULES`.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from assay.analysis import thresholds
+from assay.analysis.limiter.conclusion import Bottleneck, Conclusion, Confidence
+from assay.analysis.limiter.signals import Signals
+from assay.units import format_bytes, format_number, format_seconds
+
+HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
+_FASTER = "Only a faster device helps."
+
+
+def offered_load(at: Signals) -> Conclusion | None:
+    """G1: the load asked for no more."""
+    if at.offered_per_s is not None:
+        kept = at.ops_per_s / at.offered_per_s if at.offered_per_s else 0.0
+        if kept < thresholds.ACHIEVED_SHARE or at.late_share > thresholds.LATE_SHARE:
+            return None
+        said = f"{100 * min(kept, 1.0):.1f} % of the {format_number(at.offered_per_s)} arrivals a second were served on time"
+        return Conclusion(Bottleneck.OFFERED_LOAD, HIGH, (said,), remedy="Ask for a higher rate.")
+    if at.idle is not None and at.idle >= thresholds.MOST_OF_IT:
+        said = f"the load's own schedule left its workers idle for {_percent(at.idle)} of the time"
+        return Conclusion(Bottleneck.OFFERED_LOAD, MEDIUM, (said,), remedy="Think less, or ask for more.")
+    return None
+
+
+def throttle_cpu(at: Signals) -> Conclusion | None:
+    """G2: the control group had had its CPU time."""
+    if at.throttled < thresholds.THROTTLED_SHARE:
+        return None
+    evidence = [f"the kernel stopped this control group for {_percent(at.throttled)} of the time"]
+    if at.cpu_limit is not None and at.own_cpus is not None:
+        evidence.append(f"it used {at.own_cpus:.2f} of the {at.cpu_limit:g} CPUs that it may have")
+    remedy = "Give the group more CPU time, or run outside it."
+    return Conclusion(Bottleneck.THROTTLE_CPU, HIGH, tuple(evidence), remedy=remedy)
+
+
+def throttle_io(at: Signals) -> Conclusion | None:
+    """G2: the control group had had its share of the device."""
+    below = at.device
+    if below is None or below.limit_share is None or below.limit_share < thresholds.LIMIT_SHARE:
+        return None
+    said = f"{_percent(below.limit_share)} of {below.limit}"
+    return Conclusion(Bottleneck.THROTTLE_IO, HIGH, (said,), remedy="Lift the limit, or run outside it.")
+
+
+def client_cpu(at: Signals) -> Conclusion | None:
+    """G3: a worker, or all CPUs, had nothing left."""
+    if at.busiest is None or (at.busiest < thresholds.BUSY_SHARE and not at.takes_all_cpus):
+        return None
+    evidence = []
+    if at.own_cpus is not None and at.cpus:
+        evidence.append(f"the load used {at.own_cpus:.2f} of {at.cpus} CPUs")
+    if at.busiest >= thresholds.BUSY_SHARE:
+        evidence.append(
+            f"its busiest worker was on a CPU for {_percent(at.busiest)} of the time that it could have been"
+        )
+    if at.user_share is not None:
+        is_user = at.user_share >= thresholds.USER_SHARE
+        where = "in programs (user)" if is_user else "in the kernel (system calls and copies)"
+        evidence.append(f"{_percent(at.user_share if is_user else 1 - at.user_share)} of it {where}")
+    if at.takes_all_cpus:
+        remedy = "Use larger operations, or measure from a client with more CPUs."
+        return Conclusion(Bottleneck.CLIENT_CPU_ALL, HIGH, tuple(evidence), remedy=remedy)
+    remedy = "Use more workers, or larger operations."
+    return Conclusion(Bottleneck.CLIENT_CPU_SINGLE, HIGH, tuple(evidence), remedy=remedy)
+
+
+def network(at: Signals) -> Conclusion | None:
+    """G4: the link was full."""
+    if at.link_bytes_per_s is None or at.wire_bytes_per_s is None:
+        return None
+    share = at.wire_bytes_per_s / at.link_bytes_per_s
+    if share < thresholds.CEILING_SHARE:
+        return None
+    said = f"{_rate(at.wire_bytes_per_s)} on a link that carries {_rate(at.link_bytes_per_s)} ({_percent(share)})"
+    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, HIGH, (said,), headroom=1 / share, remedy="Use a faster link.")
+
+
+def writeback(at: Signals) -> Conclusion | None:
+    """G6: memory was full of what the device had still to write."""
+    below = at.device
+    if not at.is_absorbed or at.dirty_share is None or below is None:
+        return None
+    if at.dirty_share < thresholds.DIRTY_SHARE or below.utilisation < thresholds.BUSY_SHARE:
+        return None
+    names, busy = ", ".join(below.names), _percent(below.utilisation)
+    said = (
+        f"dirty memory stood at {_percent(at.dirty_share)} of where the kernel lets writers wait",
+        f"{names} was busy for {busy} of the time, writing {_rate(below.bytes_per_s)}",
+    )
+    return Conclusion(Bottleneck.WRITEBACK_DEVICE, HIGH, said, remedy=_FASTER)
+
+
+def device_ceiling(at: Signals) -> Conclusion | None:
+    """G5: the device gave what it was measured to give at most."""
+    below = at.device
+    if below is None:
+        return None
+    rates = (
+        (below.bytes_per_s, at.device_ceiling_bytes_per_s, _rate),
+        (below.requests_per_s, at.device_ceiling_per_s, lambda value: f"{format_number(value)} requests/s"),
+    )
+    for rate, ceiling, unit in rates:
+        if ceiling and rate >= thresholds.CEILING_SHARE * ceiling:
+            said = f"{unit(rate)} of the {unit(ceiling)} that the device was measured to give"
+            return Conclusion(Bottleneck.DEVICE_THROUGHPUT, HIGH, (said,), headroom=ceiling / rate, remedy=_FASTER)
+    return None
+
+
+def device_queue(at: Signals) -> Conclusion | None:
+    """G5: operations waited for each other before the device."""
+    below = at.device
+    if below is None or at.outstanding <= 1 or _device_share(at) < thresholds.MOST_OF_IT:
+        return None
+    names, busy = ", ".join(below.names), _percent(below.utilisation)
+    evidence = f"{names} was busy for {busy} of the time, with {below.in_flight:.1f} requests in flight"
+    if at.latency_before_s is None or at.latency_s is None:
+        # A device that works in parallel is busy all the time, long before it is full.
+        remedy = "Halve the queue depth: where the rate stays, the device is full."
+        is_busy = below.utilisation >= thresholds.BUSY_SHARE
+        return Conclusion(Bottleneck.DEVICE_SATURATED, LOW, (evidence,), remedy=remedy) if is_busy else None
+    times = at.latency_s / at.latency_before_s
+    if times < thresholds.QUEUED_TIMES:
+        return None
+    said = f"an operation takes {times:.1f} times as long as with fewer in flight: they wait for each other"
+    return Conclusion(Bottleneck.DEVICE_SATURATED, HIGH, (evidence, said), remedy=_FASTER)
+
+
+def operation_latency(at: Signals) -> Conclusion | None:
+    """G7: every operation that the load keeps in flight waits, and nothing is full."""
+    if not at.latency_s or not at.outstanding:
+        return None
+    filled = at.ops_per_s * at.latency_s / at.outstanding
+    if abs(filled - 1) > thresholds.LITTLE:
+        return None
+    shares = {"the device": _device_share(at), "flushes of the device": _flush_share(at)}
+    if at.on_cpu is not None:
+        shares["this client's CPU"] = min(1.0, at.on_cpu * at.workers / at.outstanding)
+    what, share = max(shares.items(), key=lambda pair: pair[1])
+    each = format_seconds(at.latency_s)
+    evidence = [f"{at.outstanding:g} in flight, {each} each: that is the rate (Little's law, {_percent(filled)})"]
+    is_named = share >= thresholds.MOST_OF_IT
+    if is_named:
+        evidence.append(f"{_percent(min(share, 1.0))} of the latency is {what}")
+    remedy = "Keep more operations in flight: more workers, or a larger queue depth."
+    return Conclusion(Bottleneck.OPERATION_LATENCY, HIGH if is_named else MEDIUM, tuple(evidence), remedy=remedy)
+
+
+RULES: tuple[Callable[[Signals], Conclusion | None], ...] = (
+    throttle_cpu,
+    throttle_io,
+    offered_load,
+    network,
+    writeback,
+    client_cpu,
+    device_ceiling,
+    device_queue,
+    operation_latency,
+)
+"""In the order in which they are asked."""
+
+
+def decide(at: Signals) -> Conclusion:
+    """Say what limited a number; where others took the CPUs, nothing is sure."""
+    found = next((verdict for rule in RULES if (verdict := rule(at))), None) or _unknown(at)
+    if at.neighbours is None:
+        return found
+    return dataclasses.replace(found, confidence=LOW, evidence=(*found.evidence, at.neighbours))
+
+
+def _unknown(at: Signals) -> Conclusion:
+    shares = (("on a CPU", at.on_cpu), ("ready for one", at.run_delay), ("waiting for a block device", at.block_delay))
+    evidence = tuple(f"{_percent(share)} of the workers' time {what}" for what, share in shares if share is not None)
+    remedy = "Double and halve what is in flight, and compare."
+    return Conclusion(Bottleneck.UNKNOWN, LOW, evidence, remedy=remedy)
+
+
+def _device_share(at: Signals) -> float:
+    """Part of an operation's latency that is the time of its requests in the device.
+
+    Requests of one operation are in the device together, so that no more than one counts; of several operations to a
+    request, as after read-ahead, each has its part.
+    """
+    device = at.device
+    if device is None or device.await_s is None or not at.latency_s or not at.ops_per_s:
+        return 0.0
+    each = min(1.0, device.requests_per_s / at.ops_per_s)
+    return each * device.await_s / at.latency_s
+
+
+def _flush_share(at: Signals) -> float:
+    device = at.device
+    if device is None or device.flush_s is None or not at.latency_s or not at.ops_per_s:
+        return 0.0
+    return device.flushes_per_s / at.ops_per_s * device.flush_s / at.latency_s
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _rate(bytes_per_s: float) -> str:
+    return f"{format_bytes(bytes_per_s)}/s"

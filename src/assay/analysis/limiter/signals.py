@@ -1,0 +1,106 @@
+"""What a verdict on the limiter is given: figures of one window, each None where nothing tells it."""
+
+import dataclasses
+
+from assay.analysis import thresholds
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DeviceSignals:
+    """What the devices of an operation did in the window, by /proc/diskstats."""
+
+    names: tuple[str, ...]
+    utilisation: float
+    """Share of the time in which the busiest had at least one request."""
+    in_flight: float
+    """Requests in it or waiting for it, on average, all devices together."""
+    await_s: float | None
+    """Mean time of a request of the operation's direction, flushes apart; None: there was none."""
+    flush_s: float | None
+    """Mean time of a flush."""
+    requests_per_s: float
+    """Of the operation's direction."""
+    bytes_per_s: float
+    flushes_per_s: float
+    limit_share: float | None = None
+    """Of a limit set for this control group, the closest: how much of it is used."""
+    limit: str = ""
+    """That limit, in words."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Signals:
+    """What is known of one operation and its surroundings."""
+
+    # -- the operation
+    outstanding: float
+    """Operations that the load keeps in flight."""
+    ops_per_s: float
+    bytes_per_s: float | None = None
+    direction: str | None = None
+    latency_s: float | None = None
+    """Mean, issue to completion."""
+    latency_before_s: float | None = None
+    """Mean latency of the same operation with fewer in flight, from another phase of the run."""
+    block_bytes: int | None = None
+    served_by_memory: float | None = None
+    """Hit ratio of reads; for writes the share that storage had not got at the end of the window."""
+    is_absorbed: bool = False
+    """Whether a write counts as done when memory has it."""
+
+    # -- what the load asks for
+    offered_per_s: float | None = None
+    """Arrivals a second of an open loop."""
+    late_share: float = 0.0
+    """Part of them that were issued when the next one was due already."""
+    idle: float | None = None
+    """Share of the workers' time in which their own schedule gave them nothing to do."""
+
+    # -- the client
+    workers: int = 1
+    on_cpu: float | None = None
+    """Shares of the workers' time, on average: on a CPU, ready for one, waiting for a block device."""
+    run_delay: float | None = None
+    block_delay: float | None = None
+    busiest: float | None = None
+    """Of the time in which the busiest worker did not wait for a CPU, the share that it was on one."""
+    user_share: float | None = None
+    """Part of the CPU time that was not the kernel's."""
+    cpus: int | None = None
+    own_cpus: float | None = None
+    """CPUs that the load kept busy."""
+    other_cpus: float | None = None
+    steal: float | None = None
+    cpu_limit: float | None = None
+    """CPUs that the control group may have."""
+    throttled: float = 0.0
+    """Share of the time in which the kernel stopped the control group."""
+
+    # -- what is below
+    device: DeviceSignals | None = None
+    device_ceiling_bytes_per_s: float | None = None
+    device_ceiling_per_s: float | None = None
+    memory_ceiling_bytes_per_s: float | None = None
+    """What one thread copies from the page cache at this block size."""
+    is_remote: bool = False
+    link_bytes_per_s: float | None = None
+    """What the link carries of data."""
+    wire_bytes_per_s: float | None = None
+    """What it carried in the busier direction."""
+    dirty_share: float | None = None
+    """Dirty memory as a share of what the kernel lets be dirty."""
+
+    @property
+    def takes_all_cpus(self) -> bool:
+        """Whether the load itself keeps the CPUs busy."""
+        return bool(self.cpus and self.own_cpus is not None and self.own_cpus >= thresholds.OWN_CPU_SHARE * self.cpus)
+
+    @property
+    def neighbours(self) -> str | None:
+        """What others took of the CPUs, in words; None: nothing to speak of."""
+        if self.steal is not None and self.steal > thresholds.STEAL_SHARE:
+            return f"the hypervisor gave {100 * self.steal:.0f} % of the CPU time to others"
+        delayed = self.run_delay is not None and self.run_delay > thresholds.RUN_DELAY_SHARE
+        if not delayed or self.takes_all_cpus or self.throttled >= thresholds.THROTTLED_SHARE:
+            return None
+        return f"its workers waited for a CPU for {100 * (self.run_delay or 0):.0f} % of their time, and not for each other"

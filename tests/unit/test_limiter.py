@@ -1,0 +1,290 @@
+"""What limited a number: measured demonstrations whose limiter is known, and the facts of a run that was traced."""
+
+import dataclasses
+
+import pytest
+
+from assay.analysis.limiter.conclusion import Bottleneck, Confidence
+from assay.analysis.limiter.rules import decide
+from assay.analysis.limiter.signals import DeviceSignals, Signals
+
+MB = 1e6
+
+
+def disk(**known: object) -> DeviceSignals:
+    """A disk that does next to nothing, but for what is known of it."""
+    idle = DeviceSignals(
+        names=("vda",),
+        utilisation=0.0,
+        in_flight=0.0,
+        await_s=None,
+        flush_s=None,
+        requests_per_s=0.0,
+        bytes_per_s=0.0,
+        flushes_per_s=0.0,
+    )
+    return dataclasses.replace(idle, **known)  # type: ignore[arg-type]
+
+
+def load(**known: object) -> Signals:
+    """One worker on two CPUs, one operation in flight."""
+    plain = Signals(outstanding=1, ops_per_s=1000.0, cpus=2)
+    return dataclasses.replace(plain, **known)  # type: ignore[arg-type]
+
+
+PUTC = load(
+    ops_per_s=34_400,
+    bytes_per_s=141 * MB,
+    latency_s=29e-6,
+    on_cpu=0.88,
+    run_delay=0.08,
+    busiest=0.96,
+    user_share=0.72,
+    own_cpus=0.88,
+)
+CACHED = load(
+    ops_per_s=428_000,
+    latency_s=2.2e-6,
+    direction="read",
+    served_by_memory=1.0,
+    on_cpu=0.9,
+    run_delay=0.09,
+    busiest=0.99,
+    user_share=0.2,
+    own_cpus=0.9,
+)
+DIRECT_1 = load(
+    ops_per_s=10_300,
+    latency_s=96e-6,
+    direction="read",
+    on_cpu=0.27,
+    run_delay=0.05,
+    block_delay=0.54,
+    busiest=0.28,
+    own_cpus=0.27,
+    device=disk(utilisation=0.67, in_flight=0.72, await_s=70e-6, requests_per_s=10_300, bytes_per_s=42 * MB),
+)
+DIRECT_64 = load(
+    outstanding=64,
+    ops_per_s=26_100,
+    latency_s=2.45e-3,
+    latency_before_s=96e-6,
+    direction="read",
+    on_cpu=0.28,
+    run_delay=0.05,
+    busiest=0.3,
+    own_cpus=0.28,
+    device=disk(utilisation=0.78, in_flight=33, await_s=1.27e-3, requests_per_s=26_100, bytes_per_s=107 * MB),
+)
+SEQUENTIAL = load(
+    outstanding=8,
+    ops_per_s=803,
+    bytes_per_s=842 * MB,
+    latency_s=9.9e-3,
+    direction="read",
+    on_cpu=0.06,
+    run_delay=0.04,
+    busiest=0.06,
+    own_cpus=0.06,
+    device_ceiling_bytes_per_s=880 * MB,
+    device=disk(utilisation=1.0, in_flight=11, await_s=6e-3, requests_per_s=1700, bytes_per_s=842 * MB),
+)
+THROTTLED = load(
+    ops_per_s=5000,
+    bytes_per_s=20.8 * MB,
+    latency_s=0.2e-3,
+    direction="read",
+    on_cpu=0.005,
+    run_delay=0.03,
+    block_delay=0.96,
+    busiest=0.01,
+    own_cpus=0.01,
+    device=disk(
+        utilisation=0.2,
+        in_flight=0.9,
+        await_s=20e-6,
+        requests_per_s=5000,
+        bytes_per_s=20.8 * MB,
+        limit_share=0.99,
+        limit="the 20 MiB/s that this control group may read",
+    ),
+)
+PACED = load(
+    ops_per_s=500, latency_s=60e-6, offered_per_s=500, on_cpu=0.63, run_delay=0.05, busiest=0.95, own_cpus=0.63
+)
+SLOW_FLUSH = load(
+    ops_per_s=24,
+    latency_s=41e-3,
+    on_cpu=0.01,
+    run_delay=0.01,
+    busiest=0.01,
+    own_cpus=0.02,
+    device=disk(utilisation=0.98, in_flight=1, await_s=0.2e-3, flush_s=40e-3, requests_per_s=48, flushes_per_s=24.0),
+)
+DIRTY = load(
+    ops_per_s=300,
+    bytes_per_s=300 * MB,
+    latency_s=3.3e-3,
+    direction="write",
+    is_absorbed=True,
+    dirty_share=0.97,
+    on_cpu=0.2,
+    run_delay=0.02,
+    busiest=0.2,
+    own_cpus=0.3,
+    device=disk(utilisation=0.99, in_flight=40, await_s=30e-3, requests_per_s=1000, bytes_per_s=290 * MB),
+)
+QUOTA = load(
+    ops_per_s=9000,
+    latency_s=110e-6,
+    on_cpu=0.3,
+    run_delay=0.69,
+    busiest=0.97,
+    own_cpus=0.3,
+    cpu_limit=0.3,
+    throttled=0.69,
+)
+LINK = load(
+    outstanding=4,
+    ops_per_s=90,
+    bytes_per_s=11.3 * MB,
+    latency_s=44e-3,
+    direction="read",
+    is_remote=True,
+    on_cpu=0.01,
+    run_delay=0.01,
+    busiest=0.02,
+    own_cpus=0.1,
+    link_bytes_per_s=11.8 * MB,
+    wire_bytes_per_s=11.7 * MB,
+)
+CROWD = load(
+    workers=8,
+    outstanding=8,
+    ops_per_s=700_000,
+    latency_s=11e-6,
+    on_cpu=0.24,
+    run_delay=0.75,
+    busiest=0.96,
+    own_cpus=1.95,
+)
+
+
+@pytest.mark.parametrize(
+    ("signals", "limit", "said"),
+    [
+        (PUTC, Bottleneck.CLIENT_CPU_SINGLE, "72 % of it in programs (user)"),
+        (CACHED, Bottleneck.CLIENT_CPU_SINGLE, "80 % of it in the kernel"),
+        (DIRECT_1, Bottleneck.OPERATION_LATENCY, "73 % of the latency is the device"),
+        (DIRECT_64, Bottleneck.DEVICE_SATURATED, "25.5 times as long as with fewer in flight"),
+        (SEQUENTIAL, Bottleneck.DEVICE_THROUGHPUT, "of the"),
+        (THROTTLED, Bottleneck.THROTTLE_IO, "99 % of the 20 MiB/s"),
+        (PACED, Bottleneck.OFFERED_LOAD, "100.0 % of the 500 arrivals"),
+        (SLOW_FLUSH, Bottleneck.OPERATION_LATENCY, "98 % of the latency is flushes of the device"),
+        (DIRTY, Bottleneck.WRITEBACK_DEVICE, "97 %"),
+        (QUOTA, Bottleneck.THROTTLE_CPU, "69 % of the time"),
+        (LINK, Bottleneck.NETWORK_BANDWIDTH, "99 %"),
+        (CROWD, Bottleneck.CLIENT_CPU_ALL, "1.95 of 2 CPUs"),
+    ],
+)
+def test_what_was_planted_is_named_with_its_evidence(signals: Signals, limit: Bottleneck, said: str) -> None:
+    found = decide(signals)
+
+    assert (found.limit, found.confidence) == (limit, Confidence.HIGH)
+    assert said in "; ".join(found.evidence)
+    assert found.remedy
+
+
+def test_a_putc_loop_that_neighbours_starve_is_the_same_and_not_sure() -> None:
+    starved = dataclasses.replace(
+        PUTC, on_cpu=0.33, run_delay=0.67, busiest=1.0, own_cpus=0.33, ops_per_s=13_400, latency_s=74e-6
+    )
+
+    found = decide(starved)
+
+    assert (found.limit, found.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, Confidence.LOW)
+    assert "waited for a CPU for 67 %" in found.evidence[-1]
+
+
+def test_durable_writes_that_wait_for_a_cpu_are_not_put_to_the_disk_for_sure() -> None:
+    waiting = load(
+        ops_per_s=655,
+        latency_s=1.5e-3,
+        direction="write",
+        on_cpu=0.05,
+        run_delay=0.87,
+        block_delay=0.12,
+        busiest=0.38,
+        own_cpus=0.05,
+        device=disk(
+            utilisation=0.07, in_flight=0.1, await_s=50e-6, flush_s=40e-6, requests_per_s=1300, flushes_per_s=639.0
+        ),
+    )
+
+    found = decide(waiting)
+
+    assert found.confidence is Confidence.LOW
+    assert not any("is the device" in text or "flushes" in text for text in found.evidence)
+
+
+def test_an_open_loop_that_falls_behind_is_not_held_by_what_was_offered() -> None:
+    behind = dataclasses.replace(PACED, offered_per_s=2000, ops_per_s=500, latency_s=2e-3, on_cpu=0.05, busiest=0.05)
+
+    assert decide(behind).limit is Bottleneck.OPERATION_LATENCY
+
+
+def test_a_depth_that_brings_more_is_latency_and_one_that_does_not_is_a_full_device() -> None:
+    deep = dataclasses.replace(DIRECT_64, latency_before_s=None)
+    shallow = dataclasses.replace(
+        DIRECT_64,
+        outstanding=4,
+        ops_per_s=36_000,
+        latency_s=111e-6,
+        device=disk(utilisation=0.99, in_flight=3.4, await_s=90e-6, requests_per_s=36_000, bytes_per_s=147 * MB),
+    )
+
+    assert decide(shallow).limit is Bottleneck.OPERATION_LATENCY
+    assert decide(deep).confidence is not Confidence.HIGH or decide(deep).limit is Bottleneck.OPERATION_LATENCY
+
+
+def test_where_nothing_is_known_nothing_is_claimed() -> None:
+    found = decide(load(ops_per_s=0.0))
+
+    assert (found.limit, found.confidence) == (Bottleneck.UNKNOWN, Confidence.LOW)
+
+
+# Report 003: creates and deletes of one thread over NFS, and characters, as the author traced them.
+@pytest.mark.parametrize(
+    ("signals", "limit"),
+    [
+        (
+            load(ops_per_s=16384 / 19, latency_s=19 / 16384, on_cpu=1.5 / 19, busiest=1.5 / 19, run_delay=0.0),
+            Bottleneck.OPERATION_LATENCY,
+        ),
+        (
+            load(ops_per_s=1591, latency_s=10.294 / 16384, on_cpu=0.045, busiest=0.045, run_delay=0.0),
+            Bottleneck.OPERATION_LATENCY,
+        ),
+        (
+            load(ops_per_s=1e6 / 114, latency_s=114e-6, on_cpu=113.6 / 114, busiest=113.6 / 114, run_delay=0.0),
+            Bottleneck.CLIENT_CPU_SINGLE,
+        ),
+        (
+            load(
+                outstanding=8,
+                ops_per_s=3448,
+                latency_s=2.3e-3,
+                bytes_per_s=113 * MB,
+                is_remote=True,
+                link_bytes_per_s=117.7 * MB,
+                wire_bytes_per_s=113 * MB,
+                on_cpu=0.4,
+                busiest=0.4,
+                run_delay=0.0,
+            ),
+            Bottleneck.NETWORK_BANDWIDTH,
+        ),
+    ],
+)
+def test_the_traced_run_has_the_limits_that_its_author_found(signals: Signals, limit: Bottleneck) -> None:
+    assert decide(signals).limit is limit
