@@ -22,6 +22,9 @@ class Made:
     """Device to backing file: a number alone may have been given to somebody else since."""
     mounts: set[Path] = field(default_factory=set)
     cgroups: set[Path] = field(default_factory=set)
+    namespaces: set[str] = field(default_factory=set)
+    interfaces: set[str] = field(default_factory=set)
+    """Of the network."""
 
 
 made = Made()
@@ -65,6 +68,8 @@ def left_over(session: str) -> list[str]:
         *(f"loop {device} on {file}" for device, file in made.loops.items() if attached.get(device) == file),
         *(f"mount {path}" for path in sorted(made.mounts & mounted)),
         *(f"cgroup {path}" for path in sorted(made.cgroups) if path.exists()),
+        *(f"namespace {name}" for name in sorted(made.namespaces) if Path("/run/netns", name).exists()),
+        *(f"interface {name}" for name in sorted(made.interfaces) if Path("/sys/class/net", name).exists()),
         *(f"process {process}" for process in processes_of(session)),
     ]
 

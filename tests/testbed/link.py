@@ -51,13 +51,14 @@ def link(bits_per_s: int) -> Iterator[Link]:
     inner = ("ip", "-n", made_link.namespace)
     shape = ("root", "tbf", "rate", f"{bits_per_s}bit", "burst", "16kb", "latency", "50ms")
     with ExitStack() as undo:
+        made.namespaces.add(made_link.namespace)
+        made.interfaces.add(made_link.interface)
         command("ip", "netns", "add", made_link.namespace)
         undo.callback(command, "ip", "netns", "del", made_link.namespace)
         far = ("peer", "name", "eth0", "netns", made_link.namespace)
         command("ip", "link", "add", made_link.interface, "type", "veth", *far)
-        undo.callback(
-            command, "ip", "link", "del", made_link.interface
-        )  # else it goes with the namespace, some time later
+        # With the namespace it would go, too, some time later.
+        undo.callback(command, "ip", "link", "del", made_link.interface)
         command("ip", "addr", "add", f"10.77.{number}.1/30", "dev", made_link.interface)
         command("ip", "link", "set", made_link.interface, "up", "gso_max_segs", "1")
         command(*inner, "addr", "add", f"{made_link.server_address}/30", "dev", "eth0")

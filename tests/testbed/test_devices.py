@@ -160,7 +160,7 @@ def test_a_group_gets_the_share_of_a_cpu_that_it_may_have() -> None:
 
     # A period can give what is left of one before it; a machine that is busy otherwise gives less.
     assert used_s <= 0.2 * wall_s + 0.1
-    assert stopped >= 5
+    assert stopped >= 1
 
 
 _BUSY_FOR_2_S = """
@@ -202,11 +202,11 @@ def test_a_hard_disk_with_a_lying_cache_takes_no_time_to_write_and_flush() -> No
         reads_s = [ns / 1e9 for ns in direct_reads_ns(disk.device, 20)]
         served = disk.log()
 
-    reads = [request.seconds for request in served if request.kind == "R"]
-    # A seek and half a turn: no machine is so busy that it answers from memory as late as that.
-    assert statistics.median(reads) > 4e-3
-    assert statistics.median(reads_s) > 4e-3
-    assert statistics.median(request.seconds for request in served if request.kind in "WF") < 2e-3
+    reads = statistics.median(request.seconds for request in served if request.kind == "R")
+    # A seek and half a turn, of which a write or flush takes none.
+    assert reads > 4e-3
+    assert statistics.median(reads_s) >= reads
+    assert statistics.median(request.seconds for request in served if request.kind in "WF") < reads / 4
 
 
 def test_a_device_serves_its_credits_and_then_slower() -> None:
@@ -254,6 +254,13 @@ def test_a_namespace_is_gone_with_its_link(tmp_path: Path) -> None:
     assert folder not in mounts_of_machine()
     assert not Path(f"/sys/class/net/{path.interface}").exists()
     assert path.namespace not in command("ip", "netns", "list")
+
+
+def test_the_leak_check_sees_a_namespace_that_is_left() -> None:
+    with link(100_000_000) as path:
+        assert {f"namespace {path.namespace}", f"interface {path.interface}"} <= set(left_over("no such session"))
+
+    assert not [line for line in left_over("no such session") if path.namespace in line or path.interface in line]
 
 
 def test_inodes_that_were_freed_are_passed_by(memory: Path) -> None:

@@ -56,6 +56,19 @@ def test_an_interval_of_a_mean_holds_it_as_often_as_it_says(n: int, correlation:
     assert least <= held <= 0.985
 
 
+@pytest.mark.parametrize("n", [10, 60, 200])
+def test_of_values_whose_neighbours_are_not_alike_the_interval_is_student_s(n: int) -> None:
+    sizes = np.abs(np.random.default_rng(n).normal(0, 40, n))
+    values = 1000 + np.where(np.arange(n) % 2 == 0, sizes, -sizes)  # to and fro
+
+    found = mean_interval(values)
+
+    known = scipy.stats.t.interval(0.95, n - 1, values.mean(), values.std(ddof=1) / np.sqrt(n))
+    assert found is not None
+    assert found.effective == n
+    assert (found.low, found.high) == pytest.approx(known, rel=1e-9)
+
+
 def test_an_interval_is_wider_where_neighbours_are_alike() -> None:
     free, tied = (mean_interval(1 + 0.04 * correlated(1, 200, correlation)) for correlation in (0.0, 0.8))
 
@@ -111,6 +124,20 @@ def interval_of(latency: FloatArray, quantile: Fraction) -> tuple[float, float]:
     assert high is not None
     assert high > quantile
     return float(values[int(low * len(values))]), float(values[min(int(high * len(values)), len(values) - 1)])
+
+
+@pytest.mark.parametrize(("each", "above"), [(100, 1), (100, 50), (1000, 10)])
+def test_of_values_that_are_not_alike_the_enclosing_shares_are_those_of_clopper_and_pearson(
+    each: int, above: int
+) -> None:
+    total = np.full(60, each, dtype=np.int64)
+    quantile = 1 - above / each
+
+    shares = enclosing_shares(quantile, np.full(60, above, dtype=np.int64), total)
+
+    below = 60 * (each - above)
+    known = scipy.stats.binomtest(below, 60 * each).proportion_ci(0.95, method="exact")
+    assert shares == pytest.approx((known.low, known.high), rel=1e-6)
 
 
 def test_beyond_the_largest_value_nothing_is_known() -> None:

@@ -102,8 +102,6 @@ STEADY_LINE_COST = 0.7
 """What a line costs, where a step costs 1: it has no place."""
 STEADY_START_ERRORS = 2.0
 """Standard errors by which the beginning of the last level stands apart, to be left out."""
-METHODS_DISAGREE = 0.05
-"""MSER-5 and the last level may differ by this share before it is worth a note."""
 
 # -- the limiter (limiter/rules.py says how it is found) -----------------------------------------------------------------
 BUSY_SHARE = 0.90

@@ -36,15 +36,10 @@ class Signals:
     outstanding: float
     """Operations that the load keeps in flight."""
     ops_per_s: float
-    bytes_per_s: float | None = None
-    direction: str | None = None
     latency_s: float | None = None
     """Mean, issue to completion."""
     latency_before_s: float | None = None
     """Mean latency of the same operation with fewer in flight, from another phase of the run."""
-    block_bytes: int | None = None
-    served_by_memory: float | None = None
-    """Hit ratio of reads; for writes the share that storage had not got at the end of the window."""
     is_absorbed: bool = False
     """Whether a write counts as done when memory has it."""
 
@@ -69,7 +64,6 @@ class Signals:
     cpus: int | None = None
     own_cpus: float | None = None
     """CPUs that the load kept busy."""
-    other_cpus: float | None = None
     steal: float | None = None
     cpu_limit: float | None = None
     """CPUs that the control group may have."""
@@ -80,9 +74,6 @@ class Signals:
     device: DeviceSignals | None = None
     device_ceiling_bytes_per_s: float | None = None
     device_ceiling_per_s: float | None = None
-    memory_ceiling_bytes_per_s: float | None = None
-    """What one thread copies from the page cache at this block size."""
-    is_remote: bool = False
     link_bytes_per_s: float | None = None
     """What the link carries of data."""
     wire_bytes_per_s: float | None = None
@@ -103,4 +94,6 @@ class Signals:
         delayed = self.run_delay is not None and self.run_delay > thresholds.RUN_DELAY_SHARE
         if not delayed or self.takes_all_cpus or self.throttled >= thresholds.THROTTLED_SHARE:
             return None
-        return f"its workers waited for a CPU for {100 * (self.run_delay or 0):.0f} % of their time, and not for each other"
+        waited = f"its workers waited for a CPU for {100 * (self.run_delay or 0):.0f} % of their time"
+        is_known = self.cpus is not None and self.own_cpus is not None
+        return f"{waited}, and not for each other" if is_known else waited

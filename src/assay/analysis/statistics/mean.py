@@ -7,7 +7,8 @@ neighbours
 
 (the second step takes back Kendall's bias), the mean is as good as one of n_eff = n (1 - p) / (1 + p) values, at least 3,
 and its 95 % interval is +- t(0.975, n_eff - 1) s / sqrt(n_eff). From 300 intervals on, that of ten batch means is taken
-where it is wider: it does not lean on the noise being AR(1). docs/method.md gives the coverage.
+where it is wider: it does not lean on the noise being AR(1). tests/unit/test_statistics.py holds it to
+its coverage.
 """
 
 import math
@@ -44,11 +45,6 @@ class MeanInterval:
     def high(self) -> float:
         """Upper end."""
         return self.mean + self.half_width
-
-    @property
-    def relative(self) -> float:
-        """Half width as a share of the mean."""
-        return self.half_width / self.mean if self.mean else math.inf
 
 
 def mean_interval(values: FloatArray) -> MeanInterval | None:

@@ -32,8 +32,6 @@ class Mode:
     """Middle of its highest class."""
     share: float
     """Part of all values that lies between the valleys beside it."""
-    below: float | None
-    """The valley above it; None: there is no mode beyond."""
 
 
 def find_modes(values: FloatArray, counts: IntArray) -> tuple[Mode, ...]:
@@ -55,8 +53,7 @@ def find_modes(values: FloatArray, counts: IntArray) -> tuple[Mode, ...]:
     modes = []
     for begin, end in itertools.pairwise([0, *cuts, len(bins)]):
         peak = begin + int(np.argmax(smooth[begin:end]))
-        below = _value(end + first) if end < len(bins) else None
-        modes.append(Mode(_value(peak + first + 0.5), float(bins[begin:end].sum()) / total, below))
+        modes.append(Mode(_value(peak + first + 0.5), float(bins[begin:end].sum()) / total))
     return tuple(modes)
 
 
