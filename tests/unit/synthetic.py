@@ -70,6 +70,8 @@ class Counters:
     process_write_bytes: int | None = 0
     devices: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
     """Bytes read and written by device."""
+    device_ns: int = NS
+    """Time in which each device had a request."""
     cpu_ns: dict[str, int] = dataclasses.field(default_factory=dict)
     on_cpu: float | None = 0.1
     run_delay: float | None = 0.0
@@ -342,5 +344,6 @@ def _totals(counters: Counters) -> Iterable[tuple[str, str, str, int]]:
     for device, (read, written) in counters.devices.items():
         yield "diskstats", device, "read_bytes", read
         yield "diskstats", device, "write_bytes", written
+        yield "diskstats", device, "io_ns", counters.device_ns
     for name, total in counters.cpu_ns.items():
         yield "cpu", "", name, total
