@@ -79,6 +79,8 @@ class Counters:
     """Shares of each worker's time."""
     children_cpu_ns: int = 0
     """CPU time of the programs that each worker ran."""
+    idle: float | None = 0.0
+    """Share of each worker's time that it rested by the load's own rules; None: an engine that did not count it."""
 
 
 def read_op(name: str = "read", *, kind: plan.OpKind = plan.OpKind.READ, size_bytes: int = 4096) -> plan.Op:
@@ -265,6 +267,7 @@ class SyntheticRun(MemoryRun):
                     None,
                     None,
                     counters.children_cpu_ns * at // end,
+                    None if counters.idle is None else round(counters.idle * at),
                 )
             )
         for source, instance, name, total in _totals(counters):
