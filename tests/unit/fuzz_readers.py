@@ -54,7 +54,8 @@ ARGUMENTS = {
 CAPTURED = [
     b"v2c01,8G,81160,92,109588,38,89987,67,69763,88,113613,36,2635.7,67,16,687,10,+++++,+++,1517,9,647,10,+++++,+++,1569,8\n",
     b"""{"fio version": "fio-3.33", "global options": {"size": "1g"}, "jobs": [{"jobname": "a", "usr_cpu": 2.0,
-    "sys_cpu": 9.5, "job options": {"numjobs": "2"}, "read": {"total_ios": 9, "bw_bytes": 512, "iops": 1.5, "io_bytes": 4096}}]}""",
+    "sys_cpu": 9.5, "job options": {"numjobs": "2"},
+    "read": {"total_ios": 9, "bw_bytes": 512, "iops": 1.5, "io_bytes": 4096}}]}""",
     b"ISO date,hosts,threads,direct IO,IO depth,operation,IOPS [last],MiB/s [last],MiB [last]\nx,2,8,0,1,READ,9000,29,163\n",
     b"""{"phase_type":"RWMIX70","config":{"path_type":"file","paths":"1","hosts":"1","threads":"8","file_size":"1048576",
     "direct_io":"false","io_depth":"4"},"last_done":{"iops":"3","bytes\\/s":"12","rwmix_read":{"iops":"7"}}}""",
