@@ -100,9 +100,17 @@ def test_repeat_below_one_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "interval_s"),
-    [((), 1.0), ((120.0,), 1.0), ((30.0, 2.0), 1.0), ((29.9,), 0.5), ((8.1, 3.2), 0.2), ((3.0,), 0.1), ((0.5,), 0.1)],
+    [
+        ((), 1.0),
+        ((120.0,), 1.0),
+        ((30.0, 2.0), 0.05),
+        ((29.9,), 0.5),
+        ((8.1, 3.2), 0.1),
+        ((3.0,), 0.1),
+        ((0.5,), 0.025),
+    ],
 )
-def test_an_interval_is_a_thirtieth_of_the_longest_phase_at_a_readable_length(
+def test_an_interval_is_a_thirtieth_of_the_shortest_phase_at_a_readable_length(
     seconds: tuple[float, ...], interval_s: float
 ) -> None:
     job = plan.Job(name="job", body=plan.Loop(actions=()))
