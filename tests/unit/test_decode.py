@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from assay.decode.attribution import LimitedBy, ServedBy, judge
+from assay.decode.attribution import judge
 from assay.decode.claim import Claim, Doing
 from assay.decode.decodings import Decoded, decodings
 from assay.decode.given import Given, read_given
 from assay.decode.readers import read
 from assay.errors import InputError
+from assay.verdicts import Bottleneck, ServedBy
 
 # Published with what the server and the system calls showed meanwhile: a client of 4 GB with two processors on a link of
 # 1 Gb/s, a server of 128 GB, a set of 8 GB.
@@ -24,10 +25,10 @@ PUBLISHED = (
 ITS_MACHINE = read_given("1Gbit", "4GiB", "128GiB", None)
 ITS_LIMITS = {
     "write by character": "client_cpu_single",
-    "block write": "network",
-    "rewrite": "network",
+    "block write": "network_bandwidth",
+    "rewrite": "network_bandwidth",
     "read by character": "client_cpu_single",
-    "block read": "network",
+    "block read": "network_bandwidth",
     "sequential create": "operation_latency",
     "sequential stat": "not_observable",
     "sequential delete": "operation_latency",
@@ -105,7 +106,7 @@ def test_rates_above_the_buses_are_called_memory() -> None:
     wrong = [
         verdict
         for figure, verdict in zip(figures, found, strict=True)
-        if verdict.limiter is LimitedBy.CLIENT_MEMORY and not figure.test.startswith("rewrite")
+        if verdict.limiter is Bottleneck.CLIENT_MEMORY and not figure.test.startswith("rewrite")
     ]
     assert len(wrong) == 18
     assert {verdict.of for verdict in wrong} == {ServedBy.PAGE_CACHE, ServedBy.WRITE_BACK}
