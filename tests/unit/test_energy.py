@@ -8,13 +8,16 @@ import polars as pl
 import pytest
 
 from assay import plan
+from assay.analysis.document import document
 from assay.analysis.energy import joules, machine_joules, metered_joules, with_meter
 from assay.analysis.record import RunRecord, read
 from assay.analysis.rows import Counters, HostTable, Span
 from assay.errors import InputError
 from assay.power_meter import PowerMeter, parse_power_meter, read_power_meter
+from assay.units import format_joules
 from unit.memory_run import hello
 from unit.synthetic import NS, SyntheticRun, one_job, one_plan, steady_stream
+from unit.synthetic import Counters as Recorded
 
 BEGUN_S = 1_795_450_257
 """When the clock of the run began, in seconds since 1970: 2026-11-23T16:10:57Z."""
@@ -144,13 +147,21 @@ def test_packages_and_their_memory_are_added_and_what_lies_within_them_is_not() 
 # -- of a run ----------------------------------------------------------------------------------------------------------
 
 
-def run() -> RunRecord:
+def made(*jobs: plan.Job, energy_uj: dict[str, int] | None = None) -> SyntheticRun:
     """A phase from 10 s after the run's clock began to 20 s after, 1,000 reads a second of 4 KiB."""
     first = hello()
     first = msgspec.structs.replace(first, clock=msgspec.structs.replace(first.clock, realtime_at_zero_ns=BEGUN_S * NS))
-    made = SyntheticRun(one_plan(plan.Phase(name="p", title="a phase", jobs=(one_job(),))), first=first)
-    made.phase([steady_stream(per_s=1000, seconds=10, latency_ns=1_000_000, bytes_each=4096)], seconds=10)
-    return read(made.end())
+    jobs = jobs or (one_job(),)
+    begun = SyntheticRun(one_plan(plan.Phase(name="p", title="a phase", jobs=jobs)), first=first)
+    streams = [
+        steady_stream(per_s=1000, seconds=10, latency_ns=1_000_000, bytes_each=4096, job=job.name, worker=worker)
+        for worker, job in enumerate(jobs)
+    ]
+    return begun.phase(streams, seconds=10, counters=Recorded(energy_uj=energy_uj or {})).end()
+
+
+def run() -> RunRecord:
+    return read(made())
 
 
 def readings(*, begin_s: float, end_s: float) -> PowerMeter:
@@ -182,3 +193,43 @@ def test_a_meter_is_believed_before_the_machine() -> None:
 
     assert joules(found, counters(psys=900e6), record.whole, record.whole) is None
     assert joules(run(), counters(psys=900e6), record.whole, record.whole) == 900
+
+
+def test_a_result_has_what_each_operation_and_each_gib_took() -> None:
+    (found,) = document(with_meter(run(), readings(begin_s=0, end_s=30))).results
+
+    # 150 W for 10 s: 1,500 J for 10,000 operations of 4 KiB.
+    assert found.efficiency.joules_per_op == pytest.approx(0.15)
+    assert found.efficiency.joules_per_gib == pytest.approx(1500 / (40_960_000 / (1 << 30)))
+
+
+def test_without_a_meter_it_is_from_the_processors_own() -> None:
+    (found,) = document(read(made(energy_uj={"package-0": 600_000_000, "package-0/core": 9}))).results
+    (nothing,) = document(run()).results
+
+    assert found.efficiency.joules_per_op == pytest.approx(0.06)
+    assert (nothing.efficiency.joules_per_op, nothing.efficiency.joules_per_gib) == (None, None)
+
+
+def test_of_several_jobs_at_a_time_none_has_an_energy_of_its_own() -> None:
+    several = read(made(one_job(name="a"), one_job(name="b")))
+
+    found = document(with_meter(several, readings(begin_s=0, end_s=30))).results
+
+    assert [result.efficiency.joules_per_op for result in found] == [None, None]
+    assert all("energy-not-its-own" in [finding.id for finding in result.findings] for result in found)
+
+
+def test_a_window_that_was_not_read_is_said_to_be_so() -> None:
+    (found,) = document(with_meter(run(), readings(begin_s=0, end_s=15))).results
+
+    assert found.efficiency.joules_per_op is None
+    assert "energy-not-read" in [finding.id for finding in found.findings if finding.severity == "note"]
+
+
+@pytest.mark.parametrize(
+    ("joules", "printed"),
+    [(0.00015, "150 µJ"), (0.15, "150 mJ"), (1.5, "1.50 J"), (39_322, "39.3 kJ"), (2e6, "2.00 MJ")],
+)
+def test_energies_are_printed_in_the_unit_that_they_fill(joules: float, printed: str) -> None:
+    assert format_joules(joules) == printed
