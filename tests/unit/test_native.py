@@ -140,6 +140,13 @@ def test_a_run_of_hours_has_ten_thousand_intervals_at_most_where_its_shortest_ph
     assert native.sample_interval_s(phases, repeat) == interval_s
 
 
+def test_intervals_are_counted_for_the_longest_time_of_a_phase() -> None:
+    job = plan.Job(name="job", body=plan.Loop(actions=()))
+    phase = plan.Phase(name="phase", title="", jobs=(job,), stop=plan.Stop(seconds=3600.0), extend_to_s=86_400.0)
+
+    assert native.sample_interval_s([phase]) == 10.0
+
+
 def test_more_intervals_than_a_bundle_can_hold_are_refused_with_what_would_do() -> None:
     text = """name = "long"
 sample_interval = "10ms"

@@ -78,6 +78,8 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """Short for `stop = {seconds = ...}`."""
     stop: plan.Stop | None = None
     """When the phase ends, on top of each job's own rule."""
+    extend_to_s: float | None = None
+    """Longest time: where the rate is not steady after `seconds`, the phase goes on until it is, or until then."""
     ramp_s: float = 0.0
     """Time from the start that is recorded but kept out of the headline."""
 

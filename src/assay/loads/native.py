@@ -8,7 +8,7 @@ file and line. The keys are listed in docs/reference/load-file.md, which is made
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from assay.loads.text_bounds import check_document, check_text
 from assay.loads.toml_values import Reader
 from assay.plan import OpKind, limits
 from assay.plan.durability import is_absorbed
+from assay.plan.phases import check_longest_time
 from assay.plan.references import UnknownNameError, check_job, check_semaphores
 from assay.plan.walk import job_actions
 from assay.targets import of_directory
@@ -167,7 +168,7 @@ class _Translation:
     def _sample_interval_s(self, top: LoadFile, repeat: int) -> float:
         if top.sample_interval_s is None:
             return sample_interval_s(top.phase, repeat)
-        intervals = sum(_seconds(top.phase)) * repeat / top.sample_interval_s
+        intervals = sum(_longest(top.phase)) * repeat / top.sample_interval_s
         if intervals > MOST_INTERVALS:
             text = (
                 f"the timed phases would have {intervals:,.0f} intervals; a run has at most {MOST_INTERVALS:,}."
@@ -217,9 +218,19 @@ class _Translation:
             cache=table.cache,
             before=table.before,
             stop=self._stop(table, path),
+            extend_to_s=table.extend_to_s,
             ramp_s=table.ramp_s,
             after=table.after or (),
         )
+        try:
+            check_longest_time(phase)
+        except PlanError:
+            why = (
+                "a longest time extends a phase's time, and this phase has none: give it seconds"
+                if phase.stop.seconds is None
+                else f"a longest time lies above the phase's seconds, {format_seconds(phase.stop.seconds)}"
+            )
+            raise self._reader.error((*path, "extend_to"), why) from None
         try:
             check_semaphores(phase)
         except PlanError as error:
@@ -347,7 +358,7 @@ class _Translation:
                 raise self._reader.error((*path, index + first), f"{what} '{name}' is defined twice; names are unique")
 
 
-def sample_interval_s(phases: Iterable[plan.Phase], repeat: int = 1) -> float:
+def sample_interval_s(phases: Collection[plan.Phase], repeat: int = 1) -> float:
     """Choose the length of an interval, for phases that come so many times.
 
     A thirtieth of the shortest timed phase at most, within 25 ms and 1 s; longer where the run would have more than
@@ -358,7 +369,7 @@ def sample_interval_s(phases: Iterable[plan.Phase], repeat: int = 1) -> float:
         return SAMPLE_INTERVALS_S[0]
     wanted = min(seconds) / INTERVALS_PER_PHASE
     usual = next((interval for interval in SAMPLE_INTERVALS_S if interval <= wanted), SAMPLE_INTERVALS_S[-1])
-    needed = sum(seconds) * repeat / USUAL_INTERVALS
+    needed = sum(_longest(phases)) * repeat / USUAL_INTERVALS
     longer = [interval for interval in LONG_INTERVALS_S if interval <= min(seconds) / INTERVALS_PER_PHASE]
     chosen = next((interval for interval in (usual, *longer) if interval >= needed), max((usual, *longer)))
     least = needed * USUAL_INTERVALS / MOST_INTERVALS
@@ -369,6 +380,11 @@ def sample_interval_s(phases: Iterable[plan.Phase], repeat: int = 1) -> float:
 def _seconds(phases: Iterable[plan.Phase]) -> list[float]:
     """Lengths of those phases that are timed."""
     return [phase.stop.seconds for phase in phases if phase.stop.seconds]
+
+
+def _longest(phases: Iterable[plan.Phase]) -> list[float]:
+    """How long each of them can last."""
+    return [longest_s for phase in phases if (longest_s := phase.longest_s)]
 
 
 def _names(tables: object) -> set[str]:
