@@ -32,6 +32,7 @@ ABSENT: Final = "n/a"
 _MOST_LETTERS: Final = 40
 """Of a number with its unit; longer ones are no quantity of this world, and slow to read."""
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", re.ASCII)
+_PRINTED_ENERGIES: Final = ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"))
 _PRINTED_TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _SMALLEST_FRACTION: Final = 1e-3
 """Below it the zeroes of a fraction would take more room than a column has; two digits and an exponent do not."""
@@ -102,6 +103,14 @@ def format_ns(nanoseconds: float | None) -> str:
 def format_seconds(seconds: float) -> str:
     """Print a duration given in seconds."""
     return format_ns(seconds * 1e9)
+
+
+def format_joules(joules: float) -> str:
+    """Print an energy: `12.3 mJ`, `1.02 kJ`."""
+    for factor, unit in _PRINTED_ENERGIES:
+        if abs(joules) >= factor * 0.9995:
+            return f"{format_number(joules / factor)} {unit}"
+    return f"{format_number(joules * 1e6)} µJ"
 
 
 def format_percent(share: float | None) -> str:

@@ -134,6 +134,7 @@ def _result(case: Case) -> Result:
             uses=uses,
             device_bytes=case.device_bytes,
             app_bytes=case.app_bytes,
+            joules=case.joules,
         ),
         cache=case.cache,
         device_bytes=case.device_bytes,

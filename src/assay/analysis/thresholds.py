@@ -168,3 +168,7 @@ QUEUED_TIMES = 1.6
 """A latency that is so many times what it was with fewer in flight is that of a queue."""
 DIRTY_SHARE = 0.90
 """Of the dirty memory that the kernel allows."""
+
+# -- energy (energy.py says how it is found) -----------------------------------------------------------------------------
+METER_GAP_SHARE = 0.20
+"""Readings of a power meter may be this share of the window apart."""

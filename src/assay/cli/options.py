@@ -9,6 +9,7 @@ import typer
 from assay.errors import InputError
 
 if TYPE_CHECKING:
+    from assay.analysis.record import RunRecord
     from assay.plan import Plan
 
 Runs = Annotated[
@@ -36,12 +37,28 @@ User = Annotated[
     str | None,
     typer.Option("--user", metavar="NAME", help="Work as this user (NAME, NAME:GROUP or numbers); only root can."),
 ]
+Energy = Annotated[
+    Path | None,
+    typer.Option(
+        "--energy", metavar="FILE", help="What a power meter read beside the run: CSV, time and watts or joules."
+    ),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
 RunReference = Annotated[
     str, typer.Argument(metavar="RUN", help="A run: its folder, its id, a prefix of it, or 'last'.")
 ]
+
+
+def metered(run: "RunRecord", energy: Path | None) -> "RunRecord":
+    """Give a run with the readings of the file that `--energy` names."""
+    if energy is None:
+        return run
+    from assay.analysis.energy import with_meter
+    from assay.power_meter import read_power_meter
+
+    return with_meter(run, read_power_meter(str(energy)))
 
 
 def argv() -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
 from assay.analysis.record import RunRecord
 from assay.console import PlainConsole
 from assay.outward import one_line
-from assay.report.numbers import MIB_PER_S, OPS_PER_S
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.results import Cache, Document, Finding, LatencyNs, Result
@@ -193,6 +193,8 @@ def _verdicts(result: Result) -> str:
         parts.append(f"limited by {result.limiter.verdict.replace('_', ' ')}{sure}")
     if result.committed is not None:
         parts.append(f"{format_number(result.committed.iops)}/s with the flush")
+    if energy := energy_words(result.efficiency):
+        parts.append(energy)
     if result.trust.reasons:
         parts.append(f"{result.trust.level}: {trust_reasons(result)}")
     return " · ".join(parts)

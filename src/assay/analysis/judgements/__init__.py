@@ -17,6 +17,7 @@ from assay.analysis.judgements import (
     data,
     device_cache,
     ending,
+    energy,
     errors,
     execution,
     foreign,
@@ -49,6 +50,7 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     cpu_time.judge,
     sample.judge,
     data.judge,
+    energy.judge,
 )
 """In the order in which findings of the same severity and effect stand."""
 
