@@ -20,7 +20,9 @@ _PAIRS = (("dirty_background_bytes", "dirty_background_ratio"), ("dirty_bytes", 
 def dirty_limit(at_most_bytes: int) -> Iterator[None]:
     """Let so much be dirty, and begin to write back at half of that."""
     need_root()
-    before = [next((name, value) for name in pair if (value := (_VM / name).read_text().strip()) != "0") for pair in _PAIRS]
+    before = [
+        next((name, value) for name in pair if (value := (_VM / name).read_text().strip()) != "0") for pair in _PAIRS
+    ]
     try:
         try:
             (_VM / "dirty_background_bytes").write_text(str(at_most_bytes // 2))

@@ -11,9 +11,7 @@ from testbed.devices import MIB, attached_loop, filesystem, tmpfs
 from testbed.dirty import dirty_limit
 from testbed.nbd import nbd_rate_device
 
-EACH_ONCE = (
-    'op = { op = "read", set = "data", access = { kind = "random", coverage = "each_once" }, size = "4KiB" }'
-)
+EACH_ONCE = 'op = { op = "read", set = "data", access = { kind = "random", coverage = "each_once" }, size = "4KiB" }'
 BUFFERED_WRITE = 'op = { op = "write", set = "data", access = "random", size = "4KiB" }'
 BUFFERED_STREAM_OUT = 'op = { op = "write", set = "data", access = "sequential", size = "1MiB" }'
 FSYNC_OUTSIDE = """
@@ -39,9 +37,7 @@ def full(_folder: Path, *, job: str, kind: Kind = "ext4", workers: int = 1) -> I
 
     with delayed_disk(2, kind) as disk:
         job = f"workers = {workers}\n{job}"
-        yield Scene(
-            directory=disk.directory, load=only(job, keys='cache = "warm"', sets=data("16MiB")), took=took
-        )
+        yield Scene(directory=disk.directory, load=only(job, keys='cache = "warm"', sets=data("16MiB")), took=took)
 
 
 @contextmanager
@@ -52,7 +48,7 @@ def half(_folder: Path, *, share: float, read_ms: int = 1) -> Iterator[Scene]:
     def took(said: Said) -> bool:
         # Every miss takes the device's time, every hit hardly any.
         missed = (1 - share) * said.row["ops"] * read_ms * 1e-3
-        return 0.9 <= said.row["seconds"] / missed <= 2.5
+        return bool(0.9 <= said.row["seconds"] / missed <= 2.5)
 
     with delayed_disk(read_ms) as disk:
         load = only(f'advice = "random"\n{EACH_ONCE}', seconds=None, keys=keys, sets=data("8MiB"))
@@ -68,9 +64,7 @@ def cold(_folder: Path, *, read_ms: int, size: str) -> Iterator[Scene]:
 
     with delayed_disk(read_ms) as disk:
         job = f'advice = "random"\n{EACH_ONCE}'
-        yield Scene(
-            directory=disk.directory, load=only(job, keys='cache = "cold"', sets=data(size)), took=took
-        )
+        yield Scene(directory=disk.directory, load=only(job, keys='cache = "cold"', sets=data(size)), took=took)
 
 
 @contextmanager
@@ -81,9 +75,11 @@ def cached_backing(_folder: Path, *, job: str) -> Iterator[Scene]:
         with file.open("wb") as out:
             for _ in range(64):
                 out.write(bytes(MIB))
-        with attached_loop(file, direct_io=False) as device:
-            with filesystem(device, mkfs_options=BLOCKS["ext4"]) as directory:
-                yield Scene(directory=directory, load=only(job, sets=data("8MiB")))
+        with (
+            attached_loop(file, direct_io=False) as device,
+            filesystem(device, mkfs_options=BLOCKS["ext4"]) as directory,
+        ):
+            yield Scene(directory=directory, load=only(job, sets=data("8MiB")))
         file.unlink()
 
 
@@ -109,9 +105,7 @@ def write_back(_folder: Path, *, job: str, write_ms: int = 5) -> Iterator[Scene]
         return bool(said.row["latency_ns"]["p50"] < write_ms * 1e6)
 
     with delayed_disk(1, write_ms=write_ms) as disk:
-        yield Scene(
-            directory=disk.directory, load=only(job, sets=data("8MiB")), operation="write", took=took
-        )
+        yield Scene(directory=disk.directory, load=only(job, sets=data("8MiB")), operation="write", took=took)
 
 
 @contextmanager

@@ -27,10 +27,11 @@ def table(trials: Sequence[Trial]) -> str:
             by_case.setdefault(trial.case.cause, []).append(trial)
     counts = Counter(trial.outcome for of_case in by_case.values() for trial in of_case)
     tried = counts.total()
+    right, unsure, wrong = (counts[each] for each in (Outcome.RIGHT, Outcome.UNSURE, Outcome.WRONG))
     said = (
         f"{len(by_case)} cases, tried {tried} times on {_today()} (Linux {os.uname().release.split('-')[0]},"
-        f" {os.cpu_count()} CPUs): right in {100 * counts[Outcome.RIGHT] / max(1, tried):.1f} %, unsure {counts[Outcome.UNSURE]}"
-        f" times, wrong {counts[Outcome.WRONG]} times.\n\n"
+        f" {os.cpu_count()} CPUs): right in {100 * right / max(1, tried):.1f} %,"
+        f" unsure {unsure} times, wrong {wrong} times.\n\n"
     )
     return said + _HEAD + "".join(_line(cause, of_case) for cause, of_case in by_case.items())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from e2e.command import Assay
 from e2e.planted.case import Case, Expected, Scene
 from e2e.planted.loads import RANDOM_READ, STREAM, data, only
-from e2e.planted.storage import Kind, memory_disk
+from e2e.planted.storage import Kind, delayed_disk, memory_disk
 from testbed.host import command, need_tools
 
 _KEPT = 'keep = true\nreuse = "{reuse}"'
@@ -18,7 +18,7 @@ OF_THE_FILE_SYSTEM = frozenset({"client_cpu", "page_cache", "mixed"})
 @contextmanager
 def never_written(_folder: Path, *, allocate: str, job: str, kind: Kind = "ext4") -> Iterator[Scene]:
     """Reads of blocks that nobody wrote: the load itself lays its files out like that."""
-    with memory_disk(kind) as disk:
+    with delayed_disk(1, kind) as disk:
         sets = data("32MiB", f'allocate = "{allocate}"')
         yield Scene(directory=disk.directory, load=only(job, sets=sets))
 
@@ -28,7 +28,7 @@ def punched(folder: Path, *, job: str, share: float, kind: Kind = "ext4") -> Ite
     """Reads of a set that was written once, and of which a part was given back to the file system since."""
     need_tools("fallocate")
     size = 32 << 20
-    with memory_disk(kind) as disk:
+    with delayed_disk(1, kind) as disk:
         first = folder / "first.toml"
         first.write_text(only(job, seconds=0.1, sets=data("32MiB", _KEPT.format(reuse="never"))))
         Assay(runs=folder / "first")("run", first, disk.directory, "--no-report")
@@ -98,8 +98,6 @@ CASES = (
             {"ratio": 2.0, "job": FLUSHED_WRITES, "operation": "commit"},
             {"ratio": 8.0, "job": FLUSHED_WRITES, "operation": "commit"},
         ),
-        expected=Expected(
-            found=frozenset({"reducible-content"}), found_from="weak", trust=frozenset({"weak", "no"})
-        ),
+        expected=Expected(found=frozenset({"reducible-content"}), found_from="weak", trust=frozenset({"weak", "no"})),
     ),
 )

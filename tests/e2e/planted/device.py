@@ -58,7 +58,7 @@ def held_rate(_folder: Path, *, mib_per_s: int, job: str) -> Iterator[Scene]:
     """So many bytes a second, and no more."""
 
     def took(said: Said) -> bool:
-        return 0.7 <= said.row["throughput_bytes_per_s"] / (mib_per_s * MIB) <= 1.1
+        return bool(0.7 <= said.row["throughput_bytes_per_s"] / (mib_per_s * MIB) <= 1.1)
 
     with (
         nbd_rate_device(mib_per_s * MIB, 128 * MIB) as device,
@@ -91,9 +91,7 @@ def lying_flush(_folder: Path, *, job: str, operation: str = "") -> Iterator[Sce
             log = disk.truth.log()
             return _mean_s(_since(log, begun, "R")) > 4e-3 and _mean_s(_since(log, begun, "WF")) < 1e-3
 
-        yield Scene(
-            directory=disk.directory, load=load(*phases, sets=data("16MiB")), operation=operation, took=took
-        )
+        yield Scene(directory=disk.directory, load=load(*phases, sets=data("16MiB")), operation=operation, took=took)
 
 
 @contextmanager

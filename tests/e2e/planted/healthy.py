@@ -37,9 +37,7 @@ def stream(_folder: Path, *, kind: Kind, size: str = "1MiB") -> Iterator[Scene]:
     """A file on a hard disk, read once from its start, that no memory has."""
     job = f'op = {{ op = "read", set = "data", access = {{ kind = "sequential", wrap = false }}, size = "{size}" }}'
     with true_disk(kind, size_bytes=640 << 20, hdd=True, cache=True) as disk:
-        yield Scene(
-            directory=disk.directory, load=only(job, seconds=None, keys='cache = "cold"', sets=data("384MiB"))
-        )
+        yield Scene(directory=disk.directory, load=only(job, seconds=None, keys='cache = "cold"', sets=data("384MiB")))
 
 
 @contextmanager
@@ -69,9 +67,7 @@ def durable_files(_folder: Path, *, flush_ms: int, kind: Kind) -> Iterator[Scene
 def wanted_cache(_folder: Path, *, kind: Kind, job: str = CACHED_READ) -> Iterator[Scene]:
     """Reads of what memory has, which was asked for."""
     with delayed_disk(2, kind) as disk:
-        yield Scene(
-            directory=disk.directory, load=only(job, seconds=4, keys='cache = "warm"', sets=data("16MiB"))
-        )
+        yield Scene(directory=disk.directory, load=only(job, seconds=4, keys='cache = "warm"', sets=data("16MiB")))
 
 
 @contextmanager

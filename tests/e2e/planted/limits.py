@@ -6,7 +6,7 @@ from pathlib import Path
 
 from e2e.planted.case import Case, Expected, Said, Scene
 from e2e.planted.loads import DSYNC_WRITE, RANDOM_READ, STREAM, STREAM_OUT, at_depth, data, only
-from e2e.planted.storage import memory_disk
+from e2e.planted.storage import delayed_disk
 from testbed.devices import MIB, tmpfs
 from testbed.link import link, served_over
 from testbed.throttle import blkio_limit
@@ -18,9 +18,9 @@ def bytes_limit(_folder: Path, *, mib_per_s: int, operation: str = "read", depth
     limit = {f"{operation}_bps": mib_per_s * MIB}
 
     def took(said: Said) -> bool:
-        return 0.7 <= said.row["throughput_bytes_per_s"] / (mib_per_s * MIB) <= 1.1
+        return bool(0.7 <= said.row["throughput_bytes_per_s"] / (mib_per_s * MIB) <= 1.1)
 
-    with memory_disk() as disk, blkio_limit(disk.device, **limit) as group:
+    with delayed_disk(0) as disk, blkio_limit(disk.device, **limit) as group:
         yield Scene(
             directory=disk.directory,
             load=only(at_depth(depth, STREAM if operation == "read" else STREAM_OUT), sets=data("8MiB")),
@@ -36,10 +36,8 @@ def operations_limit(_folder: Path, *, per_s: int, job: str, operation: str = "r
     def took(said: Said) -> bool:
         return bool(0.2 <= said.row["iops"] / per_s <= 1.15)
 
-    with memory_disk() as disk, blkio_limit(disk.device, **{f"{operation}_iops": per_s}) as group:
-        yield Scene(
-            directory=disk.directory, load=only(job, sets=data("8MiB")), prefix=group.prefix, took=took
-        )
+    with delayed_disk(0) as disk, blkio_limit(disk.device, **{f"{operation}_iops": per_s}) as group:
+        yield Scene(directory=disk.directory, load=only(job, sets=data("8MiB")), prefix=group.prefix, took=took)
 
 
 @contextmanager
@@ -47,7 +45,7 @@ def narrow_link(_folder: Path, *, mbit_per_s: int, job: str) -> Iterator[Scene]:
     """A file server at the other end of a link that is held to a rate."""
 
     def took(said: Said) -> bool:
-        return 0.7 <= 8 * said.row["throughput_bytes_per_s"] / (mbit_per_s * 1e6) <= 1.1
+        return bool(0.7 <= 8 * said.row["throughput_bytes_per_s"] / (mbit_per_s * 1e6) <= 1.1)
 
     with tmpfs(64 * MIB) as served, link(mbit_per_s * 1_000_000) as path, served_over(path, served) as directory:
         yield Scene(directory=directory, load=only(job, sets=data("8MiB")), took=took)

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from e2e.command import Assay
 from e2e.planted.case import Case, Expected, Said, Scene
-from e2e.planted.loads import data, load, only
-from e2e.planted.storage import memory_disk, true_disk
-from testbed.devices import filesystem, mounted
+from e2e.planted.loads import data, only
+from e2e.planted.storage import delayed_disk, true_disk
+from testbed.devices import seen_at
 from testbed.neighbours import disk_reader
-from testbed.truth import truth_disk
 
 KIB = 1024
 
@@ -33,16 +33,27 @@ def other_reader(_folder: Path, *, own_kib: int, other_kib: int, least: float, m
 
 
 @contextmanager
-def slow_member(_folder: Path, *, slow_per_s: int, fast_per_s: int, stop: str) -> Iterator[Scene]:
-    """Two workers, each with a file of its own, one of them on a slow device."""
-    sets = '[[file_set]]\nname = "data"\nfiles = 2\nsize = "4MiB"\nlayout = { per_directory = 1 }\n'
+def slow_member(folder: Path, *, read_ms: tuple[int, int], stop: str = "") -> Iterator[Scene]:
+    """Two workers, each with a file of its own, of which one is on a slower device."""
     job = (
         'workers = 2\ndirect = "on"\n'
-        'op = { op = "read", set = "data", pick = "own", access = "random", size = "4KiB" }'
+        f'op = {{ op = "read", set = "data", pick = "own", access = "random", size = "4KiB" }}\n{stop}'
     )
-    with true_disk(most_per_s=fast_per_s) as fast, true_disk(most_per_s=slow_per_s) as slow:
-        yield Scene(directory=fast.directory, load=only(job, sets=sets, keys=stop))
-        assert slow
+    keys = 'layout = {{ per_directory = 1 }}\nkeep = true\nreuse = "{reuse}"'
+    sets = data("4MiB", keys).replace("files = 1", "files = 2")
+    with delayed_disk(read_ms[0]) as fast, delayed_disk(read_ms[1]) as slow:
+        first = folder / "first.toml"
+        first.write_text(only(job, seconds=0.1, sets=sets.format(reuse="never")))
+        Assay(runs=folder / "first")("run", first, fast.directory, "--no-report")
+        _, member = sorted(path for path in fast.directory.glob("assay-data/data/*/*") if path.is_file())
+        (slow.directory / member.name).write_bytes(member.read_bytes())
+        with seen_at(slow.directory, member.parent):
+            load = only(job, seconds=None if stop else 3, sets=sets.format(reuse="trust"))
+            yield Scene(
+                directory=fast.directory,
+                load=load,
+                took=lambda said: bool(said.row["latency_ns"]["max"] >= read_ms[1] * 1e6),
+            )
 
 
 CASES = (
@@ -54,9 +65,7 @@ CASES = (
             {"own_kib": 64, "other_kib": 48, "least": 0.1, "most": 0.5},
             {"own_kib": 128, "other_kib": 32, "least": 0.1, "most": 0.5},
         ),
-        expected=Expected(
-            found=frozenset({"foreign-io"}), found_from="weak", trust=frozenset({"weak", "no"})
-        ),
+        expected=Expected(found=frozenset({"foreign-io"}), found_from="weak", trust=frozenset({"weak", "no"})),
     ),
     Case(
         cause="somebody else reads over 90 % of the device's bytes",
@@ -67,5 +76,15 @@ CASES = (
             {"own_kib": 8, "other_kib": 128, "least": 0.9, "most": 1.0},
         ),
         expected=Expected(found=frozenset({"foreign-io"}), found_from="warning", trust=frozenset({"no"})),
+    ),
+    Case(
+        cause="one of two members that is slow",
+        plant=slow_member,
+        parameters=(
+            {"read_ms": (2, 10)},
+            {"read_ms": (2, 10), "stop": 'stop = { ops = 500, of = "first" }'},
+            {"read_ms": (4, 30)},
+        ),
+        expected=Expected(found=frozenset({"uneven-workers"})),
     ),
 )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from e2e.planted.case import SLOW_DEVICE, STORAGE, Case, Expected, Said, Scene
+from e2e.planted.case import SLOW_DEVICE, STORAGE, Case, Expected, Scene
 from e2e.planted.loads import CACHED_READ, RANDOM_READ, data, only
 from e2e.planted.storage import delayed_disk, memory_disk
 
@@ -58,18 +58,6 @@ def late_worker(_folder: Path, *, late_s: float, seconds: float) -> Iterator[Sce
             directory=disk.directory,
             load=only(job, seconds=seconds, keys='cache = "warm"', sets=data("8MiB")),
         )
-
-
-@contextmanager
-def early_worker(_folder: Path, *, ops: int, blocks: tuple[str, str]) -> Iterator[Scene]:
-    """Workers with the same number of operations, of which some have longer ones and so are there alone at last."""
-    first, second = (f'{{ op = "read", set = "data", access = "random", size = "{size}" }}' for size in blocks)
-    job = (
-        f'workers = 2\nloop = [{{ choice = [{{ weight = 1, actions = [{first}] }},'
-        f" {{ weight = 1, actions = [{second}] }}] }}]\nstop = {{ ops = {ops} }}"
-    )
-    with memory_disk() as disk:
-        yield Scene(directory=disk.directory, load=only(job, seconds=None), took=lambda _said: True)
 
 
 CASES = (
