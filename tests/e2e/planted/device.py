@@ -28,11 +28,11 @@ def delay(_folder: Path, *, read_ms: int, workers: int = 1) -> Iterator[Scene]:
 
 
 @contextmanager
-def hard_disk(_folder: Path, *, depth: int, size: str = "48MiB") -> Iterator[Scene]:
+def hard_disk(_folder: Path, *, depth: int, size: str = "16MiB") -> Iterator[Scene]:
     """Seeks and turns, one request at a time; a phase with one in flight goes before one with several."""
     shallow = [Phase(name="one", job=RANDOM_READ)] if depth > 1 else []
-    planted = Phase(name="planted", job=at_depth(depth), seconds=4)
-    with true_disk(hdd=True) as disk:
+    planted = Phase(name="planted", job=at_depth(depth))
+    with true_disk(hdd=True, cache=True) as disk:
         begun = _Begun()
         yield Scene(
             directory=disk.directory,

@@ -27,7 +27,7 @@ def reads(_folder: Path, *, read_ms: int, kind: Kind, depth: int = 1) -> Iterato
     with delayed_disk(read_ms, kind) as disk:
         yield Scene(
             directory=disk.directory,
-            load=only(at_depth(depth), seconds=4, sets=data("16MiB")),
+            load=only(at_depth(depth), seconds=3, sets=data("8MiB")),
             is_true=lambda said: bool(said.row["iops"] <= depth * 1e3 / read_ms),
         )
 
@@ -36,8 +36,8 @@ def reads(_folder: Path, *, read_ms: int, kind: Kind, depth: int = 1) -> Iterato
 def stream(_folder: Path, *, kind: Kind, size: str = "1MiB") -> Iterator[Scene]:
     """A file on a hard disk, read once from its start, that no memory has."""
     job = f'op = {{ op = "read", set = "data", access = {{ kind = "sequential", wrap = false }}, size = "{size}" }}'
-    with true_disk(kind, size_bytes=640 << 20, hdd=True, cache=True) as disk:
-        yield Scene(directory=disk.directory, load=only(job, seconds=None, keys='cache = "cold"', sets=data("384MiB")))
+    with true_disk(kind, size_bytes=400 << 20, hdd=True, cache=True) as disk:
+        yield Scene(directory=disk.directory, load=only(job, seconds=None, keys='cache = "cold"', sets=data("256MiB")))
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def durable_writes(_folder: Path, *, flush_ms: int, kind: Kind) -> Iterator[Scen
     with true_disk(kind, flush_ms=flush_ms) as disk:
         yield Scene(
             directory=disk.directory,
-            load=only(DSYNC_WRITE, seconds=4, sets=data("8MiB")),
+            load=only(DSYNC_WRITE, seconds=3, sets=data("8MiB")),
             is_true=lambda said: bool(said.row["iops"] <= 1e3 / flush_ms),
         )
 
@@ -58,7 +58,7 @@ def durable_files(_folder: Path, *, flush_ms: int, kind: Kind) -> Iterator[Scene
     with true_disk(kind, flush_ms=flush_ms) as disk:
         yield Scene(
             directory=disk.directory,
-            load=load(Phase(name="planted", job=CREATE_AND_FSYNC, seconds=4), sets=sets),
+            load=load(Phase(name="planted", job=CREATE_AND_FSYNC, seconds=3), sets=sets),
             is_true=lambda said: bool(said.row["iops"] <= 1e3 / flush_ms),
         )
 
@@ -67,7 +67,7 @@ def durable_files(_folder: Path, *, flush_ms: int, kind: Kind) -> Iterator[Scene
 def wanted_cache(_folder: Path, *, kind: Kind, job: str = CACHED_READ) -> Iterator[Scene]:
     """Reads of what memory has, which was asked for."""
     with delayed_disk(2, kind) as disk:
-        yield Scene(directory=disk.directory, load=only(job, seconds=4, keys='cache = "warm"', sets=data("16MiB")))
+        yield Scene(directory=disk.directory, load=only(job, seconds=3, keys='cache = "warm"', sets=data("8MiB")))
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def half_the_rate(_folder: Path, *, kind: Kind, per_s: int, read_ms: int) -> Ite
     with delayed_disk(read_ms, kind) as disk:
         yield Scene(
             directory=disk.directory,
-            load=only(job, seconds=4, sets=data("8MiB")),
+            load=only(job, seconds=3, sets=data("8MiB")),
             is_true=lambda said: bool(0.95 <= said.row["iops"] / per_s <= 1.05),
         )
 

@@ -61,3 +61,9 @@ def true_disk(kind: Kind = "ext4", *, size_bytes: int = 0, **behaviour: float) -
         filesystem(truth.device, kind, mkfs_options=BLOCKS[kind]) as directory,
     ):
         yield LoggingDisk(truth, directory)
+
+
+def moved_bytes(device: Path) -> tuple[int, int]:
+    """Bytes read and written, by the kernel's counters (Documentation/block/stat.rst), in sectors of 512 bytes always."""
+    fields = Path(f"/sys/block/{device.name}/stat").read_text().split()
+    return 512 * int(fields[2]), 512 * int(fields[6])
