@@ -105,7 +105,7 @@ CASES = (
         plant=compressible,
         parameters=(
             {"ratio": 4.0, "mib_per_s": 10, "job": FLUSHED_WRITES, "operation": "commit"},
-            {"ratio": 2.0, "mib_per_s": 20, "job": FLUSHED_WRITES, "operation": "commit"},
+            {"ratio": 2.5, "mib_per_s": 8, "job": FLUSHED_WRITES, "operation": "commit"},
             {"ratio": 8.0, "mib_per_s": 8, "job": FLUSHED_WRITES, "operation": "commit"},
         ),
         expected=Expected(found=frozenset({"reducible-content"})),
