@@ -6,7 +6,7 @@
 //! A job becomes a [`program`]: it says what to do, [`draw`] where and how much, [`pace`] when, on which [`files`], with
 //! what [`content`]; [`backend`] takes it to storage and [`sys`] asks the kernel for all else. [`observe`] reads what the
 //! host says at the same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency; [`laps`] keeps
-//! single ones where a Plan wants them.
+//! single ones where a Plan wants them, and [`idle`] how long a worker rested by the load's own rules.
 
 pub mod backend;
 pub mod buffer;
@@ -25,6 +25,7 @@ pub mod events;
 mod exact;
 pub mod files;
 pub mod histogram;
+pub mod idle;
 pub mod job;
 pub mod laps;
 pub mod memory;

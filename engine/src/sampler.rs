@@ -1,8 +1,10 @@
 //! The interval clock's hand: what is new in all workers and on the host, as one event.
 
+use crate::clock::Clock;
 use crate::emit::Emitter;
 use crate::events::{Event, Interval, OperationInterval, WorkerSample};
 use crate::histogram::{Merged, Reader};
+use crate::idle::Seen;
 use crate::observe::HostObserver;
 use crate::observe::task;
 use crate::observe::task::TaskObserver;
@@ -21,6 +23,8 @@ pub struct Observed {
     pub task: Option<TaskObserver>,
     /// One reader a histogram: of the latencies, and of the response times.
     pub readers: Vec<(Reader, Reader)>,
+    /// Its rests.
+    pub idle: Seen,
 }
 
 /// A job as the sampler sees it.
@@ -61,7 +65,7 @@ impl Sampler<'_> {
     /// The counters at the start: an interval without operations.
     pub fn begin(&mut self, emitter: &Emitter) {
         self.last_tick_ns = emitter.now_ns();
-        let interval = self.interval(self.last_tick_ns, Vec::new());
+        let interval = self.interval(emitter.clock(), self.last_tick_ns, Vec::new());
         emitter.emit(&Event::Interval(interval));
     }
 
@@ -69,7 +73,7 @@ impl Sampler<'_> {
     pub fn tick(&mut self, emitter: &Emitter) {
         let now = emitter.now_ns();
         let operations = (0..self.jobs.len()).flat_map(|job| self.operations(job)).collect();
-        let interval = self.interval(now, operations);
+        let interval = self.interval(emitter.clock(), now, operations);
         self.last_tick_ns = now;
         emitter.emit(&Event::Interval(interval));
         self.tell_laps(emitter);
@@ -99,14 +103,14 @@ impl Sampler<'_> {
         }
     }
 
-    fn interval(&mut self, now: u64, operations: Vec<OperationInterval>) -> Interval {
+    fn interval(&mut self, clock: Clock, now: u64, operations: Vec<OperationInterval>) -> Interval {
         let (process_read_bytes, process_write_bytes) = task::process_io(&self.children);
         Interval {
             t_ns: now,
             dt_ns: now - self.last_tick_ns,
             phase_index: self.phase_index,
             operations,
-            workers: self.worker_samples(),
+            workers: self.worker_samples(clock),
             process_cpu_ns: task::process_cpu_ns(&self.children) + self.reaped_elsewhere_ns(),
             observer_cpu_ns: task::thread_cpu_ns(),
             process_read_bytes,
@@ -153,7 +157,7 @@ impl Sampler<'_> {
         operations
     }
 
-    fn worker_samples(&mut self) -> Vec<WorkerSample> {
+    fn worker_samples(&mut self, clock: Clock) -> Vec<WorkerSample> {
         let jobs = &self.jobs;
         self.workers
             .iter_mut()
@@ -171,6 +175,7 @@ impl Sampler<'_> {
                     system_cpu_ns: task.system_cpu_ns,
                     io_calls: task.io_calls,
                     children_cpu_ns: worker.stats.children_cpu_ns.get(),
+                    idle_ns: Some(worker.idle.total_ns(&worker.stats.idle, || clock.now_ns())),
                 }
             })
             .collect()

@@ -103,6 +103,7 @@ fn oldest(stats: &WorkerStats) -> Option<(u64, usize)> {
 mod tests {
     use super::*;
     use crate::clock::Clock;
+    use crate::idle::Seen;
     use crate::sys::process::thread_id;
     use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
     use std::sync::{Arc, mpsc};
@@ -125,6 +126,7 @@ mod tests {
             stats: Arc::new(WorkerStats::new(1, false, 1).unwrap()),
             task: Some(TaskObserver::open(tid, true)),
             readers: Vec::new(),
+            idle: Seen::default(),
         };
         worker.stats.busy_since_ns.set(0);
         let job = ObservedJob {

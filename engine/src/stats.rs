@@ -1,6 +1,7 @@
 //! What a worker counts while it runs: written by it alone, read by the observer at any time, from another process too.
 
 use crate::histogram::{Counter, Recorder};
+use crate::idle::Idle;
 use crate::laps::Laps;
 use crate::shared::{Shareable, SharedBox, SharedSlice};
 use std::io;
@@ -59,6 +60,8 @@ pub struct WorkerCounters {
     pub busy_since_ns: Counter,
     /// State index of the operation at hand, for a worker without a queue.
     pub current: Counter,
+    /// Its rests by the load's own rules.
+    pub idle: Idle,
 }
 
 // SAFETY: counters only; zeroes are valid.

@@ -118,6 +118,8 @@ class WorkerSample(StreamPart, kw_only=True):
     io_calls: int | None
     children_cpu_ns: int
     """CPU time of the programs that it ran and that have ended; in none of the others."""
+    idle_ns: int | None = None
+    """At rest by the load's own rules, nothing in flight; None: of an engine that did not count it."""
 
 
 class HostSample(StreamPart, kw_only=True):

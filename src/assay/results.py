@@ -7,6 +7,7 @@ are numbers; what is absent is null, and a finding says why. Rates are per secon
 import msgspec
 
 from assay.outward import json_text
+from assay.verdicts import Bottleneck, Confidence, ServedBy, SteadyVerdict, TrustLevel
 
 SCHEMA = "assay.results/1"
 
@@ -20,9 +21,14 @@ class Finding(Part, kw_only=True):
 
     id: str
     severity: str
-    """`note` (explains), `warning` (moves the number), `invalid` (the number must not be used)."""
+    """`note` (explains), `weak` (true, but of too little or not of what one may think), `warning` (moved the number),
+    `invalid` (the number must not be used)."""
     text: str
     cure: str
+    brief: str = ""
+    """A few words, to stand beside the number."""
+    effect: float | None = None
+    """By which share the number may be wrong, or the share of it that this is about; null where nobody can say."""
 
 
 class LatencyNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):
@@ -40,12 +46,14 @@ class TimeBudget(Part, kw_only=True):
     """Where the workers' wall time went, as shares that sum to 1.
 
     Where the kernel does not count block delay, `block_delay` is null and its time is part of `other_wait`. `on_cpu` holds
-    the CPU time of programs that the workers ran.
+    the CPU time of programs that the workers ran. `idle` is what their own schedule gave them nothing to do in: the waits
+    of an open loop, think times, limits of the rate.
     """
 
     on_cpu: float | None
     run_delay: float | None
     block_delay: float | None
+    idle: float | None
     other_wait: float | None
 
 
@@ -64,19 +72,96 @@ class Cache(Part, kw_only=True):
     """How the hit ratio was found: `byte_balance`, `residency`."""
 
 
-class Steady(Part, kw_only=True):
-    """Steady state: METHOD 1.3."""
+class EarlierLevel(Part, kw_only=True):
+    """A stretch of a phase in which the rate stood at one level."""
 
-    verdict: str
+    window_s: tuple[float, float]
+    """Seconds since the phase began."""
+    ratio: float
+    """Its rate over that of the result."""
+
+
+class Steady(Part, kw_only=True):
+    """Steady state: METHOD 1.3. It is that of all operations of the job together."""
+
+    verdict: SteadyVerdict
     window_s: tuple[float, float] | None
+    """What was judged, in seconds since the phase began."""
+    intervals: int
+    """Intervals that the verdict is from."""
+    before: tuple[EarlierLevel, ...]
+    """What the rate stood at earlier: in no number."""
+    trend: float | None
+    """Share by which the rate rises or falls over the window."""
+    period_s: float | None
+    """The rate repeats itself after so long."""
+
+
+class Estimate(Part, kw_only=True):
+    """95 % interval of a rate within its run: another run may differ by more."""
+
+    low: float
+    high: float
+    effective: float
+    """Independent intervals that would tell as much."""
+
+
+class LatencyEstimatesNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):
+    """95 % intervals of the percentiles; null where a percentile is, or where its upper end is beyond the largest value."""
+
+    p50: tuple[float, float] | None
+    p90: tuple[float, float] | None
+    p99: tuple[float, float] | None
+    p99_9: tuple[float, float] | None
+
+
+class Committed(Part, kw_only=True):
+    """What reached storage by the time that a flush after the phase was done: the work of the phase by phase and flush."""
+
+    iops: float
+    throughput_bytes_per_s: float | None
+    seconds: float
+    flush_seconds: float
 
 
 class Limiter(Part, kw_only=True):
     """What limited the number: METHOD 4.2."""
 
-    verdict: str
-    confidence: str
+    verdict: Bottleneck
+    confidence: Confidence
     evidence: tuple[str, ...]
+    headroom: float | None = None
+    """How many times the number the next ceiling is; null: none is known."""
+    remedy: str = ""
+
+
+class Efficiency(Part, kw_only=True):
+    """What the number cost: METHOD 4.6. Null: not known, or not to be told apart from other work of the job."""
+
+    cpu_seconds_per_gib: float | None
+    bytes_per_cpu_second: float | None
+    calls_per_op: float | None
+    """Read and write calls of the job's workers for each of its operations."""
+    device_bytes_per_byte: float | None
+    """Bytes that the devices moved for each byte that the operations moved, in the same direction."""
+    joules_per_op: float | None
+    joules_per_gib: float | None
+
+
+class Reason(Part, kw_only=True):
+    """Why a number is less than trusted."""
+
+    id: str
+    """Of the finding that has more."""
+    text: str
+
+
+class Trust(Part, kw_only=True):
+    """May the number be used, and why not."""
+
+    level: TrustLevel
+    reasons: tuple[Reason, ...]
+    """The gravest first; none where the level is `yes`."""
 
 
 class Result(Part, kw_only=True):
@@ -101,18 +186,28 @@ class Result(Part, kw_only=True):
     window_s: tuple[float, float]
     """Start and end of the window that the numbers are from, in seconds since the phase began."""
     iops: float | None
+    iops_interval: Estimate | None
     throughput_bytes_per_s: float | None
+    committed: Committed | None
+    """Of writes and changes of files that memory took: what storage had when it was flushed. Null: nothing was flushed."""
+    measures: ServedBy
+    """What the number is a number of."""
     latency_ns: LatencyNs
+    latency_intervals_ns: LatencyEstimatesNs | None
     response_ns: LatencyNs | None
     cpu_ns_per_op: float | None
+    """Null for a part of a mix, which has no CPU time of its own."""
     time_budget: TimeBudget
+    efficiency: Efficiency
     cache: Cache
     device_bytes: int | None
     """Bytes that the target's block device moved in the window in the direction of the operation, by /proc/diskstats."""
     steady: Steady | None
     limiter: Limiter | None
     findings: tuple[Finding, ...]
+    trust: Trust
     trusted: bool
+    """Whether the level of trust is `yes`."""
 
 
 class Run(Part, kw_only=True):

@@ -55,7 +55,7 @@ def interval(tick: int, *, host_instances: int = 1, filled_buckets: int = 2) -> 
     stalled = msgspec.structs.replace(read, operation="stalled", ops=0, bytes=0, latency=nothing)
     worker = WorkerSample(
         job="readers", worker=0, ops=ops, bytes=ops, on_cpu_ns=tick, run_delay_ns=0, block_delay_ns=None,
-        user_cpu_ns=1, system_cpu_ns=2, io_calls=None, children_cpu_ns=0,
+        user_cpu_ns=1, system_cpu_ns=2, io_calls=None, children_cpu_ns=0, idle_ns=tick,
     )  # fmt: skip
     host = [
         HostSample(source="diskstats", instance=f"sd{i}", values={"read_bytes": tick * 4096.0, "write_bytes": 0.0})

@@ -14,6 +14,9 @@ from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.damage import damage_told
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.decode.decodings import decodings, to_json
+from assay.decode.given import read_given
+from assay.decode.readers import read as read_captured
 from assay.errors import AssayError, InputError
 from assay.loads import native
 from assay.loads.settings import settings
@@ -27,6 +30,7 @@ from unit.forged_bundles import write_manifest
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 SOMEWHERE = Path("/somewhere")
+GIVEN = read_given("1Gbit", "4GiB", "128GiB", "640MB/s")
 ARGUMENTS = {
     "iozone": [
         "-a -g 4M -i 0 -i 1 -r 4k -s 64k",
@@ -47,6 +51,16 @@ ARGUMENTS = {
     "perfpl": ["4096 3 25 10 2 --mode fork --fsync --dir /tmp", "1 1 1 1 1", "35000 1 100 10 3 --sync --mode=native"],
     "bigdir": ["1050 500 --dir /tmp --readdir-only", "10 5 --type dir --clients 2", "7 --files --dir=."],
 }
+CAPTURED = [
+    b"v2c01,8G,81160,92,109588,38,89987,67,69763,88,113613,36,2635.7,67,16,687,10,+++++,+++,1517,9,647,10,+++++,+++,1569,8\n",
+    b"""{"fio version": "fio-3.33", "global options": {"size": "1g"}, "jobs": [{"jobname": "a", "usr_cpu": 2.0,
+    "sys_cpu": 9.5, "job options": {"numjobs": "2"},
+    "read": {"total_ios": 9, "bw_bytes": 512, "iops": 1.5, "io_bytes": 4096}}]}""",
+    b"ISO date,hosts,threads,direct IO,IO depth,operation,IOPS [last],MiB/s [last],MiB [last]\nx,2,8,0,1,READ,9000,29,163\n",
+    b"""{"phase_type":"RWMIX70","config":{"path_type":"file","paths":"1","hosts":"1","threads":"8","file_size":"1048576",
+    "direct_io":"false","io_depth":"4"},"last_done":{"iops":"3","bytes\\/s":"12","rwmix_read":{"iops":"7"}}}""",
+    b"1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s\n",
+]
 LINES = encoded(stream(3)).splitlines()
 POSTMARK = (
     b"set size number seed transactions location subdirectories read write buffering bias create report verbose terse true "
@@ -79,6 +93,12 @@ def setting(data: bytes) -> object:
         text, "fuzz.toml", words[:-2], time=words[-2] if len(words) > 1 else None, size=words[-1], repeat=1
     )
     return native.parse(text, "fuzz.toml", directory=SOMEWHERE, settings=values)
+
+
+def captured(data: bytes) -> object:
+    """Read what another tool printed."""
+    tool, figures = read_captured(data.decode(errors="replace"), "fuzz")
+    return to_json(decodings(tool, figures, GIVEN))
 
 
 def quantity(data: bytes) -> object:
@@ -276,6 +296,7 @@ READERS = {
             setting,
         ),
         Reader("quantity", [b"64KiB", b"1.5 GiB", b"30s", b"2min", b"100", b"4KiB"], quantity),
+        Reader("captured output", CAPTURED, captured, [b"path_type", b"rwmix_read", b"1e999", b"RWMIX99+s+r"]),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),

@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 
 from assay import events, plan, results
+from assay.analysis import findings
 from assay.bundle import tables
 from assay.host.facts import Fact
+from assay.verdicts import ServedBy
 from unit.memory_run import MemoryRun, filled_buckets, hello
 
 INTERVAL_S = 0.2
@@ -186,7 +188,9 @@ def _result(load: Load, values: np.ndarray, window_ops: int, all_ops: int) -> re
         severity="warning",
         text=f"workers waited for a CPU 34 % of the time {HOSTILE}",
         cure="Run when the machine is quiet.",
+        brief="workers waited for a CPU",
     )
+    found = () if load.trusted else (doubt,)
     on_cpu, run_delay, block_delay, other = load.budget
     reads = load.name.startswith(("read", "rand"))
     return results.Result(
@@ -194,20 +198,27 @@ def _result(load: Load, values: np.ndarray, window_ops: int, all_ops: int) -> re
         client=None, repeat=0,
         workers=4 if load.name.endswith("-4") else 1, queue_depth=32 if load.name.endswith("-32") else 1,
         ops=all_ops, bytes=all_ops * load.op_bytes, errors=0, seconds=seconds, window_s=WINDOW_S,
-        iops=window_ops / seconds, throughput_bytes_per_s=window_ops * load.op_bytes / seconds,
+        iops=window_ops / seconds, iops_interval=None, committed=None, measures=ServedBy.STORAGE,
+        throughput_bytes_per_s=window_ops * load.op_bytes / seconds, latency_intervals_ns=None,
         latency_ns=results.LatencyNs(
             mean=float(values.mean()), p50=p50, p90=p90, p99=p99,
             p99_9=p99_9 if window_ops >= 10_000 else None, max=float(values.max()),
         ),
         response_ns=None, cpu_ns_per_op=1e9 * on_cpu / load.ops_per_s,
-        time_budget=results.TimeBudget(on_cpu=on_cpu, run_delay=run_delay, block_delay=block_delay, other_wait=other),
+        time_budget=results.TimeBudget(
+            on_cpu=on_cpu, run_delay=run_delay, block_delay=block_delay, idle=0.0, other_wait=other
+        ),
+        efficiency=results.Efficiency(
+            cpu_seconds_per_gib=None, bytes_per_cpu_second=None, calls_per_op=None, device_bytes_per_byte=None,
+            joules_per_op=None, joules_per_gib=None,
+        ),
         cache=results.Cache(
             condition="direct" if "direct" in load.title else "cold", hit_ratio=0.01 if reads else None,
             resident_before=0.0, resident_after=0.4, verdict="storage" if reads else "unknown",
             method="byte_balance" if reads else None,
         ),
         device_bytes=all_ops * load.op_bytes if reads else None, steady=None, limiter=None,
-        findings=() if load.trusted else (doubt,), trusted=load.trusted,
+        findings=found, trust=findings.trust(found), trusted=load.trusted,
     )  # fmt: skip
 
 

@@ -70,6 +70,8 @@ class Counters:
     process_write_bytes: int | None = 0
     devices: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
     """Bytes read and written by device."""
+    device_ns: int = NS
+    """Time in which each device had a request."""
     cpu_ns: dict[str, int] = dataclasses.field(default_factory=dict)
     on_cpu: float | None = 0.1
     run_delay: float | None = 0.0
@@ -77,6 +79,8 @@ class Counters:
     """Shares of each worker's time."""
     children_cpu_ns: int = 0
     """CPU time of the programs that each worker ran."""
+    idle: float | None = 0.0
+    """Share of each worker's time that it rested by the load's own rules; None: an engine that did not count it."""
 
 
 def read_op(name: str = "read", *, kind: plan.OpKind = plan.OpKind.READ, size_bytes: int = 4096) -> plan.Op:
@@ -263,6 +267,7 @@ class SyntheticRun(MemoryRun):
                     None,
                     None,
                     counters.children_cpu_ns * at // end,
+                    None if counters.idle is None else round(counters.idle * at),
                 )
             )
         for source, instance, name, total in _totals(counters):
@@ -342,5 +347,6 @@ def _totals(counters: Counters) -> Iterable[tuple[str, str, str, int]]:
     for device, (read, written) in counters.devices.items():
         yield "diskstats", device, "read_bytes", read
         yield "diskstats", device, "write_bytes", written
+        yield "diskstats", device, "io_ns", counters.device_ns
     for name, total in counters.cpu_ns.items():
         yield "cpu", "", name, total

@@ -6,6 +6,7 @@ import pytest
 
 from assay import plan
 from assay.results import Result
+from assay.verdicts import TrustLevel
 from unit.memory_run import judged
 from unit.synthetic import (
     BLOCK_BACKED,
@@ -42,6 +43,7 @@ def measure(  # what a test varies
     kind: plan.OpKind = plan.OpKind.READ,
     job: plan.Job | None = None,
     set_bytes: int = 1 << 30,
+    written: int = 0,
 ) -> Result:
     """Measure 500 MiB of reads or writes with counters that grow by what is given."""
     name = kind.value
@@ -56,13 +58,12 @@ def measure(  # what a test varies
     if behind is not None:
         facts["target.target.device.0.backing.fs.type"] = behind
     moved = fetched if delivered is None else delivered
-    devices = {} if moved is None else {device: (moved, moved)}
+    devices = {} if moved is None else {device: (moved, written if kind is plan.OpKind.READ else moved)}
     if below is not None:
         devices |= {"sda": (below, 0), "sda1": (below, 0)}
     job = job or one_job(plan.Do(op=read_op(name, kind=kind, size_bytes=MIB)))
-    run = SyntheticRun(
-        one_plan(plan.Phase(name="p", title="p", jobs=(job,), cache=cache)), facts=facts, set_bytes=set_bytes
-    )
+    phase = plan.Phase(name="p", title="p", jobs=(job,), cache=cache)
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts, set_bytes=set_bytes)
     stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=MIB, operation=name)
     counters = Counters(process_read_bytes=fetched, devices=devices)
     run.phase([stream], seconds=5, counters=counters, resident=resident, direct=direct)
@@ -92,7 +93,9 @@ def test_the_hit_ratio_is_the_share_of_bytes_that_the_process_did_not_fetch(
 
     assert result.cache.hit_ratio == pytest.approx(hit, abs=1e-6)
     assert (result.cache.verdict, result.cache.method) == (verdict, "byte_balance")
-    assert result.trusted
+    # What nobody asked memory for is true, but not of storage.
+    assert result.trust.level is (TrustLevel.YES if verdict == "storage" else TrustLevel.WEAK)
+    assert result.measures == {"storage": "storage", "mixed": "mixed", "cache": "page_cache"}[verdict]
 
 
 def test_read_ahead_is_clipped_to_no_hit_and_noted_as_amplification() -> None:
@@ -182,8 +185,11 @@ def test_a_loop_device_over_a_fuse_process_needs_no_disk(behind: str, hit: float
 
 
 def test_what_others_read_from_the_device_is_told_apart() -> None:
-    assert "foreign-io" not in ids(measure(fetched=READ_BYTES, delivered=round(1.1 * READ_BYTES)))
-    assert "foreign-io" in ids(measure(fetched=READ_BYTES, delivered=2 * READ_BYTES), "note")
+    # Half as much again is a third of all.
+    assert "foreign-io" not in ids(measure(fetched=READ_BYTES, delivered=round(1.1 * READ_BYTES), written=0))
+    assert "foreign-io" in ids(measure(fetched=READ_BYTES, delivered=round(1.5 * READ_BYTES), written=0), "weak")
+    assert "foreign-io" in ids(measure(fetched=READ_BYTES, delivered=round(2.1 * READ_BYTES), written=0), "warning")
+    assert "foreign-io" in ids(measure(fetched=READ_BYTES, written=round(1.5 * READ_BYTES)), "warning")
     assert "device-mismatch" in ids(measure(fetched=READ_BYTES, delivered=READ_BYTES // 2), "note")
 
 

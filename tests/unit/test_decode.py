@@ -4,15 +4,17 @@ import csv
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from assay.decode.attribution import LimitedBy, ServedBy, judge
+from assay.decode.attribution import judge
 from assay.decode.claim import Claim, Doing
 from assay.decode.decodings import Decoded, decodings
 from assay.decode.given import Given, read_given
 from assay.decode.readers import read
 from assay.errors import InputError
+from assay.verdicts import Bottleneck, ServedBy
 
 # Published with what the server and the system calls showed meanwhile: a client of 4 GB with two processors on a link of
 # 1 Gb/s, a server of 128 GB, a set of 8 GB.
@@ -23,10 +25,10 @@ PUBLISHED = (
 ITS_MACHINE = read_given("1Gbit", "4GiB", "128GiB", None)
 ITS_LIMITS = {
     "write by character": "client_cpu_single",
-    "block write": "network",
-    "rewrite": "network",
+    "block write": "network_bandwidth",
+    "rewrite": "network_bandwidth",
     "read by character": "client_cpu_single",
-    "block read": "network",
+    "block read": "network_bandwidth",
     "sequential create": "operation_latency",
     "sequential stat": "not_observable",
     "sequential delete": "operation_latency",
@@ -104,7 +106,7 @@ def test_rates_above_the_buses_are_called_memory() -> None:
     wrong = [
         verdict
         for figure, verdict in zip(figures, found, strict=True)
-        if verdict.limiter is LimitedBy.CLIENT_MEMORY and not figure.test.startswith("rewrite")
+        if verdict.limiter is Bottleneck.CLIENT_MEMORY and not figure.test.startswith("rewrite")
     ]
     assert len(wrong) == 18
     assert {verdict.of for verdict in wrong} == {ServedBy.PAGE_CACHE, ServedBy.WRITE_BACK}
@@ -169,6 +171,123 @@ def test_columns_of_elbencho_are_found_by_name() -> None:
     assert found["WRITE"].bytes_per_s == 2941 << 20
     assert found["WRITE"].of == "write-back"
     assert "2.47 times what the link carries" in found["WRITE"].why
+
+
+def elbencho(phase: str, last_done: dict[str, Any], **config: str) -> str:
+    """Write a phase as elbencho's `--jsonfile` has it: on a line, every value a string, no name of what it did not do."""
+    usual = {
+        "path_type": "file",
+        "paths": "1",
+        "hosts": "1",
+        "threads": "8",
+        "file_size": "1073741824",
+        "block_size": "4096",
+        "direct_io": "false",
+        "random_offsets": "true",
+        "random_aligned": "true",
+        "io_depth": "4",
+        "truncate_files": "false",
+        "version": "3.1-10",
+        "command": '"elbencho" "-r" "/mnt/file" ',
+    }
+    document = {
+        "phase_type": phase,
+        "phase_id": "11e6b1d8-9f2b-4b1c-9d3a-2f7e9d1c7a10",
+        "iso_start_date": "2026-05-22T16:09:38.123+0000",
+        "config": {**usual, **config},
+        "first_done": {"elapsed_time_ms": "900", "iops": "1", "bytes/s": "1", "bytes": "1", "cpu%": "50"},
+        "last_done": {"elapsed_time_ms": "1000", **last_done, "cpu%": "99"},
+    }
+    return json.dumps(document, separators=(",", ":")).replace("/", "\\/") + "\n"
+
+
+def elbencho_done(iops: int, size_bytes: int = 4096, seconds: int = 1) -> dict[str, Any]:
+    return {"iops": f"{iops}", "bytes/s": f"{iops * size_bytes}", "bytes": f"{iops * size_bytes * seconds}"}
+
+
+def test_json_of_elbencho_has_one_document_after_another() -> None:
+    text = (
+        elbencho("MKDIRS", {"entries/s": "1500", "entries": "12"}, path_type="dir", dirs="3", files="2")
+        + elbencho("WRITE", elbencho_done(3000, 1 << 20), block_size="1048576")
+        + elbencho("SYNC", {})
+        + elbencho("READ", elbencho_done(20_000), direct_io="true")
+    )
+
+    tool, figures = read(text, "captured")
+
+    assert tool == "elbencho"
+    assert [(figure.test, figure.action) for figure in figures] == [
+        ("MKDIRS", Doing.CREATE),
+        ("WRITE", Doing.WRITE),
+        ("READ", Doing.READ),
+    ]
+    assert [figure.ops_per_s for figure in figures] == [1500, 3000, 20_000]
+    assert [figure.bytes_per_s for figure in figures] == [None, 3000 << 20, 20_000 * 4096]
+    assert [figure.outstanding for figure in figures] == [32, 32, 32]
+    assert [figure.is_direct for figure in figures] == [False, False, True]
+    assert figures[1].is_flushed is False
+    assert decoded(text, read_given("10Gbit", None, None, None))["WRITE"].of == "write-back"
+
+
+def test_random_reads_of_elbencho_have_no_larger_a_set_than_the_files_that_they_read() -> None:
+    moved = elbencho_done(100_000, 65536)  # 6.1 GiB of a file of 1 GiB
+    texts = {
+        "one file": elbencho("READ", moved),
+        "two files": elbencho("READ", moved, paths="2"),
+        "four hosts, each its own": elbencho("READ", moved, hosts="4", shared_service_paths="false"),
+        "four hosts, all the same": elbencho("READ", moved, hosts="4", shared_service_paths="true"),
+        "a tree": elbencho("READ", moved, path_type="dir"),
+    }
+
+    sizes = {name: read(text, "captured")[1][0].set_bytes for name, text in texts.items()}
+
+    assert sizes == {
+        "one file": 1 << 30,
+        "two files": 2 << 30,
+        "four hosts, each its own": 4 << 30,
+        "four hosts, all the same": 1 << 30,
+        "a tree": 6_553_600_000,
+    }
+
+
+def test_a_mix_of_elbencho_is_a_figure_of_its_writes_and_one_of_its_reads() -> None:
+    text = elbencho("RWMIX70", {**elbencho_done(300), "rwmix_read": elbencho_done(700)})
+    header = "ISO date,threads,operation,IOPS [last],MiB/s [last],rwmix read IOPS [last],rwmix read MiB/s [last]\n"
+
+    of_json, of_csv = (read(captured, "captured")[1] for captured in (text, f"{header}x,8,RWMIX70,300,1,700,2\n"))
+
+    for figures in (of_json, of_csv):
+        assert [(figure.test, figure.action, figure.ops_per_s, figure.outstanding) for figure in figures] == [
+            ("RWMIX70: write", Doing.WRITE, 300, None),
+            ("RWMIX70: read", Doing.READ, 700, None),
+        ]
+
+
+def test_objects_are_not_in_the_page_cache() -> None:
+    (found,) = decoded(
+        elbencho("READ", elbencho_done(3000, 1 << 20), path_type="object"), read_given("10Gbit", "4GiB", None, None)
+    ).values()
+
+    assert (found.of, found.limiter) == ("unknown", "unknown")
+    assert "a fact is wrong" in found.why
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (elbencho("READ", elbencho_done(1))[:-9], "its JSON is broken after 0 phases"),
+        (elbencho("READ", elbencho_done(1)) + "{", "its JSON is broken after 1 phases"),
+        (elbencho("READ", elbencho_done(1)) + "[]", "document 2 of its JSON is no phase"),
+        (elbencho("SYNC", {}), "without a figure"),
+        (
+            '{"phase_type": ["READ"], "last_done": {"iops": {}, "bytes/s": 1e999}, "config": {"path_type": []}}',
+            "without",
+        ),
+    ],
+)
+def test_what_is_not_whole_of_elbenchos_json_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read(text, "captured")
 
 
 def test_what_cannot_have_stayed_in_memory_is_not_put_there() -> None:

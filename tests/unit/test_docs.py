@@ -134,8 +134,9 @@ def test_help_tells_the_exit_codes() -> None:
     assert not [code for code, words in EXIT_CODES.items() if f"{code} {words}" not in shown]
 
 
-RESULT_PARTS = (results.Document, results.Run, results.Result, results.LatencyNs, results.TimeBudget, results.Cache,
-                results.Steady, results.Limiter, results.Finding)  # fmt: skip
+RESULT_PARTS = tuple(
+    part for part in vars(results).values() if isinstance(part, type) and issubclass(part, results.Part)
+)
 
 
 @pytest.mark.parametrize("part", RESULT_PARTS, ids=lambda part: part.__name__)
@@ -168,7 +169,7 @@ def test_the_page_of_the_bundle_names_every_column(table: str) -> None:
     assert not [column for column in COLUMNS[table] if f"`{column}`" not in page]
 
 
-FINDING_ID = re.compile(r"""\b(?:note|warning|invalid)\(\s*f?"([a-z]+(?:-[a-z]+)*)",""")
+FINDING_ID = re.compile(r"""\b(?:note|weak|warning|invalid|judged)\(\s*f?"([a-z]+(?:-[a-z]+)*)",""")
 CONCERN_ID = re.compile(r"""=> (?:\{\s*)?\(\s*"([a-z]+(?:-[a-z]+)*)",""")
 FINDING_FIELD = re.compile(r"""\bFinding\(id="([a-z]+(?:-[a-z]+)+)",""")
 

@@ -342,7 +342,7 @@ def test_errors_are_named_as_in_the_manual_counted_and_make_the_exit_code_1(numb
 
 def run_with(counters: Counters, **machine: object) -> Result:
     first = hello(**machine)  # type: ignore[arg-type]
-    run = SyntheticRun(one_plan(phase()), first=first)
+    run = SyntheticRun(one_plan(phase(), sample_interval_s=0.1), first=first)
     return only(
         run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5, counters=counters).end()
     )
@@ -432,7 +432,7 @@ def test_warnings_of_the_engine_go_to_the_phase_that_they_are_about() -> None:
 
 
 def test_a_fallback_that_the_plan_allows_is_said_and_does_not_cost_the_trust() -> None:
-    run = SyntheticRun(one_plan(phase()))
+    run = SyntheticRun(one_plan(phase(), sample_interval_s=0.1))
     run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
     note = events.Severity.NOTE
     run.say(
@@ -460,15 +460,6 @@ def test_a_warning_of_an_engine_that_gave_no_severity_moves_the_number() -> None
     assert not result.trusted
 
 
-def test_what_is_not_judged_is_null_and_said_once() -> None:
-    result = run_with(Counters())
-    run = SyntheticRun(one_plan(phase())).phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5)
-    doc: Document = judged(run.end())
-
-    assert (result.steady, result.limiter) == (None, None)
-    assert [finding.id for finding in doc.findings].count("not-judged") == 1
-
-
 def test_short_transfers_and_a_backend_that_was_not_asked_for_are_found() -> None:
     run = SyntheticRun(one_plan(phase(one_job(backend=plan.IoUring(fallback=plan.Fallback.THREADS)))))
     stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=4 * MIB)
@@ -482,7 +473,7 @@ def test_short_transfers_and_a_backend_that_was_not_asked_for_are_found() -> Non
 @pytest.mark.parametrize(("allocate", "is_trusted"), [("write", True), ("fallocate", False), ("sparse", False)])
 def test_reads_of_blocks_that_were_never_written_are_not_trusted(allocate: str, is_trusted: bool) -> None:
     data = msgspec.structs.replace(DATA, allocate=plan.Allocate(allocate))
-    run = SyntheticRun(one_plan(phase(), data=data))
+    run = SyntheticRun(one_plan(phase(), sample_interval_s=0.1, data=data))
 
     result = only(run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5).end())
 

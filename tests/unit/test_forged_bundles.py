@@ -332,6 +332,20 @@ def test_what_a_table_unpacks_to_is_what_it_takes_in_memory(tmp_path: Path) -> N
     assert table.estimated_size() * 0.4 < unpacked_bytes(data, COLUMNS["hist"]) < table.estimated_size() * 4
 
 
+def test_a_table_of_an_older_version_reads_with_what_it_did_not_have_as_null(tmp_path: Path) -> None:
+    path = sealed(tmp_path) / "workers.parquet"
+    whole, older, lesser = pl.read_parquet(path), tmp_path / "older.parquet", tmp_path / "lesser.parquet"
+    whole.drop("idle_ns").write_parquet(older)
+    whole.drop("idle_ns", "children_cpu_ns").write_parquet(lesser)
+
+    table = read_table(older.read_bytes(), "workers")
+
+    assert whole["idle_ns"].null_count() == 0
+    assert table.equals(whole.with_columns(idle_ns=pl.lit(None, pl.Int64)))
+    with pytest.raises(ValueError, match="column 'children_cpu_ns' is missing"):
+        read_table(lesser.read_bytes(), "workers")
+
+
 def test_a_table_of_any_bytes_is_a_table_or_refused_as_one(tmp_path: Path) -> None:
     data = (sealed(tmp_path) / "intervals.parquet").read_bytes()
     (length,) = struct.unpack("<I", data[-8:-4])

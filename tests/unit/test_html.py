@@ -23,7 +23,7 @@ from assay.report.html import default_path, page, write_html
 from assay.report.numbers import headline, rate
 from assay.report.recording import Recording
 from assay.report.sections import MOST_CARDS
-from assay.results import Document, Finding, Steady
+from assay.results import Document, Finding
 from unit.bundle_streams import begun
 from unit.memory_run import RUN_ID
 from unit.quick_run import HOSTILE, LOADS, quick_run
@@ -211,18 +211,6 @@ def test_numbers_that_are_not_to_be_trusted_are_struck_through_and_no_others(
     for result in run[1].results:
         assert (rate(*headline(result)) in struck) == (not result.trusted)
     assert "workers waited for a CPU 34 % of the time" in "".join(seen.inside("article"))
-
-
-def test_a_result_that_never_settled_is_struck_through_although_it_is_trusted(
-    run: tuple[RunRecord, Document],
-) -> None:
-    bundle, document = run
-    drifting = msgspec.structs.replace(document.results[0], steady=Steady(verdict="late_shift", window_s=None))
-
-    seen = Reader(page(bundle, msgspec.structs.replace(document, results=(drifting,))))
-
-    assert rate(*headline(drifting)) in seen.inside("s")
-    assert "not in steady state (late shift)" in "".join(seen.inside("article"))
 
 
 def test_text_of_the_run_cannot_become_part_of_the_page(seen: Reader, text: str) -> None:

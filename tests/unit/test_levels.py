@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from assay.analysis.levels import FloatArray, find_levels, settled
+from assay.analysis.statistics.levels import FloatArray, find_levels, settled
 from assay.analysis.thresholds import MOST_VALUES
 
 SEEDS = range(100)

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from assay.analysis.limiter.conclusion import Bottleneck, Confidence
 from assay.analysis.limiter.rules import decide
 from assay.analysis.limiter.signals import DeviceSignals, Signals
+from assay.verdicts import Bottleneck, Confidence
 
 MB = 1e6
 

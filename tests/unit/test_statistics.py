@@ -9,8 +9,8 @@ import ruptures
 import scipy.stats
 
 from assay.analysis.histogram import IntArray, quantiles_ns
-from assay.analysis.levels import _partition
 from assay.analysis.statistics.beta import beta_quantile, beta_share, student_quantile
+from assay.analysis.statistics.levels import _partition
 from assay.analysis.statistics.mean import mean_interval
 from assay.analysis.statistics.modes import find_modes
 from assay.analysis.statistics.period import find_period

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from assay.analysis.statistics.steady import Steadiness, SteadyVerdict, judge, mser_cut
+from assay.analysis.statistics.steady import Steadiness, judge, mser_cut
+from assay.verdicts import SteadyVerdict
 from unit.noise import FloatArray, correlated
 
 SEEDS = range(150)

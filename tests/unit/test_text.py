@@ -29,7 +29,7 @@ def example() -> SyntheticRun:
         plan.Phase(name="b", title=TITLES[1], jobs=(one_job(workers=2),), cache=plan.CacheCondition.COLD),
         plan.Phase(name="c", title=TITLES[2], jobs=(write,)),
     )
-    run = SyntheticRun(one_plan(*phases))
+    run = SyntheticRun(one_plan(*phases, sample_interval_s=0.1))
     total = 5 * 400 * MIB
     counters = Counters(process_cpu_ns=10**9, process_read_bytes=total, devices={"vda": (total, 0)}, on_cpu=0.12)
     stream = steady_stream(per_s=400, seconds=5, latency_ns=2_345_678, bytes_each=MIB)

@@ -140,7 +140,8 @@ def run_of(line: str, *phases: list[Done], is_cut: bool = False) -> RunRecord:
         for one in done:
             cpu = (one.user_ms * MS, one.system_ms * MS)
             on_cpu = None if one.on_cpu_ms is None else one.on_cpu_ms * MS
-            samples.append((index, t_s, job.name, one.worker, one.ios, one.ios * size, on_cpu, 0, 0, *cpu, one.ios, 0))
+            times = (on_cpu, 0, 0, *cpu)
+            samples.append((index, t_s, job.name, one.worker, one.ios, one.ios * size, *times, one.ios, 0, 0))
         windows = tuple(_window(job.name, one) for one in done)
         finished = events.PhaseFinished(
             t_ns=int(t_s * 1e9), phase_index=index, start_ns=5000 * MS, stopped_by=events.StoppedBy.PASSES,

@@ -89,13 +89,17 @@ pub struct WorkerSample {
     pub io_calls: Option<u64>,
     /// CPU time of the programs that it ran (`spawn`) and that have ended; in none of the times above.
     pub children_cpu_ns: u64,
+    /// At rest by the load's own rules, with nothing in flight: until an arrival was due, for a thought, for a rate. Null in
+    /// streams of engines that did not count it.
+    #[serde(default)]
+    pub idle_ns: Option<u64>,
 }
 
 /// Counters of one instance of one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostSample {
-    /// `diskstats`, `net`, `pressure`, `vmstat`, `meminfo`, `cpu`, `cgroup`, `load`.
+    /// `diskstats`, `net`, `pressure`, `vmstat`, `meminfo`, `cpu`, `cgroup`, `energy`, `load`.
     pub source: String,
     /// Device, interface, resource; empty if there is just one.
     pub instance: String,

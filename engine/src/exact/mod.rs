@@ -24,6 +24,7 @@ use crate::files::names::PathBuffer;
 use crate::files::open_files::{ResolvedFlags, open_set};
 use crate::files::root::Root;
 use crate::histogram::{Merged, Reader, Recorder, index_of};
+use crate::idle::Seen;
 use crate::job::{Ended, JobShared, Transfers};
 use crate::laps::{Lap, Laps};
 use crate::pace::coordination::{Coordination, Names};
@@ -175,6 +176,11 @@ impl Outcome {
 
     fn response(&self, operation: &str) -> Buckets {
         read(&self.series(operation).response)
+    }
+
+    /// How long it rested.
+    fn idle_ns(&self) -> u64 {
+        Seen::default().total_ns(&self.stats.idle, || self.end_ns)
     }
 
     fn laps(&self) -> Vec<Lap> {

@@ -1,9 +1,9 @@
 //! Schedules of arrivals, and rates that are not to be passed.
 
 use super::plans::job;
-use super::{MS, Manners, Outcome, START_NS, Trial, buckets, own, seconds, taking};
+use super::{MS, Manners, Outcome, START_NS, Trial, buckets, ops, own, seconds, taking};
 use crate::events::StoppedBy;
-use crate::plan::{Arrival, Job, OpKind, RateLimit, Spacing};
+use crate::plan::{Action, Arrival, Distribution, Job, OpKind, RateLimit, Spacing, TokenUnit};
 
 fn reads(for_s: f64) -> Job {
     job("job", vec![own(OpKind::Read, "read", 4096.0)], seconds(for_s))
@@ -71,7 +71,43 @@ fn storage_that_keeps_up_has_responses_of_its_latency() {
         assert_eq!(arrivals(&outcome), (500, 0, 0));
         assert_eq!(outcome.stats.first_op_ns.get(), START_NS);
         assert_eq!(outcome.stats.last_op_ns.get(), START_NS + 499 * MS + MS / 4);
+        // 1 - rate x latency, and the last gap is cut by the end of time.
+        assert_eq!(outcome.idle_ns(), 500 * MS * 3 / 4);
     }
+}
+
+#[test]
+fn a_worker_rests_while_nothing_of_it_is_in_flight() {
+    let rest_of = |arrivals: f64, latency_ns: u64, depth: u32| {
+        let trial = Trial::new(scheduled(arrivals, 1.0), taking(&[latency_ns]));
+        if depth == 1 { trial.run() } else { trial.queued(depth).run() }.idle_ns()
+    };
+
+    assert_eq!(rest_of(100.0, 9 * MS, 1), 100 * MS);
+    assert_eq!(rest_of(100.0, 9 * MS, 8), 100 * MS);
+    // Its arrivals overlap: the one before is in flight while it waits for the next.
+    assert_eq!(rest_of(100.0, 15 * MS, 8), 0);
+    // It is late for good.
+    assert_eq!(rest_of(100.0, 15 * MS, 1), 0);
+}
+
+#[test]
+fn a_worker_of_a_closed_loop_rests_in_thought_and_for_a_rate_alone() {
+    let think = |burn| Action::Think { seconds: Distribution::Fixed { value: 0.003 }, burn };
+    let token = Action::Token { bucket: "rate".to_owned(), rate_per_s: 100.0, unit: TokenUnit::Event };
+    let read = || own(OpKind::Read, "read", 4096.0);
+    let rest_of = |actions: Vec<Action>| {
+        let outcome = Trial::new(job("job", actions, ops(100)), taking(&[MS])).run();
+        assert_eq!(outcome.stats.ops.get(), 100);
+        outcome.idle_ns()
+    };
+
+    assert_eq!(rest_of(vec![read()]), 0);
+    // Also after the last read, whose successor is what the limit does not admit.
+    assert_eq!(rest_of(vec![read(), think(false)]), 300 * MS);
+    assert_eq!(rest_of(vec![read(), think(true)]), 0);
+    // The first token is free; from then on one comes every 10 ms, in which a read takes one.
+    assert_eq!(rest_of(vec![token, read()]), 100 * 9 * MS);
 }
 
 #[test]
@@ -121,5 +157,6 @@ fn a_rate_that_is_not_to_be_passed_holds_a_loop_back_and_its_latencies_stay_thos
         assert_eq!(came.len(), 200);
         assert!((1..200).all(|k| came[k] == k as u64 * 10 * MS), "{came:?}");
         assert_eq!(outcome.response("read"), buckets([]));
+        assert_eq!(outcome.idle_ns(), 2000 * MS - 200 * MS);
     }
 }

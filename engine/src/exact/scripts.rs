@@ -45,6 +45,8 @@ fn lines_with_a_time_begin_then_and_respond_from_it() {
         responses.push(free_ns - due_ns);
     }
     assert_eq!(outcome.response("read"), buckets(responses));
+    // It reads for 5 x 25 ms, and the rest of the time until the last line is done waits for the next to be due.
+    assert_eq!(outcome.idle_ns(), outcome.end_ns - START_NS - 5 * 25 * MS);
 }
 
 #[test]

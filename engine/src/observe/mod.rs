@@ -6,7 +6,8 @@
 //!
 //! Every source is a text file of /proc or /sys that stays open and is read again from its start. A file that is not
 //! there, or that may not be read, leaves its source out: a container or an old kernel is no error. Totals are passed on
-//! as the kernel gives them, only the units are made equal (`_bytes`, `_ns`, `_us`).
+//! as the kernel gives them, only the units are made equal (`_bytes`, `_ns`, `_us`); that of [`energy`] alone begins anew
+//! within a run and is made one that does not.
 
 pub mod cache;
 pub mod capabilities;
@@ -14,6 +15,7 @@ pub(crate) mod cgroup;
 mod cpu;
 pub mod delay_accounting;
 mod disk;
+mod energy;
 pub mod facts;
 mod memory;
 mod net;
@@ -34,6 +36,7 @@ pub struct HostObserver {
     memory: memory::Memory,
     cpu: cpu::Cpu,
     cgroup: cgroup::Cgroup,
+    energy: energy::Energy,
     text: Vec<u8>,
 }
 
@@ -47,6 +50,7 @@ impl HostObserver {
             memory: memory::Memory::open(),
             cpu: cpu::Cpu::open(),
             cgroup: cgroup::Cgroup::open(),
+            energy: energy::Energy::open(),
             text: Vec::new(),
         }
     }
@@ -66,6 +70,7 @@ impl HostObserver {
         self.memory.sample(&mut self.text, &mut samples);
         self.cpu.sample(&mut self.text, &mut samples);
         self.cgroup.sample(&mut self.text, &mut samples);
+        self.energy.sample(&mut self.text, &mut samples);
         samples
     }
 }

@@ -7,6 +7,7 @@ use super::surroundings::Surroundings;
 use crate::control::Message;
 use crate::error::{EngineError, Result};
 use crate::histogram::Reader;
+use crate::idle::Seen;
 use crate::pace::pacing::Pacer;
 use crate::plan::{Job, Phase, WorkerKind};
 use crate::process::{Processes, Reporter};
@@ -57,7 +58,14 @@ impl Crew {
                     is_alone,
                 };
                 let readers = (0..series).map(|_| (Reader::default(), Reader::default())).collect();
-                observed.push(Observed { job: job_position, worker, stats, task: None, readers });
+                observed.push(Observed {
+                    job: job_position,
+                    worker,
+                    stats,
+                    task: None,
+                    readers,
+                    idle: Seen::default(),
+                });
                 setups.push((job.job.kind, setup));
             }
         }

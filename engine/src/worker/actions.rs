@@ -1,6 +1,6 @@
 //! The actions between operations. Each ends with a look at the clock, so that waiting and thinking are in no latency.
 
-use super::gate::{Gate, LONGEST_NAP_NS};
+use super::gate::Gate;
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::pace::coordination::Waited;
@@ -21,9 +21,11 @@ impl<T: Ticks> Gate<T> {
             ActionNode::Think { seconds, burn } => {
                 let pause_ns = (seconds.sample_f64(rng) * 1e9) as u64;
                 let until_ns = self.meter.look().saturating_add(pause_ns);
-                let (pass, longest_ns): (fn(&T, u64), _) =
-                    if *burn { (T::burn_until, LONGEST_BURN_NS) } else { (T::nap_until, LONGEST_NAP_NS) };
-                self.pass_time(until_ns, longest_ns, pass)?;
+                if *burn {
+                    self.pass_time(until_ns, LONGEST_BURN_NS, T::burn_until)?;
+                } else {
+                    self.nap_until(until_ns)?;
+                }
             }
             ActionNode::FinishOn { counted, ops, bytes } => self.finish_on(counted, *ops, *bytes)?,
         }

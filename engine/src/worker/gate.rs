@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Longest sleep without a look at the stop flag.
-pub(super) const LONGEST_NAP_NS: u64 = 100_000_000;
+const LONGEST_NAP_NS: u64 = 100_000_000;
 /// Looks before a worker that waits for others sleeps: most calls that others wait for take microseconds.
 const LOOKS_AWAKE: u32 = 100;
 const SHORT_NAP_NS: u64 = 50_000;
@@ -137,11 +137,8 @@ impl<T: Ticks> Gate<T> {
             return Ok(());
         }
         self.meter.rest();
-        while self.meter.last_ns() < due_ns {
-            self.meter.clock.nap_until(self.nap_end_ns());
-            self.meter.look();
-            self.check()?;
-        }
+        self.nap_until(due_ns)?;
+        self.check()?;
         self.meter.go_on();
         Ok(())
     }
@@ -166,21 +163,25 @@ impl<T: Ticks> Gate<T> {
 
     // -- waiting -------------------------------------------------------------------------------------------------------
 
-    /// Sleep until `until_ns`, waking to hear a stop.
+    /// Sleep until `until_ns` by a rule of the load, with nothing in flight, waking to hear a stop.
     pub(super) fn nap_until(&mut self, until_ns: u64) -> Result<(), StoppedBy> {
-        self.pass_time(until_ns, LONGEST_NAP_NS, T::nap_until)
+        self.meter.idle_until(until_ns.min(self.limits.deadline_ns()));
+        let passed = self.pass_time(until_ns, LONGEST_NAP_NS, T::nap_until);
+        if passed.is_err() {
+            self.meter.idle_no_more();
+        }
+        passed
     }
 
     /// Let time go by until `until_ns`, with a look for a stop at least every `longest_ns`.
     pub(super) fn pass_time(&mut self, until_ns: u64, longest_ns: u64, pass: fn(&T, u64)) -> Result<(), StoppedBy> {
-        loop {
-            let now_ns = self.meter.look();
-            if now_ns >= until_ns {
-                return Ok(());
-            }
+        while self.meter.last_ns() < until_ns {
             self.check()?;
-            pass(&self.meter.clock, until_ns.min(now_ns + longest_ns).min(self.limits.deadline_ns()));
+            let next_ns = self.meter.last_ns() + longest_ns;
+            pass(&self.meter.clock, until_ns.min(next_ns).min(self.limits.deadline_ns()));
+            self.meter.look();
         }
+        Ok(())
     }
 
     /// What `take` gives, as soon as other workers let go of it: between operations, so the wait is in no latency.

@@ -128,6 +128,17 @@ impl<T: Ticks> Meter<T> {
         self.stats.busy_since_ns.set(NEVER);
     }
 
+    /// From the latest look on, a rule of the load itself has it rest until then, with nothing in flight.
+    pub(super) fn idle_until(&self, until_ns: u64) {
+        let from_ns = if self.since == Since::Nothing { self.last_ns } else { self.clock.now_ns() };
+        self.stats.idle.rest(from_ns, until_ns);
+    }
+
+    /// It rested until the latest look, and no longer.
+    pub(super) fn idle_no_more(&self) {
+        self.stats.idle.break_off(self.last_ns);
+    }
+
     /// It goes on.
     pub(super) fn go_on(&mut self) {
         let now_ns = self.look();

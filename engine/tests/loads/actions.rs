@@ -93,6 +93,34 @@ fn thinking_takes_time_and_is_in_no_latency() {
 }
 
 #[test]
+fn threads_and_processes_tell_at_every_tick_how_long_they_rested() {
+    let [none, think, burn] = [None, Some(false), Some(true)];
+    for (kind, thinks) in
+        [WorkerKind::Thread, WorkerKind::Process].iter().flat_map(|k| [none, think, burn].map(|t| (k, t)))
+    {
+        let place = Place::new();
+        let mut actions = vec![act(on_set(OpKind::Read, "read", 512.0, None))];
+        actions.extend(thinks.map(|burn| Action::Think { seconds: fixed(0.02), burn }));
+        let mut thinker = job("thinker", actions, passes(if thinks.is_some() { 30 } else { 1000 }));
+        thinker.kind = *kind;
+
+        let outcome = place.run(set(1, 1.0, 4096.0), vec![thinker]);
+
+        outcome.check_clean();
+        let t_ns: Vec<u64> = outcome.all("interval").map(|event| event["t_ns"].as_u64().unwrap()).collect();
+        let idle = outcome.all("interval").map(|event| event["workers"][0]["idle_ns"].as_u64().unwrap());
+        let idle_ns: Vec<u64> = idle.collect();
+        let paused_ns = if thinks == Some(false) { 30 * 20_000_000 } else { 0 };
+        assert_eq!((idle_ns[0], *idle_ns.last().unwrap()), (0, paused_ns), "{kind:?} {thinks:?}");
+        for tick in 1..t_ns.len() {
+            // Workers are looked at a little after the time of their tick: the next tick's time is after that for certain.
+            let until_ns = t_ns.get(tick + 1).unwrap_or(&u64::MAX) - t_ns[0];
+            assert!(idle_ns[tick - 1] <= idle_ns[tick] && idle_ns[tick] <= until_ns, "{idle_ns:?} {t_ns:?}");
+        }
+    }
+}
+
+#[test]
 fn a_worker_finishes_on_the_count_of_one_operation() {
     let place = Place::new();
     let read = || act(on_set(OpKind::Read, "read", 512.0, None));

@@ -10,8 +10,8 @@ since some file systems accept the flag and cache all the same. On others the pa
 stands in for it, as long as no byte was read twice. tmpfs and ramfs *are* memory, whatever flags a file was opened
 with.
 
-Writes: `flushed` when the job forces them out (O_DIRECT, O_SYNC, O_DSYNC, a flush in its loop), else `absorbed`: the
-number is that of the page cache, and the share that the device really wrote is said with it.
+Writes: `flushed` when their rate waits for storage (O_DIRECT, O_SYNC, O_DSYNC, a flush that follows each of them), else
+`absorbed`: the number is that of the page cache, and the share that the device really wrote is said with it.
 
 Sources: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018): each headline has a second counter. Verdicts
 at 0.05 and 0.95.
@@ -160,9 +160,15 @@ def _read_verdict(hit: float | None) -> str:
 
 
 def _write_verdict(subject: Subject) -> str:
+    return "flushed" if is_durable(subject) else "absorbed"
+
+
+def is_durable(subject: Subject) -> bool:
+    """Whether the rate of a change waits for storage: it passes the page cache by, or is flushed each time."""
     if subject.touches_memory:
-        return "absorbed"
-    return "flushed" if subject.is_direct or is_flushed(subject.job) else "absorbed"
+        return False
+    passes_by = subject.operation.direction == "write" and subject.is_direct
+    return passes_by or is_flushed(subject.job, subject.operation, subject.single_files)
 
 
 def resident_share(subject: Subject, moment: events.Moment) -> float | None:

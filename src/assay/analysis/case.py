@@ -3,17 +3,21 @@
 import dataclasses
 import functools
 
-from assay.analysis import budget, cache, device, histogram
+from assay.analysis import budget, cache, device, served
 from assay.analysis.cache import HitRatio
+from assay.analysis.committed import committed_rate
+from assay.analysis.latency import OperationLatency
+from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.limiter.evidence import gather
+from assay.analysis.limiter.rules import decide
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import Operation
-from assay.analysis.rows import Span
+from assay.analysis.steadiness import JobSteadiness
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.plan import Job, Open
-from assay.results import Cache, LatencyNs
-
-_NO_LATENCY = LatencyNs(mean=None, p50=None, p90=None, p99=None, p99_9=None, max=None)
+from assay.results import Cache, Committed, LatencyNs
+from assay.verdicts import ServedBy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,9 +25,17 @@ class Case:
     """One result, before it is judged."""
 
     subject: Subject
-    window: Window
+    steadiness: JobSteadiness
+    """Of its job."""
     uses: tuple[budget.WorkerUse, ...]
     """What each worker of the job did in the window."""
+    is_whole: bool
+    """Whether it is all that its job does: CPU time and time budget are of a job, and a part of it has none."""
+
+    @property
+    def window(self) -> Window:
+        """Where its numbers are from."""
+        return self.steadiness.window
 
     @property
     def run(self) -> RunRecord:
@@ -66,20 +78,60 @@ class Case:
         return self.window.span.seconds
 
     @functools.cached_property
-    def latency_ns(self) -> LatencyNs:
+    def latencies(self) -> OperationLatency:
         """Issue to completion."""
-        return _latency(self.subject, "latency", self.window.counted)
+        return self._latencies("latency")
+
+    @property
+    def latency_ns(self) -> LatencyNs:
+        """Issue to completion, in figures."""
+        return self.latencies.values
 
     @functools.cached_property
     def response_ns(self) -> LatencyNs | None:
         """Intended arrival to completion; None for a closed loop."""
-        is_open = isinstance(self.job.arrival, Open)
-        return _latency(self.subject, "response", self.window.counted) if is_open else None
+        return self._latencies("response").values if isinstance(self.job.arrival, Open) else None
+
+    def _latencies(self, series: str) -> OperationLatency:
+        return OperationLatency(self.record, self.job.name, self.operation.name, series, self.window.counted)
 
     @functools.cached_property
     def cpu_ns_per_op(self) -> float | None:
         """CPU time of one operation; None where it is not known."""
-        return budget.cpu_ns_per_op(self.record, self.job, self.window, self.uses)
+        return budget.cpu_ns_per_op(self.record, self.job, self.window, self.uses) if self.is_whole else None
+
+    @functools.cached_property
+    def committed(self) -> Committed | None:
+        """What storage had by the end of a flush after the phase, of changes that memory took."""
+        if not self.operation.changes or self.is_flushed:
+            return None
+        return committed_rate(self.record, self.subject.rows, self.window, moves_data=self.moves_data)
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether the rate of a change is that of storage."""
+        return cache.is_durable(self.subject)
+
+    @property
+    def moves_data(self) -> bool:
+        """Whether it reads or writes bytes."""
+        return bool(self.bytes or self.operation.direction)
+
+    @functools.cached_property
+    def limiter(self) -> Conclusion | None:
+        """What limited its job; None for a part of one, and where nothing was done."""
+        signals = gather(self.subject, self.window, self.uses, self.latency_ns, is_absorbed=self.is_absorbed)
+        return decide(signals) if self.is_whole and self.ops and signals else None
+
+    @property
+    def is_absorbed(self) -> bool:
+        """Whether it changes something that memory takes."""
+        return self.operation.changes and not self.is_flushed
+
+    @functools.cached_property
+    def measures(self) -> ServedBy:
+        """What its number is a number of."""
+        return served.served_by(self.subject, self.window, self.hit, self.limiter, self.uses)
 
     @functools.cached_property
     def hit(self) -> HitRatio:
@@ -103,31 +155,3 @@ class Case:
     def app_bytes(self) -> int | None:
         """What all operations on these devices moved in that direction in the window; None where it cannot be told."""
         return self.subject.app_bytes(self.window.counted)
-
-
-def _latency(subject: Subject, series: str, span: Span) -> LatencyNs:
-    buckets = subject.record.buckets(subject.job.name, subject.operation.name, series)
-    inside = buckets.within(span)
-    index, count = buckets.column("bucket")[inside], buckets.column("n")[inside]
-    samples = int(count.sum())
-    if samples == 0:
-        return _NO_LATENCY
-    max_ns = _largest_ns(subject, f"{series}_max_ns", span, index.max(keepdims=True))
-    percentiles = histogram.percentiles_ns(index, count, histogram.QUANTILES.values(), max_ns)
-    return LatencyNs(
-        mean=float(subject.rows.total(f"{series}_sum_ns", span)) / samples,
-        max=max_ns,
-        **dict(zip(histogram.QUANTILES, percentiles, strict=True)),
-    )
-
-
-def _largest_ns(subject: Subject, column: str, span: Span, highest: histogram.IntArray) -> float:
-    """Return the largest value inside a span, from maxima that run since the phase began.
-
-    If the maximum grew inside the span, that is its largest value. If not, the largest value is in the highest bucket.
-    """
-    at_end, at_begin = (subject.rows.latest(column, t_ns) for t_ns in (span.end_ns, span.begin_ns))
-    last = float("inf") if at_end is None else float(at_end)
-    if at_begin is None or at_end != at_begin:
-        return last
-    return min(last, float(histogram.bucket_middle_ns(highest)[0]))

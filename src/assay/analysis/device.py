@@ -1,9 +1,11 @@
 """What did the block devices do? Byte counters of /proc/diskstats over a span."""
 
+import itertools
 import re
+from collections.abc import Iterator
 
 from assay.analysis.record import PhaseRecord, RunRecord
-from assay.analysis.rows import Span
+from assay.analysis.rows import NS_PER_S, Span
 
 _STACKED = re.compile(r"(loop|dm-|md|zram|ram|bcache)")
 _COUNTERS = {"read": "read_bytes", "write": "write_bytes"}
@@ -18,12 +20,28 @@ def devices_of(run: RunRecord, target: str) -> tuple[str, ...]:
     return tuple(names) if isinstance(names, tuple | list) else ()
 
 
+def numbered(run: RunRecord, target: str) -> Iterator[tuple[str, str]]:
+    """Give number (`major:minor`) and name of every device in a target's storage path."""
+    for place in itertools.count():
+        name, number = (run.target_fact(target, f"device.{place}.{fact}") for fact in ("name", "number"))
+        if name is None:
+            return
+        if isinstance(name, str) and isinstance(number, str):
+            yield number, name
+
+
 def moved_bytes(record: PhaseRecord, devices: tuple[str, ...], direction: str, span: Span) -> int | None:
     """Return the bytes that devices moved in a direction; None when one of them was not sampled."""
     moved = [record.counters.delta(span, "diskstats", device, _COUNTERS[direction]) for device in devices]
     if not moved or None in moved:
         return None
     return int(sum(part for part in moved if part is not None))
+
+
+def busiest_share(record: PhaseRecord, devices: tuple[str, ...], span: Span) -> float:
+    """Return the share of a span in which the busiest of some devices had a request; 0 where that is not known."""
+    busy_ns = [record.counters.delta(span, "diskstats", device, "io_ns") or 0.0 for device in devices]
+    return min(1.0, max(busy_ns, default=0.0) / (span.seconds * NS_PER_S)) if span.seconds > 0 else 0.0
 
 
 def most_bytes_below(record: PhaseRecord, direction: str, span: Span) -> int | None:

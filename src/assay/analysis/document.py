@@ -10,21 +10,29 @@ The largest latency is exact where it fell into the window and else known to its
 from assay import results
 from assay.analysis import budget, findings
 from assay.analysis.case import Case
-from assay.analysis.judgements import OF_RESULT, OF_RUN
+from assay.analysis.efficiency import efficiency
+from assay.analysis.judgements import OF_RESULT, OF_RESULTS, OF_RUN
+from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.record import PhaseRecord, RunRecord
-from assay.analysis.recorded_operations import Operation
-from assay.analysis.rows import NS_PER_S
+from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
+from assay.analysis.rows import NS_PER_S, Span
+from assay.analysis.steadiness import job_steadiness
 from assay.analysis.subject import Subject
 from assay.analysis.window import find_window
 from assay.errors import MEASURED, NOT_TRUSTED
-from assay.plan.walk import job_sets
-from assay.results import Document, Finding, Result
+from assay.plan import Job
+from assay.plan.walk import job_ops, job_sets
+from assay.results import Document, EarlierLevel, Estimate, Finding, Limiter, Result, Steady
+from assay.verdicts import ServedBy, TrustLevel
+
+_SEVERAL = 2
 
 
 def document(run: RunRecord) -> Document:
     """Compute the result document of a run, sealed or not."""
     measured = tuple(result for record in run.phases for result in _phase_results(run, record))
-    of_run = findings.distinct(found for judge in OF_RUN for found in judge(run))
+    of_all = [found for of_results in OF_RESULTS for found in of_results(measured)]
+    of_run = findings.ranked([*of_all, *(found for judge in OF_RUN for found in judge(run))])
     info = run.info
     return Document(
         schema=results.SCHEMA,
@@ -65,21 +73,34 @@ def _phase_results(run: RunRecord, record: PhaseRecord) -> list[Result]:
     window = find_window(record, run.plan.sample_interval_s)
     measured = []
     for job in record.phase.jobs:
-        planned = record.operations[job.name]
-        uses = budget.worker_use(record, job.name, window)
-        expected = [name for name in planned if not job.timed or name in job.timed]
-        for name in dict.fromkeys([*expected, *record.recorded(job.name)]):
-            operation = planned.get(name, Operation(name=name, ops=(), sets=job_sets(job), is_group=False))
-            measured.append(_result(Case(Subject(run, record, job, operation), window, uses)))
+        steadiness = job_steadiness(record, job, window)
+        uses = budget.worker_use(record, job.name, steadiness.window)
+        operations = _operations(record, job)
+        whole = record.counted_once(job.name)
+        for operation in operations:
+            is_whole = operation.name == WHOLE_LOOP or len(whole) <= 1
+            measured.append(_result(Case(Subject(run, record, job, operation), steadiness, uses, is_whole)))
     return measured
+
+
+def _operations(record: PhaseRecord, job: Job) -> list[Operation]:
+    """Give what a job has a result for: all that it does together where that is several things, then each."""
+    planned = record.operations[job.name]
+    expected = [name for name in planned if not job.timed or name in job.timed]
+    names = dict.fromkeys([*expected, *record.recorded(job.name)])
+    each = [planned.get(name, Operation(name=name, ops=(), sets=job_sets(job), is_group=False)) for name in names]
+    if len(record.counted_once(job.name)) < _SEVERAL:
+        return each
+    return [Operation(name=WHOLE_LOOP, ops=tuple(job_ops(job)), sets=job_sets(job), is_group=True), *each]
 
 
 def _result(case: Case) -> Result:
     """Write one result down, with what every judgement says of it."""
-    found = findings.distinct(finding for judge in OF_RESULT for finding in judge(case))
+    found = findings.ranked(finding for judge in OF_RESULT for finding in judge(case))
+    trust = findings.trust(found)
     phase, span = case.record.phase, case.window.span
     rated = case.ops > 0 and case.seconds > 0
-    moves_data = case.bytes or case.operation.direction
+    uses = case.uses if case.is_whole else ()
     return Result(
         phase=phase.name,
         title=phase.title,
@@ -95,17 +116,80 @@ def _result(case: Case) -> Result:
         bytes=case.bytes,
         errors=case.errors,
         seconds=case.seconds,
-        window_s=((span.begin_ns - case.record.start_ns) / NS_PER_S, (span.end_ns - case.record.start_ns) / NS_PER_S),
+        window_s=_since_start(case, span),
         iops=case.ops / case.seconds if rated else None,
-        throughput_bytes_per_s=case.bytes / case.seconds if rated and moves_data else None,
+        iops_interval=_interval(case) if rated else None,
+        throughput_bytes_per_s=case.bytes / case.seconds if rated and case.moves_data else None,
+        committed=case.committed if rated else None,
+        measures=case.measures if rated else ServedBy.UNKNOWN,
         latency_ns=case.latency_ns,
+        latency_intervals_ns=case.latencies.intervals(),
         response_ns=case.response_ns,
         cpu_ns_per_op=case.cpu_ns_per_op,
-        time_budget=budget.time_budget(case.uses),
+        time_budget=budget.time_budget(uses),
+        efficiency=efficiency(
+            ops=case.ops,
+            moved_bytes=case.bytes,
+            cpu_ns_per_op=case.cpu_ns_per_op,
+            uses=uses,
+            device_bytes=case.device_bytes,
+            app_bytes=case.app_bytes,
+        ),
         cache=case.cache,
         device_bytes=case.device_bytes,
-        steady=None,
-        limiter=None,
+        steady=_steady(case),
+        limiter=_limiter(case.limiter),
         findings=found,
-        trusted=findings.is_trusted(found),
+        trust=trust,
+        trusted=trust.level is TrustLevel.YES,
+    )
+
+
+def _since_start(case: Case, span: Span) -> tuple[float, float]:
+    start_ns = case.record.start_ns
+    return ((span.begin_ns - start_ns) / NS_PER_S, (span.end_ns - start_ns) / NS_PER_S)
+
+
+def _interval(case: Case) -> Estimate | None:
+    """Give the interval of an operation's rate: as wide, for its size, as that of its job's."""
+    rate = case.steadiness.rate
+    if rate is None or rate.mean <= 0:
+        return None
+    iops, half = case.ops / case.seconds, rate.half_width / rate.mean
+    return Estimate(low=max(0.0, iops * (1 - half)), high=iops * (1 + half), effective=rate.effective)
+
+
+def _steady(case: Case) -> Steady:
+    found, series = case.steadiness.found, case.steadiness.series
+    window_s = None
+    if found.last is not None and len(series):
+        window_s = _since_start(case, series.span(found.last.begin, found.last.end))
+    period_s = None
+    if found.period is not None and len(series):
+        period_s = found.period * series.span(0, len(series)).seconds / len(series)
+    return Steady(
+        verdict=found.verdict,
+        window_s=window_s,
+        intervals=len(series),
+        before=tuple(
+            EarlierLevel(
+                window_s=_since_start(case, series.span(level.begin, level.end)), ratio=level.mean / found.last.mean
+            )
+            for level in found.before
+            if found.last is not None and found.last.mean > 0
+        ),
+        trend=found.trend,
+        period_s=period_s,
+    )
+
+
+def _limiter(found: Conclusion | None) -> Limiter | None:
+    if found is None:
+        return None
+    return Limiter(
+        verdict=found.limit,
+        confidence=found.confidence,
+        evidence=found.evidence,
+        headroom=found.headroom,
+        remedy=found.remedy,
     )

@@ -1,37 +1,73 @@
-"""Findings by severity: `note` explains a number, `warning` says that it moved, `invalid` that it must not be used."""
+"""Findings by severity, and what follows from them for a number's trust.
 
-from collections.abc import Iterable
+A `note` explains a number, `weak` says that it is of too little or not of what one may take it for, a `warning` that
+something moved it, `invalid` that it must not be used. The gravest decides: notes leave it at yes, weak findings at weak,
+the others at no.
+"""
 
-from assay.results import Finding
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from assay.results import Finding, Reason, Trust
+from assay.verdicts import TrustLevel
 
 NOTE = "note"
+WEAK = "weak"
 WARNING = "warning"
 INVALID = "invalid"
-SEVERITIES = (INVALID, WARNING, NOTE)
+SEVERITIES = (INVALID, WARNING, WEAK, NOTE)
 """Gravest first."""
 
+_LEVELS = {NOTE: TrustLevel.YES, WEAK: TrustLevel.WEAK, WARNING: TrustLevel.NO, INVALID: TrustLevel.NO}
 
-def note(id_: str, text: str, cure: str = "") -> Finding:
+
+def note(id_: str, text: str, cure: str = "", *, effect: float | None = None) -> Finding:
     """Something that explains the number; it stays trusted."""
-    return Finding(id=id_, severity=NOTE, text=text, cure=cure)
+    return Finding(id=id_, severity=NOTE, text=text, cure=cure, effect=effect)
 
 
-def warning(id_: str, text: str, cure: str) -> Finding:
+def weak(id_: str, text: str, cure: str, *, brief: str, effect: float | None = None) -> Finding:
+    """Something that leaves the number true, but of too little, or not of what one may take it for."""
+    return Finding(id=id_, severity=WEAK, text=text, cure=cure, brief=brief, effect=effect)
+
+
+def warning(id_: str, text: str, cure: str, *, brief: str = "", effect: float | None = None) -> Finding:
     """Something that moved the number."""
-    return Finding(id=id_, severity=WARNING, text=text, cure=cure)
+    return Finding(id=id_, severity=WARNING, text=text, cure=cure, brief=brief, effect=effect)
 
 
-def invalid(id_: str, text: str, cure: str) -> Finding:
+def invalid(id_: str, text: str, cure: str, *, brief: str = "", effect: float | None = None) -> Finding:
     """Something that makes the number unusable."""
-    return Finding(id=id_, severity=INVALID, text=text, cure=cure)
+    return Finding(id=id_, severity=INVALID, text=text, cure=cure, brief=brief, effect=effect)
 
 
-def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Drop repeats, gravest first, otherwise in order."""
-    unique = dict.fromkeys(findings)
-    return tuple(sorted(unique, key=lambda finding: SEVERITIES.index(finding.severity)))
+def ranked(findings: Iterable[Finding], accepted: Collection[str] = ()) -> tuple[Finding, ...]:
+    """Drop repeats; gravest first, then the one with the greatest effect, otherwise in order.
+
+    What the Plan accepts becomes a note, unless it makes the number unusable.
+    """
+    unique = dict.fromkeys(_acknowledged(finding, accepted) for finding in findings)
+    return tuple(sorted(unique, key=lambda finding: (SEVERITIES.index(finding.severity), -(finding.effect or 0.0))))
 
 
-def is_trusted(findings: Iterable[Finding]) -> bool:
-    """Whether nothing worse than a note was found."""
-    return all(finding.severity == NOTE for finding in findings)
+def _acknowledged(finding: Finding, accepted: Collection[str]) -> Finding:
+    if finding.id not in accepted or finding.severity not in {WEAK, WARNING}:
+        return finding
+    return msgspec.structs.replace(finding, severity=NOTE, text=f"Accepted by the load: {finding.text}")
+
+
+def trust(findings: Iterable[Finding]) -> Trust:
+    """Say whether a number may be used, and why not: one reason for each kind of finding, the gravest first."""
+    against = [finding for finding in findings if _LEVELS[finding.severity] is not TrustLevel.YES]
+    if not against:
+        return Trust(level=TrustLevel.YES, reasons=())
+    against.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    reasons: dict[str, Reason] = {}
+    for finding in against:
+        reasons.setdefault(finding.id, Reason(id=finding.id, text=finding.brief or _words(finding.id)))
+    return Trust(level=_LEVELS[against[0].severity], reasons=tuple(reasons.values()))
+
+
+def _words(id_: str) -> str:
+    return id_.replace("-", " ")

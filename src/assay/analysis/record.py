@@ -17,7 +17,7 @@ import polars as pl
 
 from assay import events
 from assay.analysis.phase_tables import Tables
-from assay.analysis.recorded_operations import WRITES, Operation, operations_of
+from assay.analysis.recorded_operations import WHOLE_LOOP, WRITES, Operation, operations_of
 from assay.analysis.rows import Counters, Rows, Span
 from assay.bundle.files import RunInfo
 from assay.host.facts import Fact, FactValue
@@ -120,23 +120,40 @@ class PhaseRecord:
         return tuple(name for of, name in self.operation_rows if of == job)
 
     def rows(self, job: str, operation: str) -> Rows:
-        """Give what one operation of a job did, interval by interval."""
-        return self.operation_rows.get((job, operation), self.tables.intervals.none)
+        """Give what one operation of a job did, interval by interval; `WHOLE_LOOP` is all of them."""
+        none = self.tables.intervals.none
+        if operation == WHOLE_LOOP:
+            return none.also([self.rows(job, name) for name in self.counted_once(job)])
+        return self.operation_rows.get((job, operation), none)
 
     def buckets(self, job: str, operation: str, series: str) -> Rows:
         """Give the filled buckets of one operation; `series` is `latency` or `response`."""
-        found = self.tables.histograms.by_name.get(self.index, {})
-        return found.get((job, operation, series), self.tables.histograms.none)
+        none = self.tables.histograms.none
+        if operation == WHOLE_LOOP:
+            return none.also([self.buckets(job, name, series) for name in self.counted_once(job)])
+        return self.tables.histograms.by_name.get(self.index, {}).get((job, operation, series), none)
+
+    def counted_once(self, job: str) -> tuple[str, ...]:
+        """Name the recorded operations of a job, without groups of which members are recorded."""
+        recorded, planned = self.recorded(job), self.operations.get(job, {})
+        return tuple(
+            name
+            for name in recorded
+            if name not in planned
+            or not planned[name].is_group
+            or not any(op.name in recorded for op in planned[name].members)
+        )
 
     def moving(self, direction: str) -> tuple[tuple[Job, Operation], ...]:
-        """Return the recorded operations that move data in a direction, without groups of which members are recorded."""
+        """Return the recorded operations that move data in a direction, each counted once."""
         found = []
         for job in self.phase.jobs:
-            recorded = self.recorded(job.name)
-            for operation in self.operations[job.name].values():
-                is_recorded_below = operation.is_group and any(op.name in recorded for op in operation.members)
-                if operation.direction == direction and operation.name in recorded and not is_recorded_below:
-                    found.append((job, operation))
+            counted = self.counted_once(job.name)
+            found += [
+                (job, operation)
+                for operation in self.operations[job.name].values()
+                if operation.direction == direction and operation.name in counted
+            ]
         return tuple(found)
 
     def moved_bytes(self, direction: str, span: Span) -> int:
@@ -145,9 +162,13 @@ class PhaseRecord:
 
     def workers_at(self, job: str, t_ns: int | None = None) -> dict[int, dict[str, Any]]:
         """Return the last sample of each worker of a job, up to a time if given, in the order of their numbers."""
+        return {worker: row for worker, rows in self.workers_of(job).items() if (row := rows.last(t_ns)) is not None}
+
+    def workers_of(self, job: str) -> dict[int, Rows]:
+        """Return the samples of each worker of a job, in the order of their numbers."""
         samples = self.tables.workers.by_name.get(self.index, {})
-        numbered = sorted((worker, rows) for (of, worker), rows in samples.items() if of == job)
-        return {worker: row for worker, rows in numbered if (row := rows.last(t_ns)) is not None}
+        numbered = [(worker, rows) for (of, worker), rows in samples.items() if of == job]
+        return dict(sorted(numbered, key=lambda pair: pair[0]))
 
     def job_facts(self, job: str) -> events.JobFacts | None:
         """Return what really happened below a job; None when the phase was cut."""

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +32,12 @@ class Span:
     def seconds(self) -> float:
         """Length."""
         return (self.end_ns - self.begin_ns) / NS_PER_S
+
+    def share_of(self, other: "Span") -> float:
+        """Return which part of this one lies inside another."""
+        common_ns = min(self.end_ns, other.end_ns) - max(self.begin_ns, other.begin_ns)
+        length_ns = self.end_ns - self.begin_ns
+        return max(0, common_ns) / length_ns if length_ns > 0 else 0.0
 
 
 class RecordedTable:
@@ -140,6 +146,17 @@ class Rows:
         values = self.column(name)[self.t_ns <= t_ns]
         return int(values.max()) if len(values) else None
 
+    def also(self, others: Sequence["Rows"]) -> "Rows":
+        """Give these rows and others of the same table."""
+        places = np.sort(np.concatenate([self.places, *(other.places for other in others)]))
+        return Rows(self.table, places)
+
+    def last_known(self, name: str, t_ns: int) -> dict[str, Any] | None:
+        """Give the last row up to a time in which a column is not null; None when there is none."""
+        places = self.places[: int(np.searchsorted(self.t_ns, t_ns, side="right"))]
+        known = places[~self.table.unknown(name)[places]]
+        return self.table.row(int(known[-1])) if len(known) else None
+
     def last(self, t_ns: int | None = None) -> dict[str, Any] | None:
         """Give the last row, up to a time if given; None when there is none so early."""
         count = len(self) if t_ns is None else int(np.searchsorted(self.t_ns, t_ns, side="right"))
@@ -208,6 +225,16 @@ class Counters:
             return None
         grown = float(samples.values[first + until - 1] - samples.values[first + before - 1])
         return None if math.isnan(grown) else grown
+
+    def mean(self, span: Span, source: str, instance: str, name: str) -> float | None:
+        """Return the mean of a gauge over the samples inside a span; None when it was not sampled there."""
+        samples = self.table.samples.get(source, {}).get((instance, name))
+        if samples is None:
+            return None
+        first, end = samples.bounds(self.phase_index)
+        t_ns = samples.t_ns[first:end]
+        inside = samples.values[first:end][(t_ns > span.begin_ns) & (t_ns <= span.end_ns)]
+        return float(inside.mean()) if len(inside) else None
 
     def instances(self, source: str) -> tuple[str, ...]:
         """Name the instances of a source."""

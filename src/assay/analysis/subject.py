@@ -6,10 +6,10 @@ import functools
 from assay import events
 from assay.analysis import device
 from assay.analysis.record import PhaseRecord, RunRecord
-from assay.analysis.recorded_operations import Operation, direct_wanted
+from assay.analysis.recorded_operations import READS, WRITES, Operation, direct_wanted
 from assay.analysis.rows import Rows, Span
 from assay.plan import Job
-from assay.plan.walk import job_sets
+from assay.plan.walk import job_ops, job_sets
 
 MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})
 
@@ -50,6 +50,11 @@ class Subject:
         """Name the types in words."""
         named = dict.fromkeys(kind or "file system of unknown type" for kind in self.file_systems)
         return ", ".join(named) or "file system of unknown type"
+
+    @property
+    def single_files(self) -> frozenset[str]:
+        """Names of the file sets of one file."""
+        return frozenset(file_set.name for file_set in self.run.plan.file_sets if file_set.files == 1)
 
     @property
     def is_memory(self) -> bool:
@@ -94,6 +99,20 @@ class Subject:
                 return None
             total += self.record.rows(job.name, operation.name).total("bytes", span)
         return total
+
+    @property
+    def devices_of_all(self) -> tuple[str, ...] | None:
+        """Names of the devices of everything that the phase works on; None: some are not known."""
+        targets = dict.fromkeys(
+            self.run.plan.file_set(name).target for job in self.record.phase.jobs for name in job_sets(job)
+        )
+        return _devices_of(self.run, tuple(targets))
+
+    @property
+    def is_plain_direct(self) -> bool:
+        """Whether its writes go by the page cache, and change no more than the data of files that are there."""
+        kinds = {op.op for op in job_ops(self.job)}
+        return self.is_direct and not (self.job.open.sync or self.job.open.dsync) and kinds <= {*READS, *WRITES}
 
     def devices_of_phase(self, direction: str) -> tuple[str, ...] | None:
         """Names of the devices of all operations of the phase that move data in a direction; None: some are not known."""

@@ -20,6 +20,24 @@ GRID_TOLERANCE = 0.01
 ACHIEVED_SHARE = 0.99
 """Below this share of its scheduled arrivals an open loop is overloaded: percentiles do not compare with other rates."""
 
+# -- window: what was sampled of it ------------------------------------------------------------------------------------
+SAMPLED_SHARE = 0.90
+"""Below this share of the samples' time in the window, counters that were sampled are not those of the window."""
+
+# -- series of a job (series.py) -----------------------------------------------------------------------------------------
+SERIES_INSIDE = 0.90
+"""An interval counts if this share of it lies in the time that all workers share."""
+SERIES_OPS = 20
+"""Operations that an interval has on average: with fewer, neighbours are gathered."""
+
+# -- how well a rate is known (steadiness.py) ----------------------------------------------------------------------------
+HALVES_ERRORS = 1.31
+"""Times the 95 % interval of the difference of two halves, beyond which they differ: 99 %."""
+WIDE_INTERVAL = 0.10
+"""Half of a 95 % interval as a share of the rate, from where on it is wide."""
+METHODS_DISAGREE = 0.05
+"""Difference of the mean by MSER-5 and that of the window, from where on it is worth a note."""
+
 # -- size of the sample ------------------------------------------------------------------------------------------------
 TAIL_SAMPLES = 10
 """A percentile q needs this many samples beyond it: n >= 10 / (1 - q)."""
@@ -37,16 +55,36 @@ DEVICE_MISMATCH = 0.15
 """Largest disagreement between the process's and the device's byte counters."""
 FOREIGN_SHARE = 0.05
 """A disagreement of counters below this share of the bytes read is not worth a word."""
+FOREIGN_SHARE_WEAK, FOREIGN_SHARE_NO = 0.10, 0.50
+"""Of the bytes that a device moved, the part of others from where on a number is weak, and not to be trusted."""
+FOREIGN_BYTES_PER_S = 1e5
+"""Others' I/O below this moves nothing on any device."""
+USED_SHARE = 0.05
+"""Of the time, below which a device was hardly used, so that others' I/O on it moved nothing."""
+DIRECT_WRITES, DURABLE_WRITES = 1.15, 5.0
+"""Bytes that a device may write for each byte of a plain direct write, and of a write that a journal may go with."""
 RANDOM_PASS_SHARE = 0.10
 """Random reads of at most this share of the set hardly meet a block twice: at most half of it, so 5 %, are repeats."""
 ONE_PASS_SHARE = 1.01
 """Sequential reads of at most this share of the set are one pass."""
+COMMITTED_SHARE = 0.90
+"""Of the rate that memory takes, what storage has by the end of a flush, from where on the two are as good as one."""
+MECHANICAL_READ_S = 2e-3
+"""Latency of a random read from where on something moves in the device."""
+DURABLE_TO_READ = 0.10
+"""Of that, the time of a durable write below which it went into a cache of the device."""
+MEMORY_RUN = 0.90
+"""Of the numbers of data in a run, the part of memory from where on that is said once of all."""
 SET_TO_RAM = 2.0
 """Buffered reads of a set below this many times RAM may be answered from memory (rule of Bonnie)."""
 
 # -- the client itself -------------------------------------------------------------------------------------------------
 RUN_DELAY_SHARE = 0.10
 """A worker that waits longer for a CPU than this share of its time measures the neighbours."""
+FREE_SHARE = 0.02
+"""A worker that got a CPU for less than this share of its time, or waited for nothing else, says nothing of itself."""
+TICKS_S = 0.2
+"""CPU time from which on the kernel's ticks of 10 ms tell user from system."""
 STEAL_SHARE = 0.05
 """CPU time that the hypervisor gave to others."""
 HOST_CPU_WINDOW_S = 1.0

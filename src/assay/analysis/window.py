@@ -36,6 +36,8 @@ class AtWork:
     """Share of `span` in which all of them were."""
     span: Span
     """From the first issue to the last completion."""
+    common: Span
+    """From the last worker's first issue to the first one's last completion."""
     end_ns: int
     """When the phase ended: later than `span` where operations were outstanding."""
 
@@ -52,6 +54,16 @@ class Window:
     """None: the phase was cut, or no worker did anything."""
     lacks_interval: bool = False
     """Whether no whole interval lay in the part that is wanted, so that all of the phase stands for it."""
+
+    @property
+    def common(self) -> Span:
+        """The part of it in which all workers were at work."""
+        return self.at_work.common if self.at_work else self.span
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether what was sampled is of the window: a counter's samples must not enclose much else."""
+        return self.counted.share_of(self.span) >= thresholds.SAMPLED_SHARE
 
 
 def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
@@ -74,6 +86,7 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
         tail_s=(max(lasts) - min(lasts)) / NS_PER_S,
         overlap=overlap,
         span=span,
+        common=Span(max(firsts), max(*firsts, min(lasts))),
         end_ns=end_ns,
     )
     is_trimmed = overlap < thresholds.OVERLAP_WHOLE

@@ -10,7 +10,7 @@ import polars as pl
 
 from assay.bundle.parquet_pages import unpacked_bytes
 from assay.bundle.strict_json import decode
-from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.bundle.tables import ADDED_LATER, COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.events import Event
 from assay.host.machine import ram_bytes
 from assay.units import MIB, format_bytes
@@ -29,7 +29,9 @@ LONGEST_S: Final = 1e9
 _MAY_BE_NULL: Final[Mapping[str, frozenset[str]]] = {
     INTERVALS: frozenset({"response_max_ns", "response_sum_ns"}),
     HISTOGRAMS: frozenset(),
-    WORKERS: frozenset({"on_cpu_ns", "run_delay_ns", "block_delay_ns", "user_cpu_ns", "system_cpu_ns", "io_calls"}),
+    WORKERS: frozenset(
+        {"on_cpu_ns", "run_delay_ns", "block_delay_ns", "user_cpu_ns", "system_cpu_ns", "io_calls", "idle_ns"}
+    ),
     HOST: frozenset(),
 }
 _COUNTS: Final = frozenset({"ops", "bytes", "errors", "n", "worker", "latency_max_ns", "latency_sum_ns"})
@@ -41,7 +43,8 @@ def read_table(data: bytes, name: str) -> pl.DataFrame:
     Raises:
         ValueError: it is not that table, or takes more memory than a run's can.
     """
-    needed = unpacked_bytes(data, COLUMNS[name])
+    later = ADDED_LATER.get(name, frozenset())
+    needed = unpacked_bytes(data, COLUMNS[name], later)
     if needed > max(SMALL_BYTES, MOST_UNPACKED * len(data)):
         raise ValueError(f"{format_bytes(len(data))} would unpack to {format_bytes(needed)}, which no run does")
     if needed > ram_bytes() // MOST_OF_RAM:
@@ -53,6 +56,8 @@ def read_table(data: bytes, name: str) -> pl.DataFrame:
             table = pl.read_parquet(io.BytesIO(data), use_statistics=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ValueError(str(error).partition("\n")[0]) from error
+    lacking = [pl.lit(None, COLUMNS[name][column]).alias(column) for column in later - set(table.columns)]
+    table = table.with_columns(lacking)
     if table.schema != pl.Schema(COLUMNS[name]):
         raise ValueError("it has other columns than a run has")
     return table

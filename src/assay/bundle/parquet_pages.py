@@ -6,7 +6,7 @@ are those of parquet.thrift (apache/parquet-format), written in Thrift's compact
 """
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -27,12 +27,13 @@ _TYPES: Final[Mapping[type[pl.DataType], tuple[int, int]]] = {
 """Physical type in the file, and bytes of a value in memory (of a text, its view)."""
 
 
-def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType]) -> int:
+def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType], may_lack: Collection[str] = frozenset()) -> int:
     """Say how much memory a table takes: its values, and the pages that they come from.
 
     Args:
         data: The whole file.
         columns: What it must hold, in order.
+        may_lack: Those of them that it may lack; they are counted nonetheless.
 
     Raises:
         ValueError: it is no Parquet file, holds other columns, or its parts contradict each other.
@@ -44,19 +45,20 @@ def unpacked_bytes(data: bytes, columns: Mapping[str, pl.DataType]) -> int:
     if length > end - len(_MAGIC):
         raise ValueError("its footer is longer than the file")
     footer = _Thrift(data, end - length, end).read()
-    _check_schema(_list(footer, 2), columns)
+    leaves = _check_schema(_list(footer, 2), columns, may_lack)
     groups = _list(footer, 4)
     rows = [_count(group, 3) for group in groups]
     if sum(rows) != _count(footer, 3):
         raise ValueError("its footer contradicts itself")
     row_bytes = sum(_TYPES[type(kind)][1] for kind in columns.values())
-    return sum(rows) * row_bytes + sum(_of_group(data, group, len(columns)) for group in groups)
+    return sum(rows) * row_bytes + sum(_of_group(data, group, leaves) for group in groups)
 
 
-def _check_schema(schema: Sequence[Any], columns: Mapping[str, pl.DataType]) -> None:
-    """Refuse other columns than those wanted, in name, order or type, and any that are nested."""
+def _check_schema(schema: Sequence[Any], columns: Mapping[str, pl.DataType], may_lack: Collection[str]) -> int:
+    """Refuse other columns than those wanted, in name, order or type, and any that are nested; how many there are."""
     leaves = [_struct(leaf) for leaf in schema[1:]]
     found = [leaf.get(4) for leaf in leaves]
+    columns = {name: kind for name, kind in columns.items() if name not in may_lack or name.encode() in found}
     if missing := [name for name in columns if name.encode() not in found]:
         raise ValueError(f"column '{missing[0]}' is missing")
     if found != [name.encode() for name in columns]:
@@ -64,6 +66,7 @@ def _check_schema(schema: Sequence[Any], columns: Mapping[str, pl.DataType]) -> 
     for leaf, (name, kind) in zip(leaves, columns.items(), strict=True):
         if leaf.get(1) != _TYPES[type(kind)][0] or leaf.get(3) not in {0, 1} or leaf.get(5):
             raise ValueError(f"column '{name}' is of another type")
+    return len(leaves)
 
 
 def _of_group(data: bytes, group: Any, columns: int) -> int:

@@ -69,6 +69,7 @@ OF_STREAM: Mapping[str, dict[str, pl.DataType]] = {
         "system_cpu_ns": pl.Int64(),
         "io_calls": pl.Int64(),
         "children_cpu_ns": pl.Int64(),
+        "idle_ns": pl.Int64(),
     },
     HOST: {
         "phase_index": pl.Int32(),
@@ -84,6 +85,9 @@ COLUMNS: Mapping[str, dict[str, pl.DataType]] = {
     name: {CLIENT: pl.String(), **columns} for name, columns in OF_STREAM.items()
 }
 """As they are kept: what the streams of all clients say, each row with the client that it is from."""
+
+ADDED_LATER: Mapping[str, frozenset[str]] = {WORKERS: frozenset({"idle_ns"})}
+"""Columns that a table of this schema may lack, because the version that wrote it did not have them: they read as null."""
 
 _LISTS = {HISTOGRAMS: ("bucket", "n"), HOST: ("name", "value")}
 """Columns that arrive as one list a row and are spread over as many rows."""
@@ -203,7 +207,7 @@ class _Tables:
         self._add_operations(interval, t_s, f"{path}:{number}")
         self._rows[WORKERS] += [
             (interval.phase_index, t_s, w.job, w.worker, w.ops, w.bytes, w.on_cpu_ns, w.run_delay_ns, w.block_delay_ns,
-             w.user_cpu_ns, w.system_cpu_ns, w.io_calls, w.children_cpu_ns)
+             w.user_cpu_ns, w.system_cpu_ns, w.io_calls, w.children_cpu_ns, w.idle_ns)
             for w in interval.workers
         ]  # fmt: skip
         self._rows[HOST] += [

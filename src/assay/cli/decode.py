@@ -26,8 +26,8 @@ def decode(
 ) -> None:
     """Say what each figure of another tool's output measured: cache, client, link or storage.
 
-    The tools are bonnie++, iozone, fio (JSON), elbencho (CSV), postmark and dd. A fact that is not given is not guessed:
-    what it would decide stays unknown.
+    The tools are bonnie++, iozone, fio (JSON), elbencho (CSV, JSON), postmark and dd. A fact that is not given is not
+    guessed: what it would decide stays unknown.
     """
     from assay.cli.pipes import say
     from assay.console import console

@@ -15,11 +15,11 @@ it or disagree with a fact. Where none holds the answer is `unknown`, with what 
 """
 
 import dataclasses
-import enum
 
 from assay.decode.claim import Claim, Doing
 from assay.decode.given import Given
 from assay.units import format_bytes, format_number, format_seconds
+from assay.verdicts import Bottleneck, ServedBy
 
 TCP_SHARE = 0.9415
 """Of a link, what TCP carries of data in frames of 1500 bytes: 1448 of 1538."""
@@ -35,37 +35,12 @@ SURELY_BEYOND = 2
 """A set of so many times the memory is not answered from it (the rule of Bonnie)."""
 
 
-class ServedBy(enum.StrEnum):
-    """What a number is a number of."""
-
-    STORAGE = "storage"
-    PAGE_CACHE = "page cache"
-    WRITE_BACK = "write-back"
-    CLIENT_CPU = "client CPU"
-    LINK = "link"
-    SERVER_CACHE = "server cache"
-    MIXED = "mixed"
-    UNKNOWN = "unknown"
-
-
-class LimitedBy(enum.StrEnum):
-    """What held it where it is."""
-
-    CLIENT_CPU = "client_cpu_single"
-    NETWORK = "network"
-    DEVICE = "device_throughput"
-    LATENCY = "operation_latency"
-    CLIENT_MEMORY = "client_memory"
-    NOT_OBSERVABLE = "not_observable"
-    UNKNOWN = "unknown"
-
-
 @dataclasses.dataclass(frozen=True)
 class Attribution:
     """Of one figure."""
 
     of: ServedBy
-    limiter: LimitedBy
+    limiter: Bottleneck
     why: str
     """In a sentence or two, with the arithmetic."""
 
@@ -93,7 +68,7 @@ def _no_figure(figure: Claim, _given: Given) -> Attribution | None:
     why = f"The tool has no figure{quick}."
     if figure.action is Doing.STAT:
         why += " Files that were made a moment before are looked up in the client's own cache of names."
-    return Attribution(ServedBy.UNKNOWN, LimitedBy.NOT_OBSERVABLE, why)
+    return Attribution(ServedBy.UNKNOWN, Bottleneck.NOT_OBSERVABLE, why)
 
 
 def _impossible(figure: Claim, given: Given) -> Attribution | None:
@@ -104,10 +79,10 @@ def _impossible(figure: Claim, given: Given) -> Attribution | None:
             times = f"{_rate(rate)} is {format_number(rate / ceiling)} times what the {what} ({_rate(ceiling)})"
             if figure.is_direct or (is_written and figure.is_flushed):
                 why = f"{times}, and it did not stay in the client's memory: a fact is wrong, or the data was made smaller."
-                return Attribution(ServedBy.UNKNOWN, LimitedBy.UNKNOWN, why)
+                return Attribution(ServedBy.UNKNOWN, Bottleneck.UNKNOWN, why)
             where = "went into" if is_written else "stayed in" if figure.action is Doing.COPY else "came out of"
             of = ServedBy.WRITE_BACK if is_written else ServedBy.PAGE_CACHE
-            return Attribution(of, LimitedBy.CLIENT_MEMORY, f"{times}: the data {where} the client's memory.")
+            return Attribution(of, Bottleneck.CLIENT_MEMORY, f"{times}: the data {where} the client's memory.")
     return None
 
 
@@ -121,13 +96,15 @@ def _client_cache(figure: Claim, given: Given) -> Attribution | None:
     so = f"The set of {format_bytes(size)} {fits} the {format_bytes(ram)} of the client"
     if size > ram:
         return Attribution(
-            ServedBy.MIXED, LimitedBy.UNKNOWN, f"{so}: a part of it stayed in memory, and how large a part nobody says."
+            ServedBy.MIXED,
+            Bottleneck.UNKNOWN,
+            f"{so}: a part of it stayed in memory, and how large a part nobody says.",
         )
     of, why = _in_memory(figure)
     return (
         None
         if of is None
-        else Attribution(of, LimitedBy.UNKNOWN if of in _OPEN else LimitedBy.CLIENT_MEMORY, f"{so}{why}")
+        else Attribution(of, Bottleneck.UNKNOWN if of in _OPEN else Bottleneck.CLIENT_MEMORY, f"{so}{why}")
     )
 
 
@@ -162,7 +139,7 @@ def _client_cpu(figure: Claim, _given: Given) -> Attribution | None:
     what = "The test makes a call for each byte" if figure.is_by_character else "The tool computes and copies"
     return Attribution(
         ServedBy.CLIENT_CPU,
-        LimitedBy.CLIENT_CPU,
+        Bottleneck.CLIENT_CPU_SINGLE,
         f"{what}, and its processor was busy for {100 * share:.0f} % of the time: faster storage would hardly show.",
     )
 
@@ -175,7 +152,7 @@ def _link(figure: Claim, given: Given) -> Attribution | None:
     why = f"{_rate(figure.bytes_per_s)}{ways} is {_of_the_link(share, given)}."
     if _fits_server(figure, given):
         why += f" {_server(figure, given)}: its disks had nothing to do."
-    return Attribution(ServedBy.LINK, LimitedBy.NETWORK, why)
+    return Attribution(ServedBy.LINK, Bottleneck.NETWORK_BANDWIDTH, why)
 
 
 def _turns(figure: Claim, given: Given) -> Attribution | None:
@@ -185,7 +162,7 @@ def _turns(figure: Claim, given: Given) -> Attribution | None:
         return None
     return Attribution(
         ServedBy.MIXED,
-        LimitedBy.NETWORK if share >= cpu else LimitedBy.CLIENT_CPU,
+        Bottleneck.NETWORK_BANDWIDTH if share >= cpu else Bottleneck.CLIENT_CPU_SINGLE,
         f"{_rate(figure.bytes_per_s)} is {_of_the_link(share, given)}, and the processor was busy for {100 * cpu:.0f} %"
         " of the time: the test takes turns between them, and neither waits for storage that could be told.",
     )
@@ -195,7 +172,7 @@ def _server_cache(figure: Claim, given: Given) -> Attribution | None:
     if figure.action is not Doing.READ or not _fits_server(figure, given):
         return None
     return Attribution(
-        ServedBy.SERVER_CACHE, LimitedBy.UNKNOWN, f"{_server(figure, given)}, where it had been written before."
+        ServedBy.SERVER_CACHE, Bottleneck.UNKNOWN, f"{_server(figure, given)}, where it had been written before."
     )
 
 
@@ -212,10 +189,12 @@ def _latency(figure: Claim, given: Given) -> Attribution | None:
     )
     if at_once > 1:
         return Attribution(
-            _waited_for(figure, given), LimitedBy.UNKNOWN, f"{why} Only a run with more at a time shows if more come."
+            _waited_for(figure, given), Bottleneck.UNKNOWN, f"{why} Only a run with more at a time shows if more come."
         )
     return Attribution(
-        _waited_for(figure, given), LimitedBy.LATENCY, f"{why} It waits for each before the next: that sets the rate."
+        _waited_for(figure, given),
+        Bottleneck.OPERATION_LATENCY,
+        f"{why} It waits for each before the next: that sets the rate.",
     )
 
 
@@ -230,19 +209,19 @@ def _unknown(figure: Claim, given: Given) -> Attribution:
     rate, device = figure.bytes_per_s, given.device_bytes_per_s
     if device is not None and rate is not None and rate >= FULL_SHARE * device:
         why = f"{_rate(rate)} is {100 * rate / device:.0f} % of what the devices move ({_rate(device)})."
-        return Attribution(ServedBy.STORAGE, LimitedBy.DEVICE, why)
+        return Attribution(ServedBy.STORAGE, Bottleneck.DEVICE_THROUGHPUT, why)
     if figure.is_by_character:
         why = (
             "The test makes a call for each byte, and its processor was not always busy: it waited for a CPU, or more."
         )
-        return Attribution(ServedBy.UNKNOWN, LimitedBy.UNKNOWN, why)
+        return Attribution(ServedBy.UNKNOWN, Bottleneck.UNKNOWN, why)
     why = "No ceiling is near and no cache large enough, as far as is known."
     if figure.set_bytes and given.ram_bytes and figure.set_bytes >= SURELY_BEYOND * given.ram_bytes:
         why += f" The set of {format_bytes(figure.set_bytes)} is beyond the client's memory."
     facts = {"--ram": given.ram_bytes, "--link": given.link_bytes_per_s, "--device": device}
     if missing := [option for option, value in facts.items() if value is None]:
         why += f" {', '.join(missing)} would say more."
-    return Attribution(ServedBy.UNKNOWN, LimitedBy.UNKNOWN, why)
+    return Attribution(ServedBy.UNKNOWN, Bottleneck.UNKNOWN, why)
 
 
 def _link_share(figure: Claim, given: Given) -> float | None:

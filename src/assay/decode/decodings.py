@@ -46,7 +46,7 @@ def _decoded(figure: Claim, given: Given) -> Decoded:
         bytes_per_s=figure.bytes_per_s,
         ops_per_s=figure.ops_per_s,
         cpu_share=figure.cpu_share,
-        of=verdict.of.value,
+        of=verdict.of.words,
         limiter=verdict.limiter.value,
         why=verdict.why,
     )

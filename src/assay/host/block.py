@@ -128,7 +128,11 @@ def _serial_hash(tree: SystemTree, folder: str) -> Fact:
 
 def _facts(tree: SystemTree, name: str, kind: str) -> tuple[Fact, ...]:
     folder = f"{BLOCK}/{name}"
-    facts = [fact("size_bytes", tree.read(f"{folder}/size"), sectors_to_bytes)]
+    facts = [
+        fact("size_bytes", tree.read(f"{folder}/size"), sectors_to_bytes),
+        # What limits of control groups name a device by.
+        fact("number", tree.read(f"{folder}/dev")),
+    ]
     if kind == "partition":
         facts.append(fact("start_bytes", tree.read(f"{folder}/start"), sectors_to_bytes))
         return tuple(facts)

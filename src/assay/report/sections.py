@@ -11,21 +11,22 @@ from assay.outward import json_text
 from assay.outward import markup as escape
 from assay.report.figure import Table
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
-from assay.report.verdict import stands, trust_words
+from assay.report.verdict import stands, trust_reasons, trust_words
 from assay.results import Document, Finding, LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_share
 
 MOST_CARDS = 200
 """Results that a page tells in full: of a run of thousands nobody reads more."""
 _LONGEST_PLAN_BYTES = 128 << 10
-_SEVERITY_CLASS = {"note": "muted", "warning": "warn", "invalid": "bad"}
+_SEVERITY_CLASS = {"note": "muted", "weak": "warn", "warning": "warn", "invalid": "bad"}
 
 
 def header(run: RunRecord, document: Document) -> str:
     """Say what was measured, when, by what command, and how far it is to be trusted."""
     told = document.run
-    trusted = sum(stands(result) for result in document.results)
-    verdict = f"{trusted} of {len(document.results)} results are to be trusted"
+    trusted = sum(result.trusted for result in document.results)
+    weak = sum(stands(result) and not result.trusted for result in document.results)
+    verdict = f"{trusted} of {len(document.results)} results are to be trusted" + (f", {weak} are weak" if weak else "")
     colour = "good" if trusted == len(document.results) else "warn"
     places = ", ".join(str(run.target_fact(target.name, "directory") or target.uri) for target in run.plan.targets)
     lines = [
@@ -128,7 +129,7 @@ def result_card(i: int, title: str, result: Result, figures: str) -> str:
         f" target {result.target}, phase {result.phase}, operation {result.operation}"
     )
     items = "".join(f"<div><dt>{escape(k)}</dt><dd>{v}</dd></div>" for k, v in _card_items(result))
-    reason = "" if stands(result) else f": {escape(_reason(result))}"
+    reason = f": {escape(trust_reasons(result))}" if result.trust.reasons else ""
     return (
         f'<article id="result-{i + 1}" aria-labelledby="result-{i + 1}-title"><h3 id="result-{i + 1}-title">'
         f'{escape(title)}</h3><p class="where">{escape(where)}</p>'
@@ -248,16 +249,6 @@ def _findings(findings: Sequence[Finding]) -> str:
     return f'<ul class="findings">{"".join(items)}</ul>' if items else ""
 
 
-def _reason(result: Result) -> str:
-    for severity in ("invalid", "warning"):
-        for finding in result.findings:
-            if finding.severity == severity:
-                return finding.text
-    if result.steady is not None and result.steady.verdict != "steady":
-        return f"not in steady state ({result.steady.verdict.replace('_', ' ')})"
-    return "see the findings on the whole run"
-
-
 def _struck(text: str, result: Result) -> str:
     if stands(result) or text == ABSENT:
         return escape(text)
@@ -265,7 +256,8 @@ def _struck(text: str, result: Result) -> str:
 
 
 def _trust_word(result: Result) -> str:
-    return f'<span class="{"good" if stands(result) else "bad"}">{trust_words(result)}</span>'
+    colour = "good" if result.trusted else "warn" if stands(result) else "bad"
+    return f'<span class="{colour}">{trust_words(result)}</span>'
 
 
 def _cache_words(result: Result) -> str:

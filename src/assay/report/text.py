@@ -14,21 +14,22 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from assay import events
-from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING
+from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
 from assay.analysis.record import RunRecord
 from assay.console import PlainConsole
 from assay.outward import one_line
 from assay.report.numbers import MIB_PER_S, OPS_PER_S
 from assay.report.titles import titles_of
-from assay.report.verdict import stands
+from assay.report.verdict import trust_reasons
 from assay.results import Cache, Document, Finding, LatencyNs, Result
 from assay.units import format_bytes, format_ns, format_number, format_percent, format_share
+from assay.verdicts import Confidence
 
 WIDE_COLUMNS = 120
 SIZE_REASON_FACT = "quick.size_reason"
 """Key of the fact that says why the data set has its size."""
 
-_STYLES = {INVALID: "bold red", WARNING: "yellow", NOTE: "cyan", "yes": "green", "no": "yellow"}
+_STYLES = {INVALID: "bold red", WARNING: "yellow", WEAK: "magenta", NOTE: "cyan", "yes": "green", "no": "yellow"}
 _NUMBERS = ("IOPS", "MiB/s", "p50", "p99", "max")
 _NUMBER_WIDTH = 8
 _TIMES = ("cpu", "run", "block", "wait")
@@ -165,6 +166,7 @@ def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
     lines = [Text.assemble(line, (f"{verdict:>{_TRUST_WIDTH}}", _STYLES[verdict]))]
     indent = " " * _ROW_WIDTH
     lines += [Text(indent + part) for part in title[1:]]
+    lines += [Text(indent + part, style="dim") for part in _wrap(_verdicts(result), layout.width - _ROW_WIDTH)]
     if result.response_ns is not None:
         lines.append(Text(indent + _response(result.response_ns), style="dim"))
     if not layout.is_wide:
@@ -173,10 +175,27 @@ def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
 
 
 def _trust_word(result: Result) -> str:
-    """Say in a word whether a number may be used: `yes`, `no`, or `invalid`."""
+    """Say in a word whether a number may be used: `yes`, `weak`, `no`, or `invalid`."""
     if any(finding.severity == INVALID for finding in result.findings):
         return INVALID
-    return "yes" if stands(result) else "no"
+    return result.trust.level.value
+
+
+def _verdicts(result: Result) -> str:
+    """Say what the number is one of, how well it is known, what limited it, and why it is less than trusted."""
+    if result.iops is None:
+        return trust_reasons(result)
+    interval = result.iops_interval
+    half = (interval.high - interval.low) / 2 / result.iops if interval and result.iops else None
+    parts = [f"of {result.measures.words}", f"± {format_percent(half)} %" if half is not None else "no interval"]
+    if result.limiter is not None:
+        sure = "" if result.limiter.confidence is Confidence.HIGH else f" ({result.limiter.confidence} confidence)"
+        parts.append(f"limited by {result.limiter.verdict.replace('_', ' ')}{sure}")
+    if result.committed is not None:
+        parts.append(f"{format_number(result.committed.iops)}/s with the flush")
+    if result.trust.reasons:
+        parts.append(f"{result.trust.level}: {trust_reasons(result)}")
+    return " · ".join(parts)
 
 
 def _numbers(result: Result) -> tuple[str, ...]:

@@ -1,16 +1,21 @@
 """May a result's number be used? One answer for words, tables and figures."""
 
 from assay.results import Result
+from assay.verdicts import TrustLevel
+
+_WORDS = {TrustLevel.YES: "trusted", TrustLevel.WEAK: "weak", TrustLevel.NO: "not to be trusted"}
 
 
 def stands(result: Result) -> bool:
-    """Whether a number is to be trusted.
-
-    METHOD 1.3: only a steady run yields a headline number. Where steadiness was not judged, trust alone decides.
-    """
-    return result.trusted and (result.steady is None or result.steady.verdict == "steady")
+    """Whether a number may be shown as one: it is true, if perhaps of little."""
+    return result.trust.level is not TrustLevel.NO
 
 
 def trust_words(result: Result) -> str:
-    """Say it: `trusted` or `not to be trusted`."""
-    return "trusted" if stands(result) else "not to be trusted"
+    """Say it: `trusted`, `weak`, or `not to be trusted`."""
+    return _WORDS[result.trust.level]
+
+
+def trust_reasons(result: Result) -> str:
+    """Say why a number is less than trusted, in a few words; nothing where it is trusted."""
+    return ", ".join(reason.text for reason in result.trust.reasons)

@@ -4,7 +4,7 @@ A judgement is a function of one `Case`, or of the whole run, that gives finding
 below. Every number that one turns on is in `analysis/thresholds.py`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from assay.analysis.case import Case
 from assay.analysis.judgements import (
@@ -15,23 +15,29 @@ from assay.analysis.judgements import (
     counters,
     cpu_time,
     data,
+    device_cache,
     ending,
     errors,
     execution,
+    foreign,
     pauses,
     said,
     sample,
+    steady,
     wall_clock,
     whole_run,
     window,
 )
 from assay.analysis.record import RunRecord
-from assay.results import Finding
+from assay.results import Finding, Result
 
 OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     conservation.judge,
     window.judge,
+    steady.judge,
     cache.judge,
+    device_cache.judge,
+    foreign.judge,
     counters.judge,
     client.judge,
     pauses.judge,
@@ -44,7 +50,7 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     sample.judge,
     data.judge,
 )
-"""In the order in which findings of the same severity stand."""
+"""In the order in which findings of the same severity and effect stand."""
 
 OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     whole_run.engine_errors,
@@ -55,5 +61,7 @@ OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     whole_run.untranslated,
     whole_run.missing_counters,
     wall_clock.judge,
-    whole_run.not_judged,
 )
+
+OF_RESULTS: tuple[Callable[[Sequence[Result]], Iterable[Finding]], ...] = (whole_run.from_memory,)
+"""What only all results together say."""

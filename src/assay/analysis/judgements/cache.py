@@ -1,6 +1,6 @@
 """Was the page cache in the state that the phase wanted, and is this a number of storage?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from assay import events
 from assay.analysis import findings, thresholds
@@ -8,21 +8,26 @@ from assay.analysis.cache import resident_share
 from assay.analysis.case import Case
 from assay.plan import CacheCondition
 from assay.results import Finding
+from assay.units import format_number, format_seconds
 
 
 def judge(case: Case) -> Iterable[Finding]:
     """Judge the cache's part in one operation."""
+    if case.ops == 0:
+        return ()
     if case.operation.direction == "read":
         memory = (_memory(case),) if case.subject.is_memory else ()
-        return (*memory, *case.hit.findings, *_wanted(case))
-    if case.cache.verdict == "absorbed":
+        return (*memory, *case.hit.findings, *(_wanted(case) or _from_memory(case)))
+    if case.is_absorbed:
         return (_memory(case),) if case.subject.is_memory else (_absorbed(case),)
-    return ()
+    return _through_server(case)
 
 
 def _memory(case: Case) -> Finding:
     text = f"{case.subject.file_system} keeps its data in memory: this number is not one of storage."
-    return findings.note("memory-file-system", text, "Measure a directory on the storage that is meant.")
+    return findings.weak(
+        "memory-file-system", text, "Measure a directory on the storage that is meant.", brief="file system in memory"
+    )
 
 
 def _wanted(case: Case) -> tuple[Finding, ...]:
@@ -48,6 +53,19 @@ def _wanted(case: Case) -> tuple[Finding, ...]:
     return ()
 
 
+def _from_memory(case: Case) -> tuple[Finding, ...]:
+    """Say that nobody asked for what memory delivered."""
+    hit, wanted = case.hit.value, case.record.phase.cache
+    if hit is None or hit <= thresholds.STORAGE_HIT or case.subject.is_memory or wanted is CacheCondition.WARM:
+        return ()
+    share = f"{100 * hit:.0f} %"
+    text = f"{share} of the bytes read came from this machine's memory: the number is not one of storage alone."
+    cure = (
+        "Want a cold cache (cache = cold), use direct I/O or a set of twice the RAM; or say that a warm one is meant."
+    )
+    return (findings.weak("from-memory", text, cure, brief=f"{share} from memory", effect=hit),)
+
+
 def _unchecked(wanted: CacheCondition, case: Case) -> tuple[Finding, ...]:
     """Say that a wanted state was not verified; where the set was seen to be out of the cache, a cold start was."""
     if wanted is CacheCondition.AS_IS or case.subject.is_direct:
@@ -68,5 +86,25 @@ def _absorbed(case: Case) -> Finding:
         share = f"the device wrote {100 * case.device_bytes / case.app_bytes:.0f} % of the bytes meanwhile"
         if case.device_bytes > case.app_bytes:
             share += " (earlier writes, the journal or other programs among them)"
-    text = f"A write counts as done when this machine's memory has it; {share}."
-    return findings.note("absorbed", text, "Use direct I/O, O_DSYNC or an fsync in the loop to measure storage.")
+    what = "write" if case.operation.direction == "write" else "change"
+    text = f"A {what} counts as done when this machine's memory has it; {share}."
+    committed = case.committed
+    rate = case.ops / case.seconds if case.seconds > 0 else 0.0
+    kept = committed.iops / rate if committed and rate else None
+    if committed and kept is not None:
+        text += (
+            f" By the end of a flush of {format_seconds(committed.flush_seconds)} after the phase, storage had"
+            f" {format_number(committed.iops)} a second."
+        )
+    cure = "Use direct I/O, O_DSYNC or an fsync in the loop to measure storage."
+    if kept is not None and kept >= thresholds.COMMITTED_SHARE:
+        return findings.note("absorbed", text, cure, effect=1 - kept)
+    effect = None if kept is None else 1 - kept
+    return findings.weak("absorbed", text, cure, brief="memory took it", effect=effect)
+
+
+def _through_server(case: Case) -> Iterator[Finding]:
+    """Say that a flush was answered by something that is not a device of this machine."""
+    if case.is_flushed and case.subject.devices is None and not case.subject.touches_memory:
+        text = f"Behind {case.subject.file_system} something else says when data is safe; what it keeps in memory is unseen."
+        yield findings.note("server-unseen", text, "Look at the server's own counters.")

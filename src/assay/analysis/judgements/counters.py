@@ -2,7 +2,8 @@
 
 Reads: what the kernel fetched for the engine's process against what the devices of all that it read from delivered, over
 the whole phase. Writes that were forced out: what the operations wrote against what their devices wrote, in the window. A
-difference is a note: the numbers stand, but somebody else used the device, or a layer between multiplies or hides bytes.
+difference is a note: the numbers stand, but a layer between multiplies or hides bytes (`foreign.py`: or others used the
+device). Read and write calls: what the kernel counted for the workers against their operations.
 
 Source: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018).
 """
@@ -49,10 +50,8 @@ def _read(device: str, fetched: float, delivered: int, read_bytes: int) -> tuple
     is_small = abs(difference) <= thresholds.DEVICE_MISMATCH * largest
     if is_small or abs(difference) <= thresholds.FOREIGN_SHARE * read_bytes:
         return ()
-    counted = f"{device} delivered {_mib(delivered)}, of which {_mib(fetched)} were for this load"
     if difference > 0:
-        cure = "See what else reads from the device; on shared storage, repeat and compare."
-        return (findings.note("foreign-io", f"{counted}: others read from it too.", cure),)
+        return ()
     text = f"{device} delivered {_mib(delivered)} of {_mib(fetched)} that this load fetched: a layer between answered."
     return (findings.note("device-mismatch", text, "Look for a cache or another device below the file system."),)
 

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.results import Finding
+from assay.units import format_seconds
 
 
 def judge(case: Case) -> Iterable[Finding]:
     """Judge the size of the sample."""
-    job_ops = max(case.ops, sum(use.ops for use in case.uses))
-    if job_ops == 0:
+    record, job = case.record, case.job.name
+    if not any(record.rows(job, name).total("ops", case.window.counted) for name in record.recorded(job)):
         text = "No operation of this job was completed in the window."
         return (findings.invalid("no-operations", text, "Look at the errors, or run longer."),)
     if case.ops == 0:
@@ -18,7 +19,8 @@ def judge(case: Case) -> Iterable[Finding]:
     found: list[Finding] = []
     if case.seconds < thresholds.SHORT_WINDOW_S or case.ops < thresholds.FEW_OPS:
         text = f"Shorter than {thresholds.SHORT_WINDOW_S:g} s, or fewer than {thresholds.FEW_OPS} operations."
-        found.append(findings.note("small-sample", text, "Run longer for a number that repeats."))
+        few = f"{case.ops} operations" if case.ops < thresholds.FEW_OPS else f"{format_seconds(case.seconds)} long"
+        found.append(findings.weak("small-sample", text, "Run longer for a number that repeats.", brief=f"only {few}"))
     latency = case.latency_ns
     values = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "p99.9": latency.p99_9}
     withheld = [name for name, value in values.items() if value is None]

@@ -1,13 +1,16 @@
 """What is there to say of the run as a whole?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay import events
-from assay.analysis import findings
+from assay.analysis import findings, thresholds
 from assay.analysis.judgements.errors import errno_name
 from assay.analysis.judgements.said import from_engine
 from assay.analysis.record import RunRecord
-from assay.results import Finding
+from assay.results import Finding, Result
+from assay.verdicts import ServedBy
+
+_MEMORY = frozenset({ServedBy.PAGE_CACHE, ServedBy.WRITE_BACK})
 
 
 def engine_errors(run: RunRecord) -> Iterable[Finding]:
@@ -29,11 +32,19 @@ def untranslated(run: RunRecord) -> Iterable[Finding]:
     ]
 
 
-def not_judged(run: RunRecord) -> Iterable[Finding]:  # noqa: ARG001 - the same of every run
-    """Say what this version does not look at."""
-    text = "Steady state and limiter are not judged by this version; their fields are null."
-    cure = "Look at the timeline for drift; intervals, counters and time budgets are in the bundle."
-    return (findings.note("not-judged", text, cure),)
+def from_memory(measured: Sequence[Result]) -> Iterable[Finding]:
+    """Say once that memory served a whole run."""
+    data = [result for result in measured if result.throughput_bytes_per_s is not None]
+    in_memory = [result for result in data if result.measures in _MEMORY]
+    if not data or len(in_memory) < thresholds.MEMORY_RUN * len(data):
+        return []
+    all_of = "All" if len(in_memory) == len(data) else f"{len(in_memory)} of {len(data)}"
+    text = (
+        f"{all_of} numbers of data in this run are of this machine's memory: the page cache delivered what was read and took"
+        " what was written. They say nothing of the storage."
+    )
+    cure = "Use a set of twice the RAM, direct I/O, or a cold cache for reads and a flush in the time for writes."
+    return [findings.weak("memory-run", text, cure, brief="memory, not storage")]
 
 
 def reason(run: RunRecord) -> Iterable[Finding]:

@@ -1,15 +1,16 @@
 """The rules by which a limiter is found, asked in order; each gives a verdict or passes.
 
-A new limiter is a word in `conclusion.py`, a function here and its line in `RULES`.
+A new limiter is a word in `assay/verdicts.py`, a function here and its line in `RULES`.
 """
 
 import dataclasses
 from collections.abc import Callable
 
 from assay.analysis import thresholds
-from assay.analysis.limiter.conclusion import Bottleneck, Conclusion, Confidence
+from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.limiter.signals import Signals
 from assay.units import format_bytes, format_number, format_seconds
+from assay.verdicts import Bottleneck, Confidence
 
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW
 _FASTER = "Only a faster device helps."
@@ -140,6 +141,8 @@ def operation_latency(at: Signals) -> Conclusion | None:
     if abs(filled - 1) > thresholds.LITTLE:
         return None
     shares = {"the device": _device_share(at), "flushes of the device": _flush_share(at)}
+    if max(shares.values()) < thresholds.MOST_OF_IT:
+        shares["the device and its flushes"] = sum(shares.values())
     if at.on_cpu is not None:
         shares["this client's CPU"] = min(1.0, at.on_cpu * at.workers / at.outstanding)
     what, share = max(shares.items(), key=lambda pair: pair[1])

@@ -15,7 +15,6 @@ ratio:
 Then the window is what is left, without what is no whole period at its beginning.
 """
 
-import enum
 import itertools
 import math
 from dataclasses import dataclass
@@ -24,21 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.analysis import thresholds
-from assay.analysis.levels import Levels, find_levels
+from assay.analysis.statistics.levels import Levels, find_levels
 from assay.analysis.statistics.mean import correlation
 from assay.analysis.statistics.period import find_period, without_period
+from assay.verdicts import SteadyVerdict
 
 FloatArray = npt.NDArray[np.float64]
-
-
-class SteadyVerdict(enum.Enum):
-    """What a series is."""
-
-    STEADY = "steady"
-    DRIFTING = "drifting"
-    LATE_SHIFT = "late_shift"
-    TOO_SHORT = "too_short"
-    NO_DATA = "no_data"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.analysis.levels import find_levels
+from assay.analysis.statistics.levels import find_levels
 from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, numeric_csv, records

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.levels import Levels, find_levels
+from assay.analysis.statistics.levels import Levels, find_levels
 from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.tools.bigdir.settings import Settings
 from assay.tools.bigdir.steps import FloatArray, StepRow, Steps, steps

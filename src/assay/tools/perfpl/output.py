@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from assay import events
-from assay.analysis.levels import find_levels, settled
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
+from assay.analysis.statistics.levels import find_levels, settled
 from assay.targets import directories
 from assay.tools.front_end import Output
 from assay.tools.measured import Totals, totals, workers

@@ -1,0 +1,62 @@
+"""Did somebody else use the devices meanwhile?
+
+Of all that the devices of an operation moved in the window, the load's own part is known where its counters are: what the
+kernel fetched for its process, what its writes gave when each of them waits for storage. A load that only reads wrote next
+to nothing itself. A write may cost more than its own bytes (journal, copies), so only what is beyond that is others'.
+
+Limits: of writes that memory takes, nobody can say whose they are when they reach the device.
+"""
+
+from collections.abc import Iterable
+
+from assay.analysis import findings, thresholds
+from assay.analysis.case import Case
+from assay.analysis.device import busiest_share, moved_bytes
+from assay.analysis.recorded_operations import CHANGES
+from assay.plan.walk import job_ops
+from assay.results import Finding
+from assay.units import format_bytes
+from assay.verdicts import ServedBy
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Judge what the devices did for others."""
+    foreign = foreign_bytes(case)
+    if foreign is None:
+        return
+    theirs, total = foreign
+    share = theirs / total if total else 0.0
+    if share <= thresholds.FOREIGN_SHARE_WEAK or case.measures is ServedBy.PAGE_CACHE:
+        return
+    if theirs < thresholds.FOREIGN_BYTES_PER_S * case.window.counted.seconds:
+        return
+    if busiest_share(case.record, case.subject.devices_of_all or (), case.window.counted) < thresholds.USED_SHARE:
+        return
+    names = ", ".join(case.subject.devices_of_all or ())
+    text = (
+        f"Of the {format_bytes(total)} that {names} moved in the window, {format_bytes(theirs)} ({100 * share:.0f} %) were"
+        " not this load's: others used it too."
+    )
+    cure = "See what else uses the device (iotop, other clients of an array), then run again."
+    judged = findings.warning if share > thresholds.FOREIGN_SHARE_NO else findings.weak
+    yield judged("foreign-io", text, cure, brief=f"{100 * share:.0f} % of the I/O is others'", effect=share)
+
+
+def foreign_bytes(case: Case) -> tuple[float, float] | None:
+    """Bytes that the devices moved for others, and for all, at least; None where that cannot be told."""
+    record, span, devices = case.record, case.window.counted, case.subject.devices_of_all
+    if devices is None or not case.window.is_resolved:
+        return None
+    read, written = (moved_bytes(record, devices, way, span) for way in ("read", "write"))
+    fetched = record.process_delta(span, "process_read_bytes")
+    if read is None or written is None or fetched is None:
+        return None
+    theirs = max(0.0, read - fetched)
+    jobs = record.phase.jobs
+    changing = [job for job in jobs if any(op.op in CHANGES for op in job_ops(job))]
+    if not changing:
+        theirs += written
+    elif case.operation.direction == "write" and case.is_flushed and case.app_bytes is not None and len(jobs) == 1:
+        own = case.app_bytes * (thresholds.DIRECT_WRITES if case.subject.is_plain_direct else thresholds.DURABLE_WRITES)
+        theirs += max(0.0, written - own)
+    return theirs, float(read + written)

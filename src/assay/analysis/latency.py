@@ -1,0 +1,98 @@
+"""How long did operations take, and how well are the percentiles known?
+
+Percentiles are those of the operations in a span (`histogram.py`); each has a 95 % interval from order statistics, as many
+operations allowed for as independent ones would tell as much (`statistics/quantile.py`).
+"""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from assay.analysis import histogram
+from assay.analysis.histogram import FloatArray, IntArray
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import Rows, Span
+from assay.analysis.statistics.quantile import enclosing_shares
+from assay.results import LatencyEstimatesNs, LatencyNs
+
+_NONE = LatencyNs(mean=None, p50=None, p90=None, p99=None, p99_9=None, max=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class OperationLatency:
+    """OperationLatency or response times of one operation in a span."""
+
+    record: PhaseRecord
+    job: str
+    operation: str
+    series: str
+    """`latency` or `response`."""
+    span: Span
+
+    @functools.cached_property
+    def _buckets(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Bucket, operations in it, and the end of their interval."""
+        buckets = self.record.buckets(self.job, self.operation, self.series)
+        inside = buckets.within(self.span)
+        return buckets.column("bucket")[inside], buckets.column("n")[inside], buckets.t_ns[inside]
+
+    @property
+    def _rows(self) -> Rows:
+        return self.record.rows(self.job, self.operation)
+
+    def buckets(self) -> tuple[FloatArray, IntArray]:
+        """Give latencies in nanoseconds, each with how many operations had it; a value may be there more than once."""
+        index, count, _ = self._buckets
+        return histogram.bucket_middle_ns(index), count
+
+    @functools.cached_property
+    def values(self) -> LatencyNs:
+        """Mean, percentiles and the largest."""
+        index, count, _ = self._buckets
+        samples = int(count.sum())
+        if samples == 0:
+            return _NONE
+        percentiles = histogram.percentiles_ns(index, count, histogram.QUANTILES.values(), self._largest_ns)
+        return LatencyNs(
+            mean=float(self._rows.total(f"{self.series}_sum_ns", self.span)) / samples,
+            max=self._largest_ns,
+            **dict(zip(histogram.QUANTILES, percentiles, strict=True)),
+        )
+
+    def intervals(self) -> LatencyEstimatesNs | None:
+        """Give the intervals of the percentiles; None where there are none."""
+        index, count, t_ns = self._buckets
+        if not len(index):
+            return None
+        at = np.unique(t_ns, return_inverse=True)[1]
+        total = np.bincount(at, count).astype(np.int64)
+        order = np.argsort(index, kind="stable")
+        ranks, values_ns = np.cumsum(count[order]), histogram.bucket_middle_ns(index[order])
+        found: dict[str, tuple[float, float] | None] = {}
+        for name, quantile in histogram.QUANTILES.items():
+            found[name] = None
+            value_ns = getattr(self.values, name)
+            if value_ns is None:
+                continue
+            above = np.bincount(at, count * (histogram.bucket_middle_ns(index) > value_ns)).astype(np.int64)
+            shares = enclosing_shares(float(quantile), above, total)
+            if shares is None or shares[1] is None:
+                continue
+            places = np.searchsorted(ranks, np.ceil(np.array(shares, dtype=np.float64) * ranks[-1]))
+            low_ns, high_ns = (min(float(values_ns[place]), self._largest_ns) for place in places)
+            found[name] = (low_ns, high_ns)
+        return LatencyEstimatesNs(**found)
+
+    @functools.cached_property
+    def _largest_ns(self) -> float:
+        """Largest value inside the span, from maxima that run since the phase began.
+
+        If the maximum grew inside the span, that is its largest value. If not, the largest value is in the highest bucket.
+        """
+        column = f"{self.series}_max_ns"
+        at_end, at_begin = (self._rows.latest(column, t_ns) for t_ns in (self.span.end_ns, self.span.begin_ns))
+        last = float("inf") if at_end is None else float(at_end)
+        if at_begin is None or at_end != at_begin:
+            return last
+        return min(last, float(histogram.bucket_middle_ns(self._buckets[0].max(keepdims=True))[0]))

@@ -1,0 +1,195 @@
+"""The figures of one window that the rules are asked about, from what was recorded."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay import events
+from assay.analysis import budget, thresholds
+from assay.analysis.device import numbered
+from assay.analysis.limiter.signals import DeviceSignals, Signals
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import NS_PER_S, Span
+from assay.analysis.subject import Subject
+from assay.analysis.window import Window
+from assay.plan import Job, Open, WorkerKind
+from assay.results import LatencyNs
+
+LINK_FACT = "given.link_bytes_per_s"
+"""Key of the fact that the user gives: what the link to the server carries of data."""
+
+_LIMIT = re.compile(r"(\d+:\d+) ([rw])(bps|iops)=(\d+)")
+_LIMITED = {("r", "bps"): "read_bytes", ("w", "bps"): "write_bytes", ("r", "iops"): "reads", ("w", "iops"): "writes"}
+_WORDS = {
+    ("r", "bps"): "bytes a second that may be read",
+    ("w", "bps"): "bytes a second that may be written",
+    ("r", "iops"): "reads a second that are allowed",
+    ("w", "iops"): "writes a second that are allowed",
+}
+
+
+def gather(
+    subject: Subject, window: Window, uses: Sequence[budget.WorkerUse], latency_ns: LatencyNs, *, is_absorbed: bool
+) -> Signals | None:
+    """Say what is known of an operation that is all that its job does; None for a window that nothing was sampled of."""
+    record, job, span = subject.record, subject.job, window.counted
+    if not window.is_resolved or window.span.seconds <= 0:
+        return None
+    workers = tuple(uses)
+    shares = budget.time_budget(workers)
+    hello = subject.run.first(events.Hello)
+    latency_s = None if latency_ns.mean is None else latency_ns.mean / NS_PER_S
+    outstanding = float(job.workers * job.queue_depth)
+    offered_per_s, late_share = _schedule(subject)
+    return Signals(
+        outstanding=outstanding,
+        ops_per_s=subject.rows.total("ops", span) / window.span.seconds,
+        latency_s=latency_s,
+        latency_before_s=_latency_with_fewer(subject, outstanding),
+        is_absorbed=is_absorbed,
+        offered_per_s=offered_per_s,
+        late_share=late_share,
+        idle=shares.idle,
+        workers=job.workers,
+        on_cpu=shares.on_cpu,
+        run_delay=shares.run_delay,
+        block_delay=shares.block_delay,
+        busiest=max((use.busy_share for use in workers if use.busy_share is not None), default=None),
+        user_share=budget.user_share(workers),
+        cpus=hello.machine.cpus if hello else None,
+        own_cpus=budget.cpus_in_use(record, window),
+        steal=budget.steal_share(record, window),
+        cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),
+        throttled=_throttled(record, span),
+        device=_device(subject, span),
+        link_bytes_per_s=_number(subject.run.facts.get(LINK_FACT)),
+        wire_bytes_per_s=_wire(record, span),
+        dirty_share=_dirty(record, span),
+    )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _schedule(subject: Subject) -> tuple[float | None, float]:
+    """Arrivals a second of an open loop, and which part of them was late."""
+    job, facts = subject.job, subject.facts
+    if not isinstance(job.arrival, Open):
+        return None, 0.0
+    arrivals = facts.arrivals if facts else None
+    if arrivals is None or not arrivals.scheduled:
+        return job.arrival.rate_per_s, 0.0
+    return job.arrival.rate_per_s, (arrivals.missed + arrivals.unissued) / arrivals.scheduled
+
+
+def _latency_with_fewer(subject: Subject, outstanding: float) -> float | None:
+    """Mean latency of the same operation in the phase of this run that kept the most in flight, but fewer than here."""
+    mine = _what(subject.job)
+    found: dict[float, float] = {}
+    for record in subject.run.phases:
+        for job in record.phase.jobs:
+            fewer = float(job.workers * job.queue_depth)
+            if fewer >= outstanding or len(record.phase.jobs) != 1 or _what(job) != mine:
+                continue
+            rows = record.rows(job.name, subject.operation.name)
+            ops = rows.total("ops")
+            if ops >= thresholds.FEW_OPS:
+                found[fewer] = rows.total("latency_sum_ns") / ops / NS_PER_S
+    return found[max(found)] if found else None
+
+
+def _what(job: Job) -> object:
+    """What a job does, but for how much of it at a time."""
+    return (job.body, job.arrival, job.open, job.limit, job.kind is WorkerKind.PROCESS)
+
+
+def _throttled(record: PhaseRecord, span: Span) -> float:
+    """Share of a span in which the kernel stopped this control group, or one above it, on a CPU."""
+    counters = record.counters
+    stopped = [counters.delta(span, "cgroup", group, "throttled_ns") for group in counters.instances("cgroup")]
+    return min(1.0, max((ns or 0.0 for ns in stopped), default=0.0) / (span.seconds * NS_PER_S))
+
+
+def _wire(record: PhaseRecord, span: Span) -> float | None:
+    """Bytes a second over the busiest interface, in its busier direction."""
+    rates = [
+        record.counters.delta(span, "net", interface, name) or 0.0
+        for interface in record.counters.instances("net")
+        for name in ("rx_bytes", "tx_bytes")
+    ]
+    return max(rates) / span.seconds if rates else None
+
+
+def _dirty(record: PhaseRecord, span: Span) -> float | None:
+    """Dirty memory, and what is being written of it, as a share of where writers are made to wait."""
+    dirty, written, most = (
+        record.counters.mean(span, "vmstat", "", name) for name in ("nr_dirty", "nr_writeback", "nr_dirty_threshold")
+    )
+    return (dirty + (written or 0.0)) / most if dirty is not None and most else None
+
+
+# -- the devices -------------------------------------------------------------------------------------------------------
+
+
+def _device(subject: Subject, span: Span) -> DeviceSignals | None:
+    """What the devices of an operation did; None where they are not known."""
+    record, names = subject.record, subject.devices
+    if names is None or span.seconds <= 0:
+        return None
+    grown = [_grown(record, span, name) for name in names]
+    devices = [device for device in grown if device]
+    if len(devices) < len(names):
+        return None
+    total = {name: sum(device[name] for device in devices) for name in devices[0]}
+    direction = subject.operation.direction
+    counted = {"read": ("reads",), "write": ("writes",)}.get(direction or "", ("reads", "writes"))
+    requests = sum(total[name] for name in counted)
+    times_ns = sum(total[name.removesuffix("s") + "_ns"] for name in counted)
+    moved = sum(total[name.removesuffix("s") + "_bytes"] for name in counted)
+    limit_share, limit = _closest_limit(subject, span)
+    return DeviceSignals(
+        names=names,
+        utilisation=max(min(1.0, device["io_ns"] / (span.seconds * NS_PER_S)) for device in devices),
+        in_flight=total["weighted_io_ns"] / (span.seconds * NS_PER_S),
+        await_s=times_ns / requests / NS_PER_S if requests else None,
+        flush_s=total["flush_ns"] / total["flushes"] / NS_PER_S if total["flushes"] else None,
+        requests_per_s=requests / span.seconds,
+        bytes_per_s=moved / span.seconds,
+        flushes_per_s=total["flushes"] / span.seconds,
+        limit_share=limit_share,
+        limit=limit,
+    )
+
+
+_ALWAYS = ("reads", "read_bytes", "read_ns", "writes", "write_bytes", "write_ns", "io_ns", "weighted_io_ns")
+_LATER = ("flushes", "flush_ns")
+"""Counted since Linux 5.5."""
+
+
+def _grown(record: PhaseRecord, span: Span, device: str) -> Mapping[str, float] | None:
+    grown = {name: record.counters.delta(span, "diskstats", device, name) for name in (*_ALWAYS, *_LATER)}
+    if any(grown[name] is None for name in _ALWAYS):
+        return None
+    return {name: value or 0.0 for name, value in grown.items()}
+
+
+def _closest_limit(subject: Subject, span: Span) -> tuple[float | None, str]:
+    """Which limit of this control group is used most, and how much of it."""
+    names = {number: name for target in subject.targets for number, name in numbered(subject.run, target)}
+    used: list[tuple[float, str]] = []
+    for text in _limits(subject.run.facts.get("host.cgroup.io_limits")):
+        number, way, unit, limit = text
+        name = names.get(number)
+        moved = name and subject.record.counters.delta(span, "diskstats", name, _LIMITED[way, unit])
+        if moved is not None and name:
+            share = float(moved) / span.seconds / int(limit)
+            used.append((share, f"the {int(limit):,} {_WORDS[way, unit]} of {name}"))
+    return max(used, default=(None, ""))
+
+
+def _limits(texts: object) -> Iterator[tuple[str, str, str, str]]:
+    for text in texts if isinstance(texts, tuple | list) else ():
+        if found := _LIMIT.fullmatch(str(text)):
+            number, way, unit, limit = found.groups()
+            if int(limit) > 0:
+                yield number, way, unit, limit

@@ -1,0 +1,79 @@
+"""How did the rate of a job go, interval by interval?
+
+The operations of a job, each counted once, in the intervals of a phase that lie in the time in which all its workers were
+at work. The first and the last interval are shorter than the others and hold start and end: one that lies outside by more
+than a tenth is not counted. Where an interval has few operations, chance alone makes the rates differ, so neighbours are
+gathered until each has 20 on average.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.analysis import thresholds
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import NS_PER_S, IntArray, Rows, Span
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class RateSeries:
+    """Operations in consecutive intervals."""
+
+    edges_ns: IntArray
+    """Begin of the first, then the ends of all, shape `(n + 1,)`."""
+    ops: IntArray
+    """Shape `(n,)`."""
+
+    def __len__(self) -> int:
+        """Count the intervals."""
+        return len(self.ops)
+
+    @property
+    def rates(self) -> FloatArray:
+        """Operations per second."""
+        lengths_s = np.diff(self.edges_ns) / NS_PER_S
+        rates: FloatArray = self.ops / lengths_s
+        return rates
+
+    def span(self, begin: int, end: int) -> Span:
+        """Give the time of intervals `begin` up to before `end`."""
+        return Span(int(self.edges_ns[begin]), int(self.edges_ns[end]))
+
+    def gathered(self, count: int) -> "RateSeries":
+        """Put so many neighbours together; the last ones that make no whole interval are left out."""
+        whole = len(self) // count
+        ops = self.ops[: whole * count].reshape(whole, count).sum(axis=1)
+        return RateSeries(self.edges_ns[: whole * count + 1 : count], ops)
+
+
+def series_of(record: PhaseRecord, job: str, common: Span) -> RateSeries:
+    """Give the series of a job, over the time that its workers share."""
+    intervals = [interval for interval in record.grid if interval.share_of(common) >= thresholds.SERIES_INSIDE]
+    lengths = [interval.end_ns - interval.begin_ns for interval in intervals]
+    if lengths and lengths[-1] < thresholds.SERIES_INSIDE * float(np.median(lengths)):
+        intervals.pop()
+    if not intervals:
+        return RateSeries(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    edges = np.array([intervals[0].begin_ns, *(interval.end_ns for interval in intervals)])
+    series = RateSeries(edges, ops_within(edges, [record.rows(job, name) for name in record.counted_once(job)]))
+    mean = series.ops.sum() / len(series)
+    if not 0 < mean < thresholds.SERIES_OPS:
+        return series
+    # As many as the shortest series that can be judged needs stay, however little each has.
+    count = min(math.ceil(thresholds.SERIES_OPS / mean), max(1, len(series) // thresholds.STEADY_VALUES))
+    return series.gathered(count)
+
+
+def ops_within(edges_ns: IntArray, operations: Sequence[Rows], column: str = "ops") -> IntArray:
+    """Sum a column of operations up between consecutive edges."""
+    ops = np.zeros(len(edges_ns) - 1, dtype=np.int64)
+    for rows in operations:
+        places = np.searchsorted(edges_ns, rows.t_ns, side="left") - 1
+        inside = (places >= 0) & (places < len(ops))
+        np.add.at(ops, places[inside], rows.column(column)[inside])
+    return ops

@@ -1,0 +1,73 @@
+"""What is a number a number of?
+
+Reads are what delivered their bytes: storage, memory, or both, by the hit ratio. Changes are what took them: storage where
+their rate waits for it, else memory that writes back later. Lookups are answered from what the kernel keeps of names and
+attributes, unless the devices were read meanwhile. Behind all of them stands what limited the number: a client that had no
+time left, in programs and not in the kernel, was measured itself; so was a link that was full.
+
+Limits: what a server, an array or a disk keeps in memory is not seen from here, so a number through a network is at best
+one of the server as a whole, which is `unknown`.
+"""
+
+from collections.abc import Sequence
+
+from assay.analysis import budget, thresholds
+from assay.analysis.cache import HitRatio, is_durable
+from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.recorded_operations import READS
+from assay.analysis.subject import Subject
+from assay.analysis.window import Window
+from assay.verdicts import Bottleneck, ServedBy
+
+_CLIENT = frozenset({Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.CLIENT_CPU_ALL})
+
+
+def served_by(
+    subject: Subject,
+    window: Window,
+    hit: HitRatio,
+    limiter: Conclusion | None,
+    uses: Sequence[budget.WorkerUse],
+) -> ServedBy:
+    """Say what the number of an operation is one of."""
+    user = budget.user_share(tuple(uses))
+    if limiter and limiter.limit in _CLIENT and user is not None and user >= thresholds.USER_SHARE:
+        return ServedBy.CLIENT_CPU
+    if limiter and limiter.limit is Bottleneck.NETWORK_BANDWIDTH:
+        return ServedBy.LINK
+    operation = subject.operation
+    if operation.direction == "read":
+        return _of_reads(subject, hit)
+    if operation.looks:
+        return _of_lookups(subject, window)
+    if operation.changes:
+        return _of_changes(subject)
+    return ServedBy.UNKNOWN
+
+
+def _of_reads(subject: Subject, hit: HitRatio) -> ServedBy:
+    if subject.is_memory or (hit.value is not None and hit.value >= thresholds.CACHE_HIT):
+        return ServedBy.PAGE_CACHE
+    if hit.value is None:
+        return ServedBy.UNKNOWN
+    if hit.value > thresholds.STORAGE_HIT:
+        return ServedBy.MIXED
+    return ServedBy.STORAGE if subject.devices is not None else ServedBy.UNKNOWN
+
+
+def _of_lookups(subject: Subject, window: Window) -> ServedBy:
+    if subject.is_memory:
+        return ServedBy.PAGE_CACHE
+    fetched = subject.record.process_delta(window.counted, "process_read_bytes")
+    if subject.devices is None or fetched is None:
+        return ServedBy.UNKNOWN
+    return ServedBy.MIXED if fetched else ServedBy.PAGE_CACHE
+
+
+def _of_changes(subject: Subject) -> ServedBy:
+    reads_too = any(op.op in READS for op in subject.operation.ops)
+    if subject.touches_memory:
+        return ServedBy.WRITE_BACK if subject.is_memory else ServedBy.MIXED
+    if is_durable(subject):
+        return ServedBy.STORAGE if subject.devices is not None else ServedBy.UNKNOWN
+    return ServedBy.MIXED if reads_too else ServedBy.WRITE_BACK

@@ -1,0 +1,77 @@
+"""Was the rate of a job steady, from where to where, and how well is it known?
+
+`statistics/steady.py` judges the series of the job. Where a phase ended by its time and its rate is steady only from some
+point on, the numbers of the job are those from there on: what came before was a start. A phase of a fixed amount of work
+is a whole: its number is that of all of it.
+
+The rate of the window has a 95 % interval from the intervals in it (METHOD 2.3). Its halves are held against each other:
+two means that are known to within h1 and h2 of the mean differ by chance by up to sqrt(h1^2 + h2^2) of it in 95 of 100
+cases, and by up to 1.31 times that in 99.
+"""
+
+import dataclasses
+import math
+
+from assay import events
+from assay.analysis import thresholds
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import Span
+from assay.analysis.series import RateSeries, series_of
+from assay.analysis.statistics.mean import MeanInterval, mean_interval
+from assay.analysis.statistics.steady import Steadiness, judge
+from assay.analysis.window import Window
+from assay.plan import Job
+from assay.verdicts import SteadyVerdict
+
+_BY_TIME = frozenset({events.StoppedBy.TIME})
+
+
+@dataclasses.dataclass(frozen=True)
+class JobSteadiness:
+    """The rate of a job in a phase."""
+
+    series: RateSeries
+    found: Steadiness
+    window: Window
+    """Where its numbers are from."""
+    rate: MeanInterval | None
+    """Operations per second, over the intervals of the window; None: there are too few."""
+    halves: tuple[MeanInterval, MeanInterval] | None
+
+    @property
+    def halves_change(self) -> float | None:
+        """By which share the second half differs from the first; None where that is no more than the two leave open."""
+        if self.halves is None or not self.rate or not self.rate.mean:
+            return None
+        first, second = self.halves
+        change = (second.mean - first.mean) / self.rate.mean
+        by_chance = thresholds.HALVES_ERRORS * math.hypot(first.half_width, second.half_width) / self.rate.mean
+        return change if abs(change) > max(by_chance, thresholds.SAME_LEVEL) else None
+
+
+def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadiness:
+    """Judge a job of a phase, and narrow the phase's window to where it was steady."""
+    series = series_of(record, job.name, window.common)
+    found = judge(series.rates)
+    begin, end = (found.last.begin, found.last.end) if found.last else (0, len(series))
+    if found.verdict is not SteadyVerdict.STEADY or not _lasted_by_time(record):
+        begin, end = 0, len(series)
+    elif begin > 0:
+        start_ns = int(series.edges_ns[begin])
+        window = dataclasses.replace(
+            window, span=Span(start_ns, window.span.end_ns), counted=Span(start_ns, window.counted.end_ns)
+        )
+    inside = series.rates[begin:end]
+    middle = len(inside) // 2
+    first, second = mean_interval(inside[:middle]), mean_interval(inside[middle:])
+    return JobSteadiness(
+        series=series,
+        found=found,
+        window=window,
+        rate=mean_interval(inside),
+        halves=(first, second) if first and second else None,
+    )
+
+
+def _lasted_by_time(record: PhaseRecord) -> bool:
+    return record.finished is not None and record.finished.stopped_by in _BY_TIME

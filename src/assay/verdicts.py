@@ -1,0 +1,69 @@
+"""The closed lists of words that a number is judged in."""
+
+import enum
+
+
+class TrustLevel(enum.StrEnum):
+    """May a number be used?"""
+
+    YES = "yes"
+    WEAK = "weak"
+    """It is true, but of too little, too uncertain, or not of what one may take it for."""
+    NO = "no"
+
+
+class ServedBy(enum.StrEnum):
+    """What a number is a number of."""
+
+    STORAGE = "storage"
+    PAGE_CACHE = "page_cache"
+    WRITE_BACK = "write_back"
+    CLIENT_CPU = "client_cpu"
+    LINK = "link"
+    SERVER_CACHE = "server_cache"
+    MIXED = "mixed"
+    UNKNOWN = "unknown"
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return _WORDS.get(self, self.value.replace("_", " "))
+
+
+class SteadyVerdict(enum.StrEnum):
+    """Whether a series came to a level and stayed there."""
+
+    STEADY = "steady"
+    DRIFTING = "drifting"
+    LATE_SHIFT = "late_shift"
+    TOO_SHORT = "too_short"
+    NO_DATA = "no_data"
+
+
+class Bottleneck(enum.StrEnum):
+    """What a number could not pass."""
+
+    OFFERED_LOAD = "offered_load"
+    THROTTLE_CPU = "throttle_cpu"
+    THROTTLE_IO = "throttle_io"
+    CLIENT_CPU_SINGLE = "client_cpu_single"
+    CLIENT_CPU_ALL = "client_cpu_all"
+    CLIENT_MEMORY = "client_memory"
+    NETWORK_BANDWIDTH = "network_bandwidth"
+    DEVICE_THROUGHPUT = "device_throughput"
+    DEVICE_SATURATED = "device_saturated"
+    WRITEBACK_DEVICE = "writeback_device"
+    OPERATION_LATENCY = "operation_latency"
+    NOT_OBSERVABLE = "not_observable"
+    UNKNOWN = "unknown"
+
+
+class Confidence(enum.StrEnum):
+    """How sure a verdict is."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+_WORDS = {ServedBy.WRITE_BACK: "write-back", ServedBy.CLIENT_CPU: "client CPU"}
