@@ -8,12 +8,24 @@ use crate::files::fileset::FileSetState;
 use crate::pace::coordination::Coordination;
 use crate::pace::limits::JobLimits;
 use crate::program::op::Program;
-use crate::shared::{SharedBox, SharedSlice};
+use crate::shared::{Shareable, SharedBox, SharedSlice};
 use crate::sys::advice::Advice;
 use serde::{Deserialize, Serialize};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// What the workers of a job are told while they run.
+#[derive(Debug)]
+pub struct Orders {
+    /// To stop, in the middle of a long operation too.
+    pub stop: AtomicBool,
+    /// That their time is up, whatever their rules say: what was begun is done.
+    pub time_is_up: AtomicBool,
+}
+
+// SAFETY: atomic flags only; zero is no order.
+unsafe impl Shareable for Orders {}
 
 /// What all workers of a job share.
 pub struct JobShared {
@@ -21,8 +33,8 @@ pub struct JobShared {
     pub program: Program,
     /// State of every file set of the Plan.
     pub sets: Vec<Arc<FileSetState>>,
-    /// Set when the job is to stop.
-    pub stop: SharedBox<AtomicBool>,
+    /// What its workers are told while they run.
+    pub orders: SharedBox<Orders>,
     /// Stop rules of job and phase.
     pub limits: JobLimits,
     /// Flags for files that operations open.

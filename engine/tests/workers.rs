@@ -265,6 +265,59 @@ fn the_first_worker_that_is_done_ends_its_own_job_and_no_other() {
 }
 
 #[test]
+fn a_phase_goes_on_to_its_longest_time_or_until_it_is_told_that_its_rate_is_steady() {
+    for (kind, of) in [("thread", "each"), ("process", "each"), ("thread", "first")] {
+        let jobs = || vec![with(job("readers", stop(None, None, "each")), "as", json!(kind))];
+        let mut engine = Engine::without_a_plan();
+        let mut plan = plan(&uri_of(engine.directory.path()), jobs(), stop(Some(0.1), None, of));
+        let mut second = with(plan["phases"][0].clone(), "name", json!("second"));
+        plan["phases"][0]["extend_to_s"] = json!(3600.0);
+        second["extend_to_s"] = json!(0.4);
+        plan["phases"].as_array_mut().unwrap().push(second);
+        engine.tell(plan);
+        engine.until_started();
+        engine.until_busy();
+
+        engine.tell(json!({"control": "end_phase", "phase_index": 0}));
+        let mut phases = Vec::new();
+        while let Some(event) = engine.next() {
+            match event {
+                Event::Ready { phase_index, .. } => {
+                    engine.tell(json!({"control": "start", "phase_index": phase_index, "at_realtime_ns": 0}));
+                }
+                // It comes late.
+                Event::Started { .. } => engine.tell(json!({"control": "end_phase", "phase_index": 0})),
+                Event::Warning { text, .. } => panic!("{text}"),
+                Event::PhaseFinished(finished) => phases.push(finished),
+                _ => {}
+            }
+        }
+
+        let [first, second] = &phases[..] else { panic!("{phases:?}") };
+        assert_eq!(first.stopped_by, StoppedBy::Steady);
+        assert!(first.workers.iter().all(|worker| worker.stopped_by == StoppedBy::Steady && worker.abandoned == 0));
+        let lasts = second.workers.iter().filter(|worker| worker.stopped_by == StoppedBy::Time);
+        let last_ns = lasts.map(|worker| worker.last_op_ns.unwrap()).max().unwrap();
+        assert!(last_ns - second.start_ns >= 400_000_000, "{second:?}");
+    }
+}
+
+#[test]
+fn a_longest_time_that_extends_nothing_is_refused() {
+    for (seconds, said) in [(None, "this phase has none"), (Some(2.0), "it must be above stop.seconds, 2")] {
+        let mut engine = Engine::without_a_plan();
+        let jobs = vec![job("readers", stop(None, None, "each"))];
+        let mut plan = plan(&uri_of(engine.directory.path()), jobs, stop(seconds, None, "each"));
+        plan["phases"][0]["extend_to_s"] = json!(2.0);
+
+        engine.tell(plan);
+
+        let events = engine.rest();
+        assert!(error(&events).contains(said), "{}", error(&events));
+    }
+}
+
+#[test]
 fn a_stonewall_of_the_phase_ends_the_jobs_that_have_no_rule() {
     let jobs = vec![job("short", stop(None, Some(100), "each")), job("endless", stop(None, None, "each"))];
     let mut engine = Engine::start(jobs, stop(None, None, "first"));

@@ -134,6 +134,8 @@ class StoppedBy(enum.Enum):
     """What ended a phase or a worker."""
 
     TIME = "time"
+    STEADY = "steady"
+    """Told to end before its longest time, because the rate was steady."""
     OPS = "ops"
     BYTES = "bytes"
     PASSES = "passes"
@@ -489,6 +491,12 @@ class Start(_Control, kw_only=True):
     at_realtime_ns: int
 
 
+class EndPhase(_Control, kw_only=True):
+    """End this phase as if its time were up, and no other: nothing comes of it where the phase is over."""
+
+    phase_index: int
+
+
 class SetMark(_Control, kw_only=True, tag="mark"):
     """Remember this moment."""
 
@@ -499,4 +507,4 @@ class StopRun(_Control, kw_only=True, tag="stop"):
     """Stop the workers, clean up, finish."""
 
 
-Control = StartWhenReady | Start | SetMark | StopRun
+Control = StartWhenReady | Start | EndPhase | SetMark | StopRun

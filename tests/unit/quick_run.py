@@ -81,16 +81,16 @@ LOADS = (
     ),
     Load("stat-1", "stat, 1 worker", 412000, 0, ((1, 1.9e3, 0.25),), (0.97, 0.03, 0.0, 0.0)),
     Load(
-        "create-4",
+        "create-many",
         "create 4 KiB files, 4 workers",
         29800,
         4096,
         ((0.9, 9e4, 0.4), (0.1, 6e5, 0.6)),
         (0.45, 0.04, 0.02, 0.49),
     ),
-    Load("stat-4", "stat, 4 workers", 731000, 0, ((1, 4.4e3, 0.5),), (0.49, 0.51, None, 0.0)),
+    Load("stat-many", "stat, 4 workers", 731000, 0, ((1, 4.4e3, 0.5),), (0.49, 0.51, None, 0.0)),
     Load("delete-1", "delete, 1 worker", 48200, 0, ((0.99, 1.8e4, 0.2), (0.01, 2e5, 0.5)), (0.91, 0.06, 0.02, 0.01)),
-    Load("delete-4", "delete, 4 workers", 61100, 0, ((0.9, 4.4e4, 0.4), (0.1, 3e5, 0.7)), (0.47, 0.06, 0.01, 0.46)),
+    Load("delete-many", "delete, 4 workers", 61100, 0, ((0.9, 4.4e4, 0.4), (0.1, 3e5, 0.7)), (0.47, 0.06, 0.01, 0.46)),
 )
 
 
@@ -196,7 +196,7 @@ def _result(load: Load, values: np.ndarray, window_ops: int, all_ops: int) -> re
     return results.Result(
         phase=load.name, title=load.title, job=load.name, operation=load.name, target="target", targets=("target",),
         client=None, repeat=0,
-        workers=4 if load.name.endswith("-4") else 1, queue_depth=32 if load.name.endswith("-32") else 1,
+        workers=4 if load.name.endswith("-many") else 1, queue_depth=32 if load.name.endswith("-32") else 1,
         ops=all_ops, bytes=all_ops * load.op_bytes, errors=0, seconds=seconds, window_s=WINDOW_S,
         iops=window_ops / seconds, iops_interval=None, committed=None, measures=ServedBy.STORAGE,
         throughput_bytes_per_s=window_ops * load.op_bytes / seconds, latency_intervals_ns=None,

@@ -101,6 +101,10 @@ def _complete_phase(phase: Phase) -> Phase:
     waits = {action.semaphore for job in phase.jobs for action in job_actions(job) if isinstance(action, Wait)}
     poster = Job(name="poster", body=Loop(actions=tuple(Post(semaphore=name) for name in sorted(waits))))
     jobs = tuple(_complete_job(job) for job in phase.jobs)
+    # A longest time is above the time that it extends; there is none above or below every number.
+    longest_s = phase.extend_to_s or None
+    stop = phase.stop if longest_s is None else msgspec.structs.replace(phase.stop, seconds=longest_s / 2)
+    phase = msgspec.structs.replace(phase, extend_to_s=longest_s, stop=stop)
     return msgspec.structs.replace(phase, jobs=(*jobs, poster) if waits else jobs)
 
 

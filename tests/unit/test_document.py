@@ -101,6 +101,20 @@ def test_a_phase_stopped_by_time_with_a_hung_operation_lasts_until_its_time() ->
     assert "abandoned" in ids(result, "warning")
 
 
+@pytest.mark.parametrize(("stopped_by", "seconds"), [(events.StoppedBy.STEADY, 12), (events.StoppedBy.TIME, 20)])
+def test_a_phase_that_is_extended_lasts_until_it_is_told_to_end_or_for_its_longest_time(
+    stopped_by: events.StoppedBy, seconds: int
+) -> None:
+    run = SyntheticRun(one_plan(phase(stop=plan.Stop(seconds=10.0), extend_to_s=20.0)))
+    stream = steady_stream(per_s=1000, seconds=6, latency_ns=1_000_000)
+    run.phase([stream], seconds=seconds, stopped_by=stopped_by, abandoned=1)
+
+    result = only(run.end())
+
+    assert (result.ops, result.seconds) == (6_000, seconds)
+    assert not {"stopped-early", "stopped-by-error"} & {finding.id for finding in result.findings}
+
+
 def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
     early = steady_stream(per_s=100, seconds=2, latency_ns=1_000_000)
     late = steady_stream(per_s=100, seconds=6, begin_s=4, latency_ns=1_000_000)

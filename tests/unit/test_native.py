@@ -100,9 +100,17 @@ def test_repeat_below_one_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "interval_s"),
-    [((), 1.0), ((120.0,), 1.0), ((30.0, 2.0), 1.0), ((29.9,), 0.5), ((8.1, 3.2), 0.2), ((3.0,), 0.1), ((0.5,), 0.1)],
+    [
+        ((), 1.0),
+        ((120.0,), 1.0),
+        ((30.0, 2.0), 0.05),
+        ((29.9,), 0.5),
+        ((8.1, 3.2), 0.1),
+        ((3.0,), 0.1),
+        ((0.5,), 0.025),
+    ],
 )
-def test_an_interval_is_a_thirtieth_of_the_longest_phase_at_a_readable_length(
+def test_an_interval_is_a_thirtieth_of_the_shortest_phase_at_a_readable_length(
     seconds: tuple[float, ...], interval_s: float
 ) -> None:
     job = plan.Job(name="job", body=plan.Loop(actions=()))
@@ -130,6 +138,13 @@ def test_a_run_of_hours_has_ten_thousand_intervals_at_most_where_its_shortest_ph
     phases = [plan.Phase(name=f"{length}", title="", jobs=(job,), stop=plan.Stop(seconds=length)) for length in seconds]
 
     assert native.sample_interval_s(phases, repeat) == interval_s
+
+
+def test_intervals_are_counted_for_the_longest_time_of_a_phase() -> None:
+    job = plan.Job(name="job", body=plan.Loop(actions=()))
+    phase = plan.Phase(name="phase", title="", jobs=(job,), stop=plan.Stop(seconds=3600.0), extend_to_s=86_400.0)
+
+    assert native.sample_interval_s([phase]) == 10.0
 
 
 def test_more_intervals_than_a_bundle_can_hold_are_refused_with_what_would_do() -> None:
@@ -168,7 +183,7 @@ def test_the_quick_suite_measures_what_its_titles_say() -> None:
 def test_the_quick_suite_creates_nothing_after_it_has_deleted() -> None:
     names = [phase.name for phase in parse(suites.text("quick")).phases]
 
-    assert names[5:] == ["create-1", "stat-1", "create-4", "stat-4", "delete-1", "delete-4"]
+    assert names[5:] == ["create-1", "stat-1", "create-many", "stat-many", "delete-1", "delete-many"]
 
 
 def test_the_quick_suite_has_the_phases_that_sizing_counts_on() -> None:
@@ -182,7 +197,7 @@ def test_the_quick_suite_lays_each_set_out_once_and_evicts_before_every_cold_pha
     made = parse(suites.text("quick"))
 
     prepared = [step.set for phase in made.phases for step in phase.before if isinstance(step, plan.Prepare)]
-    assert prepared == ["data", "files-1", "files-4"]
+    assert prepared == ["data", "files-1", "files-many"]
     cold = [phase for phase in made.phases if phase.cache is plan.CacheCondition.COLD]
     assert [phase.before[-1] for phase in cold] == [plan.Evict(set="data")] * sizing.STREAM_PHASES
 
@@ -191,7 +206,7 @@ def test_a_repeat_of_the_quick_suite_lays_out_the_metadata_sets_again_and_the_da
     made = parse(suites.text("quick"), repeat=2)
 
     second = [step for phase in made.phases if phase.repeat == 1 for step in phase.before]
-    assert [step.set for step in second if isinstance(step, plan.Prepare)] == ["files-1", "files-4"]
+    assert [step.set for step in second if isinstance(step, plan.Prepare)] == ["files-1", "files-many"]
     assert [phase.name for phase in made.phases[:11]] == [phase.name for phase in made.phases[11:]]
 
 

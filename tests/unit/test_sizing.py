@@ -16,6 +16,7 @@ GIB = 1 << 30
 
 LAPTOP: dict[str, Any] = {
     "ram_bytes": 16 * GIB,
+    "cpus": 8,
     "free_bytes": 80 * GIB,
     "free_inodes": 10_000_000,
     "reserve_bytes": 256 * MIB,
@@ -48,6 +49,24 @@ def test_the_phases_of_a_minute_fill_a_minute() -> None:
     # 5 p + 6 * 0.4 p = 60 s, p = 8.1 s.
     assert (sizing.phase_seconds, sizing.metadata_seconds) == (8.1, 3.2)
     assert 5 * sizing.phase_seconds + 6 * sizing.metadata_seconds == pytest.approx(59.7)
+
+
+@pytest.mark.parametrize(("seconds", "interval_s"), [(60.0, 0.08), (20.0, 0.025), (8.0, 0.02)])
+def test_the_shortest_phase_has_the_intervals_that_a_verdict_needs(seconds: float, interval_s: float) -> None:
+    sizing = choose(total_seconds=seconds)
+
+    # 3.2 s / 40, 1 s / 40; 0.4 s / 40 would be shorter than an interval may be.
+    assert sizing.interval_s == interval_s
+
+
+@pytest.mark.parametrize(("cpus", "workers"), [(1, 1), (2, 2), (3, 3), (64, 4)])
+def test_no_more_workers_are_asked_for_than_there_are_cpus(cpus: int, workers: int) -> None:
+    sizing = choose(cpus=cpus)
+    made = quick.plan(Path("/data"), sizing)
+
+    assert sizing.workers == workers
+    assert max(job.workers for phase in made.phases for job in phase.jobs) == workers
+    assert len(made.phases) == (11 if workers > 1 else 8)
 
 
 def test_little_memory_and_fast_storage_get_twice_the_memory() -> None:

@@ -15,6 +15,11 @@ pub enum Control {
         /// CLOCK_REALTIME of the start in nanoseconds; the past means now.
         at_realtime_ns: u64,
     },
+    /// End this phase as if its time were up, and no other: nothing comes of it where the phase is over.
+    EndPhase {
+        /// Phase.
+        phase_index: u32,
+    },
     /// Remember this moment.
     Mark {
         /// What.

@@ -30,6 +30,8 @@ pub struct PhaseFinished {
 pub enum StoppedBy {
     /// Its time.
     Time,
+    /// An order to end the phase before its longest time, because the rate was steady.
+    Steady,
     /// Its number of operations.
     Ops,
     /// Its number of bytes.

@@ -25,7 +25,7 @@ use crate::files::open_files::{ResolvedFlags, open_set};
 use crate::files::root::Root;
 use crate::histogram::{Merged, Reader, Recorder, index_of};
 use crate::idle::Seen;
-use crate::job::{Ended, JobShared, Transfers};
+use crate::job::{Ended, JobShared, Orders, Transfers};
 use crate::laps::{Lap, Laps};
 use crate::pace::coordination::{Coordination, Names};
 use crate::pace::limits::{JobLimits, Rule};
@@ -39,6 +39,7 @@ use crate::worker::Worker;
 use plans::{act, job, on_set, op_on, set};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 const MS: u64 = 1_000_000;
@@ -93,11 +94,16 @@ impl Trial {
 
     /// Run its first worker, which is told to stop while so many requests have come.
     fn run_stopped_at(&self, requests: usize) -> Outcome {
+        self.run_told_at(requests, |orders| &orders.stop)
+    }
+
+    /// Run its first worker, which is told something while so many requests have come.
+    fn run_told_at(&self, requests: usize, order: fn(&Orders) -> &AtomicBool) -> Outcome {
         let shared = self.shared();
         let job = Arc::clone(&shared);
         self.run_one(&shared, 0, move |storage, _| {
             let job = Arc::clone(&job);
-            storage.when(requests, move || job.stop.store(true, Relaxed));
+            storage.when(requests, move || order(&job.orders).store(true, Relaxed));
         })
     }
 
@@ -119,7 +125,7 @@ impl Trial {
         let rule = |stop| Rule::new(stop).unwrap();
         Arc::new(JobShared {
             sets: vec![Arc::new(state)],
-            stop: SharedBox::zeroed().unwrap(),
+            orders: SharedBox::zeroed().unwrap(),
             limits: JobLimits::new(rule(&self.job.stop), rule(&phase.stop)),
             open_flags: libc::O_RDWR,
             advice: None,

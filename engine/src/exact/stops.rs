@@ -37,6 +37,19 @@ fn a_stop_is_heard_between_the_pieces_of_an_operation_which_is_given_up() {
 }
 
 #[test]
+fn an_operation_that_was_begun_when_time_is_up_is_done() {
+    for read in long_reads() {
+        let trial = Trial::new(job("job", vec![read], ops(10)), taking(&[MS]));
+
+        let outcome = trial.run_told_at(16 + 5, |orders| &orders.time_is_up);
+
+        assert_eq!(outcome.ended.stopped_by, StoppedBy::Steady);
+        assert_eq!(outcome.carried_out.len(), 2 * 16);
+        assert_eq!(fates(&outcome), [2, 2, 0, 0]);
+    }
+}
+
+#[test]
 fn an_operation_whose_last_piece_is_done_when_a_stop_comes_is_done() {
     for read in long_reads() {
         let outcome = Trial::new(job("job", vec![read], ops(10)), taking(&[MS])).run_stopped_at(2 * 16);

@@ -33,6 +33,8 @@ pub(super) struct Ending {
     pub overgrown: Option<EngineError>,
     /// A worker's process has died, or it has panicked; of several, the last.
     pub lost: Option<EngineError>,
+    /// An order to end the phase as if its time were up.
+    pub time_is_up: bool,
     /// A stop came from outside.
     pub stopped_from_outside: bool,
 }
@@ -46,6 +48,9 @@ impl Ending {
             StoppedBy::Control
         } else if gave_up || self.overgrown.is_some() || self.lost.is_some() {
             StoppedBy::Error
+        } else if self.time_is_up {
+            // Who was stopped because another had heard it first had no time left either.
+            StoppedBy::Steady
         } else {
             StoppedBy::Stonewall
         };
@@ -56,7 +61,7 @@ impl Ending {
         }
         let last = self.ended.last().map_or(StoppedBy::Exhausted, |(_, ended)| ended.stopped_by);
         self.ended.sort_by_key(|(worker, _)| *worker);
-        if because == StoppedBy::Stonewall { last } else { because }
+        if matches!(because, StoppedBy::Stonewall | StoppedBy::Steady) { last } else { because }
     }
 }
 

@@ -68,7 +68,7 @@ fn ready_job<'a>(
     let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;
     let shared = Arc::new(JobShared {
         sets: around.sets.to_vec(),
-        stop: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
+        orders: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
         limits: JobLimits::new(job_rule, phase_rule.clone()),
         open_flags: flags.flags | libc::O_RDWR,
         advice: flags.advice,

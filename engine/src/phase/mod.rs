@@ -31,7 +31,7 @@ use watch::Watch;
 
 /// Run one phase from ready to finished.
 pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs: Vec<Program>) -> Result<PhaseEnd> {
-    let phase_rule = Rule::new(&phase.stop).map_err(EngineError::no_shared_memory)?;
+    let phase_rule = Rule::new(&phase.latest_stop()).map_err(EngineError::no_shared_memory)?;
     let jobs = jobs::make_ready(around, phase_index, phase, programs, &phase_rule)?;
     let (crew, workers) = Crew::bring_to_life(around, phase, &jobs)?;
     let stalls = Stalls::new(workers.len(), around.sample_interval_ns);

@@ -155,7 +155,7 @@ impl Setup {
         };
         let mut backend = make_backend().map_err(refused)?;
         let open = |&opened: &OpenedSet| {
-            if self.shared.stop.load(Relaxed) {
+            if self.shared.orders.stop.load(Relaxed) {
                 return Err(EngineError::Stopped);
             }
             open_set(&mut backend, opened, &self.shared.sets[opened.set], self.flags, self.worker)

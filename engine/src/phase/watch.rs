@@ -155,11 +155,16 @@ impl Watch<'_> {
                 let text = format!("a start for phase {phase_index} came while phase {} was on", self.phase_index);
                 self.emitter.warn(Some(self.phase_index), Concern::ControlOutOfOrder, text);
             }
+            // One for a phase that is over came late, as it may.
+            Message::Control(Control::EndPhase { phase_index }) if phase_index >= self.phase_index => {
+                let text = format!("an end of phase {phase_index} came before its start");
+                self.emitter.warn(Some(self.phase_index), Concern::ControlOutOfOrder, text);
+            }
             Message::Unreadable(text) => {
                 let text = format!("a control line could not be read: {text}");
                 self.emitter.warn(Some(self.phase_index), Concern::ControlUnreadable, text);
             }
-            Message::Control(Control::Stop {} | Control::StartWhenReady {})
+            Message::Control(Control::Stop {} | Control::StartWhenReady {} | Control::EndPhase { .. })
             | Message::Plan(_)
             | Message::Ready { .. }
             | Message::Failed(_)
@@ -196,6 +201,10 @@ impl Watch<'_> {
                     self.ending.stopped_from_outside = true;
                     self.stop_all();
                 }
+                Some(Message::Control(Control::EndPhase { phase_index })) if phase_index == self.phase_index => {
+                    self.ending.time_is_up = true;
+                    self.jobs.iter().for_each(|job| job.shared.orders.time_is_up.store(true, Relaxed));
+                }
                 Some(other) => self.aside(other),
                 None => {}
             }
@@ -224,7 +233,7 @@ impl Watch<'_> {
         if ended.fatal.is_some() || self.phase_stonewall {
             self.stop_all();
         } else if job.stonewall {
-            job.shared.stop.store(true, Relaxed);
+            job.shared.orders.stop.store(true, Relaxed);
         }
         self.ending.ended.push((worker, ended));
     }
@@ -245,7 +254,7 @@ impl Watch<'_> {
 
     fn stop_all(&self) {
         for job in self.jobs {
-            job.shared.stop.store(true, Relaxed);
+            job.shared.orders.stop.store(true, Relaxed);
         }
     }
 }

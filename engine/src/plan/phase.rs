@@ -25,10 +25,21 @@ pub struct Phase {
     pub jobs: Vec<Job>,
     /// When the phase ends, on top of each job's own rule.
     pub stop: Stop,
+    /// Longest time: where the rate is not steady after `stop.seconds`, the phase goes on until it is, or until then. Whoever
+    /// orders the start looks at the rate and ends the phase; an engine that hears nothing goes on until then.
+    #[serde(default)]
+    pub extend_to_s: Option<f64>,
     /// Seconds from the start that are recorded but kept out of the headline.
     pub ramp_s: f64,
     /// Done in order after all workers have stopped.
     pub after: Vec<Step>,
+}
+
+impl Phase {
+    /// When the phase ends at the latest, on top of each job's own rule.
+    pub fn latest_stop(&self) -> Stop {
+        Stop { seconds: self.extend_to_s.or(self.stop.seconds), ..self.stop.clone() }
+    }
 }
 
 /// What the start of a phase waits for.

@@ -26,6 +26,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
     pacing::check(job)?;
     check_stop(&job.name, &job.stop)?;
     check_stop(&phase.name, &phase.stop)?;
+    check_longest_time(phase)?;
     let mut compiler = Compiler {
         job,
         phase,
@@ -83,6 +84,21 @@ fn check_stop(owner: &str, stop: &Stop) -> Result<()> {
             Err(EngineError::Plan(format!("'{owner}': stop.seconds is {seconds}; it must be above 0")))
         }
         _ => Ok(()),
+    }
+}
+
+fn check_longest_time(phase: &Phase) -> Result<()> {
+    let Some(longest_s) = phase.extend_to_s else { return Ok(()) };
+    match phase.stop.seconds {
+        Some(seconds) if longest_s.is_finite() && longest_s > seconds => Ok(()),
+        Some(seconds) => Err(EngineError::Plan(format!(
+            "'{}': extend_to_s is {longest_s}; it must be above stop.seconds, {seconds}",
+            phase.name
+        ))),
+        None => Err(EngineError::Plan(format!(
+            "'{}': extend_to_s extends a phase's time, and this phase has none: give it stop.seconds",
+            phase.name
+        ))),
     }
 }
 

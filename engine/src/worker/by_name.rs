@@ -89,7 +89,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             return Err(why);
         }
         let (files, backend) = (&self.tools.files, &mut self.tools.backend);
-        let done = self.gate.meter.timed(op, || backend.copy(files.from(), files.to(), &files.job.stop));
+        let done = self.gate.meter.timed(op, || backend.copy(files.from(), files.to(), &files.job.orders.stop));
         self.hand_both_back(op, (from, to), done.result);
         if done.result == -i64::from(libc::ECANCELED) { Err(StoppedBy::Control) } else { Ok(done) }
     }

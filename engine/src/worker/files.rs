@@ -169,9 +169,9 @@ impl Files {
             return Ok((Spot { handle, index, offset: entry.offset, bytes, is_near }, size));
         }
         let job = &*self.job;
-        let search = Search { files: &self.opened[*opened], turns: &job.next_file[op.state], stop: &job.stop };
+        let search = Search { files: &self.opened[*opened], turns: &job.next_file[op.state], stop: &job.orders.stop };
         let place = self.ways[op.state].next(op, pick, size, flush, &search, rng);
-        let is_stopped = || job.stop.load(Relaxed);
+        let is_stopped = || job.orders.stop.load(Relaxed);
         let Place { file, offset, length, is_first } =
             place.ok_or_else(|| Some(if is_stopped() { StoppedBy::Control } else { StoppedBy::Exhausted }))?;
         self.keep_opened(op, *opened, file, offset + length, backend);

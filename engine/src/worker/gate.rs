@@ -4,7 +4,7 @@ use super::meter::Meter;
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
 use crate::files::indices::Lack;
-use crate::job::JobShared;
+use crate::job::{JobShared, Orders};
 use crate::pace::limits::LocalLimits;
 use crate::pace::pacing::{Pacer, UNSCHEDULED};
 use crate::stats::WorkerStats;
@@ -50,8 +50,10 @@ impl<T: Ticks> Gate<T> {
     /// asked for left none.
     pub(super) fn shut(&mut self, stopped_by: StoppedBy) {
         self.meter.rest();
-        let was_cut_off =
-            matches!(stopped_by, StoppedBy::Time | StoppedBy::Control | StoppedBy::Stonewall | StoppedBy::Error);
+        let was_cut_off = matches!(
+            stopped_by,
+            StoppedBy::Time | StoppedBy::Steady | StoppedBy::Control | StoppedBy::Stonewall | StoppedBy::Error
+        );
         if was_cut_off {
             let end_ns = self.meter.clock.now_ns().min(self.limits.deadline_ns());
             self.meter.left_out(self.pacer.drain(end_ns));
@@ -62,14 +64,18 @@ impl<T: Ticks> Gate<T> {
     /// Set when the worker is to stop.
     #[inline(always)]
     pub(super) fn stop(&self) -> &AtomicBool {
-        &self.job.stop
+        &self.job.orders.stop
     }
 
     /// Whether to go on, from the latest look at the clock.
     #[inline(always)]
     pub(super) fn check(&self) -> Result<(), StoppedBy> {
-        if self.stop().load(Relaxed) {
+        let orders: &Orders = &self.job.orders;
+        if orders.stop.load(Relaxed) {
             return Err(StoppedBy::Control);
+        }
+        if orders.time_is_up.load(Relaxed) {
+            return Err(StoppedBy::Steady);
         }
         self.limits.check_time(self.meter.last_ns())
     }

@@ -25,9 +25,9 @@ import dataclasses
 from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.device import is_served_by_a_process, most_bytes_below
-from assay.analysis.recorded_operations import is_flushed
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import OpKind
+from assay.plan.durability import changes_per_flush
 from assay.plan.walk import job_ops
 from assay.results import Cache, Finding
 
@@ -168,7 +168,10 @@ def is_durable(subject: Subject) -> bool:
     if subject.touches_memory:
         return False
     passes_by = subject.operation.direction == "write" and subject.is_direct
-    return passes_by or is_flushed(subject.job, subject.operation, subject.single_files)
+    if passes_by:
+        return True
+    each = changes_per_flush(subject.job, subject.operation.ops, subject.single_files)
+    return each == 0 or (each is not None and subject.rows.total("ops") >= thresholds.FLUSHES * each)
 
 
 def resident_share(subject: Subject, moment: events.Moment) -> float | None:

@@ -17,11 +17,12 @@ import polars as pl
 
 from assay import events
 from assay.analysis.phase_tables import Tables
-from assay.analysis.recorded_operations import WHOLE_LOOP, WRITES, Operation, operations_of
+from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of
 from assay.analysis.rows import Counters, Rows, Span
 from assay.bundle.files import RunInfo
 from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
+from assay.plan.durability import WRITES
 from assay.plan.walk import job_ops, touched_sets
 
 

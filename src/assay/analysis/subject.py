@@ -6,9 +6,10 @@ import functools
 from assay import events
 from assay.analysis import device
 from assay.analysis.record import PhaseRecord, RunRecord
-from assay.analysis.recorded_operations import READS, WRITES, Operation, direct_wanted
+from assay.analysis.recorded_operations import READS, Operation, direct_wanted
 from assay.analysis.rows import Rows, Span
 from assay.plan import Job
+from assay.plan.durability import WRITES
 from assay.plan.walk import job_ops, job_sets
 
 MEMORY_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs"})

@@ -67,6 +67,8 @@ RANDOM_PASS_SHARE = 0.10
 """Random reads of at most this share of the set hardly meet a block twice: at most half of it, so 5 %, are repeats."""
 ONE_PASS_SHARE = 1.01
 """Sequential reads of at most this share of the set are one pass."""
+FLUSHES = 20
+"""Flushes beside an operation that its rate is made up of, if it is to be called flushed."""
 COMMITTED_SHARE = 0.90
 """Of the rate that memory takes, what storage has by the end of a flush, from where on the two are as good as one."""
 MECHANICAL_READ_S = 2e-3

@@ -133,7 +133,8 @@ def _end_ns(record: PhaseRecord, finished: events.PhaseFinished, span: Span) -> 
     """End of the span: with operations that never came back, the phase went on for as long as it was to."""
     if not any(worker.abandoned for worker in finished.workers):
         return span.end_ns
-    asked_s = [stop.seconds for stop in (record.phase.stop, *(job.stop for job in record.phase.jobs)) if stop.seconds]
+    phase = record.phase
+    asked_s = [seconds for seconds in (phase.longest_s, *(job.stop.seconds for job in phase.jobs)) if seconds]
     if finished.stopped_by is not events.StoppedBy.TIME:
         return max(span.end_ns, record.whole.end_ns)
     return max(span.end_ns, record.start_ns + int(min(asked_s) * NS_PER_S)) if asked_s else span.end_ns

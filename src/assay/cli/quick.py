@@ -57,6 +57,7 @@ def _size(directory: "Path", seconds: float, asked: int | None, user: str | None
     there = room(directory, reserve_bytes=RESERVE_BYTES)
     return choose_size(
         ram_bytes=hello.machine.ram_bytes,
+        cpus=hello.machine.cpus,
         room=there,
         probe_write_bytes_per_s=write_bytes_per_s(there, user) if asked is None else 0.0,
         probe_seconds=PROBE_SECONDS,

@@ -96,7 +96,7 @@ class TerminalDisplay:
         if self._plan is None or not self._activity.startswith("["):
             return self._share
         phase = self._plan.phases[self._phase]
-        seconds = [s for s in (phase.stop.seconds, *(job.stop.seconds for job in phase.jobs)) if s]
+        seconds = [s for s in (phase.longest_s, *(job.stop.seconds for job in phase.jobs)) if s]
         return min((time.monotonic() - self._phase_begun) / min(seconds), 1.0) if seconds else None
 
     def end(self) -> None:

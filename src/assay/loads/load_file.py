@@ -71,12 +71,15 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """With `cache = "cold"`: also drop the page cache, dentries and inodes of the whole machine. Needs root."""
     before: tuple[plan.Step, ...] = ()
     """Done in order before the start, after layout and ahead of what `cache` adds."""
-    after: tuple[plan.Step, ...] = ()
-    """Done in order after all workers have stopped."""
+    after: tuple[plan.Step, ...] | None = None
+    """Done in order after all workers have stopped. Unset: `sync`, where memory takes some of what the phase changes, so
+    that its result has the rate up to the end of that flush, too (`committed`)."""
     seconds: float | None = None
     """Short for `stop = {seconds = ...}`."""
     stop: plan.Stop | None = None
     """When the phase ends, on top of each job's own rule."""
+    extend_to_s: float | None = None
+    """Longest time: where the rate is not steady after `seconds`, the phase goes on until it is, or until then."""
     ramp_s: float = 0.0
     """Time from the start that is recorded but kept out of the headline."""
 

@@ -8,7 +8,7 @@ file and line. The keys are listed in docs/reference/load-file.md, which is made
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
@@ -25,17 +25,19 @@ from assay.loads.sequence import lay_out_sequence
 from assay.loads.text_bounds import check_document, check_text
 from assay.loads.toml_values import Reader
 from assay.plan import OpKind, limits
+from assay.plan.durability import is_absorbed
+from assay.plan.phases import check_longest_time
 from assay.plan.references import UnknownNameError, check_job, check_semaphores
 from assay.plan.walk import job_actions
 from assay.targets import of_directory
 from assay.units import format_seconds
 
-SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1)
+SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1, 0.05, 0.025)
 """Interval lengths to choose from: a person can read a grid of them."""
 LONG_INTERVALS_S = (2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0)
 """As above, for runs of hours."""
 INTERVALS_PER_PHASE = 30
-"""Intervals that the longest phase should have, so that a trend within it can be seen."""
+"""Intervals that the shortest phase should have, so that it can be told whether its rate was steady."""
 USUAL_INTERVALS, MOST_INTERVALS = 10_000, 100_000
 """What a run has at most by itself, and where its load file asks for more: each takes kilobytes of storage and memory."""
 
@@ -121,6 +123,7 @@ class _Translation:
         self._phase = ""
         self._jobs_of_phase = 1
         self._drop_caches: set[str] = set()
+        self._ends_open: set[str] = set()
         reader.translate |= {
             plan.FileSet: self._file_set,
             plan.Phase: self._read_phase,
@@ -147,15 +150,25 @@ class _Translation:
             seed=top.seed,
             targets=(target, *top.target),
             file_sets=top.file_set,
-            phases=lay_out_sequence(top.phase, top.file_set, drop_caches=drop_caches, repeat=repeat),
+            phases=lay_out_sequence(self._with_flushes(top), top.file_set, drop_caches=drop_caches, repeat=repeat),
             sample_interval_s=self._sample_interval_s(top, repeat),
             reserve_bytes=top.reserve_bytes,
+        )
+
+    def _with_flushes(self, top: LoadFile) -> tuple[plan.Phase, ...]:
+        """Add a flush to phases that say nothing of what comes after them, where memory takes some of their changes."""
+        single_files = {file_set.name for file_set in top.file_set if file_set.files == 1}
+        return tuple(
+            msgspec.structs.replace(phase, after=(plan.Sync(),))
+            if phase.name in self._ends_open and is_absorbed(phase, single_files)
+            else phase
+            for phase in top.phase
         )
 
     def _sample_interval_s(self, top: LoadFile, repeat: int) -> float:
         if top.sample_interval_s is None:
             return sample_interval_s(top.phase, repeat)
-        intervals = sum(_seconds(top.phase)) * repeat / top.sample_interval_s
+        intervals = sum(_longest(top.phase)) * repeat / top.sample_interval_s
         if intervals > MOST_INTERVALS:
             text = (
                 f"the timed phases would have {intervals:,.0f} intervals; a run has at most {MOST_INTERVALS:,}."
@@ -190,11 +203,13 @@ class _Translation:
                     (*path, "drop_caches"), 'dropping caches is part of cache = "cold"; ask for both'
                 )
             self._drop_caches.add(table.name)
-        for key, steps in (("before", table.before), ("after", table.after)):
+        for key, steps in (("before", table.before), ("after", table.after or ())):
             for index, step in enumerate(steps):
                 place = (*path, key, index)
                 self._known(place, "set", "file set", getattr(step, "set", None), self._sets)
                 self._known(place, "target", "target", getattr(step, "target", None), self._targets)
+        if table.after is None:
+            self._ends_open.add(table.name)
         self._unique((*path, "job"), "job", [job.name for job in table.job])
         phase = plan.Phase(
             name=table.name,
@@ -203,9 +218,19 @@ class _Translation:
             cache=table.cache,
             before=table.before,
             stop=self._stop(table, path),
+            extend_to_s=table.extend_to_s,
             ramp_s=table.ramp_s,
-            after=table.after,
+            after=table.after or (),
         )
+        try:
+            check_longest_time(phase)
+        except PlanError:
+            why = (
+                "a longest time extends a phase's time, and this phase has none: give it seconds"
+                if phase.stop.seconds is None
+                else f"a longest time lies above the phase's seconds, {format_seconds(phase.stop.seconds)}"
+            )
+            raise self._reader.error((*path, "extend_to"), why) from None
         try:
             check_semaphores(phase)
         except PlanError as error:
@@ -333,27 +358,33 @@ class _Translation:
                 raise self._reader.error((*path, index + first), f"{what} '{name}' is defined twice; names are unique")
 
 
-def sample_interval_s(phases: Iterable[plan.Phase], repeat: int = 1) -> float:
+def sample_interval_s(phases: Collection[plan.Phase], repeat: int = 1) -> float:
     """Choose the length of an interval, for phases that come so many times.
 
-    A thirtieth of the longest timed phase at most, within 0.1 s and 1 s; longer where the run would have more than
+    A thirtieth of the shortest timed phase at most, within 25 ms and 1 s; longer where the run would have more than
     `USUAL_INTERVALS`, as far as the shortest phase still has its thirty; `MOST_INTERVALS` are never exceeded.
     """
     seconds = _seconds(phases)
     if not seconds:
         return SAMPLE_INTERVALS_S[0]
-    wanted = max(seconds) / INTERVALS_PER_PHASE
+    wanted = min(seconds) / INTERVALS_PER_PHASE
     usual = next((interval for interval in SAMPLE_INTERVALS_S if interval <= wanted), SAMPLE_INTERVALS_S[-1])
-    needed = sum(seconds) * repeat / USUAL_INTERVALS
+    needed = sum(_longest(phases)) * repeat / USUAL_INTERVALS
     longer = [interval for interval in LONG_INTERVALS_S if interval <= min(seconds) / INTERVALS_PER_PHASE]
     chosen = next((interval for interval in (usual, *longer) if interval >= needed), max((usual, *longer)))
     least = needed * USUAL_INTERVALS / MOST_INTERVALS
-    return next((interval for interval in (chosen, *LONG_INTERVALS_S) if interval >= least), LONG_INTERVALS_S[-1])
+    lengths = (chosen, *reversed(SAMPLE_INTERVALS_S), *LONG_INTERVALS_S)
+    return next((interval for interval in lengths if interval >= least), LONG_INTERVALS_S[-1])
 
 
 def _seconds(phases: Iterable[plan.Phase]) -> list[float]:
     """Lengths of those phases that are timed."""
     return [phase.stop.seconds for phase in phases if phase.stop.seconds]
+
+
+def _longest(phases: Iterable[plan.Phase]) -> list[float]:
+    """How long each of them can last."""
+    return [longest_s for phase in phases if (longest_s := phase.longest_s)]
 
 
 def _names(tables: object) -> set[str]:

@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import msgspec
+
 from assay.loads import native, suites
 from assay.loads.parameters import format_phase_seconds
 from assay.loads.sizing import Sizing
 from assay.plan import Plan
 
 DEFAULT_SECONDS = 60.0
+SEVERAL = "-many"
+"""End of the names of phases with several workers."""
 
 
 def source_text() -> str:
@@ -22,5 +26,12 @@ def plan(directory: Path, sizing: Sizing) -> Plan:
         "files": str(sizing.files),
         "phase_seconds": format_phase_seconds(sizing.phase_seconds),
         "metadata_seconds": format_phase_seconds(sizing.metadata_seconds),
+        "workers": str(sizing.workers),
+        "interval": f"{sizing.interval_s:g}s",
     }
-    return native.parse(source_text(), "quick.toml", directory=directory, settings=values)
+    whole = native.parse(source_text(), "quick.toml", directory=directory, settings=values)
+    if sizing.workers > 1:
+        return whole
+    # With one CPU the phases of several workers would be those of one again.
+    phases = tuple(phase for phase in whole.phases if not phase.name.endswith(SEVERAL))
+    return msgspec.structs.replace(whole, phases=phases)

@@ -1,4 +1,4 @@
-"""How large should the data of a quick run be, and how long its phases?
+"""How large should the data of a quick run be, how long its phases, and how many its workers?
 
 Twice the RAM is what no page cache can hold (bonnie++'s rule), and it is rarely affordable in a minute. Direct I/O, and
 buffered reads after an eviction that cachestat has verified, do not need it: the size is therefore the smallest of
@@ -32,6 +32,10 @@ METADATA_PHASES = 6
 METADATA_LENGTH = 0.4
 """Length of a metadata phase over that of the others: operations are short and many, so less time says as much."""
 SHORTEST_PHASE_SECONDS = 1.0
+INTERVALS_PER_PHASE = 40
+"""More than a steady rate is told by, so that a start may be left out."""
+SHORTEST_INTERVAL_S = 0.02
+MOST_WORKERS = 4
 
 METADATA_SETS = 2
 BYTES_PER_FILE = 8 * KIB
@@ -53,6 +57,10 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
     """Most files in each metadata set."""
     phase_seconds: float
     metadata_seconds: float
+    interval_s: float
+    """Length of an interval: the shortest phase has `INTERVALS_PER_PHASE`."""
+    workers: int
+    """Of the phases with several: no more than there are CPUs, or they would measure each other."""
     reason: str
     """The sentence for the user."""
 
@@ -60,6 +68,7 @@ class Sizing(msgspec.Struct, frozen=True, kw_only=True):
 def choose_size(
     *,
     ram_bytes: int,
+    cpus: int,
     room: Room,
     probe_write_bytes_per_s: float,
     probe_seconds: float,
@@ -70,6 +79,7 @@ def choose_size(
 
     Args:
         ram_bytes: Memory that could cache the data.
+        cpus: CPUs that the load may use.
         room: What the file system still takes.
         probe_write_bytes_per_s: Speed of a short sequential write that reached the device; 0 if none was made, which goes
             with `asked` only.
@@ -94,6 +104,8 @@ def choose_size(
         files=_files(metadata_seconds, size_bytes, room),
         phase_seconds=phase_seconds,
         metadata_seconds=metadata_seconds,
+        interval_s=max(SHORTEST_INTERVAL_S, math.floor(metadata_seconds / INTERVALS_PER_PHASE * 1000) / 1000),
+        workers=min(MOST_WORKERS, cpus),
         reason=f"{format_bytes(size_bytes)}: {why}; {format_bytes(room.free_bytes)} free",
     )
 

@@ -63,6 +63,7 @@ NUMBERS: Final[dict[str, Limit]] = {
     "depth": Limit(0, 64, "deeper paths than the kernel takes"),
     "distribution": Limit(0, 10, "a position in a whole, or a deviation of some wholes"),
     "existing_share": _SHARE,
+    "extend_to_s": _TIME,
     "access_share": _SHARE,
     "range_share": _SHARE,
     "share": _SHARE,

@@ -7,7 +7,7 @@ import msgspec
 from assay.errors import PlanError
 from assay.plan import limits
 from assay.plan.file_sets import FileSet, Target
-from assay.plan.phases import Phase
+from assay.plan.phases import Phase, check_longest_time
 from assay.plan.references import check_plan
 from assay.plan.values import Value
 
@@ -66,6 +66,8 @@ class Plan(Value, kw_only=True):
         _unique("target", [t.name for t in self.targets])
         _unique("file set", [s.name for s in self.file_sets])
         _unique("phase", [f"{p.name} (repeat {p.repeat})" for p in self.phases])
+        for phase in self.phases:
+            check_longest_time(phase)
         check_plan(self.targets, self.file_sets, self.phases)
 
     def to_json(self) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.device import busiest_share, moved_bytes
-from assay.analysis.recorded_operations import CHANGES
+from assay.plan.durability import CHANGES
 from assay.plan.walk import job_ops
 from assay.results import Finding
 from assay.units import format_bytes
