@@ -124,10 +124,13 @@ def _wire(record: PhaseRecord, span: Span) -> float | None:
 
 def _dirty(record: PhaseRecord, span: Span) -> float | None:
     """Dirty memory, and what is being written of it, as a share of where writers are made to wait."""
-    dirty, written, most = (
-        record.counters.mean(span, "vmstat", "", name) for name in ("nr_dirty", "nr_writeback", "nr_dirty_threshold")
+    dirty, written, most, background = (
+        record.counters.mean(span, "vmstat", "", name)
+        for name in ("nr_dirty", "nr_writeback", "nr_dirty_threshold", "nr_dirty_background_threshold")
     )
-    return (dirty + (written or 0.0)) / most if dirty is not None and most else None
+    # They wait from the middle between the two thresholds on (mm/page-writeback.c, dirty_freerun_ceiling).
+    waits_from = ((most or 0.0) + (background if background is not None else most or 0.0)) / 2
+    return (dirty + (written or 0.0)) / waits_from if dirty is not None and waits_from else None
 
 
 # -- the devices -------------------------------------------------------------------------------------------------------
