@@ -84,12 +84,12 @@ def _schedule(subject: Subject) -> tuple[float | None, float]:
 
 def _latency_with_fewer(subject: Subject, outstanding: float) -> float | None:
     """Mean latency of the same operation in the phase of this run that kept the most in flight, but fewer than here."""
-    mine = _what(subject.job)
+    mine = work_of(subject.job)
     found: dict[float, float] = {}
     for record in subject.run.phases:
         for job in record.phase.jobs:
             fewer = float(job.workers * job.queue_depth)
-            if fewer >= outstanding or len(record.phase.jobs) != 1 or _what(job) != mine:
+            if fewer >= outstanding or len(record.phase.jobs) != 1 or work_of(job) != mine:
                 continue
             rows = record.rows(job.name, subject.operation.name)
             ops = rows.total("ops")
@@ -98,7 +98,7 @@ def _latency_with_fewer(subject: Subject, outstanding: float) -> float | None:
     return found[max(found)] if found else None
 
 
-def _what(job: Job) -> object:
+def work_of(job: Job) -> object:
     """What a job does, but for how much of it at a time."""
     return (job.body, job.arrival, job.open, job.limit, job.kind is WorkerKind.PROCESS)
 
