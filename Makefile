@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile cuts calls fuzz endure faults goldens check fix bench lock wheels clean
+.PHONY: run unit test hostile cuts calls fuzz endure faults lab goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -70,6 +70,12 @@ endure: $(READY)
 # What becomes of a run when something fails: provokes every row of docs/reliability.md and writes the rows anew, as root.
 faults: $(READY)
 	ASSAY_FAULTS=all $(BIN)/pytest --update-goldens tests/e2e/test_faults.py
+
+# How often is what Assay says of a planted cause right? Tries each so often, with all its parameters, and writes the table of
+# docs/method.md: some minutes for each time, as root, on a machine that has nothing else to do.
+ASSAY_LAB ?= 3
+lab: $(READY)
+	cd tests && ASSAY_LAB=$(ASSAY_LAB) ../$(BIN)/python -m e2e.planted
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)

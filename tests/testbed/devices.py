@@ -105,6 +105,18 @@ def mounted(*arguments: str, parent: Path | None = None) -> Iterator[Path]:
 
 
 @contextmanager
+def seen_at(folder: Path, place: Path) -> Iterator[None]:
+    """Let a folder be seen in the place of another."""
+    need_root()
+    command("mount", "--bind", folder, place)
+    made.mounts.add(place)
+    try:
+        yield
+    finally:
+        unmount(place)
+
+
+@contextmanager
 def small_ext4(size_bytes: int, *, backing: Path) -> Iterator[Path]:
     """An ext4 of a few megabytes, to be filled until ENOSPC."""
     with loop_device(size_bytes, backing=backing) as device, filesystem(device, "ext4") as mount_point:

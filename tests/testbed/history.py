@@ -9,17 +9,18 @@ def free_inodes(folder: Path, count: int) -> None:
 
     From the next second on, for minutes, ext4 without a journal passes the inodes by, one by one for each new file.
     """
-    _come_and_go(folder, count)
+    come_and_go(folder, count)
     time.sleep(2)
 
 
 def grow_directory(folder: Path, names: int) -> None:
     """Make a folder that has held so many names and holds none: that of ext4 never shrinks, and is searched to its end."""
     folder.mkdir()
-    _come_and_go(folder, names)
+    come_and_go(folder, names)
 
 
-def _come_and_go(folder: Path, count: int) -> None:
+def come_and_go(folder: Path, count: int) -> None:
+    """Make so many files in a folder and remove them."""
     files = [folder / f"came-and-went-{number:08d}" for number in range(count)]
     for file in files:
         file.touch()

@@ -102,8 +102,23 @@ def served_over(path: Link, folder: Path) -> Iterator[Path]:
         undo.callback(stop, server)
         wait_until(lambda: b"listening" in (own / "sshd.log").read_bytes(), "sshd listening")
         made.mounts.add(mount_point)
+        # It says good-bye to the server after the mount is gone: with the link gone, too, it would wait for long.
+        undo.callback(wait_until, lambda: not _users_of(own / "user"), "the end of the connection")
         options = f"port={_PORT},IdentityFile={own / 'user'},StrictHostKeyChecking=no,UserKnownHostsFile=/dev/null"
         command("sshfs", "-o", f"{options},LogLevel=ERROR", f"root@{path.server_address}:{folder}", mount_point)
         undo.callback(command, "fusermount3", "-u", mount_point)
         wait_until(lambda: mount_point in mounts_of_machine(), f"sshfs on {mount_point}")
         yield mount_point
+
+
+def _users_of(key: Path) -> list[str]:
+    """Processes that were given a key on their command line."""
+    lines = (_command_line(folder) for folder in Path("/proc").glob("[0-9]*"))
+    return [line for line in lines if f"IdentityFile={key}" in line]
+
+
+def _command_line(folder: Path) -> str:
+    try:
+        return (folder / "cmdline").read_text(errors="replace")
+    except OSError:
+        return ""

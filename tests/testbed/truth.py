@@ -87,6 +87,10 @@ class TruthDisk:
         """Let the next read or write hang for `stall_s`."""
         (self.folder / "stall").touch()
 
+    def tire(self) -> None:
+        """From now on, serve `later_per_s` and no more."""
+        (self.folder / "tired").touch()
+
     def fail(self, extents: Sequence[Extent]) -> None:
         """From now on, answer EIO to `fault_share` of what is read from and written to parts of the device."""
         text = "".join(f"{begin} {end}\n" for begin, end in extents)
@@ -108,7 +112,7 @@ def truth_disk(size_bytes: int, *, fault_share: float = 0, **behaviour: float) -
             "size": size_bytes,
             "fault_share": fault_share,
             **{name: int(value) if isinstance(value, bool) else value for name, value in behaviour.items()},
-            **{file: folder / file for file in ("log", "stall", "faults")},
+            **{file: folder / file for file in ("log", "stall", "tired", "faults")},
         }
         words = [f"{key}={value}" for key, value in settings.items()]
         # nbdkit prints a traceback for every error that was asked for.

@@ -12,6 +12,7 @@ nbdkit runs this file in its own Python; `truth.py` starts it. Requests are serv
 - `cache=1`: writes are held in a cache that a cut of the power would empty, and take no time; so do flushes, which lie.
 - `most_per_s`: reads and writes a second, at equal distances. With `burst`, only so many in all are served at that rate, as
   credits; then `later_per_s` are.
+- `tired`: when that file is there, `later_per_s` are served from then on, however many credits there were.
 - `pause_every_s` and `pause_s`: whenever CLOCK_MONOTONIC is a multiple of the one, all that is asked for waits for the
   other, as it does for a device that tidies up.
 - `stall` and `stall_s`: when the file `stall` appears, it is taken away and the next read or write hangs so long.
@@ -51,6 +52,7 @@ class Disk:
             "most_per_s": "0",
             "burst": "0",
             "later_per_s": "0",
+            "tired": "",
             "pause_every_s": "0",
             "pause_s": "0",
             "stall": "",
@@ -102,8 +104,9 @@ class Disk:
             _sleep_until(now_s - now_s % every_s + pause_s)
 
     def _take_turn(self) -> None:
-        burst = int(self.settings["burst"])
-        per_s = float(self.settings["later_per_s" if burst and self._served >= burst else "most_per_s"])
+        burst, tired = int(self.settings["burst"]), self.settings["tired"]
+        is_tired = (burst and self._served >= burst) or (tired and os.path.exists(tired))  # noqa: PTH110 - as above
+        per_s = float(self.settings["later_per_s" if is_tired else "most_per_s"])
         self._served += 1
         if per_s:
             # Who comes late does not get back what it did not ask for.

@@ -23,7 +23,7 @@ from assay.analysis.window import Window
 from assay.plan import Job
 from assay.verdicts import SteadyVerdict
 
-_BY_TIME = frozenset({events.StoppedBy.TIME})
+_BY_TIME = frozenset({events.StoppedBy.TIME, events.StoppedBy.STEADY})
 
 
 @dataclasses.dataclass(frozen=True)

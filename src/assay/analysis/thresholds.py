@@ -35,6 +35,10 @@ HALVES_ERRORS = 1.31
 """Times the 95 % interval of the difference of two halves, beyond which they differ: 99 %."""
 WIDE_INTERVAL = 0.10
 """Half of a 95 % interval as a share of the rate, from where on it is wide."""
+LOOK_AGAIN = 0.25
+"""Of the asked time, after which a phase that is not steady yet is looked at again."""
+STEADY_ENOUGH = 0.80
+"""Of the asked time, in which a phase has to have been steady to end before its longest time."""
 METHODS_DISAGREE = 0.05
 """Difference of the mean by MSER-5 and that of the window, from where on it is worth a note."""
 

@@ -1,0 +1,115 @@
+"""Causes in the load: what it asks for, and who of its workers is there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from e2e.planted.case import SLOW_DEVICE, STORAGE, Case, Expected, Scene
+from e2e.planted.loads import CACHED_READ, RANDOM_READ, data, only
+from e2e.planted.storage import delayed_disk, memory_disk
+
+OFFERED = frozenset({"offered_load"})
+
+
+@contextmanager
+def arrivals(
+    _folder: Path, *, per_s: float, read_ms: int = 5, spacing: str = "uniform", workers: int = 1, seconds: int = 4
+) -> Iterator[Scene]:
+    """Reads that arrive on a schedule, at a device that answers each after a time."""
+    job = (
+        f'workers = {workers}\narrival = {{ kind = "open", rate_per_s = {per_s}, spacing = "{spacing}" }}\n'
+        f"{RANDOM_READ}"
+    )
+    with delayed_disk(read_ms) as disk:
+        yield Scene(
+            directory=disk.directory,
+            load=only(job, seconds=seconds, sets=data("8MiB")),
+            is_true=lambda said: bool(0.8 <= said.row["iops"] / min(per_s, workers * 1e3 / read_ms) <= 1.1),
+        )
+
+
+@contextmanager
+def paced(_folder: Path, *, limit: str, read_ms: int) -> Iterator[Scene]:
+    """A closed loop that is held back by its own limit."""
+    with delayed_disk(read_ms) as disk:
+        job = f"limit = {{ {limit} }}\n{RANDOM_READ}"
+        yield Scene(directory=disk.directory, load=only(job, sets=data("8MiB")))
+
+
+@contextmanager
+def thinking(_folder: Path, *, think_ms: int, read_ms: int) -> Iterator[Scene]:
+    """A closed loop that thinks in between."""
+    read = RANDOM_READ.partition("\n")[2].removeprefix("op = ")
+    job = f'direct = "on"\nloop = [{read}, {{ think = "{think_ms}ms" }}]'
+    with delayed_disk(read_ms) as disk:
+        yield Scene(directory=disk.directory, load=only(job, sets=data("8MiB")))
+
+
+@contextmanager
+def late_worker(_folder: Path, *, late_s: float, seconds: float) -> Iterator[Scene]:
+    """Two workers, of which one begins later: it has to wait for a token first."""
+    read = CACHED_READ.partition("= ")[2]
+    job = (
+        f'workers = 2\nloop = [{{ token = "start", rate_per_s = {1 / late_s}, unit = "event" }},'
+        f" {{ repeat = 1000000000, actions = [{read}] }}]"
+    )
+    with memory_disk() as disk:
+        yield Scene(
+            directory=disk.directory,
+            load=only(job, seconds=seconds, keys='cache = "warm"', sets=data("8MiB")),
+        )
+
+
+CASES = (
+    Case(
+        cause="arrivals at less than the device's rate",
+        plant=arrivals,
+        parameters=(
+            {"per_s": 60},
+            {"per_s": 80, "spacing": "poisson", "workers": 4},
+            {"per_s": 20, "read_ms": 10},
+            {"per_s": 150, "read_ms": 2},
+        ),
+        expected=Expected(limiter=OFFERED, measures=STORAGE),
+    ),
+    Case(
+        cause="arrivals at more than the device's rate",
+        plant=arrivals,
+        parameters=(
+            {"per_s": 600},
+            {"per_s": 260, "spacing": "poisson"},
+            {"per_s": 400, "read_ms": 10, "workers": 2},
+        ),
+        expected=Expected(
+            found=frozenset({"overloaded"}), found_from="weak", limiter=SLOW_DEVICE, trust=frozenset({"weak", "no"})
+        ),
+    ),
+    Case(
+        cause="a closed loop held back by its own limit",
+        plant=paced,
+        parameters=(
+            {"limit": "ops_per_s = 50", "read_ms": 2},
+            {"limit": 'bytes_per_s = "200KiB"', "read_ms": 2},
+            {"limit": "ops_per_s = 30", "read_ms": 10},
+        ),
+        expected=Expected(limiter=OFFERED, measures=STORAGE),
+    ),
+    Case(
+        cause="a closed loop that thinks",
+        plant=thinking,
+        parameters=({"think_ms": 20, "read_ms": 2}, {"think_ms": 50, "read_ms": 5}, {"think_ms": 10, "read_ms": 1}),
+        expected=Expected(limiter=OFFERED, measures=STORAGE),
+    ),
+    Case(
+        cause="a worker that begins late",
+        plant=late_worker,
+        parameters=(
+            {"late_s": 2.0, "seconds": 4},
+            {"late_s": 1.0, "seconds": 3},
+            {"late_s": 4.0, "seconds": 6},
+        ),
+        expected=Expected(
+            found=frozenset({"sum-invalid", "start-skew"}), found_from="weak", trust=frozenset({"weak", "no"})
+        ),
+    ),
+)
