@@ -46,7 +46,9 @@ METHODS_DISAGREE = 0.05
 TAIL_SAMPLES = 10
 """A percentile q needs this many samples beyond it: n >= 10 / (1 - q)."""
 SHORT_WINDOW_S = 1.0
+"""A shorter window is one moment."""
 FEW_OPS = 100
+"""Fewer operations are no sample."""
 
 # -- client cache ------------------------------------------------------------------------------------------------------
 STORAGE_HIT = 0.05

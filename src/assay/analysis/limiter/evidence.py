@@ -84,10 +84,10 @@ def _schedule(subject: Subject) -> tuple[float | None, float]:
 
 def _curve(subject: Subject) -> Iterator[CurvePoint]:
     """The same operation in other phases of this run that do nothing else, with another number in flight."""
-    mine = _what(subject.job)
+    mine = work_of(subject.job)
     for record in subject.run.phases:
         (job, *others) = record.phase.jobs
-        if others or record.index == subject.record.index or _what(job) != mine or record.finished is None:
+        if others or record.index == subject.record.index or work_of(job) != mine or record.finished is None:
             continue
         rows = record.rows(job.name, subject.operation.name)
         ops, seconds = rows.total("ops"), record.whole.seconds
@@ -100,7 +100,7 @@ def _in_flight(at: CurvePoint) -> float:
     return at.outstanding
 
 
-def _what(job: Job) -> object:
+def work_of(job: Job) -> object:
     """What a job does, but for how much of it at a time."""
     return (job.body, job.arrival, job.open, job.limit, job.kind is WorkerKind.PROCESS)
 
