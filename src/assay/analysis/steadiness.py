@@ -65,6 +65,7 @@ def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadine
     if found.verdict is not SteadyVerdict.STEADY or not _lasted_by_time(record):
         begin, end = 0, len(series)
     elif begin > 0:
+        begin = _where_all_was_sampled(record, series, begin)
         start_ns = int(series.edges_ns[begin])
         window = dataclasses.replace(
             window, span=Span(start_ns, window.span.end_ns), counted=Span(start_ns, window.counted.end_ns)
@@ -79,6 +80,16 @@ def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadine
         rate=mean_interval(inside),
         halves=(first, second) if first and second else None,
     )
+
+
+def _where_all_was_sampled(record: PhaseRecord, series: RateSeries, begin: int) -> int:
+    """Move the begin of a window on to the next edge at which the host was looked at too.
+
+    Shorter intervals than 100 ms are finer than the host's counters: bytes of devices and of operations must begin together.
+    """
+    ticks_ns = record.counters.ticks_ns("cpu")
+    places = (place for place in range(begin, len(series)) if int(series.edges_ns[place]) in ticks_ns)
+    return next(places, begin)
 
 
 def _lasted_by_time(record: PhaseRecord) -> bool:

@@ -39,7 +39,20 @@ def rate_unit(result: Result) -> RateUnit:
 def headline(result: Result) -> tuple[float | None, RateUnit]:
     """Give the rate that heads a result, in its unit."""
     unit = rate_unit(result)
+    return unit.of(*headline_rates(result)), unit
+
+
+def window_rate(result: Result) -> tuple[float | None, RateUnit]:
+    """Give the rate of a result's window, in its unit."""
+    unit = rate_unit(result)
     return unit.of(result.iops, result.throughput_bytes_per_s), unit
+
+
+def headline_rates(result: Result) -> tuple[float | None, float | None]:
+    """Give operations and bytes per second: of changes that memory takes, up to the end of the flush where there is one."""
+    if result.committed is not None:
+        return result.committed.iops, result.committed.throughput_bytes_per_s
+    return result.iops, result.throughput_bytes_per_s
 
 
 def rate(value: float | None, unit: RateUnit) -> str:

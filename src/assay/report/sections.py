@@ -10,10 +10,10 @@ from assay.analysis.record import RunRecord
 from assay.outward import json_text
 from assay.outward import markup as escape
 from assay.report.figure import Table
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, headline, rate, rate_unit, span_s
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, headline, headline_rates, rate, rate_unit, span_s
 from assay.report.verdict import stands, trust_reasons, trust_words
 from assay.results import Document, Finding, LatencyNs, Result
-from assay.units import ABSENT, format_bytes, format_ns, format_share
+from assay.units import ABSENT, format_bytes, format_ns, format_number, format_seconds, format_share
 
 MOST_CARDS = 200
 """Results that a page tells in full: of a run of thousands nobody reads more."""
@@ -82,12 +82,14 @@ def summary_table(titles: Sequence[str], results: Sequence[Result], told: Contai
         spread = result.latency_ns
         values = [rate(*headline(result)), *(format_ns(v) for v in (spread.p50, spread.p99, spread.max))]
         cells = "".join(f"<td>{_struck(value, result)}</td>" for value in [*values, format_ns(result.cpu_ns_per_op)])
+        trust = f"{_trust_word(result)} {escape(trust_reasons(result))}".rstrip()
         rows.append(
             f'<tr><th scope="row">{_linked(i, title) if i in told else escape(title)}</th>{cells}'
-            f'<td class="words">{escape(_cache_words(result))}</td><td class="words">{_trust_word(result)}</td></tr>'
+            f'<td class="words">{escape(result.measures.words)}</td><td class="words">{escape(_limit_words(result))}</td>'
+            f'<td class="words">{trust}</td></tr>'
         )
     heads = "".join(f'<th scope="col">{h}</th>' for h in ("Result", "Rate", "p50", "p99", "Slowest", "CPU/op"))
-    heads += '<th scope="col" class="words">Cache</th><th scope="col" class="words">Trust</th>'
+    heads += "".join(f'<th scope="col" class="words">{h}</th>' for h in ("Of", "Limited by", "Trust"))
     return (
         '<section aria-labelledby="summary"><h2 id="summary">Summary</h2><div class="scroll" tabindex="0" role="region"'
         f' aria-label="Summary table"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
@@ -121,7 +123,7 @@ def result_card(i: int, title: str, result: Result, figures: str) -> str:
     """Show one result: its number and what produced it, then its figures (HTML that is already made)."""
     value, unit = headline(result)
     other = OPS_PER_S if unit is MIB_PER_S else MIB_PER_S
-    also = other.of(result.iops, result.throughput_bytes_per_s)
+    also = other.of(*headline_rates(result))
     also_words = f' <span class="also">= {_struck(rate(also, other), result)}</span>' if also else ""
     main = _struck(rate(value, rate_unit(result)), result)
     where = (
@@ -207,7 +209,7 @@ def _card_items(result: Result) -> list[tuple[str, str]]:
     items = [(name, _struck(format_ns(value), result)) for name, value in _percentiles(spread)]
     if result.response_ns is not None:
         items += [(f"Response {name}", _struck(format_ns(v), result)) for name, v in _percentiles(result.response_ns)]
-    cache, steady, limiter = result.cache, result.steady, result.limiter
+    cache, steady = result.cache, result.steady
     method = f" (by {cache.method.replace('_', ' ')})" if cache.method else ""
     resident = f"{format_share(cache.resident_before)} before, {format_share(cache.resident_after)} after"
     texts = {
@@ -222,9 +224,34 @@ def _card_items(result: Result) -> list[tuple[str, str]]:
         "Bytes": format_bytes(result.bytes),
         "Errors": f"{result.errors:,}",
         "Steady state": steady.verdict.replace("_", " ") if steady else "not judged",
-        "Limited by": f"{limiter.verdict.replace('_', ' ')} ({limiter.confidence})" if limiter else "not judged",
+        "Rate in the window, 95 % interval": _interval_words(result),
+        "With the flush": _committed_words(result),
+        "A number of": result.measures.words,
+        "Limited by": _limit_words(result),
+        "Evidence": "; ".join(result.limiter.evidence) if result.limiter else ABSENT,
+        "To get more": (result.limiter.remedy if result.limiter else "") or ABSENT,
     }
     return items + [(name, escape(text)) for name, text in texts.items()]
+
+
+def _limit_words(result: Result) -> str:
+    limiter = result.limiter
+    return f"{limiter.verdict.replace('_', ' ')} ({limiter.confidence} confidence)" if limiter else ABSENT
+
+
+def _interval_words(result: Result) -> str:
+    interval = result.iops_interval
+    if interval is None:
+        return ABSENT
+    return f"{format_number(interval.low)} to {format_number(interval.high)} a second"
+
+
+def _committed_words(result: Result) -> str:
+    committed = result.committed
+    if committed is None:
+        return ABSENT
+    flush = format_seconds(committed.flush_seconds)
+    return f"{format_number(committed.iops)} a second, to the end of a flush of {flush}"
 
 
 def _percentiles(spread: LatencyNs) -> list[tuple[str, float | None]]:

@@ -16,7 +16,8 @@ from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
 from assay.analysis.record import RunRecord
 from assay.console import PlainConsole
 from assay.outward import one_line
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, headline_rates
+from assay.report.quick_words import QUICK, quick_words
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.report.wrapping import fill, wrap
@@ -51,6 +52,9 @@ def render(document: Document, run: RunRecord, console: PlainConsole, *, html: P
     lines += _table(document.results, console.width)
     lines += _findings(document, console.width)
     lines += _footer(document, html)
+    if run.plan.name == QUICK:
+        words = [line for sentence in quick_words(document) for line in wrap(sentence, console.width)]
+        lines += [Text(), *(Text(line, style="bold") for line in words)]
     _print(console, lines)
 
 
@@ -186,12 +190,13 @@ def _verdicts(result: Result) -> str:
         return trust_reasons(result)
     interval = result.iops_interval
     half = (interval.high - interval.low) / 2 / result.iops if interval and result.iops else None
-    parts = [f"of {result.measures.words}", f"± {format_percent(half)} %" if half is not None else "no interval"]
+    known = f"± {format_percent(half)} %" if half is not None else "no interval"
+    if result.committed is not None:
+        known = f"with the flush; memory took {format_number(result.iops)}/s {known}"
+    parts = [f"of {result.measures.words}", known]
     if result.limiter is not None:
         sure = "" if result.limiter.confidence is Confidence.HIGH else f" ({result.limiter.confidence} confidence)"
         parts.append(f"limited by {result.limiter.verdict.replace('_', ' ')}{sure}")
-    if result.committed is not None:
-        parts.append(f"{format_number(result.committed.iops)}/s with the flush")
     if energy := energy_words(result.efficiency):
         parts.append(energy)
     if result.trust.reasons:
@@ -201,7 +206,7 @@ def _verdicts(result: Result) -> str:
 
 def _numbers(result: Result) -> tuple[str, ...]:
     latency = result.latency_ns
-    rates = (unit.of(result.iops, result.throughput_bytes_per_s) for unit in (OPS_PER_S, MIB_PER_S))
+    rates = (unit.of(*headline_rates(result)) for unit in (OPS_PER_S, MIB_PER_S))
     return (
         *(format_number(rate) for rate in rates),
         *(format_ns(value) for value in (latency.p50, latency.p99, latency.max)),

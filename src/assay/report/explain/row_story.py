@@ -12,7 +12,7 @@ from assay.analysis.record import RunRecord
 from assay.analysis.threshold_table import OF_LIMITER, named
 from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
 from assay.report.explain.time_bar import time_bar
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, headline, rate, rate_unit, span_s
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, rate, rate_unit, span_s, window_rate
 from assay.report.titles import titles_of
 from assay.results import Document, Finding, LatencyNs, Result
 from assay.units import (
@@ -70,7 +70,7 @@ def _work(result: Result) -> str:
 
 
 def _number(result: Result) -> Iterator[str]:
-    value, unit = headline(result)
+    value, unit = window_rate(result)
     both = [rate(value, unit)]
     other = MIB_PER_S if unit is OPS_PER_S else OPS_PER_S
     second = other.of(result.iops, result.throughput_bytes_per_s)
@@ -226,7 +226,7 @@ def _curve(document: Document, run: RunRecord, row: int) -> list[str]:
     cells = [("row", "in flight", "rate", "p50", "p99", "trusted", "")]
     for place in places:
         other = document.results[place]
-        value, unit = headline(other)
+        value, unit = window_rate(other)
         spread = other.latency_ns
         mark = "<- this one" if place == row - 1 else ""
         times = (format_ns(spread.p50), format_ns(spread.p99))

@@ -4,7 +4,7 @@ from rich.text import Text
 
 from assay.report.explain.finding_story import finding_ids
 from assay.report.explain.paragraphs import paragraph
-from assay.report.numbers import headline, rate
+from assay.report.numbers import rate, window_rate
 from assay.report.titles import titles_of
 from assay.results import Document, Result
 from assay.units import format_percent
@@ -29,7 +29,7 @@ def run_story(document: Document, width: int) -> list[Text]:
 
 def _in_short(result: Result) -> str:
     """Say number and interval, what it measures, what limits it, and whether to trust it, with the first reason."""
-    value, unit = headline(result)
+    value, unit = window_rate(result)
     parts = [rate(value, unit)]
     interval = result.iops_interval
     if interval is not None and result.iops:

@@ -16,7 +16,7 @@ from assay.analysis.histogram import FloatArray, IntArray
 from assay.report import theme
 from assay.report.axes import Layered, numeric_csv, records
 from assay.report.figure import Figure, Table
-from assay.report.numbers import RateUnit, headline, rate, rate_unit, span_s
+from assay.report.numbers import RateUnit, rate, rate_unit, span_s, window_rate
 from assay.report.over_time import mark_lines, time_axis
 from assay.report.recording import NumberedMark, OneResult, Timeline
 from assay.report.stack import alt
@@ -106,7 +106,7 @@ def _caption(series: Rates, result: Result) -> str:
 
 
 def _words(series: Rates, result: Result, name: str) -> str:
-    value, unit = headline(result)
+    value, unit = window_rate(result)
     words = f"Throughput of {name} over {format_number(float(series.end_s[-1]))} seconds. "
     inside = series.inside(result.window_s)
     if len(inside):
@@ -133,7 +133,7 @@ def _table(series: Rates, result: Result) -> Table:
 def chart(series: Rates, result: Result, marks: Sequence[NumberedMark] = ()) -> Layered:
     """Draw the rate in every interval, the window that the result is from, and the result as a line across it."""
     end_s = float(series.end_s[-1])
-    top = 1.18 * max(float(series.highest.max()), headline(result)[0] or 0.0, 1e-9)
+    top = 1.18 * max(float(series.highest.max()), window_rate(result)[0] or 0.0, 1e-9)
     x = time_axis(end_s)
     y = alt.Y(
         "rate:Q",
@@ -181,7 +181,7 @@ def _extremes(series: Rates, x: alt.X, y: alt.Y) -> alt.Chart:
 
 
 def _result_line(series: Rates, result: Result, top: float, x: alt.X) -> list[alt.Chart]:
-    value, unit = headline(result)
+    value, unit = window_rate(result)
     if value is None or unit != series.unit:
         return []
     text = f"{format_number(value)} {unit.label}" + ("" if stands(result) else ", not to be trusted")

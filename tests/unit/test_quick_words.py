@@ -1,0 +1,65 @@
+"""The answer of quick in words: of rows whose numbers are known."""
+
+import msgspec
+import pytest
+
+from assay.analysis import findings
+from assay.report.quick_words import quick_words
+from assay.results import Committed, Document, Limiter, Result
+from assay.verdicts import Bottleneck, Confidence
+from unit.quick_run import quick_run
+
+
+@pytest.fixture(scope="module")
+def document() -> Document:
+    return quick_run()[1]
+
+
+SYNTHETIC = {"random-read-1": "randread-1", "random-read-32": "randread-32", "sync-write": "syncwrite"}
+
+
+def named(document: Document, phase: str, **changes: object) -> Result:
+    (found,) = [result for result in document.results if result.phase == SYNTHETIC.get(phase, phase)]
+    return msgspec.structs.replace(found, phase=phase, **changes)
+
+
+def said(document: Document, *rows: Result) -> str:
+    return " ".join(quick_words(msgspec.structs.replace(document, results=rows)))
+
+
+def test_a_number_that_is_not_trusted_is_not_told_but_why(document: Document) -> None:
+    why = findings.warning("late-shift", "text", "cure", brief="rate changed late")
+    row = named(document, "random-read-1", findings=(why,), trust=findings.trust([why]), trusted=False)
+
+    text = said(document, row)
+
+    assert "no number for one at a time (rate changed late)" in text
+    assert "Do not trust: row 1 (late shift)." in text
+
+
+def test_what_memory_took_is_told_up_to_the_flush(document: Document) -> None:
+    committed = Committed(iops=1234.0, throughput_bytes_per_s=None, seconds=2.0, flush_seconds=1.0)
+
+    text = said(document, named(document, "create-1", committed=committed))
+
+    assert "1,234 a second created and flushed" in text
+
+
+def test_what_limits_is_told_by_rows(document: Document) -> None:
+    def limited(phase: str, verdict: Bottleneck) -> Result:
+        limiter = Limiter(verdict=verdict, confidence=Confidence.HIGH, evidence=())
+        return named(document, phase, limiter=limiter, findings=(), trust=findings.trust([]), trusted=True)
+
+    rows = [
+        limited("random-read-1", Bottleneck.OPERATION_LATENCY),
+        limited("random-read-32", Bottleneck.DEVICE_SATURATED),
+        limited("sync-write", Bottleneck.OPERATION_LATENCY),
+    ]
+
+    assert "Limited by: the time of each operation, one after another (rows 1, 3); the device (row 2)." in said(
+        document, *rows
+    )
+
+
+def test_a_run_without_a_number_says_nothing(document: Document) -> None:
+    assert quick_words(msgspec.structs.replace(document, results=())) == ()
