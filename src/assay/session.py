@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
+from assay.analysis.settling import Settling
 from assay.bundle import RunBundle
 from assay.bundle.catalog import runs_directory
 from assay.bundle.run_folder import later_run
@@ -74,6 +75,7 @@ class Session:
             runs=self._runs,
             argv=self._argv,
             display=TerminalDisplay(),
+            watch=Settling(plan),
             source_text=source_text,
             facts=facts,
             prompts=sys.stderr if self._json else sys.stdout,

@@ -32,6 +32,7 @@ ABSENT: Final = "n/a"
 _MOST_LETTERS: Final = 40
 """Of a number with its unit; longer ones are no quantity of this world, and slow to read."""
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", re.ASCII)
+_PRINTED_ENERGIES: Final = ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"))
 _PRINTED_TIMES: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _SMALLEST_FRACTION: Final = 1e-3
 """Below it the zeroes of a fraction would take more room than a column has; two digits and an exponent do not."""
@@ -63,6 +64,31 @@ def parse_seconds(text: str) -> float:
         known = ", ".join(SECONDS_PER_UNIT)
         raise InputError(f"'{text}': '{unit}' is not a unit of time; use one of {known}")
     return float(number * SECONDS_PER_UNIT[unit or "s"])
+
+
+_LINK_UNITS = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9, "Tbit": 10**12}
+_TRANSFER_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_RATE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,12})?)\s*([A-Za-z]{1,4})(?:/s)?\s*", re.ASCII)
+
+
+def parse_link(text: str) -> float:
+    """Read the rate of a link, in bits and decimal as on the box (`1Gbit`), as bytes per second; raises InputError."""
+    return _parse_rate(text, _LINK_UNITS, "1Gbit") / 8
+
+
+def parse_transfer_rate(text: str) -> float:
+    """Read a rate in bytes (`640MB/s`) as bytes per second; raises InputError."""
+    return _parse_rate(text, _TRANSFER_UNITS, "640MB/s")
+
+
+def _parse_rate(text: str, units: dict[str, int], example: str) -> float:
+    match = _RATE.fullmatch(text)
+    if match is None or match[2] not in units:
+        raise InputError(f"'{text}' is not a rate such as {example}; its units are {', '.join(units)}")
+    rate = float(Fraction(match[1]) * units[match[2]])
+    if rate <= 0:
+        raise InputError("a rate is above 0")
+    return rate
 
 
 def format_number(value: float | None) -> str:
@@ -102,6 +128,14 @@ def format_ns(nanoseconds: float | None) -> str:
 def format_seconds(seconds: float) -> str:
     """Print a duration given in seconds."""
     return format_ns(seconds * 1e9)
+
+
+def format_joules(joules: float) -> str:
+    """Print an energy: `12.3 mJ`, `1.02 kJ`."""
+    for factor, unit in _PRINTED_ENERGIES:
+        if abs(joules) >= factor * 0.9995:
+            return f"{format_number(joules / factor)} {unit}"
+    return f"{format_number(joules * 1e6)} µJ"
 
 
 def format_percent(share: float | None) -> str:

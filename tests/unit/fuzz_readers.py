@@ -21,6 +21,7 @@ from assay.errors import AssayError, InputError
 from assay.loads import native
 from assay.loads.settings import settings
 from assay.plan import Plan
+from assay.power_meter import parse_power_meter
 from assay.tools import registry
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
@@ -61,6 +62,10 @@ CAPTURED = [
     "direct_io":"false","io_depth":"4"},"last_done":{"iops":"3","bytes\\/s":"12","rwmix_read":{"iops":"7"}}}""",
     b"1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s\n",
 ]
+METERS = [
+    b"time,watts\n2026-05-22T16:09:38Z,120.5\n2026-05-22T16:09:39.5Z,121\n\n2026-05-22T18:09:41+02:00,0\n",
+    b"id,Joules,Time\n1,1000,1795450257\n2,1120.25,1795450258.5\n3,1e4,1795450299\n",
+]
 LINES = encoded(stream(3)).splitlines()
 POSTMARK = (
     b"set size number seed transactions location subdirectories read write buffering bias create report verbose terse true "
@@ -99,6 +104,11 @@ def captured(data: bytes) -> object:
     """Read what another tool printed."""
     tool, figures = read_captured(data.decode(errors="replace"), "fuzz")
     return to_json(decodings(tool, figures, GIVEN))
+
+
+def meter(data: bytes) -> object:
+    """Read what a power meter read."""
+    return parse_power_meter(data.decode(errors="replace"), "fuzz")
 
 
 def quantity(data: bytes) -> object:
@@ -297,6 +307,7 @@ READERS = {
         ),
         Reader("quantity", [b"64KiB", b"1.5 GiB", b"30s", b"2min", b"100", b"4KiB"], quantity),
         Reader("captured output", CAPTURED, captured, [b"path_type", b"rwmix_read", b"1e999", b"RWMIX99+s+r"]),
+        Reader("meter", METERS, meter, [b"watts", b"joules", b"time", b"2026-05-22", b"1e999", b"nan", b"-1"]),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),

@@ -77,6 +77,8 @@ class Counters:
     run_delay: float | None = 0.0
     block_delay: float | None = 0.8
     """Shares of each worker's time."""
+    energy_uj: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Of each zone of the processors' meters."""
     children_cpu_ns: int = 0
     """CPU time of the programs that each worker ran."""
     idle: float | None = 0.0
@@ -350,3 +352,5 @@ def _totals(counters: Counters) -> Iterable[tuple[str, str, str, int]]:
         yield "diskstats", device, "io_ns", counters.device_ns
     for name, total in counters.cpu_ns.items():
         yield "cpu", "", name, total
+    for zone, total in counters.energy_uj.items():
+        yield "energy", zone, "energy_uj", total

@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 from assay import events, results
 from assay.analysis import thresholds
+from assay.analysis.finding_pages import finding_pages
+from assay.analysis.threshold_table import OF_LIMITER, threshold_table
 from assay.bundle.tables import COLUMNS
 from assay.cli import app, reference
 from assay.errors import EXIT_CODES
@@ -183,6 +185,39 @@ def test_the_page_of_the_method_names_every_finding() -> None:
 
     assert {"not-cold", "io-uring-fallback", "step-not-done"} <= ids
     assert not sorted(name for name in ids if f"`{name}`" not in page)
+
+
+def test_every_finding_has_a_paragraph_and_no_paragraph_is_of_another() -> None:
+    text = "\n".join(source.read_text(encoding="utf-8") for source in ROOT.glob("src/assay/analysis/**/*.py"))
+    concerns = CONCERN_ID.findall((ROOT / "engine/src/concern.rs").read_text(encoding="utf-8"))
+
+    paragraphs = [id_ for pages in finding_pages().values() for id_ in pages]
+
+    assert sorted(paragraphs) == sorted({*FINDING_ID.findall(text), *FINDING_FIELD.findall(text), *concerns})
+
+
+def test_the_page_of_the_findings_is_up_to_date() -> None:
+    committed = (ROOT / reference.FOLDER / reference.FINDINGS_PAGE).read_text(encoding="utf-8")
+
+    assert committed == reference.findings_page(), "make it anew: python -m assay.cli.reference"
+
+
+def test_paragraphs_and_limiters_name_thresholds_that_there_are() -> None:
+    named = {name for pages in finding_pages().values() for page in pages.values() for name in page.turns_on}
+    named |= {name for names in OF_LIMITER.values() for name in names}
+
+    assert not named - {threshold.name for threshold in threshold_table()}
+
+
+def test_the_table_of_thresholds_has_all_of_them_with_a_meaning_each() -> None:
+    table = {threshold.name: threshold for threshold in threshold_table()}
+
+    assert {name: one.value for name, one in table.items()} == {
+        name: value for name, value in vars(thresholds).items() if name.isupper()
+    }
+    assert not [name for name, one in table.items() if not one.meaning]
+    # Two that one line sets.
+    assert table["DIRECT_WRITES"].meaning == table["DURABLE_WRITES"].meaning
 
 
 def test_warnings_that_are_looked_for_by_name_are_those_of_the_engine() -> None:

@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "console": {"outward"},
     "units": {"errors"},
     "input_text": {"errors"},
+    "power_meter": {"errors", "input_text"},
     "plan": {"errors", "tags"},
     "events": {"tags"},
     "targets": {"errors", "plan", "units"},
@@ -29,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "live": {"console", "events", "plan", "units"},
     "bundle": {"assay", "errors", "events", "host", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units"},
-    "analysis": {"bundle", "errors", "events", "host", "plan", "results", "units", "verdicts"},
+    "analysis": {"bundle", "errors", "events", "host", "plan", "power_meter", "results", "units", "verdicts"},
     "decode": {"errors", "outward", "units", "verdicts"},
     "report": {
         "analysis",

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError, RunError
+from assay.loads import quick
 from assay.loads.sizing import Sizing, choose_size
 from assay.targets import Room
 from assay.units import MIB

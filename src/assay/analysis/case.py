@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 
-from assay.analysis import budget, cache, device, served
+from assay.analysis import budget, cache, device, energy, served
 from assay.analysis.cache import HitRatio
 from assay.analysis.committed import committed_rate
 from assay.analysis.latency import OperationLatency
@@ -150,6 +150,13 @@ class Case:
         if direction is None or devices is None:
             return None
         return device.moved_bytes(self.record, devices, direction, self.window.counted)
+
+    @functools.cached_property
+    def joules(self) -> float | None:
+        """What the machine took in the window; None where nobody measured it, or where it is not its operation's alone."""
+        if not self.is_whole or len(self.record.phase.jobs) > 1:
+            return None
+        return energy.joules(self.run, self.record.counters, self.window.span, self.window.counted)
 
     @functools.cached_property
     def app_bytes(self) -> int | None:

@@ -24,6 +24,7 @@ from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
 from assay.plan.durability import WRITES
 from assay.plan.walk import job_ops, touched_sets
+from assay.power_meter import PowerMeter
 
 
 class RecordedRun(Protocol):
@@ -199,6 +200,8 @@ class RunRecord:
     """Every event but the intervals, in order."""
     phases: tuple[PhaseRecord, ...]
     """Those that started."""
+    meter: PowerMeter | None = None
+    """What a power meter read beside the run; it is in no bundle."""
 
     @functools.cached_property
     def facts(self) -> dict[str, FactValue]:

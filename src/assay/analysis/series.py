@@ -60,7 +60,14 @@ def series_of(record: PhaseRecord, job: str, common: Span) -> RateSeries:
     if not intervals:
         return RateSeries(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
     edges = np.array([intervals[0].begin_ns, *(interval.end_ns for interval in intervals)])
-    series = RateSeries(edges, ops_within(edges, [record.rows(job, name) for name in record.counted_once(job)]))
+    return gathered_rates(edges, ops_within(edges, [record.rows(job, name) for name in record.counted_once(job)]))
+
+
+def gathered_rates(edges_ns: IntArray, ops: IntArray) -> RateSeries:
+    """Make a series of intervals, with neighbours put together where they hold too few operations."""
+    series = RateSeries(edges_ns, ops)
+    if not len(series):
+        return series
     mean = series.ops.sum() / len(series)
     if not 0 < mean < thresholds.SERIES_OPS:
         return series

@@ -23,7 +23,7 @@ from assay.analysis.window import Window
 from assay.plan import Job
 from assay.verdicts import SteadyVerdict
 
-_BY_TIME = frozenset({events.StoppedBy.TIME})
+_BY_TIME = frozenset({events.StoppedBy.TIME, events.StoppedBy.STEADY})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +37,14 @@ class JobSteadiness:
     rate: MeanInterval | None
     """Operations per second, over the intervals of the window; None: there are too few."""
     halves: tuple[MeanInterval, MeanInterval] | None
+
+    @property
+    def drift(self) -> float:
+        """By which share the last fifth of the series is above or below the first."""
+        rates = self.series.rates
+        fifth = max(1, len(rates) // thresholds.STEADY_BATCHES)
+        first, last = float(rates[:fifth].mean()), float(rates[-fifth:].mean())
+        return last / first - 1 if first > 0 else 0.0
 
     @property
     def halves_change(self) -> float | None:

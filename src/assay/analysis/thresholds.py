@@ -35,6 +35,10 @@ HALVES_ERRORS = 1.31
 """Times the 95 % interval of the difference of two halves, beyond which they differ: 99 %."""
 WIDE_INTERVAL = 0.10
 """Half of a 95 % interval as a share of the rate, from where on it is wide."""
+LOOK_AGAIN = 0.25
+"""Of the asked time, after which a phase that is not steady yet is looked at again."""
+STEADY_ENOUGH = 0.80
+"""Of the asked time, in which a phase has to have been steady to end before its longest time."""
 METHODS_DISAGREE = 0.05
 """Difference of the mean by MSER-5 and that of the window, from where on it is worth a note."""
 
@@ -42,7 +46,9 @@ METHODS_DISAGREE = 0.05
 TAIL_SAMPLES = 10
 """A percentile q needs this many samples beyond it: n >= 10 / (1 - q)."""
 SHORT_WINDOW_S = 1.0
+"""A shorter window is one moment."""
 FEW_OPS = 100
+"""Fewer operations are no sample."""
 
 # -- client cache ------------------------------------------------------------------------------------------------------
 STORAGE_HIT = 0.05
@@ -168,5 +174,11 @@ LITTLE = 0.10
 """Little's law holds to this share: rate times latency is what is in flight."""
 QUEUED_TIMES = 1.6
 """A latency that is so many times what it was with fewer in flight is that of a queue."""
+GROWS, STAYS = 1.5, 1.1
+"""Times the rate with twice as many in flight: from the one on latency limited it, up to the other something is full."""
 DIRTY_SHARE = 0.90
 """Of the dirty memory that the kernel allows."""
+
+# -- energy (energy.py says how it is found) -----------------------------------------------------------------------------
+METER_GAP_SHARE = 0.20
+"""Readings of a power meter may be this share of the window apart."""

@@ -1,26 +1,30 @@
-"""Make the reference pages that follow from the code: the commands, and the schema of the result document.
+"""Make the reference pages that follow from the code: the commands, the findings, and the schema of the result document.
 
-`python -m assay.cli.reference [DIR]` writes commands.md and results.schema.json into docs/reference (or DIR). The first is
-what `--help` prints, the second what `assay.results` holds, so neither can say what the program does not do; tests hold
-the committed files against this.
+`python -m assay.cli.reference [DIR]` writes findings.md, reference/commands.md and reference/results.schema.json into docs
+(or DIR). The first is what `assay explain` says of a finding, the second what `--help` prints, the third what
+`assay.results` holds, so none can say what the program does not do; tests hold the committed files against this.
 """
 
 import sys
+import textwrap
 from pathlib import Path
 
 import msgspec
 from typer.testing import CliRunner
 
+from assay.analysis.finding_pages import FindingPage, finding_pages
 from assay.cli import COMMANDS, app
 from assay.errors import EXIT_CODES
 from assay.results import SCHEMA, Document
 from assay.tools import registry
 
-FOLDER = Path("docs/reference")
-COMMANDS_PAGE = "commands.md"
-RESULTS_SCHEMA = "results.schema.json"
+FOLDER = Path("docs")
+COMMANDS_PAGE = "reference/commands.md"
+FINDINGS_PAGE = "findings.md"
+RESULTS_SCHEMA = "reference/results.schema.json"
 
 _HELP_COLUMNS = 80
+_PAGE_COLUMNS = 125
 
 _INTRODUCTION = """\
 # Commands
@@ -57,6 +61,37 @@ def _section(title: str, *words: str) -> str:
     return f"## {title}\n\n```text\n" + "\n".join(lines) + "\n```\n"
 
 
+_FINDINGS_INTRODUCTION = """\
+# Findings
+
+<!-- Made by `python -m assay.cli.reference` from `src/assay/analysis/finding_pages.toml`; do not edit. -->
+
+What each finding means, an example as it is printed, and what to do. `assay explain RUN ID` prints the same with the rows
+of a run that it strikes. What severities do to a number's trust stands in [the method](method.md), with every threshold.
+"""
+
+
+def findings_page() -> str:
+    """Write the page of the findings."""
+    sections = [
+        f"## {about[:1].upper()}{about[1:]}\n\n" + "\n".join(_finding(id_, page) for id_, page in pages.items())
+        for about, pages in finding_pages().items()
+    ]
+    return _FINDINGS_INTRODUCTION + "\n" + "\n".join(sections)
+
+
+def _finding(id_: str, page: FindingPage) -> str:
+    turns_on = f" Judged by {', '.join(f'`{name}`' for name in page.turns_on)}." if page.turns_on else ""
+    parts = (page.meaning + turns_on, f"> {page.example}", f"**What to do.** {page.cure}")
+    return f"### `{id_}`\n\n" + "\n".join(f"{_filled(part)}\n" for part in parts)
+
+
+def _filled(text: str) -> str:
+    """Break a paragraph or a quotation into lines."""
+    indent = "> " if text.startswith("> ") else ""
+    return textwrap.fill(text, _PAGE_COLUMNS, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def results_schema() -> str:
     """Write the JSON Schema of the result document."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": SCHEMA}
@@ -65,10 +100,11 @@ def results_schema() -> str:
 
 
 def main() -> None:
-    """Write both files into the folder given, else into their place in the repository."""
+    """Write the files into the folder given, else into their place in the repository."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / COMMANDS_PAGE).parent.mkdir(parents=True, exist_ok=True)
     (folder / COMMANDS_PAGE).write_text(commands_page(), encoding="utf-8")
+    (folder / FINDINGS_PAGE).write_text(findings_page(), encoding="utf-8")
     (folder / RESULTS_SCHEMA).write_text(results_schema(), encoding="utf-8")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import RunReference, Runs
+from assay.cli.options import Energy, RunReference, Runs, metered
 from assay.cli.pipes import say
 
 
@@ -14,6 +14,7 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write [default: ./assay-RUN.html].")
     ] = None,
+    energy: Energy = None,
     runs: Runs = None,
 ) -> None:
     """Write the report of a run as one HTML file that needs no network, and print its path."""
@@ -26,7 +27,7 @@ def report(
 
     bundle = open_run(run, runs)
     with damage_told(bundle.path):
-        recorded = read(bundle)
+        recorded = metered(read(bundle), energy)
         of_tool = registry.figures(recorded)
         path = write_html(recorded, document(recorded), output or default_path(recorded.run_id), of_tool=of_tool)
     say(path)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Json, RunReference, Runs
+from assay.cli.options import Energy, Json, RunReference, Runs, metered
 from assay.cli.pipes import say
 from assay.errors import InputError
 
@@ -13,7 +13,13 @@ Classic = Annotated[
 ]
 
 
-def show(run: RunReference = "last", json: Json = False, classic: Classic = False, runs: Runs = None) -> None:
+def show(
+    run: RunReference = "last",
+    json: Json = False,
+    classic: Classic = False,
+    energy: Energy = None,
+    runs: Runs = None,
+) -> None:
     """Show what a run measured; one that died shows what it had measured until then."""
     from assay.analysis.document import document
     from assay.analysis.record import read
@@ -26,9 +32,11 @@ def show(run: RunReference = "last", json: Json = False, classic: Classic = Fals
 
     if json and classic:
         raise InputError("--json and --classic: choose one")
+    if energy and classic:
+        raise InputError("--energy and --classic: choose one; a classic tool has no energy to print")
     bundle = open_run(run, runs)
     with damage_told(bundle.path):
-        recorded = read(bundle)
+        recorded = metered(read(bundle), energy)
         if classic:
             output = registry.output_of(recorded)
             say(output.text(), end="")

@@ -10,6 +10,8 @@ from assay.loads.sizing import Sizing
 from assay.plan import Plan
 
 DEFAULT_SECONDS = 60.0
+LONGEST = 3.0
+"""Times its length that a phase may take to come to a steady rate."""
 SEVERAL = "-many"
 """End of the names of phases with several workers."""
 
@@ -26,6 +28,8 @@ def plan(directory: Path, sizing: Sizing) -> Plan:
         "files": str(sizing.files),
         "phase_seconds": format_phase_seconds(sizing.phase_seconds),
         "metadata_seconds": format_phase_seconds(sizing.metadata_seconds),
+        "longest_phase": format_phase_seconds(sizing.phase_seconds * LONGEST),
+        "longest_metadata": format_phase_seconds(sizing.metadata_seconds * LONGEST),
         "workers": str(sizing.workers),
         "interval": f"{sizing.interval_s:g}s",
     }

@@ -5,8 +5,8 @@ MiB is 2**20 bytes. Digits are those of `assay.units`.
 
 from dataclasses import dataclass
 
-from assay.results import Result
-from assay.units import ABSENT, MIB, format_number
+from assay.results import Efficiency, Result
+from assay.units import ABSENT, MIB, format_joules, format_number
 
 STREAMING_BYTES_PER_OP = 64 << 10
 """From this mean size on, people ask for MiB/s; below it, for operations per second."""
@@ -45,6 +45,12 @@ def headline(result: Result) -> tuple[float | None, RateUnit]:
 def rate(value: float | None, unit: RateUnit) -> str:
     """Print a rate with its unit."""
     return ABSENT if value is None else f"{format_number(value)} {unit.label}"
+
+
+def energy_words(cost: Efficiency) -> str:
+    """Print what an operation and a GiB took; nothing where nobody measured it."""
+    named = (("operation", cost.joules_per_op), ("GiB", cost.joules_per_gib))
+    return ", ".join(f"{format_joules(joules)} per {of}" for of, joules in named if joules is not None)
 
 
 def span_s(start_s: float, end_s: float) -> str:

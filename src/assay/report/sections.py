@@ -10,7 +10,7 @@ from assay.analysis.record import RunRecord
 from assay.outward import json_text
 from assay.outward import markup as escape
 from assay.report.figure import Table
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate, rate_unit, span_s
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, headline, rate, rate_unit, span_s
 from assay.report.verdict import stands, trust_reasons, trust_words
 from assay.results import Document, Finding, LatencyNs, Result
 from assay.units import ABSENT, format_bytes, format_ns, format_share
@@ -212,6 +212,7 @@ def _card_items(result: Result) -> list[tuple[str, str]]:
     resident = f"{format_share(cache.resident_before)} before, {format_share(cache.resident_after)} after"
     texts = {
         "CPU per operation": format_ns(result.cpu_ns_per_op),
+        **_energy_words(result),
         "Cache": _cache_words(result),
         "Cache hit ratio": format_share(cache.hit_ratio) + method,
         "Set in the page cache": resident,
@@ -264,6 +265,12 @@ def _cache_words(result: Result) -> str:
     cache = result.cache
     words = f"{cache.condition.replace('_', ' ')}, {cache.verdict}"
     return words if cache.hit_ratio is None else f"{words} (hit {format_share(cache.hit_ratio)})"
+
+
+def _energy_words(result: Result) -> dict[str, str]:
+    """Say what energy it took, where that was measured."""
+    words = energy_words(result.efficiency)
+    return {"Energy": words} if words else {}
 
 
 def _error_words(error: events.Error) -> str:

@@ -6,11 +6,9 @@ terminals they are a second line.
 """
 
 import dataclasses
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from rich.cells import cell_len
 from rich.text import Text
 
 from assay import events
@@ -18,9 +16,10 @@ from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
 from assay.analysis.record import RunRecord
 from assay.console import PlainConsole
 from assay.outward import one_line
-from assay.report.numbers import MIB_PER_S, OPS_PER_S
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
+from assay.report.wrapping import fill, wrap
 from assay.results import Cache, Document, Finding, LatencyNs, Result
 from assay.units import format_bytes, format_ns, format_number, format_percent, format_share
 from assay.verdicts import Confidence
@@ -141,36 +140,36 @@ def _table(measured: Sequence[Result], width: int) -> list[Text]:
         "  cpu run block wait: % of the workers' time on a CPU, ready for one, waiting for a block device, other waits."
     )
     legend += "  hit: share of the bytes read that came from memory."
-    return [*lines, Text(), *(Text(line, style="dim") for line in _wrap(legend, width))]
+    return [*lines, Text(), *(Text(line, style="dim") for line in wrap(legend, width))]
 
 
 def _heading(layout: _Layout) -> Text:
-    line = " " * _ROW_WIDTH + _fill("operation", layout.title_width)
+    line = " " * _ROW_WIDTH + fill("operation", layout.title_width)
     line += "".join(f"{name:>{_NUMBER_WIDTH}}" for name in _NUMBERS)
     if layout.is_wide:
         line += f"{'CPU/op':>{_NUMBER_WIDTH}}"
         line += "".join(f"{name:>{width}}" for name, width in zip(_TIMES, _TIME_WIDTHS, strict=True))
-        line += "  " + _fill("cache  hit", _CACHE_WIDTH)
+        line += "  " + fill("cache  hit", _CACHE_WIDTH)
     return Text(line + f"{'trusted':>{_TRUST_WIDTH}}", style="bold")
 
 
 def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
-    title = _wrap(label, layout.title_width - 1)
-    line = f"{row:>{_ROW_WIDTH - 1}} " + _fill(title[0], layout.title_width)
+    title = wrap(label, layout.title_width - 1)
+    line = f"{row:>{_ROW_WIDTH - 1}} " + fill(title[0], layout.title_width)
     line += "".join(f"{cell:>{_NUMBER_WIDTH}}" for cell in _numbers(result))
     if layout.is_wide:
         line += f"{format_ns(result.cpu_ns_per_op):>{_NUMBER_WIDTH}}"
         line += "".join(f"{cell:>{width}}" for cell, width in zip(_shares(result), _TIME_WIDTHS, strict=True))
-        line += "  " + _fill(_cache(result.cache, "{condition:<6} {hit}"), _CACHE_WIDTH)
+        line += "  " + fill(_cache(result.cache, "{condition:<6} {hit}"), _CACHE_WIDTH)
     verdict = _trust_word(result)
     lines = [Text.assemble(line, (f"{verdict:>{_TRUST_WIDTH}}", _STYLES[verdict]))]
     indent = " " * _ROW_WIDTH
     lines += [Text(indent + part) for part in title[1:]]
-    lines += [Text(indent + part, style="dim") for part in _wrap(_verdicts(result), layout.width - _ROW_WIDTH)]
+    lines += [Text(indent + part, style="dim") for part in wrap(_verdicts(result), layout.width - _ROW_WIDTH)]
     if result.response_ns is not None:
         lines.append(Text(indent + _response(result.response_ns), style="dim"))
     if not layout.is_wide:
-        lines += [Text(indent + part, style="dim") for part in _wrap(_second_line(result), layout.width - _ROW_WIDTH)]
+        lines += [Text(indent + part, style="dim") for part in wrap(_second_line(result), layout.width - _ROW_WIDTH)]
     return lines
 
 
@@ -193,6 +192,8 @@ def _verdicts(result: Result) -> str:
         parts.append(f"limited by {result.limiter.verdict.replace('_', ' ')}{sure}")
     if result.committed is not None:
         parts.append(f"{format_number(result.committed.iops)}/s with the flush")
+    if energy := energy_words(result.efficiency):
+        parts.append(energy)
     if result.trust.reasons:
         parts.append(f"{result.trust.level}: {trust_reasons(result)}")
     return " · ".join(parts)
@@ -268,9 +269,9 @@ def _kind(severity: str, id_: str, cure: str, said: list[tuple[str, list[int]]],
     lines = [Text.assemble((severity, _STYLES[severity]), (f"  {id_}", "bold"), f"  {where if everywhere else 'run'}")]
     for text, rows in said:
         prefix = f"{_ranges(rows)}: " if len(said) > 1 else ""
-        lines += [Text("  " + part) for part in _wrap(prefix + text, width - 2)]
+        lines += [Text("  " + part) for part in wrap(prefix + text, width - 2)]
     if cure:
-        lines += [Text("  " + part) for part in _wrap("→ " + cure, width - 2)]
+        lines += [Text("  " + part) for part in wrap("→ " + cure, width - 2)]
     return lines
 
 
@@ -283,26 +284,3 @@ def _ranges(rows: Iterable[int]) -> str:
         else:
             runs.append([row])
     return ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-
-
-# -- cells -------------------------------------------------------------------------------------------------------------
-
-
-def _fill(text: str, width: int) -> str:
-    """Pad to a width in terminal cells."""
-    return text + " " * max(0, width - cell_len(text))
-
-
-def _wrap(text: str, width: int) -> list[str]:
-    """Break at blanks; a word that is longer than a line is broken where it must. A line has room for one cell at least."""
-    lines, width = [""], max(width, 1)
-    # A number and its sign of per cent stay together: "85 %" is one word here.
-    for word in re.split(r"\s+(?!%)", text.strip()):
-        rest = word
-        if lines[-1] and cell_len(lines[-1]) + 1 + cell_len(rest) > width:
-            lines.append("")
-        while cell_len(rest) > width:
-            lines[-1:] = [rest[:width], ""]
-            rest = rest[width:]
-        lines[-1] = f"{lines[-1]} {rest}" if lines[-1] else rest
-    return [line for line in lines if line] or [""]

@@ -27,6 +27,13 @@ RUN_ERROR = "run.error"
 """Fact that says what ended a run early."""
 
 
+class Watch(Protocol):
+    """Decides from what happens when a phase can end."""
+
+    def hear(self, event: events.Event | None) -> events.Control | None:
+        """One event, or None when time has passed without one; what the engine is to be told, if anything."""
+
+
 class Display(Protocol):
     """Shows a run while it goes on."""
 
@@ -46,6 +53,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     runs: Path,
     argv: Sequence[str],
     display: Display,
+    watch: Watch | None = None,
     source_text: str | None = None,
     facts: Sequence[Fact] = (),
     prompts: TextIO | None = None,
@@ -55,6 +63,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed.
 
     Args:
+        watch: Who may end phases before their longest time.
         facts: Facts beyond those of the host, such as how the size was chosen.
         prompts: Where a phase asks for a line of input before it starts; None: on standard output.
 
@@ -70,7 +79,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
         try:
             try:
                 bundle.record_facts((*facts, *collect(directories(plan))))
-                _carry_out(bundle.plan, bundle, display, stops, prompts or sys.stdout)
+                _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout)
             except Exception as caught:  # noqa: BLE001 - whatever it is, the run is sealed with it
                 error = _as_told(caught)
             error = _seal(bundle, error)
@@ -97,14 +106,17 @@ def _be_able_to_seal() -> None:
         raise RunError(f"{text}. Nothing was measured") from panic
 
 
-def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops, prompts: TextIO) -> None:
+def _carry_out(
+    plan: Plan, bundle: RunBundle, listeners: tuple[Display, Watch | None], stops: Stops, prompts: TextIO
+) -> None:
+    display, _ = listeners
     log = bundle.path / "engine.log"
     if stops.count:
         raise Interrupted("stopped before anything was measured")
     display.begin(plan)
     try:
         with EngineProcess(plan, bundle.events_path, log) as engine:
-            seen = _drive(plan, engine, display, stops, prompts)
+            seen = _drive(plan, engine, listeners, stops, prompts)
         raise_engine_error(seen)
         raise_stop(seen, stops)
     finally:
@@ -114,14 +126,19 @@ def _carry_out(plan: Plan, bundle: RunBundle, display: Display, stops: Stops, pr
                 log.unlink()
 
 
-def _drive(plan: Plan, engine: EngineProcess, display: Display, stops: Stops, prompts: TextIO) -> list[events.Event]:
-    """Order the starts, and collect the events that are no intervals."""
+def _drive(
+    plan: Plan, engine: EngineProcess, listeners: tuple[Display, Watch | None], stops: Stops, prompts: TextIO
+) -> list[events.Event]:
+    """Order the starts, and ends that are due, and collect the events that are no intervals."""
+    display, watch = listeners
     seen: list[events.Event] = []
     has_gates = any(phase.gate for phase in plan.phases)
     if not has_gates:
         engine.send(events.StartWhenReady())
     for event in engine.follow(stops):
         display.show(event)
+        if watch is not None and (order := watch.hear(event)) is not None:
+            engine.send(order)
         if isinstance(event, events.Ready) and has_gates:
             gates.wait(plan.phases[event.phase_index], stops, prompts)
             if stops.count:

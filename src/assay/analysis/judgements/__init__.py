@@ -17,6 +17,7 @@ from assay.analysis.judgements import (
     data,
     device_cache,
     ending,
+    energy,
     errors,
     execution,
     foreign,
@@ -49,6 +50,7 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     cpu_time.judge,
     sample.judge,
     data.judge,
+    energy.judge,
 )
 """In the order in which findings of the same severity and effect stand."""
 
@@ -63,5 +65,8 @@ OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     wall_clock.judge,
 )
 
-OF_RESULTS: tuple[Callable[[Sequence[Result]], Iterable[Finding]], ...] = (whole_run.from_memory,)
+OF_RESULTS: tuple[Callable[[RunRecord, Sequence[Result]], Iterable[Finding]], ...] = (
+    whole_run.from_memory,
+    whole_run.accepted_in_vain,
+)
 """What only all results together say."""

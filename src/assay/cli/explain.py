@@ -1,0 +1,42 @@
+"""`assay explain`: the story of one number, one level deeper."""
+
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import Energy, RunReference, Runs, metered
+
+
+def explain(
+    run: RunReference = "last",
+    about: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ROW|ID]", help="A row of `assay show`, or the id of a finding [default: the run in short]."
+        ),
+    ] = None,
+    thresholds: Annotated[
+        bool,
+        typer.Option("--thresholds", help="Print every threshold that numbers are judged by, and nothing of a run."),
+    ] = False,
+    energy: Energy = None,
+    runs: Runs = None,
+) -> None:
+    """Explain a number: how it is known, what it is of, what limited it, what would change it, and what was judged by."""
+    from rich.text import Text
+
+    from assay.analysis.document import document
+    from assay.analysis.record import read
+    from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
+    from assay.console import console
+    from assay.report.explain.story import story, thresholds_story
+
+    out = console()
+    if thresholds:
+        out.print(Text("\n").join(thresholds_story(out.width)), soft_wrap=True)
+        return
+    bundle = open_run(run, runs)
+    with damage_told(bundle.path):
+        recorded = metered(read(bundle), energy)
+        out.print(Text("\n").join(story(document(recorded), recorded, about, out.width)), soft_wrap=True)

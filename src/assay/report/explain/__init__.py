@@ -1,0 +1,1 @@
+"""How does one number, one finding or one run explain itself, one level deeper than the table?"""

@@ -1,0 +1,270 @@
+"""One number one level deeper: what it is, how it is known, what held it where it is, and what would change it."""
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from assay import events
+from assay.analysis.curve import curve_of, in_flight
+from assay.analysis.finding_pages import page_of
+from assay.analysis.findings import NOTE
+from assay.analysis.record import RunRecord
+from assay.analysis.threshold_table import OF_LIMITER, named
+from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, rows
+from assay.report.explain.time_bar import time_bar
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, headline, rate, rate_unit, span_s
+from assay.report.titles import titles_of
+from assay.results import Document, Finding, LatencyNs, Result
+from assay.units import (
+    format_bytes,
+    format_joules,
+    format_ns,
+    format_number,
+    format_percent,
+    format_seconds,
+    format_share,
+)
+
+_SECOND = 2
+
+
+def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[Text]:
+    """Tell the story of a result.
+
+    Args:
+        document: The results of the run.
+        run: What they were worked out from.
+        row: Number of the result, from 1, as `assay show` has it.
+        width: Of the terminal.
+    """
+    result, count = document.results[row - 1], len(document.results)
+    told = [
+        paragraph(f"row {row}", [f"{titles_of(document.results)[row - 1]} (of {count} rows)", _work(result)], width),
+        paragraph("number", _number(result), width),
+        paragraph("steady", _steady(result), width),
+        paragraph("flush", _committed(result), width),
+        paragraph("latency", _latency(result), width),
+        paragraph("measures", _measures(result), width),
+        paragraph("trust", _trust(result), width),
+        rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["where it went is not known of this row"]),
+        paragraph("limiter", _limiter(result), width),
+        rows("ceilings", _ceilings(run, result)),
+        rows("curve", _curve(document, run, row)),
+        paragraph("cost", _cost(result), width),
+        paragraph("change", _changes(result), width),
+        paragraph("notes", _notes(result), width),
+        paragraph("judged by", _thresholds(result), width),
+    ]
+    return [line for lines in told if lines for line in (*lines, Text())]
+
+
+def _work(result: Result) -> str:
+    times = f", repeat {result.repeat + 1}" if result.repeat else ""
+    return (
+        f"operation '{result.operation}' of job '{result.job}' in phase '{result.phase}'{times}, on {result.target or '?'}:"
+        f" {result.workers} workers, depth {result.queue_depth}"
+    )
+
+
+# -- the number --------------------------------------------------------------------------------------------------------
+
+
+def _number(result: Result) -> Iterator[str]:
+    value, unit = headline(result)
+    both = [rate(value, unit)]
+    other = MIB_PER_S if unit is OPS_PER_S else OPS_PER_S
+    second = other.of(result.iops, result.throughput_bytes_per_s)
+    both += [rate(second, other)] if second is not None else []
+    yield " or ".join(both)
+    interval = result.iops_interval
+    if interval is not None and result.iops and value is not None:
+        scale = value / result.iops
+        half = format_percent((interval.high - interval.low) / 2 / result.iops)
+        yield (
+            f"95 % interval {rate(interval.low * scale, unit)} to {rate(interval.high * scale, unit)} (± {half} %), from"
+            f" intervals worth {format_number(interval.effective)} independent ones; another run may differ by more"
+        )
+    else:
+        yield "no interval: there are too few intervals of time to tell how well it is known"
+    yield (
+        f"window {span_s(*result.window_s)} of the phase ({format_seconds(result.seconds)}): {result.ops:,} operations,"
+        f" {format_bytes(result.bytes)}, {result.errors:,} errors"
+    )
+
+
+def _steady(result: Result) -> Iterator[str]:
+    steady = result.steady
+    if steady is None:
+        return
+    # The first interval may begin a moment before the phase: the counters were sampled first.
+    window = f" over {span_s(max(0.0, steady.window_s[0]), steady.window_s[1])}" if steady.window_s else ""
+    yield f"{steady.verdict.value.replace('_', ' ')}{window}, by {steady.intervals} intervals"
+    for level in steady.before:
+        begin_s, end_s = level.window_s
+        yield f"before, {span_s(max(0.0, begin_s), end_s)}: {format_number(level.ratio)} times the rate"
+    if steady.trend:
+        yield f"over the window it {'rises' if steady.trend > 0 else 'falls'} by {format_percent(abs(steady.trend))} %"
+    if steady.period_s is not None:
+        yield f"it repeats itself every {format_seconds(steady.period_s)}"
+
+
+def _committed(result: Result) -> Iterator[str]:
+    kept = result.committed
+    if kept is None:
+        return
+    unit = rate_unit(result)
+    yield (
+        f"{rate(unit.of(kept.iops, kept.throughput_bytes_per_s), unit)} by the end of a flush of"
+        f" {format_seconds(kept.flush_seconds)} after the phase"
+    )
+
+
+def _latency(result: Result) -> Iterator[str]:
+    yield f"issue to completion: {_percentiles(result.latency_ns)}"
+    known = result.latency_intervals_ns
+    if known is not None:
+        pairs = (("p50", known.p50), ("p90", known.p90), ("p99", known.p99), ("p99.9", known.p99_9))
+        bounds = [f"{name} {format_ns(pair[0])} to {format_ns(pair[1])}" for name, pair in pairs if pair is not None]
+        if bounds:
+            yield f"95 % intervals: {', '.join(bounds)}"
+    if result.response_ns is not None:
+        yield f"from the scheduled arrival: {_percentiles(result.response_ns)}"
+
+
+def _percentiles(spread: LatencyNs) -> str:
+    named_values = (
+        ("mean", spread.mean),
+        ("p50", spread.p50),
+        ("p90", spread.p90),
+        ("p99", spread.p99),
+        ("p99.9", spread.p99_9),
+        ("max", spread.max),
+    )
+    return ", ".join(f"{name} {format_ns(value)}" for name, value in named_values)
+
+
+# -- what it is of, and whether it stands ------------------------------------------------------------------------------
+
+
+def _measures(result: Result) -> Iterator[str]:
+    cache = result.cache
+    yield result.measures.words
+    how = f", by {cache.method.replace('_', ' ')}" if cache.method else ""
+    if cache.hit_ratio is not None:
+        yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{how}"
+    elif cache.verdict in ("absorbed", "flushed"):
+        yield {
+            "absorbed": "memory took it; no flush is in its time",
+            "flushed": "its rate waits for storage: direct, synchronous, or with a flush in its time",
+        }[cache.verdict]
+    yield f"cache asked for: {cache.condition.replace('_', ' ')}"
+    if cache.resident_before is not None or cache.resident_after is not None:
+        yield (
+            f"of the set, the page cache held {format_share(cache.resident_before)} before and"
+            f" {format_share(cache.resident_after)} after"
+        )
+    if result.device_bytes is not None:
+        yield f"operations moved {format_bytes(result.bytes)}, the device {format_bytes(result.device_bytes)} meanwhile"
+
+
+def _trust(result: Result) -> Iterator[str]:
+    yield result.trust.level.value
+    for finding in result.findings:
+        if finding.severity != NOTE:
+            yield _told(finding)
+
+
+def _told(finding: Finding) -> str:
+    effect = f" (effect {format_percent(finding.effect)} %)" if finding.effect is not None else ""
+    return f"{finding.severity} {finding.id}{effect}: {finding.text}"
+
+
+def _notes(result: Result) -> Iterator[str]:
+    for finding in result.findings:
+        if finding.severity == NOTE:
+            yield f"{finding.id}: {finding.text}"
+
+
+# -- what held it ------------------------------------------------------------------------------------------------------
+
+
+def _limiter(result: Result) -> Iterator[str]:
+    found = result.limiter
+    if found is None:
+        yield "not judged: a limiter is one of a whole job, and of one that did something"
+        return
+    yield f"{found.verdict.value.replace('_', ' ')}, {found.confidence.value} confidence"
+    yield from found.evidence
+    if found.headroom is not None:
+        yield f"the next ceiling is {format_number(found.headroom)} times the number"
+
+
+def _ceilings(run: RunRecord, result: Result) -> list[str]:
+    """Lay out what one thread of this client could ever show, and this number's share of it."""
+    ceilings = [ceiling for event in run.all(events.CeilingsMeasured) for ceiling in event.ceilings]
+    cells = []
+    for ceiling in ceilings:
+        moved = ceiling.bytes_per_s is not None
+        mine = result.throughput_bytes_per_s if moved else result.iops
+        most = ceiling.bytes_per_s if moved else ceiling.ops_per_s
+        if mine is None or not most:
+            continue
+        name = ceiling.name.replace("_", " ")
+        of = f", {format_bytes(ceiling.block_size_bytes)}" if ceiling.block_size_bytes else ""
+        unit = MIB_PER_S if moved else OPS_PER_S
+        cells.append((f"{name}{of}", rate(unit.of(most, most), unit), f"{format_percent(mine / most):>6} % of it"))
+    if not cells:
+        return ["none were measured in this run that compare (step `ceilings` of a load)"]
+    return ["of one thread of this client, and where this number is:", *aligned(cells, numbers=(1,))]
+
+
+def _curve(document: Document, run: RunRecord, row: int) -> list[str]:
+    """Lay out the results of the same work with more or less of it in flight."""
+    places = curve_of(run, document.results, row - 1)
+    if len(places) < _SECOND:
+        return []
+    cells = [("row", "in flight", "rate", "p50", "p99", "trusted", "")]
+    for place in places:
+        other = document.results[place]
+        value, unit = headline(other)
+        spread = other.latency_ns
+        mark = "<- this one" if place == row - 1 else ""
+        times = (format_ns(spread.p50), format_ns(spread.p99))
+        cells.append((str(place + 1), str(in_flight(other)), rate(value, unit), *times, other.trust.level.value, mark))
+    return aligned(cells, numbers=(0, 1, 2, 3, 4))
+
+
+def _cost(result: Result) -> Iterator[str]:
+    cost = result.efficiency
+    known = [
+        ("CPU time of an operation", result.cpu_ns_per_op, format_ns),
+        ("CPU time of a GiB", cost.cpu_seconds_per_gib, format_seconds),
+        ("bytes in a second of CPU time", cost.bytes_per_cpu_second, format_bytes),
+        ("calls that read or write for an operation", cost.calls_per_op, format_number),
+        ("bytes of the device for a byte", cost.device_bytes_per_byte, format_number),
+    ]
+    parts = [f"{name}: {printed(value)}" for name, value, printed in known if value is not None]
+    if energy := energy_words(cost):
+        parts.append(f"energy: {energy}")
+    if cost.joules_per_op is not None and result.seconds > 0:
+        taken = cost.joules_per_op * result.ops
+        parts.append(f"that is {format_joules(taken)} in all, {format_number(taken / result.seconds)} W on average")
+    yield from parts or ["not known of this row"]
+
+
+# -- what follows ------------------------------------------------------------------------------------------------------
+
+
+def _changes(result: Result) -> Iterator[str]:
+    remedy = result.limiter.remedy if result.limiter else ""
+    against = [finding.cure for finding in result.findings if finding.severity != NOTE]
+    yield from dict.fromkeys(text for text in (*against, remedy) if text)
+
+
+def _thresholds(result: Result) -> Iterator[str]:
+    pages = [page_of(finding.id) for finding in result.findings]
+    names = [name for page in pages if page for name in page.turns_on]
+    if result.limiter is not None:
+        names += OF_LIMITER.get(result.limiter.verdict, ())
+    for threshold in named(names):
+        yield f"{threshold.name} = {threshold.value:g}: {threshold.meaning}"

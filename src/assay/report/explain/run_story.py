@@ -1,0 +1,42 @@
+"""A whole run in short: one paragraph a row, what is said of all of it, and where to ask on."""
+
+from rich.text import Text
+
+from assay.report.explain.finding_story import finding_ids
+from assay.report.explain.paragraphs import paragraph
+from assay.report.numbers import headline, rate
+from assay.report.titles import titles_of
+from assay.results import Document, Result
+from assay.units import format_percent
+
+
+def run_story(document: Document, width: int) -> list[Text]:
+    """Tell a run in short."""
+    lines = paragraph("run", [document.run.id, document.run.command], width)
+    for finding in document.findings:
+        lines += [Text(), *paragraph("", [f"{finding.severity} {finding.id}: {finding.text}"], width)]
+    lines.append(Text())
+    titles = titles_of(document.results)
+    for row, (title, result) in enumerate(zip(titles, document.results, strict=True), start=1):
+        lines += paragraph(f"row {row}", [f"{title}: {_in_short(result)}"], width)
+    if not document.results:
+        lines += paragraph("", ["Nothing was measured."], width)
+    ids = finding_ids(document)
+    further = [f"assay explain {document.run.id} ROW tells more of a row, and of a finding by its id"]
+    further += [f"findings: {', '.join(ids)}"] if ids else []
+    return [*lines, Text(), *paragraph("further", further, width)]
+
+
+def _in_short(result: Result) -> str:
+    """Say number and interval, what it measures, what limits it, and whether to trust it, with the first reason."""
+    value, unit = headline(result)
+    parts = [rate(value, unit)]
+    interval = result.iops_interval
+    if interval is not None and result.iops:
+        parts[0] += f" ± {format_percent((interval.high - interval.low) / 2 / result.iops)} %"
+    parts.append(f"of {result.measures.words}")
+    if result.limiter is not None:
+        parts.append(f"limited by {result.limiter.verdict.value.replace('_', ' ')}")
+    first = f" ({result.trust.reasons[0].text})" if result.trust.reasons else ""
+    parts.append(f"trusted: {result.trust.level.value}{first}")
+    return ", ".join(parts)
