@@ -201,7 +201,7 @@ CASES = (
     Case(
         cause="a hard disk, one request in flight",
         plant=hard_disk,
-        parameters=({"depth": 1}, {"depth": 1, "size": "8MiB"}, {"depth": 1, "size": "96MiB"}),
+        parameters=({"depth": 1}, {"depth": 1, "size": "8MiB"}, {"depth": 1, "size": "64MiB"}),
         expected=Expected(limiter=frozenset({"operation_latency"}), evidence="the device", measures=STORAGE),
     ),
     Case(
