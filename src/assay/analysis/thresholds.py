@@ -108,6 +108,8 @@ PAUSE_SHARE = 0.01
 CLOCK_STEP_S = 2.0
 """A wall clock that goes this far apart from the run's own was stepped: slewing it so far takes a time service an hour."""
 
+FAIR_INDEX = 0.90
+"""Jain's index below which workers of the same time did not get the same: for two, one did half of the other's work."""
 EVEN_SHARE = 0.90
 """Workers that the first to finish stopped are uneven when one did less than this share of the most."""
 

@@ -38,6 +38,9 @@ def main(words: list[str]) -> int:
                 except pytest.skip.Exception as skipped:
                     sys.stdout.write(not_tried(case, parameters, str(skipped)) + "\n")
                     continue
+                except RuntimeError as broken:
+                    sys.stdout.write(not_tried(case, parameters, str(broken), "broken") + "\n")
+                    continue
                 trials.append(trial)
                 sys.stdout.write(f"{in_words(trial)}\n{'':12}after {time.monotonic() - begun_s:.1f} s\n")
                 sys.stdout.flush()

@@ -9,9 +9,10 @@ from typing import Any
 
 from e2e.planted.case import Case, Outcome, Said, Scene, Trial, judged
 from e2e.processes import running
+from testbed.first import going_first
 
 FIRST = ("nice", "-n", "-20")
-"""Other programs of this machine are no planted cause: the run goes first."""
+"""Other programs of the plant, such as its devices, go before the machine's, and the run before them."""
 TRIES = 3
 """A busy machine takes CPUs from it all the same: the first of so many tries that it left alone."""
 MEASURED = (0, 1)
@@ -32,7 +33,7 @@ def carry_out(case: Case, parameters: Mapping[str, Any], folder: Path) -> Trial:
 
 
 def _try(case: Case, parameters: Mapping[str, Any], folder: Path) -> Trial:
-    with case.plant(folder, **parameters) as scene:
+    with going_first(), case.plant(folder, **parameters) as scene:
         document = _measured(scene, folder, () if case.takes_cpus else FIRST)
         return judged(case, parameters, scene, _row(scene, document))
 
@@ -40,7 +41,7 @@ def _try(case: Case, parameters: Mapping[str, Any], folder: Path) -> Trial:
 def _measured(scene: Scene, folder: Path, first: tuple[str, ...]) -> dict[str, Any]:
     path = folder / "load.toml"
     path.write_text(scene.load)
-    words = ("run", path, scene.directory, "--json", "--no-report")
+    words = ("run", path, scene.directory, "--json", "--no-report", *scene.words)
     with_prefix = f'exec {shlex.join((*first, *scene.prefix))} "$@"' if first or scene.prefix else ""
     with running(*words, folder=folder, env=scene.env, started_by=with_prefix) as run:
         if scene.meanwhile is not None:

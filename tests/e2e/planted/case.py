@@ -168,6 +168,8 @@ class Scene:
     """TOML."""
     operation: str = ""
     """The operation whose row of the last phase is judged; empty: its first row."""
+    words: tuple[str, ...] = ()
+    """Further words of the command."""
     prefix: tuple[str, ...] = ()
     """Words in front of the command."""
     env: Mapping[str, str] = field(default_factory=dict)

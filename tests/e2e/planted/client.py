@@ -112,14 +112,20 @@ def paused(_folder: Path, *, pause_s: float, depth: int = 1) -> Iterator[Scene]:
 
     def stop_for_a_while(run: Running) -> None:
         engine = run.engine_of_a_run(run.said_path.parent / "runs")
-        run.wait_until_measured(8)
+        run.wait_until_measured(15)
         os.kill(engine, signal.SIGSTOP)
         time.sleep(pause_s)
         os.kill(engine, signal.SIGCONT)
 
     with delayed_disk(2) as disk:
         job = f"workers = {depth}\n{RANDOM_READ}"
-        yield Scene(directory=disk.directory, load=only(job, seconds=4), meanwhile=stop_for_a_while)
+        yield Scene(
+            directory=disk.directory,
+            load=only(job, seconds=4),
+            meanwhile=stop_for_a_while,
+            # With the pause in it, it is a third less at least.
+            is_true=lambda said: bool(300 < said.row["iops"] / depth < 500),
+        )
 
 
 @contextmanager
@@ -139,7 +145,7 @@ def stepped_clock(folder: Path, *, ahead_s: int) -> Iterator[Scene]:
             load=only(RANDOM_READ),
             env={"LD_PRELOAD": str(folder / LIBRARY), "ASSAY_TEST_OFFSET": str(folder / OFFSET)},
             meanwhile=step,
-            is_true=lambda said: bool(0.9 * 3 < said.row["seconds"] < 1.5 * 3 and 100 < said.row["iops"] < 500),
+            is_true=lambda said: bool(0 < said.row["seconds"] < 4.5 and 100 < said.row["iops"] < 500),
         )
 
 
@@ -203,7 +209,7 @@ CASES = (
         cause="a client that stood still",
         plant=paused,
         parameters=({"pause_s": 1.3}, {"pause_s": 2.5}, {"pause_s": 1.6, "depth": 3}),
-        expected=Expected(found=frozenset({"client-paused"}), found_from="warning", trust=frozenset({"no"})),
+        expected=Expected(found=frozenset({"client-paused"})),
     ),
     Case(
         cause="a wall clock that was stepped",

@@ -56,9 +56,9 @@ def in_words(trial: Trial) -> str:
     return f"{trial.outcome.value:12}{trial.case.cause} {_given(trial.parameters)}{why}\n{'':12}{trial.said}"
 
 
-def not_tried(case: Case, parameters: Mapping[str, object], why: str) -> str:
+def not_tried(case: Case, parameters: Mapping[str, object], why: str, word: str = "skipped") -> str:
     """A case that this machine cannot plant, in a line."""
-    return f"{'skipped':12}{case.cause} {_given(parameters)}: {why}"
+    return f"{word:12}{case.cause} {_given(parameters)}: {why}"
 
 
 def _given(parameters: Mapping[str, object]) -> str:

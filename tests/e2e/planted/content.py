@@ -61,6 +61,7 @@ def compressible(_folder: Path, *, ratio: float, mib_per_s: int, job: str, opera
 
 
 FLUSHED_WRITES = """
+timed = ["commit"]
 [[phase.job.loop]]
 group = "commit"
 actions = [

@@ -48,7 +48,12 @@ def narrow_link(_folder: Path, *, mbit_per_s: int, job: str) -> Iterator[Scene]:
         return bool(0.7 <= 8 * said.row["throughput_bytes_per_s"] / (mbit_per_s * 1e6) <= 1.1)
 
     with tmpfs(64 * MIB) as served, link(mbit_per_s * 1_000_000) as path, served_over(path, served) as directory:
-        yield Scene(directory=directory, load=only(job, sets=data("8MiB")), took=took)
+        yield Scene(
+            directory=directory,
+            load=only(job, sets=data("8MiB")),
+            words=("--link", f"{mbit_per_s}Mbit"),
+            took=took,
+        )
 
 
 CASES = (

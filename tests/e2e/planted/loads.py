@@ -14,6 +14,7 @@ STREAM = 'direct = "on"\nop = { op = "read", set = "data", access = "sequential"
 STREAM_OUT = 'direct = "on"\nop = { op = "write", set = "data", access = "sequential", size = "128KiB" }'
 DSYNC_WRITE = 'dsync = true\nop = { op = "write", set = "data", access = "random", size = "4KiB" }'
 COMMIT = """
+timed = ["commit"]
 [[phase.job.loop]]
 group = "commit"
 actions = [
@@ -21,6 +22,9 @@ actions = [
     { op = "fdatasync", set = "data" },
 ]
 """
+
+WRITE_AND_FLUSH = COMMIT.replace('timed = ["commit"]\n', "")
+"""The same, with a row for all of it, `*`, and one for each part."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,8 +34,10 @@ def _uneven(case: Case) -> list[Finding]:
     """Say so when the first worker that was done stopped others far behind it."""
     record, job = case.record, case.job
     is_stonewalled = plan.StopOf.FIRST in {record.phase.stop.of, job.stop.of}
-    if not is_stonewalled or job.workers == 1 or record.finished is None:
+    if job.workers == 1 or record.finished is None:
         return []
+    if not is_stonewalled:
+        return _unfair(case)
     ends = record.workers_at(job.name).values()
     counted = "bytes" if any(row["bytes"] for row in ends) else "ops"
     done = [row[counted] for row in ends]
@@ -45,3 +47,24 @@ def _uneven(case: Case) -> list[Finding]:
     text = f"When the first worker was done and stopped the others, the slowest had done {share:.0f} % of its work."
     cure = "Give each worker more to do, so that start and end weigh less, or let all of them finish."
     return [findings.invalid("uneven-workers", text, cure)]
+
+
+def _unfair(case: Case) -> list[Finding]:
+    """Say so when workers that ran for the same time did not get the same share (Jain's index).
+
+    Source: Jain, Chiu and Hawe, "A Quantitative Measure of Fairness" (DEC-TR-301, 1984): (sum x)^2 / (n sum x^2).
+    """
+    done = [use.ops for use in case.uses]
+    total, squares = sum(done), sum(ops * ops for ops in done)
+    if len(done) < case.job.workers or total < thresholds.FEW_OPS * len(done):
+        return []
+    if total * total >= thresholds.FAIR_INDEX * len(done) * squares:
+        return []
+    share = min(done) / max(done)
+    text = (
+        f"In the same time the slowest of {len(done)} workers did {100 * share:.0f} % of what the fastest did: the sum hides"
+        " that they do not get the same."
+    )
+    return [
+        findings.note("uneven-workers", text, "Look for what only some of them use, such as one slow disk of several.")
+    ]

@@ -10,6 +10,8 @@ from assay.results import Finding
 _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
 """Steps whose effect is verified by counters afterwards: one that failed is not by itself a fault of the number."""
 
+_STALLED = "stalled"
+
 
 def judge(case: Case) -> Iterable[Finding]:
     """Pass on the engine's warnings, and name the steps that were not done."""
@@ -20,7 +22,12 @@ def judge(case: Case) -> Iterable[Finding]:
 
 
 def from_engine(event: events.Warning) -> Finding:
-    """Make a finding of a warning."""
+    """Make a finding of a warning.
+
+    A storage that stood still is weak wherever the window lies: left out as a start it would leave no trace in a number.
+    """
+    if event.id == _STALLED:
+        return findings.weak(event.id, event.text, event.cure, brief="storage stood still")
     return Finding(id=event.id, severity=event.severity.value, text=event.text, cure=event.cure)
 
 

@@ -146,6 +146,9 @@ def operation_latency(at: Signals) -> Conclusion | None:
     if at.on_cpu is not None:
         shares["this client's CPU"] = min(1.0, at.on_cpu * at.workers / at.outstanding)
     what, share = max(shares.items(), key=lambda pair: pair[1])
+    if what == "the device" and shares["flushes of the device"] >= thresholds.MOST_OF_IT:
+        # The time of a write that a flush goes with is in both, and the flush is what takes it.
+        what, share = "flushes of the device", shares["flushes of the device"]
     each = format_seconds(at.latency_s)
     evidence = [f"{at.outstanding:g} in flight, {each} each: that is the rate (Little's law, {_percent(filled)})"]
     is_named = share >= thresholds.MOST_OF_IT
