@@ -66,6 +66,31 @@ def parse_seconds(text: str) -> float:
     return float(number * SECONDS_PER_UNIT[unit or "s"])
 
 
+_LINK_UNITS = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9, "Tbit": 10**12}
+_TRANSFER_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_RATE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,12})?)\s*([A-Za-z]{1,4})(?:/s)?\s*", re.ASCII)
+
+
+def parse_link(text: str) -> float:
+    """Read the rate of a link, in bits and decimal as on the box (`1Gbit`), as bytes per second; raises InputError."""
+    return _parse_rate(text, _LINK_UNITS, "1Gbit") / 8
+
+
+def parse_transfer_rate(text: str) -> float:
+    """Read a rate in bytes (`640MB/s`) as bytes per second; raises InputError."""
+    return _parse_rate(text, _TRANSFER_UNITS, "640MB/s")
+
+
+def _parse_rate(text: str, units: dict[str, int], example: str) -> float:
+    match = _RATE.fullmatch(text)
+    if match is None or match[2] not in units:
+        raise InputError(f"'{text}' is not a rate such as {example}; its units are {', '.join(units)}")
+    rate = float(Fraction(match[1]) * units[match[2]])
+    if rate <= 0:
+        raise InputError("a rate is above 0")
+    return rate
+
+
 def format_number(value: float | None) -> str:
     """Print `0.0123`, `9.88`, `100`, `12,346`, `1.23M`: three significant digits, whole from 100 on."""
     if value is None or not math.isfinite(value):

@@ -5,10 +5,15 @@ import dataclasses
 import pytest
 
 from assay.analysis.limiter.rules import decide
-from assay.analysis.limiter.signals import DeviceSignals, Signals
+from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.verdicts import Bottleneck, Confidence
 
 MB = 1e6
+
+
+def fewer(latency_s: float | None) -> CurvePoint | None:
+    """The same operation, one at a time."""
+    return None if latency_s is None else CurvePoint(1.0, 1 / latency_s, latency_s)
 
 
 def disk(**known: object) -> DeviceSignals:
@@ -64,7 +69,7 @@ DIRECT_64 = load(
     outstanding=64,
     ops_per_s=26_100,
     latency_s=2.45e-3,
-    latency_before_s=96e-6,
+    fewer=fewer(96e-6),
     on_cpu=0.28,
     run_delay=0.05,
     busiest=0.3,
@@ -219,7 +224,7 @@ def test_an_open_loop_that_falls_behind_is_not_held_by_what_was_offered() -> Non
 
 
 def test_a_depth_that_brings_more_is_latency_and_one_that_does_not_is_a_full_device() -> None:
-    deep = dataclasses.replace(DIRECT_64, latency_before_s=None)
+    deep = dataclasses.replace(DIRECT_64, fewer=fewer(None))
     shallow = dataclasses.replace(
         DIRECT_64,
         outstanding=4,

@@ -11,6 +11,7 @@
 
 use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
+use crate::files::block_groups;
 use crate::files::owner;
 use crate::files::root::Root;
 use crate::sys::posix;
@@ -144,6 +145,7 @@ impl DataFolder {
             }
         }
         self.is_held = true;
+        block_groups::spread(self.as_fd());
         self.write_holder().map_err(|error| failed("write", self.path(), error))?;
         Ok(Some(self))
     }

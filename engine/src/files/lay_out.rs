@@ -5,6 +5,7 @@
 
 use crate::content::fill::ContentFill;
 use crate::error::{EngineError, Result};
+use crate::files::block_groups;
 use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
 use crate::files::free_space;
@@ -216,7 +217,7 @@ fn lay_out(state: &FileSetState, target: &DataFolder, bytes: u64, report: Report
 fn make_marked_folder(state: &FileSetState, how_far: State) -> Result<OwnedFd> {
     let failed = |error| EngineError::io("create", state.folder(), error);
     let (root, name) = (state.root().as_fd(), state.folder_name());
-    posix::make_directory_at(root, &name).map_err(failed)?;
+    block_groups::make_directory(root, &name).map_err(failed)?;
     let marked = open_folder(state).and_then(|folder| write_mark(state, &folder, how_far).map(|()| folder));
     marked.inspect_err(|_| {
         // Made by this function a moment ago: an unmarked folder would be refused from now on.

@@ -4,6 +4,7 @@
 //! alone. Nothing here keeps memory for each file, but for 16 bytes where several workers make and remove them
 //! (`indices.rs`).
 
+pub mod block_groups;
 pub mod data_folder;
 pub mod fileset;
 pub mod fill_up;

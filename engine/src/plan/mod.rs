@@ -54,6 +54,9 @@ pub struct Plan {
     /// Who the engine runs as; none: who starts the run.
     #[serde(default)]
     pub user: Option<User>,
+    /// Findings that the user knows of; the engine has no use for them.
+    #[serde(default)]
+    pub accept: Vec<String>,
     /// What the front end could not express; shown with every result.
     pub untranslated: Vec<Untranslated>,
 }

@@ -110,6 +110,14 @@ pub fn rename_at(directory: BorrowedFd<'_>, from: &CStr, to: &CStr) -> io::Resul
     checked(unsafe { libc::renameat(fd, from.as_ptr(), fd, to.as_ptr()) }).map(drop)
 }
 
+/// Rename below one directory to a name that nothing has: EEXIST where something does.
+pub fn rename_to_new_at(directory: BorrowedFd<'_>, from: &CStr, to: &CStr) -> io::Result<()> {
+    let (fd, from, to) = (directory.as_raw_fd(), from.as_ptr(), to.as_ptr());
+    // SAFETY: both names are NUL-terminated and live through the call.
+    let result = unsafe { libc::syscall(libc::SYS_renameat2, fd, from, fd, to, libc::RENAME_NOREPLACE) };
+    checked(result as libc::c_int).map(drop)
+}
+
 /// Attributes of a name, of a symbolic link itself.
 pub fn stat_at(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<libc::stat> {
     let mut status = MaybeUninit::<libc::stat>::uninit();
@@ -156,6 +164,21 @@ pub fn kind_of_file_system(file: BorrowedFd<'_>) -> i64 {
         facts.assume_init()
     };
     facts.f_type as i64
+}
+
+/// The flags that `chattr` changes.
+pub fn inode_flags(file: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut flags: libc::c_int = 0;
+    // SAFETY: the call writes an int, whatever its name says of a long, and `flags` lives through it.
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &raw mut flags) })?;
+    Ok(flags as u32)
+}
+
+/// Set the flags that `chattr` changes; the owner may.
+pub fn set_inode_flags(file: BorrowedFd<'_>, flags: u32) -> io::Result<()> {
+    let flags = flags as libc::c_int;
+    // SAFETY: the call reads an int, and `flags` lives through it.
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::FS_IOC_SETFLAGS, &raw const flags) }).map(drop)
 }
 
 /// Take an exclusive `flock` without waiting.

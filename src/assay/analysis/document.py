@@ -31,8 +31,8 @@ _SEVERAL = 2
 def document(run: RunRecord) -> Document:
     """Compute the result document of a run, sealed or not."""
     measured = tuple(result for record in run.phases for result in _phase_results(run, record))
-    of_all = [found for of_results in OF_RESULTS for found in of_results(measured)]
-    of_run = findings.ranked([*of_all, *(found for judge in OF_RUN for found in judge(run))])
+    of_all = [found for of_results in OF_RESULTS for found in of_results(run, measured)]
+    of_run = findings.ranked([*of_all, *(found for judge in OF_RUN for found in judge(run))], run.plan.accept)
     info = run.info
     return Document(
         schema=results.SCHEMA,
@@ -96,7 +96,7 @@ def _operations(record: PhaseRecord, job: Job) -> list[Operation]:
 
 def _result(case: Case) -> Result:
     """Write one result down, with what every judgement says of it."""
-    found = findings.ranked(finding for judge in OF_RESULT for finding in judge(case))
+    found = findings.ranked((finding for judge in OF_RESULT for finding in judge(case)), case.run.plan.accept)
     trust = findings.trust(found)
     phase, span = case.record.phase, case.window.span
     rated = case.ops > 0 and case.seconds > 0

@@ -18,6 +18,7 @@ WARNING = "warning"
 INVALID = "invalid"
 SEVERITIES = (INVALID, WARNING, WEAK, NOTE)
 """Gravest first."""
+ACCEPTED = "Accepted by the load: "
 
 _LEVELS = {NOTE: TrustLevel.YES, WEAK: TrustLevel.WEAK, WARNING: TrustLevel.NO, INVALID: TrustLevel.NO}
 
@@ -54,7 +55,7 @@ def ranked(findings: Iterable[Finding], accepted: Collection[str] = ()) -> tuple
 def _acknowledged(finding: Finding, accepted: Collection[str]) -> Finding:
     if finding.id not in accepted or finding.severity not in {WEAK, WARNING}:
         return finding
-    return msgspec.structs.replace(finding, severity=NOTE, text=f"Accepted by the load: {finding.text}")
+    return msgspec.structs.replace(finding, severity=NOTE, text=f"{ACCEPTED}{finding.text}")
 
 
 def trust(findings: Iterable[Finding]) -> Trust:

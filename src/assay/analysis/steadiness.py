@@ -39,6 +39,14 @@ class JobSteadiness:
     halves: tuple[MeanInterval, MeanInterval] | None
 
     @property
+    def drift(self) -> float:
+        """By which share the last fifth of the series is above or below the first."""
+        rates = self.series.rates
+        fifth = max(1, len(rates) // thresholds.STEADY_BATCHES)
+        first, last = float(rates[:fifth].mean()), float(rates[-fifth:].mean())
+        return last / first - 1 if first > 0 else 0.0
+
+    @property
     def halves_change(self) -> float | None:
         """By which share the second half differs from the first; None where that is no more than the two leave open."""
         if self.halves is None or not self.rate or not self.rate.mean:

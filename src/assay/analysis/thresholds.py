@@ -140,12 +140,16 @@ STEADY_RANGE = 0.20
 """Most that they may differ, as a share of their mean (SNIA SSS PTS)."""
 STEADY_SLOPE = 0.10
 """Most that the line through them may rise or fall over all (SNIA SSS PTS)."""
+STEADY_BATCH_VARIANCE = 4.0
+"""Times the variance that chance leaves to batch means, below which they do not differ: F(4, 25 to 60) at 1 %."""
 STEADY_TREND = 0.05
 """A line through all intervals of the last level that rises or falls by less is none."""
 STEADY_TREND_ERRORS = 2.6
 """Standard errors below which such a line is chance."""
 STEADY_LINE_COST = 0.7
 """What a line costs, where a step costs 1: it has no place."""
+STEADY_START_SHARE = 0.01
+"""Share of the mean by which the beginning of the last level stands apart, to be left out: less biases nothing."""
 STEADY_START_ERRORS = 2.0
 """Standard errors by which the beginning of the last level stands apart, to be left out."""
 
@@ -168,6 +172,8 @@ LITTLE = 0.10
 """Little's law holds to this share: rate times latency is what is in flight."""
 QUEUED_TIMES = 1.6
 """A latency that is so many times what it was with fewer in flight is that of a queue."""
+GROWS, STAYS = 1.5, 1.1
+"""Times the rate with twice as many in flight: from the one on latency limited it, up to the other something is full."""
 DIRTY_SHARE = 0.90
 """Of the dirty memory that the kernel allows."""
 

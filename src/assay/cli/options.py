@@ -10,6 +10,7 @@ from assay.errors import InputError
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
+    from assay.host.facts import Fact
     from assay.plan import Plan
 
 Runs = Annotated[
@@ -37,6 +38,10 @@ User = Annotated[
     str | None,
     typer.Option("--user", metavar="NAME", help="Work as this user (NAME, NAME:GROUP or numbers); only root can."),
 ]
+Link = Annotated[
+    str | None,
+    typer.Option("--link", metavar="RATE", help="What the link to the storage carries, such as 1Gbit."),
+]
 Energy = Annotated[
     Path | None,
     typer.Option(
@@ -59,6 +64,19 @@ def metered(run: "RunRecord", energy: Path | None) -> "RunRecord":
     from assay.power_meter import read_power_meter
 
     return with_meter(run, read_power_meter(str(energy)))
+
+
+def given(link: str | None) -> "tuple[Fact, ...]":
+    """Give what the user says of the way to the storage as facts of the run."""
+    from assay.host.facts import LINK_FACT, Fact
+    from assay.units import parse_link
+
+    if link is None:
+        return ()
+    try:
+        return (Fact(key=LINK_FACT, value=parse_link(link), source="--link"),)
+    except InputError as error:
+        raise InputError(f"--link: {error}") from error
 
 
 def argv() -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.options import Directory, Json, NoReport, Runs, Size, Time, User, argv
+from assay.cli.options import Directory, Json, Link, NoReport, Runs, Size, Time, User, argv, given
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +20,7 @@ def quick(
     runs: Runs = None,
     no_report: NoReport = False,
     user: User = None,
+    link: Link = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
     from assay.errors import InputError
@@ -40,6 +41,7 @@ def quick(
     facts = (
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
         Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
+        *given(link),
     )
     plan = as_user(load.plan(place, sizing), user)
     raise typer.Exit(session.measure(plan, source_text=load.source_text(), facts=facts))

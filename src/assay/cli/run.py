@@ -8,6 +8,7 @@ from assay.cli.options import (
     AllowCommands,
     Directory,
     Json,
+    Link,
     NoReport,
     Repeat,
     Runs,
@@ -17,6 +18,7 @@ from assay.cli.options import (
     User,
     argv,
     check_commands,
+    given,
 )
 
 
@@ -32,6 +34,7 @@ def run(
     no_report: NoReport = False,
     allow_commands: AllowCommands = False,
     user: User = None,
+    link: Link = None,
 ) -> None:
     """Run a defined load in a directory."""
     from assay.errors import PlanError
@@ -48,7 +51,7 @@ def run(
     check_commands(plan, are_allowed=allow_commands)
     session = Session(argv(), runs=runs, json=json, report=not no_report)
     try:
-        exit_code = session.measure(as_user(plan, user), source_text=text)
+        exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link))
     except PlanError as refused:
         raise placed(refused, text, source) from refused
     raise typer.Exit(exit_code)

@@ -2,6 +2,9 @@
 
 import msgspec
 
+LINK_FACT = "given.link_bytes_per_s"
+"""Key of what the user says that the link to the storage carries."""
+
 FactValue = str | int | float | bool | tuple[str, ...] | None
 
 

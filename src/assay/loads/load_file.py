@@ -41,11 +41,13 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     seed: int = 1
     """Seed of every random choice; the same seed gives the same sequence of operations."""
     sample_interval_s: float | None = None
-    """Length of one interval of the record; unset: a thirtieth of the longest timed phase, between 0.1 s and 1 s; longer in
+    """Length of one interval of the record; unset: a thirtieth of the shortest timed phase, between 25 ms and 1 s; longer in
     runs of more than 10,000 s, for 10,000 intervals or so, where the shortest phase still has thirty. At most 100,000 in all
     timed phases together."""
     reserve_bytes: int = plan.RESERVE_BYTES
     """What must stay free on every target."""
+    accept: tuple[str, ...] = ()
+    """Ids of findings that you know of: they are notes, and cost no trust, unless they make a number unusable."""
     parameters: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
     """Names and default values; `"${name}"` stands for the value anywhere else, `--set name=value` replaces it."""
     target: tuple[plan.Target, ...] = ()
@@ -80,6 +82,9 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """When the phase ends, on top of each job's own rule."""
     extend_to_s: float | None = None
     """Longest time: where the rate is not steady after `seconds`, the phase goes on until it is, or until then."""
+    confirm: bool = False
+    """Whether the same follows with half and with twice as many in flight (queue depth, else workers), so that what limits
+    it can be told for sure."""
     ramp_s: float = 0.0
     """Time from the start that is recorded but kept out of the headline."""
 

@@ -17,6 +17,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
+from assay.loads.confirmation import confirmations
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
 from assay.loads.locate import Lines, Path, locate
 from assay.loads.parameters import PHASE_SECONDS, references, substitute
@@ -124,6 +125,7 @@ class _Translation:
         self._jobs_of_phase = 1
         self._drop_caches: set[str] = set()
         self._ends_open: set[str] = set()
+        self._confirmed: set[str] = set()
         reader.translate |= {
             plan.FileSet: self._file_set,
             plan.Phase: self._read_phase,
@@ -150,20 +152,22 @@ class _Translation:
             seed=top.seed,
             targets=(target, *top.target),
             file_sets=top.file_set,
-            phases=lay_out_sequence(self._with_flushes(top), top.file_set, drop_caches=drop_caches, repeat=repeat),
+            phases=lay_out_sequence(self._with_what_follows(top), top.file_set, drop_caches=drop_caches, repeat=repeat),
             sample_interval_s=self._sample_interval_s(top, repeat),
             reserve_bytes=top.reserve_bytes,
+            accept=top.accept,
         )
 
-    def _with_flushes(self, top: LoadFile) -> tuple[plan.Phase, ...]:
-        """Add a flush to phases that say nothing of what comes after them, where memory takes some of their changes."""
+    def _with_what_follows(self, top: LoadFile) -> tuple[plan.Phase, ...]:
+        """Add flushes after changes that memory takes, where nothing is said of what comes then, and the confirmations."""
         single_files = {file_set.name for file_set in top.file_set if file_set.files == 1}
-        return tuple(
-            msgspec.structs.replace(phase, after=(plan.Sync(),))
-            if phase.name in self._ends_open and is_absorbed(phase, single_files)
-            else phase
-            for phase in top.phase
-        )
+        phases: list[plan.Phase] = []
+        for phase in top.phase:
+            ends_open = phase.name in self._ends_open and is_absorbed(phase, single_files)
+            phases.append(msgspec.structs.replace(phase, after=(plan.Sync(),)) if ends_open else phase)
+            if phase.name in self._confirmed:
+                phases += confirmations(phases[-1])
+        return tuple(phases)
 
     def _sample_interval_s(self, top: LoadFile, repeat: int) -> float:
         if top.sample_interval_s is None:
@@ -208,8 +212,7 @@ class _Translation:
                 place = (*path, key, index)
                 self._known(place, "set", "file set", getattr(step, "set", None), self._sets)
                 self._known(place, "target", "target", getattr(step, "target", None), self._targets)
-        if table.after is None:
-            self._ends_open.add(table.name)
+        self._note_what_follows(table, path)
         self._unique((*path, "job"), "job", [job.name for job in table.job])
         phase = plan.Phase(
             name=table.name,
@@ -222,6 +225,22 @@ class _Translation:
             ramp_s=table.ramp_s,
             after=table.after or (),
         )
+        self._check_longest_time(phase, path)
+        try:
+            check_semaphores(phase)
+        except PlanError as error:
+            raise self._reader.error((*path, "job"), str(error)) from error
+        return phase
+
+    def _note_what_follows(self, table: PhaseTable, path: Path) -> None:
+        if table.after is None:
+            self._ends_open.add(table.name)
+        if table.confirm:
+            if len(table.job) > 1:
+                raise self._reader.error((*path, "confirm"), "of several jobs nobody can say which to double; keep one")
+            self._confirmed.add(table.name)
+
+    def _check_longest_time(self, phase: plan.Phase, path: Path) -> None:
         try:
             check_longest_time(phase)
         except PlanError:
@@ -231,11 +250,6 @@ class _Translation:
                 else f"a longest time lies above the phase's seconds, {format_seconds(phase.stop.seconds)}"
             )
             raise self._reader.error((*path, "extend_to"), why) from None
-        try:
-            check_semaphores(phase)
-        except PlanError as error:
-            raise self._reader.error((*path, "job"), str(error)) from error
-        return phase
 
     def _job(self, value: object, path: Path) -> plan.Job:
         table = self._reader.table(JobTable, value, path)

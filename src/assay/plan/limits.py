@@ -124,6 +124,7 @@ LISTS: Final[dict[str, Limit]] = {
     "rows": Limit(0, _MANY, "each is looked at for every draw"),
     "cpus": Limit(0, 8192, "the most CPUs that Linux is built for"),
     "argv": Limit(0, _MANY, "what a program takes"),
+    "accept": Limit(0, 1_000, "more than there are kinds of findings"),
     "untranslated": Limit(0, _MANY, "each is shown with every result"),
 }
 """By the name of the field: how many a list may hold."""

@@ -55,6 +55,8 @@ class Plan(Value, kw_only=True):
     """Who the engine runs as; None: who starts the run."""
     sample_interval_s: float = 1.0
     reserve_bytes: int = RESERVE_BYTES
+    accept: tuple[str, ...] = ()
+    """Ids of findings that the user knows of: they are notes, and cost no trust, unless they make a number unusable."""
     untranslated: tuple[Untranslated, ...] = ()
     schema: str = SCHEMA
 

@@ -65,5 +65,8 @@ OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     wall_clock.judge,
 )
 
-OF_RESULTS: tuple[Callable[[Sequence[Result]], Iterable[Finding]], ...] = (whole_run.from_memory,)
+OF_RESULTS: tuple[Callable[[RunRecord, Sequence[Result]], Iterable[Finding]], ...] = (
+    whole_run.from_memory,
+    whole_run.accepted_in_vain,
+)
 """What only all results together say."""

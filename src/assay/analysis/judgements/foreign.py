@@ -4,7 +4,8 @@ Of all that the devices of an operation moved in the window, the load's own part
 kernel fetched for its process, what its writes gave when each of them waits for storage. A load that only reads wrote next
 to nothing itself. A write may cost more than its own bytes (journal, copies), so only what is beyond that is others'.
 
-Limits: of writes that memory takes, nobody can say whose they are when they reach the device.
+Limits: where files are made or removed, their share of what was written is not told from that of others; of writes that
+memory takes, nobody can say whose they are when they reach the device.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from collections.abc import Iterable
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.device import busiest_share, moved_bytes
-from assay.plan.durability import CHANGES
+from assay.plan.durability import CHANGES, WRITES
 from assay.plan.walk import job_ops
 from assay.results import Finding
 from assay.units import format_bytes
@@ -56,7 +57,13 @@ def foreign_bytes(case: Case) -> tuple[float, float] | None:
     changing = [job for job in jobs if any(op.op in CHANGES for op in job_ops(job))]
     if not changing:
         theirs += written
-    elif case.operation.direction == "write" and case.is_flushed and case.app_bytes is not None and len(jobs) == 1:
+    elif case.is_flushed and case.app_bytes is not None and len(jobs) == 1 and _only_writes(case):
         own = case.app_bytes * (thresholds.DIRECT_WRITES if case.subject.is_plain_direct else thresholds.DURABLE_WRITES)
         theirs += max(0.0, written - own)
     return theirs, float(read + written)
+
+
+def _only_writes(case: Case) -> bool:
+    """Whether all that its job changes is the content of files: what a name or an inode costs, nobody can say."""
+    kinds = {op.op for op in job_ops(case.job)}
+    return case.operation.direction == "write" and kinds & CHANGES <= WRITES

@@ -32,7 +32,17 @@ def untranslated(run: RunRecord) -> Iterable[Finding]:
     ]
 
 
-def from_memory(measured: Sequence[Result]) -> Iterable[Finding]:
+def accepted_in_vain(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
+    """Name what the load accepts and nobody found: a word that is misspelt would stand there for nothing."""
+    found = {finding.id for result in measured for finding in result.findings}
+    vain = [id_ for id_ in run.plan.accept if id_ not in found]
+    if not vain:
+        return []
+    text = f"The load accepts {', '.join(vain)}, which this run does not have."
+    return [findings.note("accepted-in-vain", text, "Look the word up in the list of findings, or take it out.")]
+
+
+def from_memory(_run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:
     """Say once that memory served a whole run."""
     data = [result for result in measured if result.throughput_bytes_per_s is not None]
     in_memory = [result for result in data if result.measures in _MEMORY]

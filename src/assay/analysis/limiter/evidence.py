@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay import events
 from assay.analysis import budget, thresholds
 from assay.analysis.device import numbered
-from assay.analysis.limiter.signals import DeviceSignals, Signals
+from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
+from assay.host.facts import LINK_FACT
 from assay.plan import Job, Open, WorkerKind
 from assay.results import LatencyNs
-
-LINK_FACT = "given.link_bytes_per_s"
-"""Key of the fact that the user gives: what the link to the server carries of data."""
 
 _LIMIT = re.compile(r"(\d+:\d+) ([rw])(bps|iops)=(\d+)")
 _LIMITED = {("r", "bps"): "read_bytes", ("w", "bps"): "write_bytes", ("r", "iops"): "reads", ("w", "iops"): "writes"}
@@ -40,11 +38,13 @@ def gather(
     latency_s = None if latency_ns.mean is None else latency_ns.mean / NS_PER_S
     outstanding = float(job.workers * job.queue_depth)
     offered_per_s, late_share = _schedule(subject)
+    curve = tuple(_curve(subject))
     return Signals(
         outstanding=outstanding,
         ops_per_s=subject.rows.total("ops", span) / window.span.seconds,
         latency_s=latency_s,
-        latency_before_s=_latency_with_fewer(subject, outstanding),
+        fewer=max((at for at in curve if 2 * at.outstanding <= outstanding), key=_in_flight, default=None),
+        more=min((at for at in curve if at.outstanding >= 2 * outstanding), key=_in_flight, default=None),
         is_absorbed=is_absorbed,
         offered_per_s=offered_per_s,
         late_share=late_share,
@@ -82,20 +82,22 @@ def _schedule(subject: Subject) -> tuple[float | None, float]:
     return job.arrival.rate_per_s, (arrivals.missed + arrivals.unissued) / arrivals.scheduled
 
 
-def _latency_with_fewer(subject: Subject, outstanding: float) -> float | None:
-    """Mean latency of the same operation in the phase of this run that kept the most in flight, but fewer than here."""
+def _curve(subject: Subject) -> Iterator[CurvePoint]:
+    """The same operation in other phases of this run that do nothing else, with another number in flight."""
     mine = work_of(subject.job)
-    found: dict[float, float] = {}
     for record in subject.run.phases:
-        for job in record.phase.jobs:
-            fewer = float(job.workers * job.queue_depth)
-            if fewer >= outstanding or len(record.phase.jobs) != 1 or work_of(job) != mine:
-                continue
-            rows = record.rows(job.name, subject.operation.name)
-            ops = rows.total("ops")
-            if ops >= thresholds.FEW_OPS:
-                found[fewer] = rows.total("latency_sum_ns") / ops / NS_PER_S
-    return found[max(found)] if found else None
+        (job, *others) = record.phase.jobs
+        if others or record.index == subject.record.index or work_of(job) != mine or record.finished is None:
+            continue
+        rows = record.rows(job.name, subject.operation.name)
+        ops, seconds = rows.total("ops"), record.whole.seconds
+        if ops >= thresholds.FEW_OPS and seconds > 0:
+            latency_s = rows.total("latency_sum_ns") / ops / NS_PER_S
+            yield CurvePoint(float(job.workers * job.queue_depth), ops / seconds, latency_s)
+
+
+def _in_flight(at: CurvePoint) -> float:
+    return at.outstanding
 
 
 def work_of(job: Job) -> object:
@@ -122,10 +124,13 @@ def _wire(record: PhaseRecord, span: Span) -> float | None:
 
 def _dirty(record: PhaseRecord, span: Span) -> float | None:
     """Dirty memory, and what is being written of it, as a share of where writers are made to wait."""
-    dirty, written, most = (
-        record.counters.mean(span, "vmstat", "", name) for name in ("nr_dirty", "nr_writeback", "nr_dirty_threshold")
+    dirty, written, most, background = (
+        record.counters.mean(span, "vmstat", "", name)
+        for name in ("nr_dirty", "nr_writeback", "nr_dirty_threshold", "nr_dirty_background_threshold")
     )
-    return (dirty + (written or 0.0)) / most if dirty is not None and most else None
+    # They wait from the middle between the two thresholds on (mm/page-writeback.c, dirty_freerun_ceiling).
+    waits_from = ((most or 0.0) + (background if background is not None else most or 0.0)) / 2
+    return (dirty + (written or 0.0)) / waits_from if dirty is not None and waits_from else None
 
 
 # -- the devices -------------------------------------------------------------------------------------------------------

@@ -121,12 +121,12 @@ def device_queue(at: Signals) -> Conclusion | None:
         return None
     names, busy = ", ".join(below.names), _percent(below.utilisation)
     evidence = f"{names} was busy for {busy} of the time, with {below.in_flight:.1f} requests in flight"
-    if at.latency_before_s is None or at.latency_s is None:
+    if at.fewer is None or at.latency_s is None:
         # A device that works in parallel is busy all the time, long before it is full.
         remedy = "Halve the queue depth: where the rate stays, the device is full."
         is_busy = below.utilisation >= thresholds.BUSY_SHARE
         return Conclusion(Bottleneck.DEVICE_SATURATED, LOW, (evidence,), remedy=remedy) if is_busy else None
-    times = at.latency_s / at.latency_before_s
+    times = at.latency_s / at.fewer.latency_s
     if times < thresholds.QUEUED_TIMES:
         return None
     said = f"an operation takes {times:.1f} times as long as with fewer in flight: they wait for each other"
@@ -152,7 +152,9 @@ def operation_latency(at: Signals) -> Conclusion | None:
     if is_named:
         evidence.append(f"{_percent(min(share, 1.0))} of the latency is {what}")
     remedy = "Keep more operations in flight: more workers, or a larger queue depth."
-    return Conclusion(Bottleneck.OPERATION_LATENCY, HIGH if is_named else MEDIUM, tuple(evidence), remedy=remedy)
+    # One at a time waits for itself alone; several may wait for each other, which only another number of them shows.
+    is_sure = is_named and at.outstanding <= 1
+    return Conclusion(Bottleneck.OPERATION_LATENCY, HIGH if is_sure else MEDIUM, tuple(evidence), remedy=remedy)
 
 
 RULES: tuple[Callable[[Signals], Conclusion | None], ...] = (
@@ -172,9 +174,34 @@ RULES: tuple[Callable[[Signals], Conclusion | None], ...] = (
 def decide(at: Signals) -> Conclusion:
     """Say what limited a number; where others took the CPUs, nothing is sure."""
     found = next((verdict for rule in RULES if (verdict := rule(at))), None) or _unknown(at)
+    found = _confirmed(found, at)
     if at.neighbours is None:
         return found
     return dataclasses.replace(found, confidence=LOW, evidence=(*found.evidence, at.neighbours))
+
+
+def _confirmed(found: Conclusion, at: Signals) -> Conclusion:
+    """Hold a verdict against the same operation with twice as many in flight, where the run has that (METHOD 4.2)."""
+    if at.more is None or at.ops_per_s <= 0 or not at.latency_s:
+        return found
+    rate, latency = at.more.ops_per_s / at.ops_per_s, at.more.latency_s / at.latency_s
+    said = f"with {at.more.outstanding:g} in flight the rate is {rate:.2g} times this, the latency {latency:.2g} times"
+    if found.limit is Bottleneck.OPERATION_LATENCY:
+        if rate >= thresholds.GROWS:
+            return dataclasses.replace(found, confidence=HIGH, evidence=(*found.evidence, said), headroom=rate)
+        if rate <= thresholds.STAYS:
+            remedy = "More in flight do not help: look for what they share, such as a lock, a journal or one queue."
+            return dataclasses.replace(found, confidence=LOW, evidence=(*found.evidence, said), remedy=remedy)
+    elif found.limit in _FULL:
+        if rate <= thresholds.STAYS:
+            return dataclasses.replace(found, confidence=HIGH, evidence=(*found.evidence, said))
+        if rate >= thresholds.GROWS:
+            return dataclasses.replace(found, confidence=LOW, evidence=(*found.evidence, said))
+    return found
+
+
+_FULL = frozenset({Bottleneck.DEVICE_SATURATED, Bottleneck.DEVICE_THROUGHPUT})
+"""What gives no more, however many ask."""
 
 
 def _unknown(at: Signals) -> Conclusion:

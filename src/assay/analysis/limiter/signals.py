@@ -28,6 +28,15 @@ class DeviceSignals:
     """That limit, in words."""
 
 
+@dataclasses.dataclass(frozen=True)
+class CurvePoint:
+    """The same operation with another number in flight, from another phase of the run."""
+
+    outstanding: float
+    ops_per_s: float
+    latency_s: float
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Signals:
     """What is known of one operation and its surroundings."""
@@ -38,8 +47,10 @@ class Signals:
     ops_per_s: float
     latency_s: float | None = None
     """Mean, issue to completion."""
-    latency_before_s: float | None = None
-    """Mean latency of the same operation with fewer in flight, from another phase of the run."""
+    fewer: CurvePoint | None = None
+    """With the most in flight that are at most half as many."""
+    more: CurvePoint | None = None
+    """With the fewest in flight that are at least twice as many."""
     is_absorbed: bool = False
     """Whether a write counts as done when memory has it."""
 

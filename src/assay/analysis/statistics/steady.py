@@ -6,11 +6,13 @@ ratio:
 1. `levels` cuts it where its level changes. A pattern that repeats (`period`) is no change of level: it is taken out, and
    the series cut anew.
 2. Levels that go one way to the end, and that a line fits as well as the steps do, are a drift.
-3. The last level counts. What is left of a start in it goes, as far as MSER-5 says (White 1997), if it stands apart.
+3. The last level counts. What is left of a start in it goes, as far as MSER-5 says (White 1997), if it stands apart: by 1 %,
+   and by more than chance.
 4. A last level of fewer than ten values, or of less than 30 % of the series, is a late shift: it may be steady, but nothing
    shows that it is. What came before it has no number either.
-5. Inside, five batch means may differ by 20 % of their mean, their line by 10 % (SNIA SSS PTS 2.0.2, 5.3), and a line
-   through all by 5 %, unless it is within 2.6 standard errors of none.
+5. Inside, five batch means may differ by 20 % of their mean, their line by 10 % (SNIA SSS PTS 2.0.2, 5.3), unless they
+   differ by chance: their variance is less than 4 times what that of the intervals in them leaves to it (F test, 1 %). A line
+   through all may rise by 5 %, unless it is within 2.6 standard errors of none.
 
 Then the window is what is left, without what is no whole period at its beginning.
 """
@@ -201,13 +203,25 @@ def _rest_of_start(values: FloatArray) -> int:
     start, rest = values[:cut], values[cut:]
     p = correlation(rest)
     error = rest.std(ddof=1) * math.sqrt((1 + p) / (1 - p) * (1 / len(start) + 1 / len(rest)))
-    return cut if abs(start.mean() - rest.mean()) > thresholds.STEADY_START_ERRORS * error else 0
+    apart = abs(start.mean() - rest.mean())
+    # Where each interval has as many operations as the next, the error is next to none.
+    is_large = apart > thresholds.STEADY_START_SHARE * rest.mean()
+    return cut if is_large and apart > thresholds.STEADY_START_ERRORS * error else 0
 
 
 def _moves(values: FloatArray) -> bool:
-    """Whether the batch means of a level move more than the performance test specification of SNIA allows."""
-    means = np.array([batch.mean() for batch in np.array_split(values, thresholds.STEADY_BATCHES)])
+    """Whether the batch means of a level move more than the performance test specification of SNIA allows, and than chance.
+
+    Means of a few intervals that vary by tens of per cent differ by more than it allows without anything having changed.
+    """
+    batches = np.array_split(values, thresholds.STEADY_BATCHES)
+    means = np.array([batch.mean() for batch in batches])
     at = np.arange(len(means)) - (len(means) - 1) / 2
     line = abs(float(at @ means) / float(at @ at)) * (len(means) - 1)
     middle = float(values.mean())
-    return bool(means.max() - means.min() > thresholds.STEADY_RANGE * middle or line > thresholds.STEADY_SLOPE * middle)
+    is_large = means.max() - means.min() > thresholds.STEADY_RANGE * middle or line > thresholds.STEADY_SLOPE * middle
+    # The median: a batch that holds what is left of a start varies by more than chance.
+    p = correlation(np.concatenate([batch - batch.mean() for batch in batches]))
+    noise = float(np.median([batch.var(ddof=1) for batch in batches])) * (1 + p) / (1 - p)
+    by_chance = noise * len(batches) / len(values)
+    return bool(is_large and means.var(ddof=1) > thresholds.STEADY_BATCH_VARIANCE * by_chance)

@@ -1,0 +1,251 @@
+"""May a number be used, and of which part of the phase is it? Runs whose rates are known at every moment."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from assay import events, plan
+from assay.analysis import findings
+from assay.results import Document, Result
+from assay.verdicts import ServedBy, SteadyVerdict, TrustLevel
+from unit.memory_run import judged
+from unit.noise import FloatArray, correlated
+from unit.synthetic import NS, Counters, Stream, SyntheticRun, one_job, one_plan, read_op, steady_stream
+
+INTERVAL_S = 0.1
+COLD = plan.CacheCondition.COLD
+BLOCK = 4096
+
+
+def stream_of(rates: FloatArray, *, operation: str = "read", seed: int = 1) -> Stream:
+    """Completions at given rates, interval by interval, evenly spread inside each."""
+    jitter = 1 + 0.02 * correlated(seed, len(rates), 0.3)
+    begins = np.arange(len(rates)) * round(INTERVAL_S * NS)
+    done = np.concatenate(
+        [
+            begin + np.linspace(1, INTERVAL_S * NS, round(count))
+            for begin, count in zip(begins, rates * jitter * INTERVAL_S, strict=True)
+        ]
+    ).astype(np.int64)
+    latency = np.diff(done, prepend=0).clip(min=1)
+    return Stream(done, latency, BLOCK, operation=operation)
+
+
+def run_of(
+    *streams: Stream,
+    seconds: float,
+    stopped_by: events.StoppedBy = events.StoppedBy.TIME,
+    job: plan.Job | None = None,
+    accept: tuple[str, ...] = (),
+    counters: Counters | None = None,
+    direct: bool = True,
+    cache: plan.CacheCondition = COLD,
+) -> Document:
+    phase = plan.Phase(name="p", title="p", jobs=(job or one_job(),), cache=cache)
+    its_plan = one_plan(phase, sample_interval_s=INTERVAL_S)
+    run = SyntheticRun(plan.Plan(**{**{f: getattr(its_plan, f) for f in its_plan.__struct_fields__}, "accept": accept}))
+    read = sum(len(stream.done_ns) for stream in streams) * BLOCK
+    usual = Counters(process_cpu_ns=NS, process_read_bytes=read, devices={"vda": (read, 0)}, device_ns=NS)
+    run.phase(list(streams), seconds=seconds, stopped_by=stopped_by, counters=counters or usual, direct=direct)
+    return judged(run.end())
+
+
+def only(document: Document) -> Result:
+    (result,) = document.results
+    return result
+
+
+def ids(result: Result, severity: str | None = None) -> set[str]:
+    return {finding.id for finding in result.findings if severity in (None, finding.severity)}
+
+
+def reasons(result: Result) -> list[str]:
+    return [reason.id for reason in result.trust.reasons]
+
+
+def test_a_steady_rate_is_trusted_and_its_interval_holds_the_true_one() -> None:
+    held = 0
+    for seed in range(40):
+        result = only(run_of(stream_of(np.full(100, 2000.0), seed=seed), seconds=10))
+        assert (result.trust.level, result.trusted, result.trust.reasons) == (TrustLevel.YES, True, ())
+        assert result.steady
+        assert result.steady.verdict is SteadyVerdict.STEADY
+        assert result.measures is ServedBy.STORAGE
+        assert result.iops_interval
+        held += result.iops_interval.low <= 2000 <= result.iops_interval.high
+    assert held >= 34
+
+
+def test_a_cliff_near_the_end_has_no_number() -> None:
+    rates = np.full(100, 4000.0)
+    rates[80:] = 1000
+
+    result = only(run_of(stream_of(rates), seconds=10))
+
+    assert result.trust.level is TrustLevel.NO
+    assert reasons(result)[0] == "late-shift"
+    assert result.steady
+    assert result.steady.verdict is SteadyVerdict.LATE_SHIFT
+
+
+def test_what_comes_before_a_steady_rate_is_in_no_number() -> None:
+    rates = np.full(100, 1000.0)
+    rates[:30] = 5000
+
+    result = only(run_of(stream_of(rates), seconds=10))
+
+    assert result.iops == pytest.approx(1000, rel=0.02)
+    assert 3.0 <= result.window_s[0] <= 3.6
+    assert result.trust.level is TrustLevel.YES
+    assert "start-left-out" in ids(result, "note")
+    assert result.steady
+    assert result.steady.before[0].ratio == pytest.approx(5.0, rel=0.05)
+    # Everything else is of the same window.
+    assert result.ops == pytest.approx(1000 * result.seconds, rel=0.02)
+    assert sum(share or 0 for share in (result.time_budget.on_cpu, result.time_budget.block_delay)) == pytest.approx(
+        0.9, abs=0.01
+    )
+
+
+def test_a_fixed_amount_of_work_has_the_number_of_all_of_it() -> None:
+    rates = np.full(100, 1000.0)
+    rates[:30] = 5000
+
+    result = only(run_of(stream_of(rates), seconds=10, stopped_by=events.StoppedBy.OPS))
+
+    assert result.iops == pytest.approx(2200, rel=0.02)
+    assert (result.trust.level, reasons(result)[0]) == (TrustLevel.WEAK, "start-included")
+
+
+@pytest.mark.parametrize(("fall", "level"), [(0.12, TrustLevel.WEAK), (0.6, TrustLevel.NO)])
+def test_a_drift_is_weak_and_a_large_one_no_number(fall: float, level: TrustLevel) -> None:
+    rates = np.linspace(4000, 4000 * (1 - fall), 100)
+
+    result = only(run_of(stream_of(rates), seconds=10))
+
+    assert (result.trust.level, reasons(result)) == (level, ["drifting"])
+    (said,) = [finding for finding in result.findings if finding.id == "drifting"]
+    # From the middle of the first fifth to that of the last.
+    first, last = 1 - fall * 0.1, 1 - fall * 0.9
+    assert said.effect == pytest.approx(1 - last / first, abs=0.02)
+
+
+def test_too_few_intervals_and_operations_are_weak() -> None:
+    short = only(run_of(stream_of(np.full(8, 2000.0)), seconds=0.8))
+    few = only(run_of(stream_of(np.full(30, 30.0)), seconds=3))
+
+    assert (short.trust.level, set(reasons(short))) == (TrustLevel.WEAK, {"too-short", "small-sample"})
+    assert few.trust.level is TrustLevel.WEAK
+    assert "small-sample" in reasons(few)
+    assert "only 0.80" in next(r.text for r in short.trust.reasons if r.id == "small-sample") or short.seconds < 1
+
+
+def test_what_the_load_accepts_is_a_note() -> None:
+    rates = np.linspace(4000, 4000 * 0.88, 100)
+
+    document = run_of(stream_of(rates), seconds=10, accept=("drifting", "misspelt"))
+
+    result = only(document)
+    assert result.trust.level is TrustLevel.YES
+    (said,) = [finding for finding in result.findings if finding.id == "drifting"]
+    assert (said.severity, said.text.startswith(findings.ACCEPTED)) == ("note", True)
+    assert [finding.text for finding in document.findings if finding.id == "accepted-in-vain"] == [
+        "The load accepts misspelt, which this run does not have."
+    ]
+
+
+def test_a_run_that_memory_served_says_so_first() -> None:
+    document = run_of(
+        stream_of(np.full(50, 2000.0)),
+        seconds=5,
+        counters=Counters(process_cpu_ns=NS, process_read_bytes=0),
+        direct=False,
+        cache=plan.CacheCondition.AS_IS,
+    )
+
+    assert only(document).measures is ServedBy.PAGE_CACHE
+    assert reasons(only(document)) == ["from-memory"]
+    assert document.findings[0].id == "memory-run"
+
+
+def test_the_parts_of_a_mix_have_no_cpu_time_and_the_whole_has() -> None:
+    job = one_job(plan.Do(op=read_op("read")), plan.Do(op=read_op("look", kind=plan.OpKind.STAT)))
+    streams = (stream_of(np.full(50, 1000.0)), stream_of(np.full(50, 3000.0), operation="look"))
+
+    whole, *parts = run_of(*streams, seconds=5, job=job).results
+
+    assert (whole.operation, [part.operation for part in parts]) == ("*", ["read", "look"])
+    assert whole.ops == sum(part.ops for part in parts)
+    assert whole.cpu_ns_per_op == pytest.approx(NS / whole.ops, rel=1e-6)
+    assert whole.time_budget.on_cpu == pytest.approx(0.1, abs=1e-3)
+    assert {(part.cpu_ns_per_op, part.time_budget.on_cpu, part.limiter) for part in parts} == {(None, None, None)}
+    assert whole.latency_ns.max == max(part.latency_ns.max or 0 for part in parts)
+
+
+def test_a_window_much_shorter_than_its_samples_has_no_cpu_time() -> None:
+    burst = Stream(np.array([100_000, 110_000], dtype=np.int64), np.array([2000, 2000], dtype=np.int64), BLOCK)
+
+    result = only(run_of(burst, seconds=0.05, stopped_by=events.StoppedBy.OPS))
+
+    assert (result.cpu_ns_per_op, result.time_budget.on_cpu, result.limiter) == (None, None, None)
+    assert "cpu-time-unavailable" in ids(result, "note")
+    assert result.trust.level is TrustLevel.WEAK
+
+
+def test_what_others_write_beside_direct_writes_is_told() -> None:
+    job = one_job(plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)), open=plan.OpenFlags(direct=plan.Direct.ON))
+    stream = stream_of(np.full(50, 1000.0), operation="write")
+    own = len(stream.done_ns) * BLOCK
+
+    def measured(written: float) -> Result:
+        counters = Counters(process_cpu_ns=NS, devices={"vda": (0, round(written))}, device_ns=NS)
+        return only(run_of(stream, seconds=5, job=job, counters=counters, cache=plan.CacheCondition.AS_IS))
+
+    assert measured(1.1 * own).trust.level is TrustLevel.YES
+    assert reasons(measured(1.5 * own)) == ["foreign-io"]
+    assert measured(1.5 * own).trust.level is TrustLevel.WEAK
+    assert measured(50 * own).trust.level is TrustLevel.NO
+    (said,) = [finding for finding in measured(50 * own).findings if finding.id == "foreign-io"]
+    assert said.effect == pytest.approx((50 - 1.15) / 50, rel=0.02)
+
+
+def test_the_committed_rate_counts_to_the_end_of_the_flush() -> None:
+    job = one_job(plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)))
+    phase = plan.Phase(name="p", title="p", jobs=(job,), after=(plan.Sync(),))
+    run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S))
+    run.phase(
+        [steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")], seconds=5
+    )
+    begin_ns, end_ns = 10 * NS, 15 * NS
+    run.say(
+        events.StepDone(
+            t_ns=end_ns + 5 * NS, phase_index=0, step="sync", subject=None, achieved=True, detail="", seconds=4.9
+        )
+    )
+
+    result = only(judged(run.end()))
+
+    # 5000 writes from the first at 0 s to the end of the flush at 10 s.
+    assert result.iops == pytest.approx(1000, rel=0.01)
+    assert result.committed
+    assert result.committed.iops == pytest.approx(5000 / ((end_ns + 5 * NS - begin_ns) / NS), rel=1e-6)
+    assert result.committed.throughput_bytes_per_s == pytest.approx(500 * BLOCK, rel=1e-6)
+    assert (result.measures, reasons(result)) == (ServedBy.WRITE_BACK, ["absorbed"])
+    (said,) = [finding for finding in result.findings if finding.id == "absorbed"]
+    assert said.effect == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_gravest_finding_decides_and_each_kind_is_a_reason_once() -> None:
+    one, two = (findings.weak("absorbed", text, "", brief="memory took it") for text in "ab")
+    grave = findings.warning("late-shift", "c", "", brief="rate changed late", effect=0.3)
+    graver = findings.warning("foreign-io", "d", "", effect=0.9)
+    for order in itertools.permutations((one, two, grave, graver, findings.note("periodic", "e"))):
+        ranked = findings.ranked(order)
+        trust = findings.trust(ranked)
+        assert trust.level is TrustLevel.NO
+        assert [(reason.id, reason.text) for reason in trust.reasons] == [
+            ("foreign-io", "foreign io"),
+            ("late-shift", "rate changed late"),
+            ("absorbed", "memory took it"),
+        ]
