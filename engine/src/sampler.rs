@@ -11,6 +11,10 @@ use crate::observe::task::TaskObserver;
 use crate::stats::WorkerStats;
 use std::sync::Arc;
 
+/// The host is looked at no more often than so: reading its counters and writing them down is most of what a tick takes, and
+/// at short intervals the operations and the workers are what changes.
+const HOST_EVERY_NS: u64 = 100_000_000;
+
 /// A worker as the sampler sees it.
 pub struct Observed {
     /// Position of its job in the phase.
@@ -59,21 +63,34 @@ pub struct Sampler<'a> {
     pub host: &'a mut HostObserver,
     /// End of the interval before.
     pub last_tick_ns: u64,
+    /// When the host was looked at last.
+    pub last_host_ns: u64,
 }
 
 impl Sampler<'_> {
     /// The counters at the start: an interval without operations.
     pub fn begin(&mut self, emitter: &Emitter) {
         self.last_tick_ns = emitter.now_ns();
-        let interval = self.interval(emitter.clock(), self.last_tick_ns, Vec::new());
+        let interval = self.interval(emitter.clock(), self.last_tick_ns, Vec::new(), true);
         emitter.emit(&Event::Interval(interval));
     }
 
     /// One interval, from the tick before until now.
     pub fn tick(&mut self, emitter: &Emitter) {
+        self.sample(emitter, false);
+    }
+
+    /// The last interval: with the counters of the host, however short it is.
+    pub fn end(&mut self, emitter: &Emitter) {
+        self.sample(emitter, true);
+    }
+
+    fn sample(&mut self, emitter: &Emitter, is_last: bool) {
         let now = emitter.now_ns();
+        // Due now rather than at the next tick, if that is nearer to when it should be.
+        let is_due = now + (now - self.last_tick_ns) / 2 >= self.last_host_ns + HOST_EVERY_NS;
         let operations = (0..self.jobs.len()).flat_map(|job| self.operations(job)).collect();
-        let interval = self.interval(emitter.clock(), now, operations);
+        let interval = self.interval(emitter.clock(), now, operations, is_due || is_last);
         self.last_tick_ns = now;
         emitter.emit(&Event::Interval(interval));
         self.tell_laps(emitter);
@@ -103,7 +120,9 @@ impl Sampler<'_> {
         }
     }
 
-    fn interval(&mut self, clock: Clock, now: u64, operations: Vec<OperationInterval>) -> Interval {
+    fn interval(&mut self, clock: Clock, now: u64, operations: Vec<OperationInterval>, with_host: bool) -> Interval {
+        let host = if with_host { self.host.sample() } else { Vec::new() };
+        self.last_host_ns = if with_host { now } else { self.last_host_ns };
         let (process_read_bytes, process_write_bytes) = task::process_io(&self.children);
         Interval {
             t_ns: now,
@@ -115,7 +134,7 @@ impl Sampler<'_> {
             observer_cpu_ns: task::thread_cpu_ns(),
             process_read_bytes,
             process_write_bytes,
-            host: self.host.sample(),
+            host,
         }
     }
 

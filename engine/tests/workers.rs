@@ -303,6 +303,32 @@ fn a_phase_goes_on_to_its_longest_time_or_until_it_is_told_that_its_rate_is_stea
 }
 
 #[test]
+fn the_host_is_looked_at_first_and_last_and_every_tenth_of_a_second_in_between() {
+    let mut engine = Engine::without_a_plan();
+    let jobs = vec![job("readers", stop(None, None, "each"))];
+    let mut plan = plan(&uri_of(engine.directory.path()), jobs, stop(Some(0.7), None, "each"));
+    plan["sample_interval_s"] = json!(0.01);
+    engine.tell(plan);
+    engine.tell(json!({"control": "start_when_ready"}));
+
+    let events = engine.rest();
+
+    let intervals: Vec<_> =
+        events.iter().filter_map(|e| if let Event::Interval(i) = e { Some(i) } else { None }).collect();
+    let looks: Vec<usize> = (0..intervals.len()).filter(|&at| !intervals[at].host.is_empty()).collect();
+    assert_eq!((looks[0], *looks.last().unwrap()), (0, intervals.len() - 1));
+    assert!(intervals.iter().all(|interval| interval.workers.len() == 2));
+    for pair in looks.windows(2) {
+        let (from, to) = (intervals[pair[0]], intervals[pair[1]]);
+        let before = intervals[pair[1] - 1];
+        // Not yet at the tick before, and, but for the last, due at this one.
+        let is_due = |at: &assay_engine::events::Interval| at.t_ns + at.dt_ns / 2 >= from.t_ns + 100_000_000;
+        assert!(pair[1] - 1 == pair[0] || !is_due(before), "{pair:?}");
+        assert!(is_due(to) || pair[1] == intervals.len() - 1, "{pair:?}");
+    }
+}
+
+#[test]
 fn a_longest_time_that_extends_nothing_is_refused() {
     for (seconds, said) in [(None, "this phase has none"), (Some(2.0), "it must be above stop.seconds, 2")] {
         let mut engine = Engine::without_a_plan();

@@ -25,7 +25,8 @@ pub struct Interval {
     pub process_read_bytes: Option<u64>,
     /// write_bytes of /proc/self/io: pages dirtied and direct writes.
     pub process_write_bytes: Option<u64>,
-    /// Counters of the host, raw, as running totals (gauges such as nr_dirty: as they are).
+    /// Counters of the host, raw, as running totals (gauges such as nr_dirty: as they are). Empty at ticks between two looks at
+    /// the host, which are 100 ms apart or more; a phase's first and last tick have them.
     pub host: Vec<HostSample>,
 }
 

@@ -43,6 +43,7 @@ pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs:
         children: crew.pids().to_vec(),
         host: around.host,
         last_tick_ns: 0,
+        last_host_ns: 0,
     };
     let watch = Watch {
         emitter: around.emitter,

@@ -62,7 +62,7 @@ impl Watch<'_> {
         self.emitter.emit(&Event::Started { t_ns: self.emitter.now_ns(), phase_index: self.phase_index, start_ns });
         crew.start(start_ns);
         self.watch(start_ns)?;
-        self.sampler.tick(self.emitter);
+        self.sampler.end(self.emitter);
         let Self { emitter, phase_index, jobs, sampler, ending, .. } = self;
         Ok(Conclusion { emitter, phase_index, start_ns, jobs, workers: &sampler.workers }.tell(ending))
     }

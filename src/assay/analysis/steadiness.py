@@ -40,11 +40,11 @@ class JobSteadiness:
 
     @property
     def drift(self) -> float:
-        """By which share the last fifth of the series is above or below the first."""
+        """By which share the last fifth of the series is above or below the first, or its last level ends where it began."""
         rates = self.series.rates
         fifth = max(1, len(rates) // thresholds.STEADY_BATCHES)
         first, last = float(rates[:fifth].mean()), float(rates[-fifth:].mean())
-        return last / first - 1 if first > 0 else 0.0
+        return max(last / first - 1 if first > 0 else 0.0, self.found.trend or 0.0, key=abs)
 
     @property
     def halves_change(self) -> float | None:

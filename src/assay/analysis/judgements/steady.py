@@ -54,7 +54,7 @@ def _late_shift(case: Case) -> Finding:
 
 def _drifting(trend: float) -> Finding:
     way = "rose" if trend > 0 else "fell"
-    text = f"The rate {way} by {100 * abs(trend):.0f} % from the first fifth of the phase to the last and came to no level."
+    text = f"The rate {way} by {100 * abs(trend):.0f} % over the phase and came to no level."
     cure = f"{_LONGER} Look at the timeline for what goes on: caches that fill, a device that tires, space that is used up."
     judged = findings.warning if abs(trend) > thresholds.STEADY_RANGE else findings.weak
     return judged("drifting", text, cure, brief=f"rate {way} {100 * abs(trend):.0f} %", effect=abs(trend))

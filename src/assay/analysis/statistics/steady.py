@@ -11,8 +11,8 @@ ratio:
 4. A last level of fewer than ten values, or of less than 30 % of the series, is a late shift: it may be steady, but nothing
    shows that it is. What came before it has no number either.
 5. Inside, five batch means may differ by 20 % of their mean, their line by 10 % (SNIA SSS PTS 2.0.2, 5.3), unless they
-   differ by chance: their variance is less than 4 times what that of the intervals in them leaves to it (F test, 1 %). A line
-   through all may rise by 5 %, unless it is within 2.6 standard errors of none.
+   differ by chance: their variance is less than 4 times what that of the intervals in them leaves to it (F test, 1 %). A
+   line through all may rise by 5 %, unless it is within 2.6 standard errors of none.
 
 Then the window is what is left, without what is no whole period at its beginning.
 """
