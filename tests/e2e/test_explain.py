@@ -8,24 +8,16 @@ import pytest
 from e2e.command import Assay
 
 LOAD = """
+name = "explained"
 [[file_set]]
 name = "data"
-files = 1
 size = "4MiB"
 
 [[phase]]
 name = "read"
-cache = "warm"
 seconds = 1
-
 [[phase.job]]
-name = "readers"
-
-[[phase.job.loop]]
-op = "read"
-set = "data"
-access = "random"
-size = "4KiB"
+op = { op = "read", set = "data", access = "random", size = "4KiB" }
 """
 
 
@@ -70,11 +62,10 @@ def test_thresholds_need_no_run(tmp_path: Path) -> None:
 
 def test_a_meter_that_reads_the_same_all_the_time_gives_joules_by_operations(assay: Assay, tmp_path: Path) -> None:
     before = json.loads(assay("show", "--json", check=0).stdout)
-    (run,) = (assay.runs).iterdir()
-    (line,) = [line for line in (run / "events" / "0.json").read_text().splitlines() if '"hello"' in line]
-    hello = json.loads(line) if line.startswith('{"event":"hello"') else None
-    begun_s = hello["clock"]["realtime_at_zero_ns"] / 1e9 if hello else 0.0
-    readings = "".join(f"{begun_s - 5 + second / 20:.3f},200\n" for second in range(20 * 60))
+    run = Path(before["run"]["bundle"])
+    (hello,) = [event for event in json.loads((run / "events/0.json").read_text()) if event["event"] == "hello"]
+    begun_s = hello["clock"]["realtime_at_zero_ns"] / 1e9
+    readings = "".join(f"{begun_s - 5 + second / 20:.3f},200\n" for second in range(20 * 90))
     (tmp_path / "meter.csv").write_text(f"time,watts\n{readings}")
 
     (result,) = json.loads(assay("show", "--json", "--energy", tmp_path / "meter.csv", check=0).stdout)["results"]

@@ -116,3 +116,14 @@ def test_the_facts_of_this_machine_agree_with_what_python_knows_of_it(tmp_path: 
     assert known["target.data.directory"] == str(tmp_path)
     assert len(known) == len(facts), "a key occurs twice"
     assert all(fact.source.startswith("n/a: ") for fact in facts if fact.value is None)
+
+
+def test_energy_meters_are_there_and_readable_or_the_fact_says_that_there_are_none(machine: FakeMachine) -> None:
+    without = values(knob_facts(machine.tree))
+    machine.file("/sys/class/powercap/intel-rapl:0/energy_uj", "123")
+    machine.directory("/sys/class/powercap/intel-rapl")
+
+    with_one = values(knob_facts(machine.tree))
+
+    assert without["knob.powercap.can_read_energy"] is None
+    assert with_one["knob.powercap.can_read_energy"] is True

@@ -1,6 +1,6 @@
 """Which other results of a run are of the same work with more or less of it at a time?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.analysis.limiter.evidence import work_of
 from assay.analysis.record import RunRecord
@@ -16,11 +16,13 @@ def curve_of(run: RunRecord, measured: Sequence[Result], row: int) -> tuple[int,
         measured: All of its results.
         row: Place of the result that is asked about.
     """
-    job = _job(run, measured[row])
-    if job is None:
+    jobs = {
+        (record.phase.name, record.phase.repeat, job.name): job for record in run.phases for job in record.phase.jobs
+    }
+    mine = _work(jobs, measured[row])
+    if mine is None:
         return (row,)
-    mine = work_of(job)
-    same = [place for place, other in enumerate(measured) if _is_same(run, other, measured[row], mine)]
+    same = [place for place, other in enumerate(measured) if _work(jobs, other) == mine]
     return tuple(sorted(same, key=lambda place: (in_flight(measured[place]), place)))
 
 
@@ -29,16 +31,7 @@ def in_flight(result: Result) -> int:
     return result.workers * result.queue_depth
 
 
-def _is_same(run: RunRecord, other: Result, mine: Result, work: object) -> bool:
-    if (other.operation, other.targets) != (mine.operation, mine.targets):
-        return False
-    job = _job(run, other)
-    return job is not None and work_of(job) == work
-
-
-def _job(run: RunRecord, result: Result) -> Job | None:
-    """Find the job of a result in the Plan."""
-    for record in run.phases:
-        if (record.phase.name, record.phase.repeat) == (result.phase, result.repeat):
-            return next((job for job in record.phase.jobs if job.name == result.job), None)
-    return None
+def _work(jobs: Mapping[tuple[str, int, str], Job], result: Result) -> object:
+    """Say what a result is of, but for how much of it at a time; None where the Plan has no such job."""
+    job = jobs.get((result.phase, result.repeat, result.job))
+    return None if job is None else (result.operation, result.targets, work_of(job))

@@ -134,6 +134,19 @@ def _throttles(value: Mapping[str, FactValue]) -> list[Check]:
     return []
 
 
+def _energy(value: Mapping[str, FactValue]) -> Check:
+    can_read = value.get("knob.powercap.can_read_energy")
+    if can_read is True:
+        return ok("energy", "the processors' own meters can be read")
+    if can_read is False:
+        return limited(
+            "energy",
+            "the processors' own meters are for root alone: joules are null",
+            "Run as root, or read a power meter beside the run and give its file to 'assay show --energy'.",
+        )
+    return ok("energy", "no meter in this machine; the file of a power meter can be given to 'assay show --energy'")
+
+
 def _virtual(value: Mapping[str, FactValue]) -> list[Check]:
     if value.get("host.virtualisation.is_virtual") is not True:
         return []
@@ -153,5 +166,6 @@ def machine_checks(facts: tuple[Fact, ...], hello: Hello | None) -> tuple[Check,
         _cpu(value),
         _memory(value),
         *_throttles(value),
+        _energy(value),
         *_virtual(value),
     )

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 
 from assay.host.facts import Fact, FactValue
-from assay.host.reading import SystemTree, fact, flag, known
+from assay.host.reading import SystemTree, absent, fact, flag, known
 
 # Key, file below /proc/sys, conversion. 0 in a *_bytes knob means that its *_ratio twin holds, and the other way round.
 _KNOBS: tuple[tuple[str, str, Callable[[str], FactValue]], ...] = (
@@ -27,6 +27,7 @@ _KNOBS: tuple[tuple[str, str, Callable[[str], FactValue]], ...] = (
 )
 
 DROP_CACHES = "/proc/sys/vm/drop_caches"
+POWERCAP = "/sys/class/powercap"
 
 
 def can_drop_caches(tree: SystemTree) -> bool:
@@ -34,9 +35,20 @@ def can_drop_caches(tree: SystemTree) -> bool:
     return os.access(tree.at(DROP_CACHES), os.W_OK)
 
 
+def _energy(tree: SystemTree) -> Fact:
+    """Say whether the processors' own energy meters may be read; absent where there are none."""
+    key = "knob.powercap.can_read_energy"
+    files = [f"{POWERCAP}/{zone}/energy_uj" for zone in tree.names(POWERCAP) if zone.startswith("intel-rapl:")]
+    there = [path for path in files if tree.at(path).exists()]
+    if not there:
+        return absent(key, f"{POWERCAP} has no intel-rapl zones")
+    return known(key, all(os.access(tree.at(path), os.R_OK) for path in there), f"access({there[0]}, R_OK)")
+
+
 def knob_facts(tree: SystemTree | None = None) -> tuple[Fact, ...]:
-    """Facts `knob.*`: sysctls, and whether drop_caches may be written."""
+    """Facts `knob.*`: sysctls, whether drop_caches may be written, and whether energy meters may be read."""
     tree = tree or SystemTree()
     facts = [fact(f"knob.{key}", tree.read(f"/proc/sys/{path}"), convert) for key, path, convert in _KNOBS]
     facts.append(known("knob.vm.can_drop_caches", can_drop_caches(tree), f"access({DROP_CACHES}, W_OK)"))
+    facts.append(_energy(tree))
     return tuple(facts)
