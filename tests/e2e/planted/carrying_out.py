@@ -41,7 +41,7 @@ def _try(case: Case, parameters: Mapping[str, Any], folder: Path) -> Trial:
 def _measured(scene: Scene, folder: Path, first: tuple[str, ...]) -> dict[str, Any]:
     path = folder / "load.toml"
     path.write_text(scene.load)
-    words = ("run", path, scene.directory, "--json", "--no-report", *scene.words)
+    words: tuple[str | Path, ...] = ("run", path, scene.directory, "--json", "--no-report", *scene.words)
     with_prefix = f'exec {shlex.join((*first, *scene.prefix))} "$@"' if first or scene.prefix else ""
     with running(*words, folder=folder, env=scene.env, started_by=with_prefix) as run:
         if scene.meanwhile is not None:
