@@ -37,6 +37,10 @@ _TIME_WIDTHS = (6, 6, 6, 6)
 _CACHE_WIDTH = 14
 _TRUST_WIDTH = 8
 _ROW_WIDTH = 3
+_MOST_SAID = 3
+"""Sentences of one kind of finding that are printed."""
+_MOST_RANGES = 6
+"""Rows, or runs of them, that are named."""
 
 
 def render(document: Document, run: RunRecord, console: PlainConsole, *, html: Path | None = None) -> None:
@@ -259,33 +263,56 @@ def _findings(document: Document, width: int) -> list[Text]:
             rows.setdefault(finding, []).append(row)
     kinds: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in sorted(rows, key=lambda finding: SEVERITIES.index(finding.severity)):
-        kinds.setdefault((finding.severity, finding.id, finding.cure), []).append(finding)
+        if finding.severity != NOTE:
+            kinds.setdefault((finding.severity, finding.id, finding.cure), []).append(finding)
     lines: list[Text] = []
     for (severity, id_, cure), same in kinds.items():
-        said = [(finding.text, rows[finding]) for finding in same]
-        lines += [Text(), *_kind(severity, id_, cure, said, width)]
-    return lines
+        said: dict[str, list[int]] = {}
+        for finding in same:
+            said.setdefault(finding.text, []).extend(rows[finding])
+        lines += [Text(), *_kind(severity, id_, cure, list(said.items()), width)]
+    notes: dict[str, list[int]] = {}
+    for finding, where in rows.items():
+        if finding.severity == NOTE:
+            notes.setdefault(finding.id, []).extend(where)
+    return [*lines, *_notes(notes, document.run.id, width)]
+
+
+def _notes(notes: Mapping[str, list[int]], run_id: str, width: int) -> list[Text]:
+    """Name the notes in one paragraph: they explain numbers, and a command has their words."""
+    if not notes:
+        return []
+    named = [f"{id_} ({_where(set(rows)) or 'run'})" for id_, rows in notes.items()]
+    told = f"{', '.join(named)}. 'assay explain {run_id} ID' has the words of each."
+    first, *others = wrap(told, width - 7)
+    return [Text(), Text.assemble(("notes", _STYLES[NOTE]), f"  {first}"), *(Text("  " + part) for part in others)]
 
 
 def _kind(severity: str, id_: str, cure: str, said: list[tuple[str, list[int]]], width: int) -> list[Text]:
     """Print one kind of finding: where it applies, what it says of each row, what to do."""
     everywhere = sorted({row for _, rows in said for row in rows})
-    where = f"rows {_ranges(everywhere)}" if len(everywhere) > 1 else f"row {_ranges(everywhere)}"
+    where = f"row {_where(everywhere)}" if len(everywhere) == 1 else f"rows {_where(everywhere)}"
     lines = [Text.assemble((severity, _STYLES[severity]), (f"  {id_}", "bold"), f"  {where if everywhere else 'run'}")]
-    for text, rows in said:
-        prefix = f"{_ranges(rows)}: " if len(said) > 1 else ""
+    # Those that concern the most rows.
+    shown = sorted(said, key=lambda pair: -len(pair[1]))[:_MOST_SAID] if len(said) > _MOST_SAID + 1 else said
+    for text, rows in shown:
+        prefix = f"{_where(rows)}: " if len(said) > 1 else ""
         lines += [Text("  " + part) for part in wrap(prefix + text, width - 2)]
+    if len(shown) < len(said):
+        lines.append(Text(f"  and the like of {len(said) - len(shown)} others: 'assay explain RUN {id_}'"))
     if cure:
         lines += [Text("  " + part) for part in wrap("→ " + cure, width - 2)]
     return lines
 
 
-def _ranges(rows: Iterable[int]) -> str:
-    """Write 1, 2, 3, 5 as `1-3, 5`."""
+def _where(rows: Iterable[int]) -> str:
+    """Write 1, 2, 3, 5 as `1-3, 5`; of many that lie apart the first, and how many others there are."""
     runs: list[list[int]] = []
     for row in sorted(rows):
         if runs and row == runs[-1][-1] + 1:
             runs[-1].append(row)
         else:
             runs.append([row])
-    return ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    others = sum(len(run) for run in runs[_MOST_RANGES:])
+    told = ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:_MOST_RANGES])
+    return f"{told} and {others} more" if others else told
