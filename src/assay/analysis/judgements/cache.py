@@ -97,7 +97,8 @@ def _absorbed(case: Case) -> Finding:
             f" {format_number(committed.iops)} a second."
         )
     cure = "Use direct I/O, O_DSYNC or an fsync in the loop to measure storage."
-    if kept is not None and kept >= thresholds.COMMITTED_SHARE:
+    # Of names alone the rate is the whole of it; of data the latency is memory's all the same.
+    if kept is not None and kept >= thresholds.COMMITTED_SHARE and case.operation.direction != "write":
         return findings.note("absorbed", text, cure, effect=1 - kept)
     effect = None if kept is None else 1 - kept
     return findings.weak("absorbed", text, cure, brief="memory took it", effect=effect)

@@ -19,7 +19,11 @@ def judge(case: Case) -> Iterable[Finding]:
     found: list[Finding] = []
     if case.seconds < thresholds.SHORT_WINDOW_S or case.ops < thresholds.FEW_OPS:
         text = f"Shorter than {thresholds.SHORT_WINDOW_S:g} s, or fewer than {thresholds.FEW_OPS} operations."
-        few = f"{case.ops} operation{'s' * (case.ops != 1)}" if case.ops < thresholds.FEW_OPS else f"{format_seconds(case.seconds)} long"
+        few = (
+            f"{case.ops} operation{'s' * (case.ops != 1)}"
+            if case.ops < thresholds.FEW_OPS
+            else f"{format_seconds(case.seconds)} long"
+        )
         found.append(findings.weak("small-sample", text, "Run longer for a number that repeats.", brief=f"only {few}"))
     latency = case.latency_ns
     values = {"p50": latency.p50, "p90": latency.p90, "p99": latency.p99, "p99.9": latency.p99_9}

@@ -1,0 +1,120 @@
+"""Numbers that were called trusted, and were not: on a real file system, each is weak at most now, with its reason."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.command import Assay, Measure
+
+SPARSE_FLUSHES = """
+name = "one-in-sixteen"
+[[file_set]]
+name = "data"
+size = "64MiB"
+[[phase]]
+name = "mix"
+seconds = "2s"
+[[phase.job]]
+[[phase.job.loop]]
+op = "write"
+set = "data"
+access = "random"
+size = "4KiB"
+[[phase.job.loop]]
+[[phase.job.loop.choice]]
+weight = 15
+actions = { op = "stat", set = "data" }
+[[phase.job.loop.choice]]
+weight = 1
+actions = { op = "fdatasync", set = "data" }
+"""
+
+EACH_FLUSHED = """
+name = "each-flushed"
+[[file_set]]
+name = "data"
+size = "16MiB"
+[[phase]]
+name = "commit"
+seconds = "2s"
+[[phase.job]]
+timed = ["commit"]
+[[phase.job.loop]]
+group = "commit"
+actions = [
+    { op = "write", set = "data", access = "random", size = "4KiB" },
+    { op = "fdatasync", set = "data" },
+]
+"""
+
+
+def _rows(done: str) -> list[dict[str, Any]]:
+    return list(json.loads(done)["results"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("iozone", "-a", "-n", "64k", "-g", "1M", "-i", "0", "-i", "1", "-i", "2"),
+        ("iozone", "-s", "4096", "-r", "64", "-i", "0", "-i", "1", "-e"),
+        ("bonnie", "-d", ".", "-s", "16", "-r", "8", "-n", "0", "-u", "0:0"),
+    ],
+    ids=" ".join,
+)
+def test_a_classic_tool_on_data_that_fits_in_memory_has_no_trusted_number(
+    assay: Assay, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    assay(*words, cwd=tmp_path)
+
+    document = json.loads(assay("show", "last", "--json").stdout)
+    assert document["results"]
+    for row in document["results"]:
+        assert not row["trusted"], row["title"]
+        assert row["trust"]["reasons"], row["title"]
+        assert all(reason["text"] for reason in row["trust"]["reasons"])
+
+
+def test_a_run_that_memory_served_says_so_before_all_else(assay: Assay, tmp_path: Path) -> None:
+    done = assay("iozone", "-a", "-n", "64k", "-g", "256k", "-i", "0", "-i", "1", cwd=tmp_path)
+
+    said = [line for line in done.stderr.splitlines() if line.startswith(("weak", "warning", "invalid"))]
+    assert "memory-run" in said[0] or said[0].startswith(("warning", "invalid"))
+    assert sum("memory-run" in line for line in said) == 1
+
+
+def test_writes_of_which_one_in_sixteen_is_flushed_are_not_flushed(measure: Measure, tmp_path: Path) -> None:
+    document = measure(SPARSE_FLUSHES, tmp_path)
+
+    (row,) = [row for row in document["results"] if row["operation"] == "write"]
+    assert (row["cache"]["verdict"], row["measures"]) == ("absorbed", "write_back")
+    assert not row["trusted"]
+    assert "absorbed" in [reason["id"] for reason in row["trust"]["reasons"]]
+    # What is a part of a mix has no CPU time of its own; the whole has.
+    (whole,) = [row for row in document["results"] if row["operation"] == "*"]
+    assert row["cpu_ns_per_op"] is None
+    assert whole["cpu_ns_per_op"] > 0
+
+
+def test_writes_that_are_each_flushed_are(measure: Measure, tmp_path: Path) -> None:
+    (row,) = measure(EACH_FLUSHED, tmp_path)["results"]
+
+    assert row["cache"]["verdict"] == "flushed"
+    assert "absorbed" not in [finding["id"] for finding in row["findings"]]
+
+
+def test_no_trusted_number_is_without_interval_time_and_operations(assay: Assay, tmp_path: Path) -> None:
+    done = assay("quick", tmp_path, "--size", "64MiB", "--time", "8s", "--json", "--no-report")
+
+    for row in _rows(done.stdout):
+        if row["trusted"]:
+            assert row["iops_interval"] is not None
+            assert row["iops_interval"]["low"] <= row["iops"] <= row["iops_interval"]["high"]
+            assert row["seconds"] >= 1
+            assert row["ops"] >= 100
+            assert row["steady"]["verdict"] == "steady"
+        else:
+            assert row["trust"]["reasons"]
+        if row["measures"] == "write_back":
+            assert row["committed"] is None or row["committed"]["iops"] <= row["iops"] * 1.01
