@@ -29,8 +29,14 @@ pub enum Concern {
     DirectRefused,
     /// A file among Assay's that is not.
     ForeignFile,
+    /// Inodes that ext4 passes by.
+    FreedInodes,
     /// How often blocks were written could not be kept for later runs.
     GenerationsLost,
+    /// A directory that was made for more names.
+    GrownDirectory,
+    /// Files that were never written in places.
+    Holes,
     /// Threads of the kernel took over.
     IoWq,
     /// io_uring without registered buffers.
@@ -51,7 +57,7 @@ pub enum Concern {
     StdioFlushFailed,
 }
 
-use Severity::{Note, Warning};
+use Severity::{Note, Warning, Weak};
 
 impl Concern {
     /// Stable identifier, as in the events and the findings.
@@ -72,7 +78,8 @@ impl Concern {
     /// The table. A note moves no number: the Plan allows the fallback expressly, and it puts the same load on storage;
     /// what io_uring does without, or leaves to threads of the kernel, is part of what it costs here; what is not known
     /// about the page cache is judged by what follows from it; a control line that was not obeyed did nothing; a kernel
-    /// switch left on is no part of the load; a stall is what the storage did.
+    /// switch left on is no part of the load; a stall and a directory that has grown are what the storage is. Weak is what is true
+    /// of the storage as it was left a moment before, and not of the same storage at rest.
     fn entry(self) -> (&'static str, Severity, &'static str) {
         match self {
             Self::AioBuffered => ("aio-buffered", Warning, "Set direct, or use io_uring."),
@@ -94,9 +101,14 @@ impl Concern {
                 "Use a file system that supports O_DIRECT, or a set of more than twice the RAM.",
             ),
             Self::ForeignFile => ("foreign-file", Warning, "Keep other programs out of Assay's folder."),
+            Self::FreedInodes => {
+                ("freed-inodes", Weak, "Wait some minutes, or use a larger file system, or one with a journal.")
+            }
             Self::GenerationsLost => {
                 ("generations-lost", Note, "Lay the set out anew to have stale blocks told again.")
             }
+            Self::GrownDirectory => ("grown-directory", Note, "Lay the set out anew (reuse = 'never')."),
+            Self::Holes => ("holes", Warning, "Lay the set out anew (reuse = 'never')."),
             Self::IoWq => ("io-wq", Note, ""),
             Self::IoUringBuffersPlain => {
                 ("io-uring-buffers-plain", Note, "Raise the limit of locked memory (ulimit -l).")

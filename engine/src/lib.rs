@@ -7,6 +7,7 @@
 //! what [`content`]; [`backend`] takes it to storage and [`sys`] asks the kernel for all else. [`observe`] reads what the
 //! host says at the same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency; [`laps`] keeps
 //! single ones where a Plan wants them, and [`idle`] how long a worker rested by the load's own rules.
+//! [`past`] looks for what was there before a phase and is in its numbers.
 
 pub mod backend;
 pub mod buffer;
@@ -31,6 +32,7 @@ pub mod laps;
 pub mod memory;
 pub mod observe;
 pub mod pace;
+pub mod past;
 pub mod phase;
 pub mod plan;
 pub mod process;

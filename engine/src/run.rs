@@ -10,6 +10,7 @@ use crate::events::{Capabilities, Event, Moment, Outcome};
 use crate::files::open_files;
 use crate::memory;
 use crate::observe::{HostObserver, cache, is_in_memory};
+use crate::past::Past;
 use crate::phase;
 use crate::phase::{PhaseEnd, Surroundings};
 use crate::plan;
@@ -161,9 +162,13 @@ impl<'a> Run<'a> {
             }
             let watched = self.watched_sets(&programs);
             self.residency(index, Moment::Before, &watched, &mut seen);
+            let past = Past::before(&self.data.sets, &programs);
             let end = self.measure(index, phase, programs, &mut host)?;
             seen.clear();
             self.residency(index, Moment::After, &watched, &mut seen);
+            if !matches!(end, PhaseEnd::Failed(_)) {
+                past.tell(self.emitter, index);
+            }
             if !phase.after.is_empty() {
                 seen.clear();
             }

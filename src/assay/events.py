@@ -216,9 +216,10 @@ class Corruption(StreamPart, kw_only=True):
 
 
 class Severity(enum.Enum):
-    """What something does to the numbers: it explains them, moves them, or forbids their use."""
+    """What something does to the numbers: it explains them, limits what they say, moves them, or forbids their use."""
 
     NOTE = "note"
+    WEAK = "weak"
     WARNING = "warning"
     INVALID = "invalid"
 
@@ -390,6 +391,9 @@ CORRUPT_BLOCK = "corrupt-block"
 DIRECT_REFUSED = "direct-refused"
 DATA_LEFT_BEHIND = "data-left-behind"
 FOREIGN_FILE = "foreign-file"
+FREED_INODES = "freed-inodes"
+GROWN_DIRECTORY = "grown-directory"
+HOLES = "holes"
 IO_URING_FALLBACK = "io-uring-fallback"
 """Identifiers of the warnings that are looked for by name; `engine/src/concern.rs` has those of all."""
 

@@ -247,6 +247,8 @@ pub enum Event {
 pub enum Severity {
     /// Explains them.
     Note,
+    /// Leaves them true, but of too little, or not of what one may take them for.
+    Weak,
     /// Moves them.
     Warning,
     /// They must not be used.

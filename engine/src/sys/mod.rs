@@ -5,6 +5,7 @@ pub mod affinity;
 pub mod beneath;
 pub mod cpu_cache;
 pub mod exit_status;
+pub mod fs_map;
 pub mod mapped_words;
 pub mod mapping;
 pub mod own_directory;

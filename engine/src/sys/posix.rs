@@ -254,6 +254,13 @@ pub fn allocate(file: BorrowedFd<'_>, length_bytes: u64) -> io::Result<()> {
     retried(|| unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, length_bytes as libc::off_t) }).map(drop)
 }
 
+/// Where the first hole of a file is; its size where there is none. The file's position moves there.
+pub fn first_hole(file: BorrowedFd<'_>) -> io::Result<u64> {
+    // SAFETY: lseek takes no pointers.
+    let found = unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_HOLE) };
+    u64::try_from(found).map_err(|_| io::Error::last_os_error())
+}
+
 /// What a directory entry is, as far as removal cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {

@@ -15,6 +15,16 @@ def judge(case: Case) -> Iterable[Finding]:
         yield from _content(case, case.run.plan.file_set(name))
 
 
+def is_unwritten(case: Case) -> bool:
+    """Whether it reads a set that the load allocated and nobody has written to."""
+    return any(_is_unwritten(case, case.run.plan.file_set(name)) for name in case.operation.sets)
+
+
+def _is_unwritten(case: Case, file_set: plan.FileSet) -> bool:
+    is_asked_for = file_set.allocate is not plan.Allocate.WRITE and case.operation.direction == "read"
+    return is_asked_for and not case.run.was_written(file_set.name, case.record.index)
+
+
 def _size(case: Case) -> Iterable[Finding]:
     """Say so when buffered reads may have come from memory."""
     hello = case.run.first(events.Hello)
@@ -31,8 +41,7 @@ def _size(case: Case) -> Iterable[Finding]:
 
 def _content(case: Case, file_set: plan.FileSet) -> list[Finding]:
     operation = case.operation
-    is_unwritten = file_set.allocate is not plan.Allocate.WRITE and operation.direction == "read"
-    if is_unwritten and not case.run.was_written(file_set.name, case.record.index):
+    if _is_unwritten(case, file_set):
         text = f"Set '{file_set.name}' was allocated but never written: the file system answers such reads itself."
         return [findings.warning("unwritten-blocks", text, "Lay the set out with allocate = write.")]
     content = file_set.content

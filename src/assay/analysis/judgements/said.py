@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from assay import events
 from assay.analysis import findings
 from assay.analysis.case import Case
+from assay.analysis.judgements.data import is_unwritten
+from assay.analysis.recorded_operations import READS
+from assay.plan import OpKind
 from assay.results import Finding
 
 _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
@@ -12,12 +15,26 @@ _CACHE_STEPS = frozenset({"evict", "drop_caches", "warm", "remount"})
 
 _STALLED = "stalled"
 
+_ABOUT = {
+    events.FREED_INODES: frozenset({OpKind.CREATE, OpKind.MKDIR, OpKind.SYMLINK, OpKind.COPY}),
+    events.HOLES: READS,
+}
+"""What is said of a phase, and moves the numbers of these operations alone."""
+
+_BRIEF = {
+    events.FREED_INODES: "inodes freed a moment before",
+    events.GROWN_DIRECTORY: "a directory that has grown",
+    events.HOLES: "reads of holes",
+    _STALLED: "storage stood still",
+}
+"""A few words, to stand beside the number, where the identifier does not say it."""
+
 
 def judge(case: Case) -> Iterable[Finding]:
     """Pass on the engine's warnings, and name the steps that were not done."""
     record = case.record
-    # `corruption.py` counts the bad blocks, of which the engine names each.
-    yield from (from_engine(event) for event in record.warnings if event.id != events.CORRUPT_BLOCK)
+    # `corruption.py` counts the bad blocks, of which the engine names each; `data.py` names sets that nobody ever wrote.
+    yield from (from_engine(event) for event in record.warnings if _is_of(event.id, case))
     yield from (_step(event) for event in record.steps if not event.achieved)
 
 
@@ -26,9 +43,18 @@ def from_engine(event: events.Warning) -> Finding:
 
     A storage that stood still is weak wherever the window lies: left out as a start it would leave no trace in a number.
     """
-    if event.id == _STALLED:
-        return findings.weak(event.id, event.text, event.cure, brief="storage stood still")
-    return Finding(id=event.id, severity=event.severity.value, text=event.text, cure=event.cure)
+    severity, brief = event.severity.value, _BRIEF.get(event.id, "")
+    if event.id == _STALLED and severity == findings.NOTE:
+        severity = findings.WEAK
+    return Finding(id=event.id, severity=severity, text=event.text, cure=event.cure, brief=brief)
+
+
+def _is_of(id_: str, case: Case) -> bool:
+    """Whether the operation is one that this is about, and nobody else says it."""
+    if id_ == events.CORRUPT_BLOCK or (id_ == events.HOLES and is_unwritten(case)):
+        return False
+    about = _ABOUT.get(id_)
+    return about is None or any(op.op in about for op in case.operation.ops)
 
 
 def _step(event: events.StepDone) -> Finding:

@@ -1,0 +1,169 @@
+"""What is said of a file system's past: with evidence where it was so, and nothing where it was not."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.command import Measure
+from e2e.planted.loads import RANDOM_READ, data, only
+from testbed.devices import MIB, filesystem, loop_device, tmpfs
+from testbed.history import come_and_go, free_inodes
+from testbed.host import command, need_tools
+
+NO_JOURNAL = ("-b", "4096", "-O", "^has_journal")
+ONE_GROUP = (*NO_JOURNAL, "-N", "32768")
+SMALL_GROUPS = (*NO_JOURNAL, "-g", "8192")
+NO_FLEXIBLE_GROUPS = ("-b", "4096", "-O", "^has_journal,^flex_bg", "-g", "8192")
+FREED = 20_000
+CREATE = """
+[[phase]]
+name = "create"
+[[phase.job]]
+op = { op = "create", set = "files" }
+stop = { ops = 3000 }
+"""
+LOOK = """
+[[phase]]
+name = "look"
+[[phase.job]]
+op = {{ op = "{operation}", set = "files" }}
+stop = {{ ops = 200 }}
+"""
+FILES = 'name = "past"\n[[file_set]]\nname = "files"\nfiles = {files}\nsize = 0\nexisting_share = {share}\n{keys}\n'
+KEPT = 'keep = true\nreuse = "never"'
+
+
+def found(document: dict[str, Any], id_: str) -> list[dict[str, Any]]:
+    """Findings of an id, of all rows and of the run."""
+    every = [*document["findings"], *(finding for row in document["results"] for finding in row["findings"])]
+    return [finding for finding in every if finding["id"] == id_]
+
+
+def inodes_per_group(device: Path) -> int:
+    told = re.search(r"Inodes per group:\s+(\d+)", command("dumpe2fs", "-h", device))
+    assert told is not None
+    return int(told[1])
+
+
+def test_no_more_inodes_are_said_to_be_passed_by_than_were_freed_and_nearly_all(measure: Measure) -> None:
+    with (
+        tmpfs(144 * MIB) as memory,
+        loop_device(128 * MIB, backing=memory) as device,
+        filesystem(device, mkfs_options=ONE_GROUP) as directory,
+    ):
+        assert inodes_per_group(device) == 32_768
+        free_inodes(directory, FREED)
+        (finding,) = found(measure(FILES.format(files=3000, share=0.0, keys="") + CREATE, directory), "freed-inodes")
+
+    said = re.search(r"at least (\d+) inodes", finding["text"])
+    assert said is not None
+    assert 0.95 * FREED <= int(said[1]) <= FREED
+    assert (finding["severity"], finding["brief"]) == ("weak", "inodes freed a moment before")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "before"),
+    [
+        ("ext4", ONE_GROUP, "nothing"),
+        ("ext4", SMALL_GROUPS, "nothing"),
+        ("ext4", NO_FLEXIBLE_GROUPS, "nothing"),
+        ("ext4", ONE_GROUP, "in use"),
+        ("ext4", ("-b", "4096", "-N", "32768"), "freed"),
+        ("xfs", (), "freed"),
+        ("btrfs", (), "freed"),
+    ],
+)
+def test_where_no_inode_was_passed_by_nothing_is_said(measure: Measure, kind: Any, options: Any, before: str) -> None:
+    size = (128 if options and "-g" not in options else 320) * MIB
+    with (
+        tmpfs(size + 16 * MIB) as memory,
+        loop_device(size, backing=memory) as device,
+        filesystem(device, kind, mkfs_options=options) as directory,
+    ):
+        if before == "freed":
+            free_inodes(directory, FREED)
+        if before == "in use":
+            for number in range(FREED):
+                (directory / f"stays-{number}").touch()
+        # Several rounds: a set lies in a group by chance.
+        for _ in range(3 if kind == "ext4" and before == "nothing" else 1):
+            document = measure(FILES.format(files=3000, share=0.0, keys="keep = true") + CREATE, directory)
+            assert found(document, "freed-inodes") == []
+
+
+@pytest.mark.parametrize("options", [ONE_GROUP, SMALL_GROUPS])
+def test_what_a_phase_frees_itself_is_a_part_of_it(measure: Measure, options: Any) -> None:
+    churn = """
+    [[phase]]
+    name = "churn"
+    [[phase.job]]
+    stop = { passes = 20000 }
+    [[phase.job.loop]]
+    group = "churn"
+    actions = [{ op = "create", set = "files" }, { op = "unlink", set = "files" }]
+    """
+    with (
+        tmpfs(272 * MIB) as memory,
+        loop_device(256 * MIB, backing=memory) as device,
+        filesystem(device, mkfs_options=options) as directory,
+    ):
+        document = measure(FILES.format(files=100, share=0.5, keys="") + churn, directory)
+
+    assert found(document, "freed-inodes") == []
+
+
+@pytest.mark.parametrize("operation", ["readdir", "readdir_stat", "stat", "open"])
+def test_a_directory_that_held_many_names_is_named_with_its_size(measure: Measure, operation: str) -> None:
+    with (
+        tmpfs(160 * MIB) as memory,
+        loop_device(128 * MIB, backing=memory) as device,
+        filesystem(device, mkfs_options=("-b", "4096")) as directory,
+    ):
+        load = FILES.format(files=100, share=1.0, keys=KEPT) + LOOK.format(operation=operation)
+        fresh = measure(load, directory)
+        grown = directory / "assay-data" / "files"
+        come_and_go(grown, 5000)
+        size = grown.stat().st_size
+        (finding,) = found(measure(load.replace("never", "trust"), directory), "grown-directory")
+
+    assert found(fresh, "grown-directory") == []
+    assert finding["severity"] == "note"
+    assert f"{grown} takes {size // 1024} KiB" in finding["text"]
+    assert "the 100 names" in finding["text"]
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.6, "60 %"), (0.02, None)])
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
+def test_holes_are_said_with_their_share(measure: Measure, kind: Any, share: float, said: str | None) -> None:
+    need_tools("fallocate")
+    size = (128 if kind == "ext4" else 320) * MIB
+    with (
+        tmpfs(size + 16 * MIB) as memory,
+        loop_device(size, backing=memory) as device,
+        filesystem(device, kind) as directory,
+    ):
+        load = only(RANDOM_READ, seconds=0.2, sets=data("32MiB", KEPT))
+        whole = measure(load, directory)
+        (file,) = (path for path in directory.rglob("*") if path.is_file() and path.stat().st_size == 32 * MIB)
+        hole = round(32 * MIB * share) // 4096 * 4096
+        command("fallocate", "--punch-hole", "--offset", "8192", "--length", str(hole), file)
+        findings = found(measure(load.replace("never", "trust"), directory), "holes")
+
+    assert found(whole, "holes") == []
+    if said is None:
+        assert findings == []
+        return
+    (finding,) = findings
+    assert finding["severity"] == "warning"
+    assert finding["text"].startswith(f"{said} of the bytes of set 'data' are holes")
+
+
+@pytest.mark.parametrize("allocate", ["sparse", "fallocate"])
+def test_what_a_load_never_wrote_is_not_said_twice(measure: Measure, allocate: str) -> None:
+    with tmpfs(144 * MIB) as memory, loop_device(128 * MIB, backing=memory) as device, filesystem(device) as directory:
+        document = measure(only(RANDOM_READ, seconds=0.2, sets=data("32MiB", f'allocate = "{allocate}"')), directory)
+
+    assert len(found(document, "unwritten-blocks")) == 1
+    assert found(document, "holes") == []
