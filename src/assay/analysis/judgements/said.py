@@ -26,7 +26,7 @@ def from_engine(event: events.Warning) -> Finding:
 
     A storage that stood still is weak wherever the window lies: left out as a start it would leave no trace in a number.
     """
-    if event.id == _STALLED:
+    if event.id == _STALLED and event.severity.value == findings.NOTE:
         return findings.weak(event.id, event.text, event.cure, brief="storage stood still")
     return Finding(id=event.id, severity=event.severity.value, text=event.text, cure=event.cure)
 
