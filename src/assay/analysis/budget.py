@@ -131,10 +131,11 @@ def time_budget(uses: tuple[WorkerUse, ...]) -> TimeBudget:
     block_delay = sum(block_delays) / len(uses) if len(block_delays) == len(uses) else None
     idle = _mean_share([(use.idle_ns, use.wall_ns) for use in uses])
     left, units = _UNITS, []
-    for share in (on_cpu, run_delay, block_delay, idle):
+    # Block delay last: it comes in ticks, the others do not.
+    for share in (on_cpu, run_delay, idle, block_delay):
         units.append(min(round((share or 0.0) * _UNITS), left))
         left -= units[-1]
-    on_cpu_units, run_units, block_units, idle_units = units
+    on_cpu_units, run_units, idle_units, block_units = units
     return TimeBudget(
         on_cpu=on_cpu_units / _UNITS,
         run_delay=run_units / _UNITS,

@@ -17,16 +17,6 @@ from testbed.nbd import nbd_rate_device
 EACH_ONCE = 'op = { op = "read", set = "data", access = { kind = "random", coverage = "each_once" }, size = "4KiB" }'
 BUFFERED_WRITE = 'op = { op = "write", set = "data", access = "random", size = "4KiB" }'
 BUFFERED_STREAM_OUT = 'op = { op = "write", set = "data", access = "sequential", size = "1MiB" }'
-FSYNC_OUTSIDE = """
-timed = ["write"]
-[[phase.job.loop]]
-repeat = 16
-actions = [{ op = "write", set = "data", access = "random", size = "64KiB" }]
-[[phase.job.loop]]
-op = "fsync"
-set = "data"
-"""
-
 _WRITE_BACK = frozenset({"write_back", "page_cache"})
 _CACHED = MEMORY | {"client_cpu"}
 
@@ -192,7 +182,7 @@ CASES = (
         plant=write_back,
         parameters=(
             {"job": BUFFERED_WRITE},
-            {"job": FSYNC_OUTSIDE},
+            {"job": f"workers = 2\n{BUFFERED_WRITE}"},
             {"job": BUFFERED_STREAM_OUT.replace("1MiB", "64KiB"), "write_ms": 10},
         ),
         expected=Expected(

@@ -84,7 +84,7 @@ CASES = (
     Case(
         cause="a directory that has been large",
         plant=grown_directory,
-        parameters=({"names": 30_000}, {"names": 100_000}, {"names": 50_000, "operation": "readdir_stat"}),
+        parameters=({"names": 30_000}, {"names": 80_000}, {"names": 50_000, "operation": "readdir_stat"}),
         expected=Expected(found=frozenset({"grown-directory"})),
     ),
 )
