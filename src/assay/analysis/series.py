@@ -40,6 +40,12 @@ class RateSeries:
         rates: FloatArray = self.ops / lengths_s
         return rates
 
+    @property
+    def unit(self) -> float:
+        """The rate that a single operation more in an interval is."""
+        length_s = float(np.diff(self.edges_ns).mean()) / NS_PER_S if len(self) else 0.0
+        return 1 / length_s if length_s > 0 else 0.0
+
     def span(self, begin: int, end: int) -> Span:
         """Give the time of intervals `begin` up to before `end`."""
         return Span(int(self.edges_ns[begin]), int(self.edges_ns[end]))

@@ -64,7 +64,7 @@ class Settling:
     def _has_settled(self, job: str, seconds: float) -> bool:
         edges = np.cumsum([0, *(length_ns for length_ns, _ in self._intervals)])
         series = gathered_rates(edges, np.array([ops[job] for _, ops in self._intervals], dtype=np.int64))
-        found = judge(series.rates)
+        found = judge(series.rates, unit=series.unit)
         if found.verdict is not SteadyVerdict.STEADY or found.last is None:
             return False
         enough_s = max(thresholds.STEADY_ENOUGH * seconds, thresholds.SHORT_WINDOW_S)

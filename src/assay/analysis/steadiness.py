@@ -60,7 +60,7 @@ class JobSteadiness:
 def job_steadiness(record: PhaseRecord, job: Job, window: Window) -> JobSteadiness:
     """Judge a job of a phase, and narrow the phase's window to where it was steady."""
     series = series_of(record, job.name, window.common)
-    found = judge(series.rates)
+    found = judge(series.rates, unit=series.unit)
     begin, end = (found.last.begin, found.last.end) if found.last else (0, len(series))
     if found.verdict is not SteadyVerdict.STEADY or not _lasted_by_time(record):
         begin, end = 0, len(series)

@@ -174,6 +174,8 @@ LITTLE = 0.10
 """Little's law holds to this share: rate times latency is what is in flight."""
 QUEUED_TIMES = 1.6
 """A latency that is so many times what it was with fewer in flight is that of a queue."""
+DEEP_QUEUE = 4.0
+"""Requests in flight from where on a device that is busy all the time may be full, if nothing else tells."""
 GROWS, STAYS = 1.5, 1.1
 """Times the rate with twice as many in flight: from the one on latency limited it, up to the other something is full."""
 DIRTY_SHARE = 0.90

@@ -47,7 +47,8 @@ def _late_shift(case: Case) -> Finding:
         " then, and what came after is too short to tell whether it stays there. A full cache, credits that were used up?"
     )
     effect = abs(before.mean / last.mean - 1) if last.mean > 0 else None
-    return findings.warning(
+    judged = findings.weak if effect is not None and effect <= thresholds.WIDE_INTERVAL else findings.warning
+    return judged(
         "late-shift", text, f"{_LONGER} Only what it settles at is a number.", brief="rate changed late", effect=effect
     )
 

@@ -126,7 +126,7 @@ def device_queue(at: Signals) -> Conclusion | None:
     if at.fewer is None or at.latency_s is None:
         # A device that works in parallel is busy all the time, long before it is full.
         remedy = "Halve the queue depth: where the rate stays, the device is full."
-        is_busy = below.utilisation >= thresholds.BUSY_SHARE
+        is_busy = below.utilisation >= thresholds.BUSY_SHARE and below.in_flight >= thresholds.DEEP_QUEUE
         return Conclusion(Bottleneck.DEVICE_SATURATED, LOW, (evidence,), remedy=remedy) if is_busy else None
     times = at.latency_s / at.fewer.latency_s
     if times < thresholds.QUEUED_TIMES:

@@ -56,12 +56,15 @@ class Levels:
     """Values, or medians, that lie apart from their neighbours; they moved no level."""
 
 
-def find_levels(values: FloatArray, *, shortest: int = thresholds.SHORTEST_PIECE) -> Levels:
+def find_levels(
+    values: FloatArray, *, shortest: int = thresholds.SHORTEST_PIECE, same: float = thresholds.SAME_LEVEL
+) -> Levels:
     """Cut a series into levels.
 
     Args:
         values: Above zero, shape `(n,)`, in order.
         shortest: Values that a level needs; a series shorter than two of them is one level.
+        same: Levels that differ by a smaller share are one.
 
     Raises:
         ValueError: A value is not above zero, or there is none.
@@ -74,7 +77,7 @@ def find_levels(values: FloatArray, *, shortest: int = thresholds.SHORTEST_PIECE
     phi = _autocorrelation(z)
     variance = _step_deviation(z) ** 2 / (2 * (1 - phi)) * (1 + phi) / (1 - phi)
     edges = _partition(z, thresholds.LEVEL_PENALTY * math.log(len(z)) * variance, shortest)
-    edges, noise = _merged(z, edges)
+    edges, noise = _merged(z, edges, same)
     levels = tuple(
         Level(begin * gathered, min(end * gathered, len(values)), math.exp(float(z[begin:end].mean())))
         for begin, end in itertools.pairwise(edges)
@@ -146,7 +149,7 @@ def _partition(z: FloatArray, penalty: float, shortest: int) -> list[int]:
     return edges[::-1]
 
 
-def _merged(z: FloatArray, edges: list[int]) -> tuple[list[int], float]:
+def _merged(z: FloatArray, edges: list[int], same: float) -> tuple[list[int], float]:
     """Take out the edges between levels that are as good as the same, the smallest difference first; and the noise left."""
     edges = list(edges)
     while True:
@@ -155,7 +158,7 @@ def _merged(z: FloatArray, edges: list[int]) -> tuple[list[int], float]:
         freedom = max(len(z) - len(pieces), 1)
         noise = math.sqrt(sum(float(((piece - piece.mean()) ** 2).sum()) for piece in pieces) / freedom)
         gaps = np.abs(np.diff(means))
-        if not len(gaps) or gaps.min() >= max(math.log1p(thresholds.SAME_LEVEL), noise):
+        if not len(gaps) or gaps.min() >= max(math.log1p(same), noise):
             return edges, noise
         del edges[int(np.argmin(gaps)) + 1]
 

@@ -59,14 +59,17 @@ class Steadiness:
     """Mean by MSER-5 of the whole series; None: it found no end of the start in the first half."""
 
 
-def judge(values: FloatArray) -> Steadiness:
-    """Judge a series of rates, shape `(n,)`, in order, none below zero; of zeros alone it is no data."""
+def judge(values: FloatArray, *, unit: float = 0.0) -> Steadiness:
+    """Judge a series of rates, shape `(n,)`, in order, none below zero; of zeros alone it is no data.
+
+    `unit` is the rate of a single operation in an interval: levels that differ by less than two of them are one.
+    """
     if not len(values) or values.max() <= 0:
         return Steadiness(SteadyVerdict.NO_DATA)
     if len(values) < thresholds.STEADY_VALUES:
         return Steadiness(SteadyVerdict.TOO_SHORT, Stretch(0, len(values), float(values.mean())))
     z = np.log(np.maximum(values, values[values > 0].min() / 2))
-    found, period, adjusted = _cut(z)
+    found, period, adjusted = _cut(z, max(thresholds.SAME_LEVEL, 2 * unit / float(values.mean())))
     edges = [level.begin for level in found.levels]
     drift_begin = _staircase(adjusted, found)
     begin = edges[-1]
@@ -101,15 +104,15 @@ def _stretch(values: FloatArray, begin: int, end: int) -> Stretch:
     return Stretch(begin, end, float(values[begin:end].mean()))
 
 
-def _cut(z: FloatArray) -> tuple[Levels, int | None, FloatArray]:
+def _cut(z: FloatArray, same: float) -> tuple[Levels, int | None, FloatArray]:
     """Cut a series into levels: those, the period in it, and the series without that."""
-    found = find_levels(np.exp(z))
+    found = find_levels(np.exp(z), same=same)
     rest = _rest(z, found)
     period = find_period(rest)
     if period is None:
         return found, None, z
     adjusted = without_period(z, rest, period)
-    return find_levels(np.exp(adjusted)), period, adjusted
+    return find_levels(np.exp(adjusted), same=same), period, adjusted
 
 
 def _rest(z: FloatArray, found: Levels) -> FloatArray:
