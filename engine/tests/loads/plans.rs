@@ -17,6 +17,7 @@ pub(crate) fn plan(uri: String, set: FileSet, jobs: Vec<Job>) -> Plan {
         origin: Origin { front_end: test(), source: test(), sha256: String::new(), counts: BTreeMap::new() },
         seed: 4,
         sample_interval_s: 0.1,
+        accept: Vec::new(),
         reserve_bytes: 0,
         targets: vec![Target { name: "here".to_owned(), uri }],
         phases: vec![phase(jobs, vec![Step::Prepare { set: set.name.clone() }])],
