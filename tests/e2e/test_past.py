@@ -31,7 +31,16 @@ name = "look"
 op = {{ op = "{operation}", set = "files" }}
 stop = {{ ops = 200 }}
 """
-FILES = 'name = "past"\nreserve = "1MiB"\n[[file_set]]\nname = "files"\nfiles = {files}\nsize = 0\nexisting_share = {share}\n{keys}\n'
+FILES = """
+name = "past"
+reserve = "1MiB"
+[[file_set]]
+name = "files"
+files = {files}
+size = 0
+existing_share = {share}
+{keys}
+"""
 KEPT = 'keep = true\nreuse = "never"'
 
 
