@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test hostile cuts calls fuzz endure faults lab goldens check fix bench lock wheels clean
+.PHONY: run unit test repeats hostile cuts calls fuzz endure faults lab goldens check fix bench lock wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -76,6 +76,10 @@ faults: $(READY)
 ASSAY_LAB ?= 3
 lab: $(READY)
 	cd tests && ASSAY_LAB=$(ASSAY_LAB) ../$(BIN)/python -m e2e.planted
+
+# Quick runs in a row on each file system, on a machine that does nothing else: do trusted numbers repeat? Needs root.
+repeats: $(READY)
+	cd tests && ../$(BIN)/python -m e2e.repeats
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)

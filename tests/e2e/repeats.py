@@ -1,0 +1,127 @@
+"""Does a number that is trusted repeat? Quick runs in a row on each file system, with 60,000 files made and removed in between.
+
+`make repeats`, as root, on a machine that does nothing else: half an hour and more. For every row, over the runs of one file
+system: how often it was trusted, how far the trusted rates lie apart, and how many of their 95 % intervals hold the median of
+all runs.
+"""
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from e2e.command import Assay
+from testbed.devices import MIB, filesystem, loop_device
+from testbed.history import come_and_go
+
+RUNS = int(os.environ.get("ASSAY_REPEATS", "10"))
+SECONDS = os.environ.get("ASSAY_REPEATS_TIME", "20s")
+DISTURBED_BEFORE = 4
+"""Before the fifth run."""
+FILES = 60_000
+APART = 1.25
+"""Times the lowest trusted rate that the highest may be."""
+HELD = 0.85
+"""Of the intervals, the share that has to hold the median."""
+SIZE = 3072 * MIB
+
+
+class Row(NamedTuple):
+    """One row of the table: what the runs said of one phase on one file system."""
+
+    where: str
+    phase: str
+    trusted: int
+    weak: int
+    apart: float | None
+    """Highest by lowest of the trusted rates; None: fewer than two."""
+    overlap: bool
+    """Whether the intervals of the highest and the lowest meet."""
+    holding: int
+    """Trusted intervals that hold the median of all runs."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the trusted numbers are one."""
+        return self.apart is None or self.apart <= APART or self.overlap
+
+
+@contextmanager
+def places(disk: Path) -> Iterator[Iterator[tuple[str, Path]]]:
+    """Give the file systems one after another: the disk itself, then loop files on it."""
+
+    def each() -> Iterator[tuple[str, Path]]:
+        yield "disk", disk
+        kinds: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
+            ("ext4", "ext4", ()),
+            ("ext4 without journal", "ext4", ("-O", "^has_journal")),
+            ("xfs", "xfs", ()),
+            ("btrfs", "btrfs", ()),
+        )
+        for words, kind, options in kinds:
+            with loop_device(SIZE, backing=disk) as device, filesystem(device, kind, mkfs_options=options) as at:
+                yield words, at
+
+    yield each()
+
+
+def rows_of(where: str, documents: list[dict[str, Any]]) -> Iterator[Row]:
+    """Sum the runs on one file system up."""
+    phases = dict.fromkeys(result["phase"] for document in documents for result in document["results"])
+    for phase in phases:
+        found = [
+            result
+            for document in documents
+            for result in document["results"]
+            if result["phase"] == phase and result["iops"] is not None
+        ]
+        trusted = sorted((result for result in found if result["trusted"]), key=lambda result: result["iops"])
+        median = statistics.median(result["iops"] for result in found)
+        intervals = [result["iops_interval"] for result in trusted]
+        yield Row(
+            where=where,
+            phase=phase,
+            trusted=len(trusted),
+            weak=sum(result["trust"]["level"] == "weak" for result in found),
+            apart=trusted[-1]["iops"] / trusted[0]["iops"] if len(trusted) > 1 else None,
+            overlap=len(trusted) > 1 and intervals[-1]["low"] <= intervals[0]["high"],
+            holding=sum(interval["low"] <= median <= interval["high"] for interval in intervals),
+        )
+
+
+def main() -> int:
+    """Run it all and print the table; 1 where a trusted number does not repeat."""
+    disk = Path(os.environ.get("ASSAY_REPEATS_DIR", tempfile.gettempdir()))
+    table: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="assay-repeats-", dir=disk) as name:
+        assay = Assay(runs=Path(name, "runs"))
+        with places(Path(name)) as each:
+            for where, directory in each:
+                documents = []
+                for number in range(RUNS):
+                    if number == DISTURBED_BEFORE:
+                        come_and_go(directory, FILES)
+                    sys.stderr.write(f"{where}: run {number + 1} of {RUNS}\n")
+                    done = assay("quick", directory, "--time", SECONDS, "--size", "512MiB", "--json", "--no-report")
+                    documents.append(json.loads(done.stdout))
+                found = list(rows_of(where, documents))
+                table += found
+                for row in found:
+                    apart = "n/a" if row.apart is None else f"{row.apart:.2f}"
+                    sys.stdout.write(
+                        f"| {row.where} | {row.phase} | {row.trusted} | {row.weak} | {apart}"
+                        f" | {row.holding} of {row.trusted} | {'yes' if row.repeats else 'NO'} |\n"
+                    )
+                sys.stdout.flush()
+    trusted, holding = sum(row.trusted for row in table), sum(row.holding for row in table)
+    sys.stdout.write(f"{holding} of {trusted} trusted intervals hold the median of their runs\n")
+    return int(not all(row.repeats for row in table) or holding < HELD * trusted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
