@@ -1,8 +1,8 @@
-"""Does a number that is trusted repeat? Quick runs in a row on each file system, with 60,000 files made and removed in between.
+"""Does a number that is trusted repeat? Quick runs in a row on each file system, with 60,000 files made and removed between.
 
-`make repeats`, as root, on a machine that does nothing else: half an hour and more. For every row, over the runs of one file
-system: how often it was trusted, how far the trusted rates lie apart, and how many of their 95 % intervals hold the median of
-all runs.
+`make repeats`, as root, on a machine that does nothing else: half an hour and more. For every row, over the runs of one
+file system: how often it was trusted, how far the trusted rates lie apart, and how many of their 95 % intervals hold the
+median of all runs.
 """
 
 import json
