@@ -249,3 +249,62 @@ def test_the_gravest_finding_decides_and_each_kind_is_a_reason_once() -> None:
             ("late-shift", "rate changed late"),
             ("absorbed", "memory took it"),
         ]
+
+
+def two_workers(first_per_s: int, second_per_s: int) -> Result:
+    """Two workers for 5 s, each at a rate of its own."""
+    streams = [
+        steady_stream(per_s=per_s, seconds=5, latency_ns=500_000, bytes_each=BLOCK, worker=worker)
+        for worker, per_s in enumerate((first_per_s, second_per_s))
+    ]
+    return only(run_of(*streams, seconds=5, job=one_job(workers=2)))
+
+
+def test_workers_of_the_same_time_that_do_not_get_the_same_are_named() -> None:
+    # Jain's index of 1000 and 500 is 1500^2 / (2 * 1250000) = 0.9, of 1000 and 400 it is 0.84.
+    assert "uneven-workers" not in ids(two_workers(1000, 520))
+    assert "uneven-workers" in ids(two_workers(1000, 400), "note")
+    assert two_workers(1000, 400).trust.level is TrustLevel.YES
+
+
+def test_a_storage_that_stood_still_makes_a_number_weak_wherever_its_window_lies() -> None:
+    phase = plan.Phase(name="p", title="p", jobs=(one_job(),), cache=COLD)
+    run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S))
+    stream = stream_of(np.full(50, 2000.0))
+    read = len(stream.done_ns) * BLOCK
+    run.phase([stream], seconds=5, counters=Counters(process_cpu_ns=NS, process_read_bytes=read), direct=True)
+    note = events.Severity.NOTE
+    run.say(events.Warning(t_ns=1, phase_index=0, id="stalled", severity=note, text="no answer for 2 s", cure="Look."))
+
+    result = only(judged(run.end()))
+
+    assert (result.trust.level, reasons(result)) == (TrustLevel.WEAK, ["stalled"])
+
+
+def test_a_limiter_is_sure_where_twice_as_many_in_flight_agree() -> None:
+    def phase(name: str, workers: int) -> plan.Phase:
+        return plan.Phase(name=name, title=name, jobs=(one_job(workers=workers),), cache=COLD)
+
+    def measured(rates: dict[int, int]) -> dict[int, Result]:
+        phases = [phase(f"p{workers}", workers) for workers in rates]
+        run = SyntheticRun(one_plan(*phases, sample_interval_s=INTERVAL_S))
+        for index, (workers, per_s) in enumerate(rates.items()):
+            each = per_s // workers
+            streams = [
+                steady_stream(per_s=each, seconds=5, latency_ns=NS // each, bytes_each=BLOCK, worker=worker)
+                for worker in range(workers)
+            ]
+            read = per_s * 5 * BLOCK
+            counters = Counters(
+                process_cpu_ns=NS // 10, process_read_bytes=read, devices={"vda": (read, 0)}, on_cpu=0.05
+            )
+            run.phase(streams, seconds=5, index=index, counters=counters, direct=True)
+        return dict(zip(rates, judged(run.end()).results, strict=True))
+
+    grows = measured({2: 1000, 4: 1900})[2].limiter
+    stays = measured({2: 1000, 4: 1020})[2].limiter
+    assert grows
+    assert stays
+    assert (grows.verdict, grows.confidence) == ("operation_latency", "high")
+    assert grows.headroom == pytest.approx(1.9, rel=0.02)
+    assert (stays.verdict, stays.confidence) == ("operation_latency", "low")

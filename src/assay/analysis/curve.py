@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.limiter.evidence import work_of
 from assay.analysis.record import RunRecord
+from assay.analysis.recorded_operations import work_of
 from assay.plan import Job
 from assay.results import Result
 

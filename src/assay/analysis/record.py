@@ -17,7 +17,7 @@ import polars as pl
 
 from assay import events
 from assay.analysis.phase_tables import Tables
-from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of
+from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of, work_of
 from assay.analysis.rows import Counters, Rows, Span
 from assay.bundle.files import RunInfo
 from assay.host.facts import Fact, FactValue
@@ -207,6 +207,16 @@ class RunRecord:
     def facts(self) -> dict[str, FactValue]:
         """Values of the facts, by key."""
         return {fact.key: fact.value for fact in self.sourced_facts}
+
+    @functools.cached_property
+    def by_work(self) -> Mapping[object, tuple[PhaseRecord, ...]]:
+        """Phases of one job by what it does, however much of it at a time."""
+        found: dict[object, tuple[PhaseRecord, ...]] = {}
+        for record in self.phases:
+            if len(record.phase.jobs) == 1:
+                work = work_of(record.phase.jobs[0])
+                found[work] = (*found.get(work, ()), record)
+        return found
 
     def first(self, kind: type[_E]) -> _E | None:
         """Return the first event of a kind."""

@@ -78,6 +78,11 @@ def operations_of(job: plan.Job) -> dict[str, Operation]:
     }
 
 
+def work_of(job: plan.Job) -> object:
+    """What a job does, but for how much of it at a time."""
+    return (job.body, job.arrival, job.open, job.limit, job.kind)
+
+
 def direct_wanted(job: plan.Job) -> bool:
     """Whether the Plan asks for O_DIRECT, at least where it is supported."""
     return job.open.direct is not plan.Direct.OFF

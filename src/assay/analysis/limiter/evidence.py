@@ -8,11 +8,12 @@ from assay.analysis import budget, thresholds
 from assay.analysis.device import numbered
 from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.analysis.record import PhaseRecord
+from assay.analysis.recorded_operations import work_of
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.host.facts import LINK_FACT
-from assay.plan import Job, Open, WorkerKind
+from assay.plan import Open
 from assay.results import LatencyNs
 
 _LIMIT = re.compile(r"(\d+:\d+) ([rw])(bps|iops)=(\d+)")
@@ -84,11 +85,10 @@ def _schedule(subject: Subject) -> tuple[float | None, float]:
 
 def _curve(subject: Subject) -> Iterator[CurvePoint]:
     """The same operation in other phases of this run that do nothing else, with another number in flight."""
-    mine = work_of(subject.job)
-    for record in subject.run.phases:
-        (job, *others) = record.phase.jobs
-        if others or record.index == subject.record.index or work_of(job) != mine or record.finished is None:
+    for record in subject.run.by_work.get(work_of(subject.job), ()):
+        if record.index == subject.record.index or record.finished is None:
             continue
+        (job,) = record.phase.jobs
         rows = record.rows(job.name, subject.operation.name)
         ops, seconds = rows.total("ops"), record.whole.seconds
         if ops >= thresholds.FEW_OPS and seconds > 0:
@@ -98,11 +98,6 @@ def _curve(subject: Subject) -> Iterator[CurvePoint]:
 
 def _in_flight(at: CurvePoint) -> float:
     return at.outstanding
-
-
-def work_of(job: Job) -> object:
-    """What a job does, but for how much of it at a time."""
-    return (job.body, job.arrival, job.open, job.limit, job.kind is WorkerKind.PROCESS)
 
 
 def _throttled(record: PhaseRecord, span: Span) -> float:
