@@ -7,11 +7,12 @@ import pytest
 
 from assay import events, plan
 from assay.analysis import findings
+from assay.host.facts import LINK_FACT
 from assay.results import Document, Result
 from assay.verdicts import ServedBy, SteadyVerdict, TrustLevel
 from unit.memory_run import judged
 from unit.noise import FloatArray, correlated
-from unit.synthetic import NS, Counters, Stream, SyntheticRun, one_job, one_plan, read_op, steady_stream
+from unit.synthetic import BLOCK_BACKED, NS, Counters, Stream, SyntheticRun, one_job, one_plan, read_op, steady_stream
 
 INTERVAL_S = 0.1
 COLD = plan.CacheCondition.COLD
@@ -308,3 +309,62 @@ def test_a_limiter_is_sure_where_twice_as_many_in_flight_agree() -> None:
     assert (grows.verdict, grows.confidence) == ("operation_latency", "high")
     assert grows.headroom == pytest.approx(1.9, rel=0.02)
     assert (stays.verdict, stays.confidence) == ("operation_latency", "low")
+
+
+def direct_write(name: str = "write") -> plan.Job:
+    op = plan.Op(
+        op=plan.OpKind.WRITE,
+        name=name,
+        file=plan.FromSet(set="data", pick=plan.Next()),
+        access=plan.RandomAccess(),
+        size=plan.Fixed(value=float(BLOCK)),
+    )
+    return one_job(plan.Do(op=op), open=plan.OpenFlags(direct=plan.Direct.ON))
+
+
+def test_random_writes_far_above_random_reads_are_named() -> None:
+    write = direct_write()
+    read = one_job(
+        plan.Do(
+            op=plan.Op(
+                op=plan.OpKind.READ,
+                name="read",
+                file=plan.FromSet(set="data", pick=plan.Next()),
+                access=plan.RandomAccess(),
+                size=plan.Fixed(value=float(BLOCK)),
+            )
+        ),
+        open=plan.OpenFlags(direct=plan.Direct.ON),
+    )
+    phases = [plan.Phase(name=name, title=name, jobs=(job,)) for name, job in (("r", read), ("w", write))]
+
+    def said(write_per_s: int) -> set[str]:
+        run = SyntheticRun(one_plan(*phases, sample_interval_s=INTERVAL_S))
+        for index, (operation, per_s) in enumerate((("read", 200), ("write", write_per_s))):
+            stream = steady_stream(
+                per_s=per_s, seconds=5, latency_ns=NS // per_s, bytes_each=BLOCK, operation=operation
+            )
+            moved = per_s * 5 * BLOCK
+            counters = Counters(process_cpu_ns=NS // 10, process_read_bytes=moved, devices={"vda": (moved, moved)})
+            run.phase([stream], seconds=5, index=index, counters=counters, direct=True)
+        return ids(judged(run.end()).results[1], "note")
+
+    assert "writes-beat-reads" not in said(960)
+    assert "writes-beat-reads" in said(1040)
+
+
+@pytest.mark.parametrize(("link_bytes_per_s", "is_said"), [(9e6, False), (8e6, True), (None, False)])
+def test_more_than_the_link_carries_never_went_over_it(link_bytes_per_s: float | None, *, is_said: bool) -> None:
+    # 2000 of 4 KiB a second are 8.19 MB/s.
+    facts = {} if link_bytes_per_s is None else {LINK_FACT: link_bytes_per_s}
+    phase = plan.Phase(name="p", title="p", jobs=(one_job(),), cache=COLD)
+    run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S), facts={**BLOCK_BACKED, **facts})
+    read = 2000 * 5 * BLOCK
+    counters = Counters(process_cpu_ns=NS // 10, process_read_bytes=read, devices={"vda": (read, 0)})
+    run.phase(
+        [steady_stream(per_s=2000, seconds=5, latency_ns=500_000, bytes_each=BLOCK)], seconds=5, counters=counters
+    )
+
+    result = only(judged(run.end()))
+
+    assert ("faster-than-link" in ids(result, "warning")) is is_said

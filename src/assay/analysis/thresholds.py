@@ -81,6 +81,10 @@ MECHANICAL_READ_S = 2e-3
 """Latency of a random read from where on something moves in the device."""
 DURABLE_TO_READ = 0.10
 """Of that, the time of a durable write below which it went into a cache of the device."""
+WRITES_TO_READS = 5.0
+"""Times the rate of random reads that random writes reach only with a cache that puts them in order."""
+CALLS_APART = 0.05
+"""Of the operations, by which the kernel's count of calls may differ."""
 MEMORY_RUN = 0.90
 """Of the numbers of data in a run, the part of memory from where on that is said once of all."""
 SET_TO_RAM = 2.0

@@ -1,0 +1,94 @@
+"""Does a number break a rule that storage keeps, whatever its make?
+
+- Nothing comes over a link faster than the link carries, as far as its user has named it (METHOD 4.4, C1).
+- A random write moves the same parts as a random read of its size: five times the rate is a cache in the device, or above
+  it, that takes writes and puts them in order (report 003).
+- A read or write of one worker is a call of its own, unless it goes by a queue: the kernel counts the calls, the engine the
+  operations.
+
+Source: rules to think in and to extrapolate from (report 003); a broken one is a finding.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from assay import plan
+from assay.analysis import findings, thresholds
+from assay.analysis.case import Case
+from assay.analysis.recorded_operations import READS
+from assay.host.facts import LINK_FACT
+from assay.plan.durability import WRITES
+from assay.plan.walk import job_ops
+from assay.results import Finding
+from assay.units import format_bytes, format_number
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Hold a number against the rules."""
+    if case.ops == 0 or case.seconds <= 0:
+        return ()
+    return (*_link(case), *_reordered(case), *_calls(case))
+
+
+def _link(case: Case) -> Iterator[Finding]:
+    carries = case.run.facts.get(LINK_FACT)
+    moved = case.bytes / case.seconds
+    if not isinstance(carries, int | float) or carries <= 0 or moved <= carries:
+        return
+    text = (
+        f"{format_bytes(moved)}/s is {moved / carries:.1f} times what the link carries ({format_bytes(carries)}/s): most of"
+        " it never went over it."
+    )
+    cure = "Use a set of twice this machine's RAM, direct I/O, or a cold cache and a flush in the time."
+    yield findings.warning("faster-than-link", text, cure, brief="faster than the link", effect=1 - carries / moved)
+
+
+def _reordered(case: Case) -> Iterator[Finding]:
+    if case.operation.direction != "write" or not case.is_flushed or not _is_random(case.operation.ops):
+        return
+    reads = [rate for rate in _random_reads_per_s(case) if rate > 0]
+    times = case.ops / case.seconds / max(reads) if reads else 0.0
+    if times < thresholds.WRITES_TO_READS:
+        return
+    text = (
+        f"Random writes were {times:.1f} times as fast as random reads of the same size and depth in this run"
+        f" ({format_number(max(reads))}/s): a cache takes them and puts them in order."
+    )
+    yield findings.note("writes-beat-reads", text, "Run longer than the cache takes to fill, with a set far beyond it.")
+
+
+def _is_random(ops: Iterable[plan.Op]) -> bool:
+    moving = [op for op in ops if op.op in READS | WRITES]
+    return bool(moving) and all(isinstance(op.access, plan.RandomAccess) for op in moving)
+
+
+def _random_reads_per_s(case: Case) -> Iterator[float]:
+    """Rates of random reads of the same size, as many in flight, of the same sets, in phases of their own."""
+    sizes = {op.size for op in case.operation.ops if op.op in WRITES}
+    for record in case.run.phases:
+        (job, *others) = record.phase.jobs
+        as_many = (job.workers, job.queue_depth) == (case.job.workers, case.job.queue_depth)
+        if others or not as_many or record.whole.seconds <= 0 or job.open.direct is plan.Direct.OFF:
+            continue
+        for _, operation in record.moving("read"):
+            same = {op.size for op in operation.ops} == sizes and set(operation.sets) == set(case.operation.sets)
+            if same and _is_random(operation.ops):
+                yield record.rows(job.name, operation.name).total("ops") / record.whole.seconds
+
+
+def _calls(case: Case) -> Iterator[Finding]:
+    """Hold operations against calls, where each is exactly one: plain reads and writes of one job of threads."""
+    job, facts = case.job, case.subject.facts
+    plain = facts is not None and facts.backend == "psync" and not facts.short_transfers
+    if not (plain and case.is_whole and job.queue_depth == 1) or any(
+        op.op not in READS | WRITES for op in job_ops(job)
+    ):
+        return
+    if any(op.flags.chunk_bytes or op.flags.nowait for op in job_ops(job)):
+        return
+    calls = [use.io_calls for use in case.uses]
+    done, counted = sum(use.ops for use in case.uses), sum(count or 0 for count in calls)
+    if None in calls or not done or abs(counted - done) <= thresholds.CALLS_APART * done + thresholds.FEW_OPS:
+        return
+    text = f"The kernel counted {counted:,} calls that read or wrote for {done:,} operations: one of the two is wrong."
+    cure = "Keep the run and report it."
+    yield findings.warning("calls-mismatch", text, cure, brief="calls do not match", effect=abs(counted / done - 1))
