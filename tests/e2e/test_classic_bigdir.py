@@ -51,7 +51,8 @@ def test_the_rows_and_the_histogram_tell_the_same_total(assay: Assay, directory:
     rows = rows_of(assay("show", "last", "--classic", check=0).stdout)
 
     by_name = {result["operation"]: result for result in document["results"]}
-    assert set(by_name) == {"mkdir", "readdir_stat"}
+    assert set(by_name) == {"*", "mkdir", "readdir_stat"}
+    assert by_name["*"]["ops"] == 2020
     assert (by_name["mkdir"]["ops"], by_name["readdir_stat"]["ops"]) == (2000, 20)
     assert rows[-1][1] == pytest.approx(by_name["mkdir"]["latency_ns"]["mean"] / 1e6, rel=1e-9)
     assert sum(row[2] for row in rows) / 20 == pytest.approx(by_name["readdir_stat"]["latency_ns"]["mean"] / 1e6)

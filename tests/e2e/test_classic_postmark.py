@@ -76,7 +76,9 @@ def test_the_bundle_has_each_operation_as_a_whole_with_its_bytes(assay: Assay, d
 
     (document,) = runs(assay)
 
-    counted = {(r["phase"], r["operation"]): (r["ops"], r["errors"]) for r in document["results"]}
+    counted = {
+        (r["phase"], r["operation"]): (r["ops"], r["errors"]) for r in document["results"] if r["operation"] != "*"
+    }
     assert counted == {
         ("create", "create"): (500, 0),
         ("transactions", "create"): (264, 0),

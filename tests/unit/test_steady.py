@@ -133,3 +133,11 @@ def test_any_length_is_judged(n: int) -> None:
     assert found.verdict is SteadyVerdict.STEADY
     assert found.last is not None
     assert found.last.mean == pytest.approx(1000, rel=0.06)
+
+
+def test_a_series_that_comes_to_nothing_has_no_number() -> None:
+    for n in (40, 60, 120):
+        values = np.full(n, 1000.0)
+        values[n // 3 :] = 0
+
+        assert judge(values).verdict is SteadyVerdict.LATE_SHIFT

@@ -83,7 +83,8 @@ def _start(case: Case) -> Iterator[Finding]:
         text = f"The rate is steady from {format_seconds(begin_s)} on: {levels or 'what came before'} is in no number."
         yield findings.note("start-left-out", text)
         return
-    change = max((abs(level.mean / found.last.mean - 1) for level in found.before), default=0.0)
+    of_last = found.last.mean or 1.0
+    change = max((abs(level.mean / of_last - 1) for level in found.before), default=0.0)
     text = f"The rate settled {format_seconds(begin_s)} into the phase ({levels or 'a start'}); the number is of all of it."
     cure = "Give it more to do, so that the start weighs less, or bound the phase by time."
     yield findings.weak("start-included", text, cure, brief="start is in it", effect=change)

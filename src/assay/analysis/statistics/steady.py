@@ -9,7 +9,7 @@ ratio:
 3. The last level counts. What is left of a start in it goes, as far as MSER-5 says (White 1997), if it stands apart: by 1 %,
    and by more than chance.
 4. A last level of fewer than ten values, or of less than 30 % of the series, is a late shift: it may be steady, but nothing
-   shows that it is. What came before it has no number either.
+   shows that it is. So is one at which nothing is done any more. What came before it has no number either.
 5. Inside, five batch means may differ by 20 % of their mean, their line by 10 % (SNIA SSS PTS 2.0.2, 5.3), unless they
    differ by chance: their variance is less than 4 times what that of the intervals in them leaves to it (F test, 1 %). A
    line through all may rise by 5 %, unless it is within 2.6 standard errors of none.
@@ -81,7 +81,9 @@ def judge(values: FloatArray, *, unit: float = 0.0) -> Steadiness:
     before = [_stretch(values, a, b) for a, b in itertools.pairwise([*earlier, begin])]
     last = _stretch(values, begin, len(values))
     trend = _trend(adjusted[begin:])
-    if drift_begin is not None:
+    if np.median(values[begin:]) <= 0:
+        verdict = SteadyVerdict.LATE_SHIFT
+    elif drift_begin is not None:
         verdict = SteadyVerdict.DRIFTING
     elif len(values) - begin < max(thresholds.STEADY_LAST_VALUES, thresholds.SETTLED_SHARE * len(values)):
         verdict = SteadyVerdict.LATE_SHIFT
