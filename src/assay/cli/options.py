@@ -42,6 +42,10 @@ Link = Annotated[
     str | None,
     typer.Option("--link", metavar="RATE", help="What the link to the storage carries, such as 1Gbit."),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", metavar="RATE", help="What the devices move at most, such as 640MB/s."),
+]
 Energy = Annotated[
     Path | None,
     typer.Option(
@@ -66,17 +70,21 @@ def metered(run: "RunRecord", energy: Path | None) -> "RunRecord":
     return with_meter(run, read_power_meter(str(energy)))
 
 
-def given(link: str | None) -> "tuple[Fact, ...]":
-    """Give what the user says of the way to the storage as facts of the run."""
-    from assay.host.facts import LINK_FACT, Fact
-    from assay.units import parse_link
+def given(link: str | None, device: str | None) -> "tuple[Fact, ...]":
+    """Give what the user says of the storage and the way to it as facts of the run."""
+    from assay.host.facts import DEVICE_FACT, LINK_FACT, Fact
+    from assay.units import parse_link, parse_transfer_rate
 
-    if link is None:
-        return ()
-    try:
-        return (Fact(key=LINK_FACT, value=parse_link(link), source="--link"),)
-    except InputError as error:
-        raise InputError(f"--link: {error}") from error
+    said = (("--link", LINK_FACT, link, parse_link), ("--device", DEVICE_FACT, device, parse_transfer_rate))
+    facts = []
+    for option, key, text, parse in said:
+        if text is None:
+            continue
+        try:
+            facts.append(Fact(key=key, value=parse(text), source=option))
+        except InputError as error:
+            raise InputError(f"{option}: {error}") from error
+    return tuple(facts)
 
 
 def argv() -> tuple[str, ...]:

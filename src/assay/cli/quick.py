@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.options import Directory, Json, Link, NoReport, Runs, Size, Time, User, argv, given
+from assay.cli.options import Device, Directory, Json, Link, NoReport, Runs, Size, Time, User, argv, given
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +21,7 @@ def quick(
     no_report: NoReport = False,
     user: User = None,
     link: Link = None,
+    device: Device = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
     from assay.errors import InputError
@@ -41,7 +42,7 @@ def quick(
     facts = (
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
         Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
-        *given(link),
+        *given(link, device),
     )
     plan = as_user(load.plan(place, sizing), user)
     raise typer.Exit(session.measure(plan, source_text=load.source_text(), facts=facts))

@@ -6,6 +6,7 @@ import typer
 
 from assay.cli.options import (
     AllowCommands,
+    Device,
     Directory,
     Json,
     Link,
@@ -35,6 +36,7 @@ def run(
     allow_commands: AllowCommands = False,
     user: User = None,
     link: Link = None,
+    device: Device = None,
 ) -> None:
     """Run a defined load in a directory."""
     from assay.errors import PlanError
@@ -51,7 +53,7 @@ def run(
     check_commands(plan, are_allowed=allow_commands)
     session = Session(argv(), runs=runs, json=json, report=not no_report)
     try:
-        exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link))
+        exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))
     except PlanError as refused:
         raise placed(refused, text, source) from refused
     raise typer.Exit(exit_code)

@@ -4,6 +4,8 @@ import msgspec
 
 LINK_FACT = "given.link_bytes_per_s"
 """Key of what the user says that the link to the storage carries."""
+DEVICE_FACT = "given.device_bytes_per_s"
+"""Key of what the user says that the devices move at most."""
 
 FactValue = str | int | float | bool | tuple[str, ...] | None
 

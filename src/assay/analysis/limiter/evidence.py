@@ -12,7 +12,7 @@ from assay.analysis.recorded_operations import work_of
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
-from assay.host.facts import LINK_FACT
+from assay.host.facts import DEVICE_FACT, LINK_FACT
 from assay.plan import Open
 from assay.results import LatencyNs
 
@@ -62,6 +62,7 @@ def gather(
         cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),
         throttled=_throttled(record, span),
         device=_device(subject, span),
+        device_ceiling_bytes_per_s=_number(subject.run.facts.get(DEVICE_FACT)),
         link_bytes_per_s=_number(subject.run.facts.get(LINK_FACT)),
         wire_bytes_per_s=_wire(record, span),
         dirty_share=_dirty(record, span),

@@ -101,19 +101,13 @@ def writeback(at: Signals) -> Conclusion | None:
 
 
 def device_ceiling(at: Signals) -> Conclusion | None:
-    """G5: the device gave what it was measured to give at most."""
-    below = at.device
-    if below is None:
+    """G5: the device gave what it is known to give at most."""
+    below, ceiling = at.device, at.device_ceiling_bytes_per_s
+    if below is None or ceiling is None or below.bytes_per_s < thresholds.CEILING_SHARE * ceiling:
         return None
-    rates = (
-        (below.bytes_per_s, at.device_ceiling_bytes_per_s, _rate),
-        (below.requests_per_s, at.device_ceiling_per_s, lambda value: f"{format_number(value)} requests/s"),
-    )
-    for rate, ceiling, unit in rates:
-        if ceiling and rate >= thresholds.CEILING_SHARE * ceiling:
-            said = f"{unit(rate)} of the {unit(ceiling)} that the device was measured to give"
-            return Conclusion(Bottleneck.DEVICE_THROUGHPUT, HIGH, (said,), headroom=ceiling / rate, remedy=_FASTER)
-    return None
+    said = f"{_rate(below.bytes_per_s)} of the {_rate(ceiling)} that the device gives at most"
+    headroom = ceiling / below.bytes_per_s
+    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, HIGH, (said,), headroom=headroom, remedy=_FASTER)
 
 
 def device_queue(at: Signals) -> Conclusion | None:

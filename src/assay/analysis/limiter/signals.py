@@ -84,7 +84,7 @@ class Signals:
     # -- what is below
     device: DeviceSignals | None = None
     device_ceiling_bytes_per_s: float | None = None
-    device_ceiling_per_s: float | None = None
+    """What the devices give at most, as the user says."""
     link_bytes_per_s: float | None = None
     """What the link carries of data."""
     wire_bytes_per_s: float | None = None
