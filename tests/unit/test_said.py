@@ -32,7 +32,7 @@ def results(id_: str, severity: Severity, *, allocate: str = "write", job: plan.
         (events.FREED_INODES, Severity.WEAK, {"make", "*"}),
         (events.HOLES, Severity.WARNING, {"read", "*"}),
         (events.GROWN_DIRECTORY, Severity.NOTE, {"read", "make", "look", "*"}),
-        ("stalled", Severity.NOTE, {"read", "make", "look", "*"}),
+        ("missed-slots", Severity.NOTE, {"read", "make", "look", "*"}),
     ],
 )
 def test_a_cause_is_said_of_the_operations_that_it_moves(id_: str, severity: Severity, about: set[str]) -> None:
