@@ -67,9 +67,9 @@ class Cache(Part, kw_only=True):
     resident_before: float | None
     resident_after: float | None
     verdict: str
-    """`storage` (hit ratio <= 0.05), `mixed`, `cache` (>= 0.95), `absorbed`/`flushed` for writes, `unknown`."""
+    """`storage` (hit ratio <= 0.05), `mixed`, `cache` (>= 0.95), `absorbed`/`device`/`flushed` for writes, `unknown`."""
     method: str | None
-    """How the hit ratio was found: `byte_balance`, `residency`."""
+    """How the hit ratio was found: `byte_balance`, `residency`, `latency`."""
 
 
 class EarlierLevel(Part, kw_only=True):
@@ -98,12 +98,14 @@ class Steady(Part, kw_only=True):
 
 
 class Estimate(Part, kw_only=True):
-    """95 % interval of a rate within its run: another run may differ by more."""
+    """95 % interval of a rate: where another run like it is expected, too."""
 
     low: float
     high: float
+    within_share: float
+    """Half of the interval that the window alone leaves open, by the rate; what differs between runs is not in it."""
     effective: float
-    """Independent intervals that would tell as much."""
+    """Independent intervals of time that would tell as much of the window."""
 
 
 class LatencyEstimatesNs(Part, kw_only=True, rename={"p99_9": "p99.9"}):
@@ -189,7 +191,8 @@ class Result(Part, kw_only=True):
     iops_interval: Estimate | None
     throughput_bytes_per_s: float | None
     committed: Committed | None
-    """Of writes and changes of files that memory took: what storage had when it was flushed. Null: nothing was flushed."""
+    """Of writes and changes that memory, or a device's cache, took: what storage had when they were flushed. Null: nothing was
+    flushed."""
     measures: ServedBy
     """What the number is a number of."""
     latency_ns: LatencyNs
@@ -223,11 +226,37 @@ class Run(Part, kw_only=True):
     repeats: int
 
 
+class ThreadCeiling(Part, kw_only=True):
+    """What one thread of the client does at most, in memory: `engine/src/steps/ceilings.rs` says how it is measured."""
+
+    name: str
+    """`memory_copy_large`, `memory_copy_cached`, `system_call`, `clock_read`, `cached_pread` or `content_fill`."""
+    block_size_bytes: int | None
+    ops_per_s: float
+    bytes_per_s: float | None
+
+
+class ClientCeilings(Part, kw_only=True):
+    """What the numbers of a run are held against."""
+
+    measured_utc: str | None
+    """When the client's were measured; null: they are not known."""
+    is_of_this_run: bool
+    """Whether this run measured them; else an earlier one of the same machine."""
+    of_one_thread: tuple[ThreadCeiling, ...]
+    link_bytes_per_s: float | None
+    """What the link to the storage carries, as the user says."""
+    device_bytes_per_s: float | None
+    """What the devices move at most, as the user says."""
+
+
 class Document(Part, kw_only=True):
     """What `--json` prints."""
 
     schema: str
     run: Run
+    ceilings: ClientCeilings | None
+    """Null: none are known."""
     results: tuple[Result, ...]
     findings: tuple[Finding, ...]
 

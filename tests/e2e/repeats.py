@@ -2,15 +2,17 @@
 
 `make repeats`, as root, on a machine that does nothing else: half an hour and more. For every row, over the runs of one
 file system: how often it was trusted, how far the trusted rates lie apart, and how many of their 95 % intervals hold the
-median of all runs.
+median of all runs. The table goes into docs/method.md, unless fewer than ten runs were asked for.
 """
 
 import json
+import math
 import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +21,10 @@ from e2e.command import Assay
 from testbed.devices import MIB, filesystem, loop_device
 from testbed.history import come_and_go
 
+PAGE = Path(__file__).parents[2] / "docs" / "method.md"
+BEGIN = "<!-- Made by `make repeats`; do not edit up to the end of the rows. -->\n"
+END = "<!-- The end of the rows. -->\n"
+ENOUGH = 10
 RUNS = int(os.environ.get("ASSAY_REPEATS", "10"))
 SECONDS = os.environ.get("ASSAY_REPEATS_TIME", "20s")
 DISTURBED_BEFORE = 4
@@ -44,6 +50,8 @@ class Row(NamedTuple):
     """Whether the intervals of the highest and the lowest meet."""
     holding: int
     """Trusted intervals that hold the median of all runs."""
+    deviation: float | None
+    """Standard deviation of the logarithms of the trusted rates; None: fewer than two."""
 
     @property
     def repeats(self) -> bool:
@@ -91,6 +99,7 @@ def rows_of(where: str, documents: list[dict[str, Any]]) -> Iterator[Row]:
             apart=trusted[-1]["iops"] / trusted[0]["iops"] if len(trusted) > 1 else None,
             overlap=len(trusted) > 1 and intervals[-1]["low"] <= intervals[0]["high"],
             holding=sum(interval["low"] <= median <= interval["high"] for interval in intervals),
+            deviation=statistics.stdev(math.log(one["iops"]) for one in trusted) if len(trusted) > 1 else None,
         )
 
 
@@ -111,16 +120,47 @@ def main() -> int:
                     documents.append(json.loads(done.stdout))
                 found = list(rows_of(where, documents))
                 table += found
-                for row in found:
-                    apart = "n/a" if row.apart is None else f"{row.apart:.2f}"
-                    sys.stdout.write(
-                        f"| {row.where} | {row.phase} | {row.trusted} | {row.weak} | {apart}"
-                        f" | {row.holding} of {row.trusted} | {'yes' if row.repeats else 'NO'} |\n"
-                    )
+                sys.stdout.writelines(_line(row) for row in found)
                 sys.stdout.flush()
-    trusted, holding = sum(row.trusted for row in table), sum(row.holding for row in table)
-    sys.stdout.write(f"{holding} of {trusted} trusted intervals hold the median of their runs\n")
-    return int(not all(row.repeats for row in table) or holding < HELD * trusted)
+    told = _summary(table)
+    sys.stdout.write(told)
+    if RUNS >= ENOUGH:
+        head, _, rest = PAGE.read_text().partition(BEGIN)
+        rows = "".join(_line(row) for row in table)
+        PAGE.write_text(f"{head}{BEGIN}\n{told}\n{_HEAD}{rows}\n{END}{rest.partition(END)[2]}")
+    return int(not all(row.repeats for row in table) or _held(table) < HELD)
+
+
+_HEAD = (
+    "| file system | phase | yes | weak | highest / lowest yes | deviation | intervals that hold the median | repeats |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+)
+
+
+def _line(row: Row) -> str:
+    apart, deviation = ("n/a" if value is None else f"{value:.2f}" for value in (row.apart, row.deviation))
+    cells = (row.where, row.phase, row.trusted, row.weak, apart, deviation, f"{row.holding} of {row.trusted}")
+    return f"| {' | '.join(map(str, cells))} | {'yes' if row.repeats else 'NO'} |\n"
+
+
+def _held(table: Sequence[Row]) -> float:
+    return sum(row.holding for row in table) / max(1, sum(row.trusted for row in table))
+
+
+def _summary(table: Sequence[Row]) -> str:
+    trusted = sum(row.trusted for row in table)
+    several = [row for row in table if row.deviation is not None]
+    pooled = (
+        math.sqrt(statistics.fmean(row.deviation**2 for row in several if row.deviation is not None)) if several else 0
+    )
+    return (
+        f"{RUNS} runs of `assay quick --time {SECONDS} --size 512MiB` in a row on each file system, loops on that disk,"
+        f" on {time.strftime('%Y-%m-%d', time.gmtime())} (Linux {os.uname().release.split('-')[0]}, {os.cpu_count()} CPUs),"
+        f" {FILES:,} files made and removed before the fifth. {trusted} numbers were trusted, and"
+        f" {100 * _held(table):.0f} % of their intervals hold the median of their runs; of {len(several)} rows that"
+        f" were trusted several times {sum(row.repeats for row in several)} repeat within {APART:g} times or their intervals."
+        f" Standard deviation from run to run: {100 * pooled:.0f} %.\n"
+    )
 
 
 if __name__ == "__main__":

@@ -267,4 +267,23 @@ def _document(bundle: MemoryRun, found: tuple[results.Result, ...]) -> results.D
         id=bundle.run_id, bundle=str(bundle.path), sealed=True, command=bundle.info.command,
         started_utc="2026-01-01T12:00:00Z", seconds=98.0, exit_code=0, repeats=1,
     )  # fmt: skip
-    return results.Document(schema=results.SCHEMA, run=run, results=found, findings=(note,))
+    rates = (
+        ("memory_copy_large", 64 << 20, 60.0),
+        ("system_call", None, 2e6),
+        ("cached_pread", 4096, 400e3),
+        ("cached_pread", 65536, 60e3),
+        ("cached_pread", 1 << 20, 5e3),
+    )
+    ceilings = results.ClientCeilings(
+        measured_utc="2026-01-01T12:00:00Z",
+        is_of_this_run=True,
+        of_one_thread=tuple(
+            results.ThreadCeiling(
+                name=name, block_size_bytes=block, ops_per_s=rate, bytes_per_s=None if block is None else block * rate
+            )
+            for name, block, rate in rates
+        ),
+        link_bytes_per_s=1.2e9,
+        device_bytes_per_s=None,
+    )
+    return results.Document(schema=results.SCHEMA, run=run, ceilings=ceilings, results=found, findings=(note,))

@@ -1,7 +1,10 @@
 """Cache verdicts against runs in which it is known where each byte came from."""
 
+import dataclasses
 from typing import TYPE_CHECKING
 
+import msgspec
+import numpy as np
 import pytest
 
 from assay import plan
@@ -222,7 +225,7 @@ def test_writes_that_the_job_forces_out_are_flushed(job: plan.Job) -> None:
     assert measure(fetched=0, delivered=READ_BYTES, kind=plan.OpKind.WRITE, job=job).cache.verdict == "flushed"
 
 
-def test_direct_writes_are_flushed_but_those_to_memory_are_absorbed() -> None:
+def test_direct_writes_are_flushed_where_no_cache_below_is_volatile_but_those_to_memory_are_absorbed() -> None:
     write = plan.OpKind.WRITE
     assert measure(fetched=0, delivered=READ_BYTES, kind=write, direct=True).cache.verdict == "flushed"
     memory = measure(fetched=0, kind=write, direct=True, file_system="tmpfs", block_backed=False)
@@ -233,3 +236,42 @@ def test_a_small_set_is_noted_for_buffered_reads_only() -> None:
     assert "small-set" in ids(measure(fetched=READ_BYTES), "note")
     assert "small-set" not in ids(measure(fetched=READ_BYTES, set_bytes=64 << 30))
     assert "small-set" not in ids(measure(fetched=READ_BYTES, direct=True))
+
+
+def random_reads(shares: tuple[float, float], *, ceiling: float | None = 200_000.0) -> Result:
+    """Random 4 KiB reads through a FUSE file system: as fast as the page cache (5 us), and from a server (800 us)."""
+    rng = np.random.default_rng(1)
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=4096)
+    fast = rng.random(len(stream.latency_ns)) < shares[0]
+    latency = np.where(fast, 5_000, 800_000) * np.exp(rng.normal(0, 0.2, len(fast)))
+    stream = dataclasses.replace(stream, latency_ns=latency.astype(np.int64))
+    op = msgspec.structs.replace(read_op(), access=plan.RandomAccess())
+    facts: dict[str, FactValue] = {**BLOCK_BACKED, "target.target.fs.type": "fuse.sshfs"}
+    facts["target.target.fs.is_block_backed"] = False
+    if ceiling is not None:
+        facts["host.ceilings.cached_pread.4096_bytes.ops_per_s"] = ceiling
+    phase = plan.Phase(name="p", title="p", jobs=(one_job(plan.Do(op=op)),))
+    run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts)
+    run.phase([stream], seconds=5, counters=Counters(process_read_bytes=0))
+    (result,) = judged(run.end()).results
+    return result
+
+
+def test_where_no_counter_tells_the_share_of_the_fast_mode_is_the_hit_ratio() -> None:
+    mixed = random_reads((0.3, 0.7))
+
+    assert mixed.cache.method == "latency"
+    assert mixed.cache.hit_ratio == pytest.approx(0.3, abs=0.03)
+    assert (mixed.cache.verdict, mixed.measures) == ("mixed", "mixed")
+    assert "hit-ratio-by-latency" in ids(mixed, "note")
+    assert "from-memory" in ids(mixed, "weak")
+
+
+@pytest.mark.parametrize(
+    ("shares", "ceiling"), [((0.0, 1.0), 200_000.0), ((0.3, 0.7), 5_000_000.0), ((0.3, 0.7), None)]
+)
+def test_without_a_mode_as_fast_as_the_page_cache_nothing_is_said(shares: tuple[float, float], ceiling: float) -> None:
+    unknown = random_reads(shares, ceiling=ceiling)
+
+    assert (unknown.cache.hit_ratio, unknown.cache.method) == (None, None)
+    assert "hit-ratio-unknown" in ids(unknown, "note")

@@ -3,7 +3,7 @@
 import pytest
 
 from assay import plan
-from assay.plan.durability import changes_per_flush, is_absorbed
+from assay.plan.durability import changes_per_flush, leaves_unflushed
 from unit.synthetic import one_job, read_op
 
 SINGLE = {"data"}
@@ -59,10 +59,13 @@ def test_a_flush_of_another_file_is_none() -> None:
     [
         (one_job(), False),
         (one_job(WRITE), True),
-        (one_job(WRITE, open=plan.OpenFlags(direct=plan.Direct.ON)), False),
+        (one_job(WRITE, open=plan.OpenFlags(direct=plan.Direct.ON)), True),
+        (one_job(WRITE, open=plan.OpenFlags(direct=plan.Direct.ON, dsync=True)), False),
         (one_job(BY_NAME, open=plan.OpenFlags(direct=plan.Direct.ON)), True),
         (one_job(WRITE, FSYNC), False),
     ],
 )
-def test_memory_takes_what_neither_passes_it_by_nor_is_flushed(job: plan.Job, *, expected: bool) -> None:
-    assert is_absorbed(plan.Phase(name="p", title="p", jobs=(job,)), SINGLE) is expected
+def test_a_phase_leaves_what_no_flush_follows_to_memory_or_a_cache_of_the_device(
+    job: plan.Job, *, expected: bool
+) -> None:
+    assert leaves_unflushed(plan.Phase(name="p", title="p", jobs=(job,)), SINGLE) is expected

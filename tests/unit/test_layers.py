@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"events", "host", "targets"},
     "live": {"console", "events", "plan", "units"},
     "bundle": {"assay", "errors", "events", "host", "plan", "units", "xdg"},
-    "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units"},
+    "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units", "xdg"},
     "analysis": {"bundle", "errors", "events", "host", "plan", "power_meter", "results", "units", "verdicts"},
     "decode": {"errors", "outward", "units", "verdicts"},
     "report": {

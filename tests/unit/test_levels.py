@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from assay.analysis.statistics.levels import FloatArray, find_levels, settled
+from assay.analysis.arrays import FloatArray
+from assay.analysis.statistics.levels import find_levels, settled
 from assay.analysis.thresholds import MOST_VALUES
 
 SEEDS = range(100)

@@ -186,6 +186,14 @@ def test_what_was_planted_is_named_with_its_evidence(signals: Signals, limit: Bo
     assert found.remedy
 
 
+def test_a_client_that_reads_as_fast_as_the_page_cache_gives_is_told_so() -> None:
+    cached = [decide(dataclasses.replace(CACHED, cached_read_share=share)) for share in (0.69, 0.93)]
+
+    assert [found.limit for found in cached] == [Bottleneck.CLIENT_CPU_SINGLE] * 2
+    assert ["page cache" in " ".join(found.evidence) for found in cached] == [False, True]
+    assert "a worker reads 93 % of what one thread reads from the page cache" in " ".join(cached[1].evidence)
+
+
 def test_a_putc_loop_that_neighbours_starve_is_the_same_and_not_sure() -> None:
     starved = dataclasses.replace(
         PUTC, on_cpu=0.33, run_delay=0.67, busiest=1.0, own_cpus=0.33, ops_per_s=13_400, latency_s=74e-6

@@ -8,7 +8,8 @@ import pytest
 import ruptures
 import scipy.stats
 
-from assay.analysis.histogram import IntArray, quantiles_ns
+from assay.analysis.arrays import IntArray
+from assay.analysis.histogram import quantiles_ns
 from assay.analysis.statistics.beta import beta_quantile, beta_share, student_quantile
 from assay.analysis.statistics.levels import _partition
 from assay.analysis.statistics.mean import mean_interval

@@ -74,7 +74,8 @@ def test_a_steady_rate_is_trusted_and_its_interval_holds_the_true_one() -> None:
         assert result.steady.verdict is SteadyVerdict.STEADY
         assert result.measures is ServedBy.STORAGE
         assert result.iops_interval
-        held += result.iops_interval.low <= 2000 <= result.iops_interval.high
+        assert result.iops
+        held += abs(2000 / result.iops - 1) <= result.iops_interval.within_share
     assert held >= 34
 
 
@@ -235,6 +236,47 @@ def test_the_committed_rate_counts_to_the_end_of_the_flush() -> None:
     assert (result.measures, reasons(result)) == (ServedBy.WRITE_BACK, ["absorbed"])
     (said,) = [finding for finding in result.findings if finding.id == "absorbed"]
     assert said.effect == pytest.approx(0.5, abs=0.01)
+
+
+def direct_writes(*, cache: str, flush_s: float | None = None, dsync: bool = False) -> Result:
+    """1,000 direct writes a second for 5 s on a device that says what cache it has, and a flush after them."""
+    job = one_job(
+        plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)), open=plan.OpenFlags(direct=plan.Direct.ON, dsync=dsync)
+    )
+    after = () if flush_s is None else (plan.Sync(),)
+    phase = plan.Phase(name="p", title="p", jobs=(job,), after=after)
+    facts = BLOCK_BACKED | {"target.target.device.0.name": "vda", "target.target.device.0.write_cache": cache}
+    run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S), facts=facts)
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")
+    run.phase([stream], seconds=5, direct=True, counters=Counters(devices={"vda": (0, 5000 * BLOCK)}))
+    if flush_s is not None:
+        at_ns = 15 * NS + round(flush_s * NS)
+        done = events.StepDone(
+            t_ns=at_ns, phase_index=0, step="sync", subject=None, achieved=True, detail="", seconds=flush_s
+        )
+        run.say(done)
+    return only(judged(run.end()))
+
+
+def test_a_direct_write_is_the_devices_until_a_flush_shows_that_the_medium_keeps_up() -> None:
+    nobody_knows = direct_writes(cache="write back")
+    keeps_up = direct_writes(cache="write back", flush_s=0.1)
+    behind = direct_writes(cache="write back", flush_s=5.0)
+
+    assert [one.cache.verdict for one in (nobody_knows, keeps_up, behind)] == ["device"] * 3
+    assert (nobody_knows.committed, reasons(nobody_knows)) == (None, ["device-cache"])
+    assert (keeps_up.trust.level, "device-cache" in ids(keeps_up, "note")) == (TrustLevel.YES, True)
+    assert keeps_up.committed
+    assert keeps_up.committed.iops == pytest.approx(5000 / 5.1, rel=0.01)
+    assert (behind.trust.level, reasons(behind)) == (TrustLevel.WEAK, ["device-cache"])
+    assert behind.committed
+    assert behind.committed.iops == pytest.approx(500, rel=0.01)
+
+
+def test_a_write_that_waits_for_the_flush_or_for_a_device_without_a_cache_is_flushed() -> None:
+    for one in (direct_writes(cache="write through"), direct_writes(cache="write back", dsync=True)):
+        assert (one.cache.verdict, one.trust.level, one.committed) == ("flushed", TrustLevel.YES, None)
+        assert "device-cache" not in ids(one)
 
 
 def test_the_gravest_finding_decides_and_each_kind_is_a_reason_once() -> None:

@@ -10,7 +10,8 @@ since some file systems accept the flag and cache all the same. On others the pa
 stands in for it, as long as no byte was read twice. tmpfs and ramfs *are* memory, whatever flags a file was opened
 with.
 
-Writes: `flushed` when their rate waits for storage (O_DIRECT, O_SYNC, O_DSYNC, a flush that follows each of them), else
+Writes: `flushed` when their rate waits for storage (O_SYNC, O_DSYNC, a flush that follows each of them; O_DIRECT where no
+device on the way says that its cache is volatile), `device` when the device has them but may still lose them, else
 `absorbed`: the number is that of the page cache, and the share that the device really wrote is said with it.
 
 Sources: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018): each headline has a second counter. Verdicts
@@ -24,7 +25,7 @@ import dataclasses
 
 from assay import events
 from assay.analysis import findings, thresholds
-from assay.analysis.device import is_served_by_a_process, most_bytes_below
+from assay.analysis.device import is_served_by_a_process, most_bytes_below, volatile_caches
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import OpKind
 from assay.plan.durability import changes_per_flush
@@ -160,16 +161,25 @@ def _read_verdict(hit: float | None) -> str:
 
 
 def _write_verdict(subject: Subject) -> str:
-    return "flushed" if is_durable(subject) else "absorbed"
+    if not reaches_device(subject):
+        return "absorbed"
+    return "device" if unflushed_caches(subject) else "flushed"
 
 
-def is_durable(subject: Subject) -> bool:
-    """Whether the rate of a change waits for storage: it passes the page cache by, or is flushed each time."""
-    if subject.touches_memory:
-        return False
+def reaches_device(subject: Subject) -> bool:
+    """Whether the rate of a change waits for the device: it passes the page cache by, or is flushed each time."""
     passes_by = subject.operation.direction == "write" and subject.is_direct
-    if passes_by:
-        return True
+    return not subject.touches_memory and (passes_by or _is_flushed_each_time(subject))
+
+
+def unflushed_caches(subject: Subject) -> tuple[str, ...]:
+    """Name devices that may lose a change that reached them, because nothing waits for a flush of their caches."""
+    if not reaches_device(subject) or _is_flushed_each_time(subject):
+        return ()
+    return tuple(dict.fromkeys(name for target in subject.targets for name in volatile_caches(subject.run, target)))
+
+
+def _is_flushed_each_time(subject: Subject) -> bool:
     each = changes_per_flush(subject.job, subject.operation.ops, subject.single_files)
     return each == 0 or (each is not None and subject.rows.total("ops") >= thresholds.FLUSHES * each)
 

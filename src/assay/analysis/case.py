@@ -7,6 +7,7 @@ from assay.analysis import budget, cache, device, energy, served
 from assay.analysis.cache import HitRatio
 from assay.analysis.committed import committed_rate
 from assay.analysis.latency import OperationLatency
+from assay.analysis.latency_modes import by_latency
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.limiter.evidence import gather
 from assay.analysis.limiter.rules import decide
@@ -102,15 +103,26 @@ class Case:
 
     @functools.cached_property
     def committed(self) -> Committed | None:
-        """What storage had by the end of a flush after the phase, of changes that memory took."""
-        if not self.operation.changes or self.is_flushed:
+        """What storage had by the end of a flush after the phase, of changes that memory or a device's cache took."""
+        if not self.operation.changes or (self.reaches_device and not self.unflushed_caches):
             return None
         return committed_rate(self.record, self.subject.rows, self.window, moves_data=self.moves_data)
 
     @property
-    def is_flushed(self) -> bool:
-        """Whether the rate of a change is that of storage."""
-        return cache.is_durable(self.subject)
+    def reaches_device(self) -> bool:
+        """Whether the rate of a change is that of the device, which may have a cache of its own."""
+        return cache.reaches_device(self.subject)
+
+    @functools.cached_property
+    def unflushed_caches(self) -> tuple[str, ...]:
+        """Devices whose caches may lose what they took."""
+        return cache.unflushed_caches(self.subject)
+
+    @property
+    def committed_share(self) -> float | None:
+        """The rate up to the end of the flush by that of the window; None where none is known."""
+        rate = self.ops / self.seconds if self.seconds > 0 else 0.0
+        return self.committed.iops / rate if self.committed and rate else None
 
     @property
     def moves_data(self) -> bool:
@@ -126,7 +138,7 @@ class Case:
     @property
     def is_absorbed(self) -> bool:
         """Whether it changes something that memory takes."""
-        return self.operation.changes and not self.is_flushed
+        return self.operation.changes and not self.reaches_device
 
     @functools.cached_property
     def measures(self) -> ServedBy:
@@ -136,7 +148,9 @@ class Case:
     @functools.cached_property
     def hit(self) -> HitRatio:
         """Share of the bytes read that storage did not deliver."""
-        return cache.hit_ratio(self.subject) if self.operation.direction == "read" else HitRatio(None, None)
+        if self.operation.direction != "read":
+            return HitRatio(None, None)
+        return by_latency(self.subject, cache.hit_ratio(self.subject), self.latencies)
 
     @functools.cached_property
     def cache(self) -> Cache:

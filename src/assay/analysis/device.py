@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S, Span
 
+VOLATILE = "write back"
+"""Of a device with a cache that goes with the power, in its `queue/write_cache`."""
 _STACKED = re.compile(r"(loop|dm-|md|zram|ram|bcache)")
 _COUNTERS = {"read": "read_bytes", "write": "write_bytes"}
 _NET_COUNTERS = {"read": "rx_bytes", "write": "tx_bytes"}
@@ -28,6 +30,16 @@ def numbered(run: RunRecord, target: str) -> Iterator[tuple[str, str]]:
             return
         if isinstance(name, str) and isinstance(number, str):
             yield number, name
+
+
+def volatile_caches(run: RunRecord, target: str) -> Iterator[str]:
+    """Name the devices of a target's storage path that say that they may lose what was not flushed."""
+    for place in itertools.count():
+        name, kind = (run.target_fact(target, f"device.{place}.{fact}") for fact in ("name", "write_cache"))
+        if name is None:
+            return
+        if kind == VOLATILE:
+            yield str(name)
 
 
 def moved_bytes(record: PhaseRecord, devices: tuple[str, ...], direction: str, span: Span) -> int | None:

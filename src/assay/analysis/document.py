@@ -7,9 +7,12 @@ latencies are those of the window; errors are those of the whole phase, because 
 The largest latency is exact where it fell into the window and else known to its histogram bucket (0.05 %).
 """
 
+import math
+
 from assay import results
-from assay.analysis import budget, findings
+from assay.analysis import budget, findings, thresholds
 from assay.analysis.case import Case
+from assay.analysis.ceilings import ceilings_of
 from assay.analysis.efficiency import efficiency
 from assay.analysis.judgements import OF_RESULT, OF_RESULTS, OF_RUN
 from assay.analysis.limiter.conclusion import Conclusion
@@ -46,6 +49,7 @@ def document(run: RunRecord) -> Document:
             exit_code=_exit_code(run, measured, of_run),
             repeats=max((phase.repeat for phase in run.plan.phases), default=0) + 1,
         ),
+        ceilings=ceilings_of(run),
         results=measured,
         findings=of_run,
     )
@@ -152,12 +156,17 @@ def _since_start(case: Case, span: Span) -> tuple[float, float]:
 
 
 def _interval(case: Case) -> Estimate | None:
-    """Give the interval of an operation's rate: as wide, for its size, as that of its job's."""
+    """Give the interval of an operation's rate: as wide, for its size, as that of its job's.
+
+    What the window leaves open and what differs between runs are independent, so their squares add.
+    """
     rate = case.steadiness.rate
     if rate is None or rate.mean <= 0:
         return None
-    iops, half = case.ops / case.seconds, rate.half_width / rate.mean
-    return Estimate(low=max(0.0, iops * (1 - half)), high=iops * (1 + half), effective=rate.effective)
+    iops, within = case.ops / case.seconds, rate.half_width / rate.mean
+    half = math.hypot(within, thresholds.RUN_TO_RUN)
+    low, high = max(0.0, iops * (1 - half)), iops * (1 + half)
+    return Estimate(low=low, high=high, within_share=within, effective=rate.effective)
 
 
 def _steady(case: Case) -> Steady:

@@ -15,12 +15,9 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.thresholds import TAIL_SAMPLES
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 
 LINEAR_BUCKETS: Final = 2048
 BUCKETS_PER_DOUBLING: Final = 1024

@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from assay.analysis import histogram
-from assay.analysis.histogram import FloatArray, IntArray
+from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import Rows, Span
 from assay.analysis.statistics.quantile import enclosing_shares

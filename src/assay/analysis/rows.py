@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from assay.analysis.arrays import IntArray
+
 NS_PER_S: Final = 1_000_000_000
 
-IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 

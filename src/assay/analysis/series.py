@@ -11,13 +11,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.analysis import thresholds
+from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import PhaseRecord
-from assay.analysis.rows import NS_PER_S, IntArray, Rows, Span
-
-FloatArray = npt.NDArray[np.float64]
+from assay.analysis.rows import NS_PER_S, Rows, Span
 
 
 @dataclasses.dataclass(frozen=True)

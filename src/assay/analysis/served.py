@@ -12,7 +12,7 @@ one of the server as a whole, which is `unknown`.
 from collections.abc import Sequence
 
 from assay.analysis import budget, thresholds
-from assay.analysis.cache import HitRatio, is_durable
+from assay.analysis.cache import HitRatio, reaches_device
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.recorded_operations import READS
 from assay.analysis.subject import Subject
@@ -68,6 +68,6 @@ def _of_changes(subject: Subject) -> ServedBy:
     reads_too = any(op.op in READS for op in subject.operation.ops)
     if subject.touches_memory:
         return ServedBy.WRITE_BACK if subject.is_memory else ServedBy.MIXED
-    if is_durable(subject):
+    if reaches_device(subject):
         return ServedBy.STORAGE if subject.devices is not None else ServedBy.UNKNOWN
     return ServedBy.MIXED if reads_too else ServedBy.WRITE_BACK

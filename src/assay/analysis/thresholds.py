@@ -31,16 +31,47 @@ SERIES_OPS = 20
 """Operations that an interval has on average: with fewer, neighbours are gathered."""
 
 # -- how well a rate is known (steadiness.py) ----------------------------------------------------------------------------
+CONFIDENCE = 0.95
+"""Of all intervals that are stated."""
 HALVES_ERRORS = 1.31
 """Times the 95 % interval of the difference of two halves, beyond which they differ: 99 %."""
 WIDE_INTERVAL = 0.10
 """Half of a 95 % interval as a share of the rate, from where on it is wide."""
+RUN_TO_RUN = 0.20
+"""Of a rate, by how much another run may differ although each is steady: two standard deviations between runs."""
+EARLIER_SHARE = 0.33
+"""Of a phase, from where on other levels before the last are no mere start."""
 LOOK_AGAIN = 0.25
 """Of the asked time, after which a phase that is not steady yet is looked at again."""
 STEADY_ENOUGH = 0.80
 """Of the asked time, in which a phase has to have been steady to end before its longest time."""
 METHODS_DISAGREE = 0.05
 """Difference of the mean by MSER-5 and that of the window, from where on it is worth a note."""
+
+BATCHED_FROM = 300
+"""Intervals from where on that of ten batch means is taken, where it is wider."""
+
+# -- what repeats itself (statistics/period.py) --------------------------------------------------------------------------
+PERIOD_PEAK = 0.3
+"""Autocorrelation that a lag needs to be a period."""
+PERIOD_ERRORS = 2.6
+"""Standard errors of no correlation at all that it needs to be above."""
+PERIOD_RETURN = 0.2
+"""What it needs at twice the lag."""
+PERIOD_NEARLY = 0.9
+"""A shorter lag with this part of the highest peak is the period."""
+
+# -- places that latencies come from (statistics/modes.py) ---------------------------------------------------------------
+MODES_APART = 4.0
+"""Two modes of a histogram lie so many times apart, at least."""
+MODES_VALLEY = 0.5
+"""The lowest class between them has at most this part of the smaller one."""
+MODES_ERRORS = 4.0
+"""So many standard deviations of its count make a valley more than chance."""
+MODE_SHARE = 0.005
+"""A mode has at least this part of all values."""
+CACHED_LATENCY = 5.0
+"""Times what a read from the page cache takes, below which a mode of several is that of the page cache."""
 
 # -- size of the sample ------------------------------------------------------------------------------------------------
 TAIL_SAMPLES = 10
@@ -164,6 +195,9 @@ BUSY_SHARE = 0.90
 """Of its time, from where on a worker or a device has nothing left."""
 CEILING_SHARE = 0.85
 """Of a ceiling, from where on it is what limits."""
+
+CACHED_SHARE = 0.7
+"""Of what one thread reads from the page cache, from where on a read is a test of that."""
 LIMIT_SHARE = 0.95
 """Of a limit that was set."""
 THROTTLED_SHARE = 0.05

@@ -74,8 +74,8 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     before: tuple[plan.Step, ...] = ()
     """Done in order before the start, after layout and ahead of what `cache` adds."""
     after: tuple[plan.Step, ...] | None = None
-    """Done in order after all workers have stopped. Unset: `sync`, where memory takes some of what the phase changes, so
-    that its result has the rate up to the end of that flush, too (`committed`)."""
+    """Done in order after all workers have stopped. Unset: `sync`, where no flush follows some of what the phase changes,
+    so that its result has the rate up to the end of that flush, too (`committed`)."""
     seconds: float | None = None
     """Short for `stop = {seconds = ...}`."""
     stop: plan.Stop | None = None

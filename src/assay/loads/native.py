@@ -26,7 +26,7 @@ from assay.loads.sequence import lay_out_sequence
 from assay.loads.text_bounds import check_document, check_text
 from assay.loads.toml_values import Reader
 from assay.plan import OpKind, limits
-from assay.plan.durability import is_absorbed
+from assay.plan.durability import leaves_unflushed
 from assay.plan.phases import check_longest_time
 from assay.plan.references import UnknownNameError, check_job, check_semaphores
 from assay.plan.walk import job_actions
@@ -159,11 +159,11 @@ class _Translation:
         )
 
     def _with_what_follows(self, top: LoadFile) -> tuple[plan.Phase, ...]:
-        """Add flushes after changes that memory takes, where nothing is said of what comes then, and the confirmations."""
+        """Add flushes after changes that nothing flushes, where nothing is said of what comes then, and the confirmations."""
         single_files = {file_set.name for file_set in top.file_set if file_set.files == 1}
         phases: list[plan.Phase] = []
         for phase in top.phase:
-            ends_open = phase.name in self._ends_open and is_absorbed(phase, single_files)
+            ends_open = phase.name in self._ends_open and leaves_unflushed(phase, single_files)
             phases.append(msgspec.structs.replace(phase, after=(plan.Sync(),)) if ends_open else phase)
             if phase.name in self._confirmed:
                 phases += confirmations(phases[-1])

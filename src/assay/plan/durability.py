@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from assay.plan.actions import Action, Choice, Do, Group, Repeat, Script
-from assay.plan.backends import Direct
 from assay.plan.jobs import Job
 from assay.plan.operations import FromSet, Op, OpKind, Own, Slot
 from assay.plan.phases import Phase
@@ -114,11 +113,10 @@ def _same_file(flush: Op, change: Op, single_files: Collection[str]) -> bool:
     return same_set and (flush.file.set in single_files or isinstance(flush.file.pick, Own))
 
 
-def is_absorbed(phase: Phase, single_files: Collection[str]) -> bool:
-    """Whether memory takes some of what a phase changes, which is written back later."""
+def leaves_unflushed(phase: Phase, single_files: Collection[str]) -> bool:
+    """Whether memory, or a cache of the device, may have some of what a phase changes when it ends."""
     for job in phase.jobs:
         for op in job_ops(job):
-            passes_by = op.op in WRITES and job.open.direct is not Direct.OFF
-            if op.op in CHANGES and not passes_by and changes_per_flush(job, (op,), single_files) is None:
+            if op.op in CHANGES and changes_per_flush(job, (op,), single_files) is None:
                 return True
     return False

@@ -51,7 +51,7 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     results = document.results
     titles = titles_of(results)
     drawn_each = figures.drawn_each(results, of_tool)
-    overview = (*of_tool, *figures.overview_figures(results, of_tool))
+    overview = (*of_tool, *figures.overview_figures(document, of_tool))
     told = sections.cards(results)
     body = [
         sections.header(run, document),

@@ -6,6 +6,7 @@ the end of the flush is told, where there is one.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from assay.report.numbers import headline_rates
 from assay.results import Document, Result
 from assay.units import format_bytes, format_ns, format_number
 from assay.verdicts import Bottleneck, TrustLevel
@@ -75,7 +76,7 @@ def _at_depth(result: Result) -> str:
 def _changed(result: Result, word: str, what: str) -> str:
     if result.committed is None:
         return _unless(result, f"{format_number(result.iops)} a second {word} (in memory)", what)
-    text = f"{format_number(result.committed.iops)} a second {word} and flushed"
+    text = f"{format_number(headline_rates(result)[0])} a second {word} and flushed"
     return _unless(result, text, what)
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay import events
-from assay.analysis.histogram import FloatArray, IntArray, bucket_middle_ns, bucket_width_ns
+from assay.analysis.arrays import FloatArray, IntArray
+from assay.analysis.histogram import bucket_middle_ns, bucket_width_ns
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.errors import BundleError

@@ -13,7 +13,7 @@ from assay.report.figure import Table
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, headline, headline_rates, rate, rate_unit, span_s
 from assay.report.verdict import stands, trust_reasons, trust_words
 from assay.results import Document, Finding, LatencyNs, Result
-from assay.units import ABSENT, format_bytes, format_ns, format_number, format_seconds, format_share
+from assay.units import ABSENT, format_bytes, format_ns, format_number, format_percent, format_seconds, format_share
 
 MOST_CARDS = 200
 """Results that a page tells in full: of a run of thousands nobody reads more."""
@@ -224,7 +224,7 @@ def _card_items(result: Result) -> list[tuple[str, str]]:
         "Bytes": format_bytes(result.bytes),
         "Errors": f"{result.errors:,}",
         "Steady state": steady.verdict.replace("_", " ") if steady else "not judged",
-        "Rate in the window, 95 % interval": _interval_words(result),
+        "95 % interval of the rate": _interval_words(result),
         "With the flush": _committed_words(result),
         "A number of": result.measures.words,
         "Limited by": _limit_words(result),
@@ -243,7 +243,8 @@ def _interval_words(result: Result) -> str:
     interval = result.iops_interval
     if interval is None:
         return ABSENT
-    return f"{format_number(interval.low)} to {format_number(interval.high)} a second"
+    within = format_percent(interval.within_share)
+    return f"{format_number(interval.low)} to {format_number(interval.high)} a second (± {within} % within the window)"
 
 
 def _committed_words(result: Result) -> str:

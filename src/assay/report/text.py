@@ -32,11 +32,13 @@ SIZE_REASON_FACT = "quick.size_reason"
 _STYLES = {INVALID: "bold red", WARNING: "yellow", WEAK: "magenta", NOTE: "cyan", "yes": "green", "no": "yellow"}
 _NUMBERS = ("IOPS", "MiB/s", "p50", "p99", "max")
 _NUMBER_WIDTH = 8
-_TIMES = ("cpu", "run", "block", "wait")
-_TIME_WIDTHS = (6, 6, 6, 6)
+_TIMES = ("cpu", "run", "block", "idle", "wait")
+_TIME_WIDTHS = (5, 5, 6, 5, 5)
 _CACHE_WIDTH = 14
 _TRUST_WIDTH = 8
 _ROW_WIDTH = 3
+_SAME = 0.99
+"""Of a rate, from where on one with a flush is the same for a reader."""
 _MOST_SAID = 3
 """Sentences of one kind of finding that are printed."""
 _MOST_RANGES = 6
@@ -132,7 +134,7 @@ class _Layout:
     def title_width(self) -> int:
         fixed = _ROW_WIDTH + _NUMBER_WIDTH * len(_NUMBERS) + _TRUST_WIDTH
         if self.is_wide:
-            fixed += _NUMBER_WIDTH + sum(_TIME_WIDTHS) + _CACHE_WIDTH + 2
+            fixed += _NUMBER_WIDTH + sum(_TIME_WIDTHS) + _CACHE_WIDTH + 1
         return max(12, self.width - fixed)
 
 
@@ -145,7 +147,8 @@ def _table(measured: Sequence[Result], width: int) -> list[Text]:
         lines += _row(row, title, result, layout)
     legend = "p50, p99, max: latency, issue to completion.  CPU/op: of this client."
     legend += (
-        "  cpu run block wait: % of the workers' time on a CPU, ready for one, waiting for a block device, other waits."
+        "  cpu run block idle wait: % of the workers' time on a CPU, ready for one, waiting for a block device, with nothing"
+        " to do by the load's own schedule, other waits."
     )
     legend += "  hit: share of the bytes read that came from memory."
     return [*lines, Text(), *(Text(line, style="dim") for line in wrap(legend, width))]
@@ -157,7 +160,7 @@ def _heading(layout: _Layout) -> Text:
     if layout.is_wide:
         line += f"{'CPU/op':>{_NUMBER_WIDTH}}"
         line += "".join(f"{name:>{width}}" for name, width in zip(_TIMES, _TIME_WIDTHS, strict=True))
-        line += "  " + fill("cache  hit", _CACHE_WIDTH)
+        line += " " + fill("cache  hit", _CACHE_WIDTH)
     return Text(line + f"{'trusted':>{_TRUST_WIDTH}}", style="bold")
 
 
@@ -168,7 +171,7 @@ def _row(row: int, label: str, result: Result, layout: _Layout) -> list[Text]:
     if layout.is_wide:
         line += f"{format_ns(result.cpu_ns_per_op):>{_NUMBER_WIDTH}}"
         line += "".join(f"{cell:>{width}}" for cell, width in zip(_shares(result), _TIME_WIDTHS, strict=True))
-        line += "  " + fill(_cache(result.cache, "{condition:<6} {hit}"), _CACHE_WIDTH)
+        line += " " + fill(_cache(result.cache, "{condition:<6} {hit}"), _CACHE_WIDTH)
     verdict = _trust_word(result)
     lines = [Text.assemble(line, (f"{verdict:>{_TRUST_WIDTH}}", _STYLES[verdict]))]
     indent = " " * _ROW_WIDTH
@@ -193,10 +196,10 @@ def _verdicts(result: Result) -> str:
     if result.iops is None:
         return trust_reasons(result)
     interval = result.iops_interval
-    half = (interval.high - interval.low) / 2 / result.iops if interval and result.iops else None
-    known = f"± {format_percent(half)} %" if half is not None else "no interval"
-    if result.committed is not None:
-        known = f"with the flush; memory took {format_number(result.iops)}/s {known}"
+    known = f"± {format_percent(interval.within_share)} % in its window" if interval else "no interval"
+    if result.committed is not None and result.committed.iops < _SAME * result.iops:
+        taker = "the device" if result.cache.verdict == "device" else "memory"
+        known = f"with the flush; {taker} took {format_number(result.iops)}/s {known}"
     parts = [f"of {result.measures.words}", known]
     if result.limiter is not None:
         sure = "" if result.limiter.confidence is Confidence.HIGH else f" ({result.limiter.confidence} confidence)"
@@ -229,7 +232,7 @@ def _shares(result: Result) -> tuple[str, ...]:
 
 def _budget(result: Result) -> tuple[float | None, ...]:
     budget = result.time_budget
-    return (budget.on_cpu, budget.run_delay, budget.block_delay, budget.other_wait)
+    return (budget.on_cpu, budget.run_delay, budget.block_delay, budget.idle, budget.other_wait)
 
 
 def _cache(cache: Cache, with_hits: str) -> str:
@@ -237,7 +240,7 @@ def _cache(cache: Cache, with_hits: str) -> str:
     condition = cache.condition.replace("_", "-")
     if cache.hit_ratio is not None:
         return with_hits.format(condition=condition, hit=format_share(cache.hit_ratio))
-    return cache.verdict if cache.verdict in ("absorbed", "flushed") else condition
+    return cache.verdict if cache.verdict in ("absorbed", "device", "flushed") else condition
 
 
 def _second_line(result: Result) -> str:
@@ -249,7 +252,9 @@ def _second_line(result: Result) -> str:
 def _compact(result: Result) -> str:
     """Write the time budget as `cpu 12.0 run 1.0 block 80.0 wait 7.0 %`, without what is not known."""
     named = zip(_TIMES, _budget(result), strict=True)
-    known = [f"{name} {format_percent(share)}" for name, share in named if share is not None]
+    known = [
+        f"{name} {format_percent(share)}" for name, share in named if share or (share is not None and name != "idle")
+    ]
     return " ".join(known) + " %" if known else ""
 
 

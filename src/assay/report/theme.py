@@ -34,6 +34,7 @@ BUDGET = {
     "on_cpu": ("on CPU", "#2166ac", "#ffffff"),
     "run_delay": ("waiting for a CPU", "#b2182b", "#ffffff"),
     "block_delay": ("waiting for block I/O", "#e6a117", INK),
+    "idle": ("idle by the load's own schedule", "#f0f2f4", INK),
     "other_wait": ("other waits", "#cdd3da", INK),
 }
 """Shares of the workers' time: words, fill, ink on the fill."""

@@ -18,7 +18,7 @@ from assay.errors import AssayError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.host.manifest import collect
 from assay.plan import Plan
-from assay.running import gates
+from assay.running import gates, kept_ceilings
 from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop
 from assay.running.stopping import Stopped, Stops
 from assay.targets import directories
@@ -78,8 +78,12 @@ def run_plan(  # noqa: D417 - the rest is what it says
         bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
         try:
             try:
-                bundle.record_facts((*facts, *collect(directories(plan))))
-                _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout)
+                machine = collect(directories(plan))
+                bundle.record_facts((*facts, *machine, *kept_ceilings.recalled(plan, machine)))
+                seen = _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout)
+                for event in seen:
+                    if isinstance(event, events.CeilingsMeasured):
+                        kept_ceilings.keep(event.ceilings, machine, bundle.info.started_utc)
             except Exception as caught:  # noqa: BLE001 - whatever it is, the run is sealed with it
                 error = _as_told(caught)
             error = _seal(bundle, error)
@@ -108,7 +112,7 @@ def _be_able_to_seal() -> None:
 
 def _carry_out(
     plan: Plan, bundle: RunBundle, listeners: tuple[Display, Watch | None], stops: Stops, prompts: TextIO
-) -> None:
+) -> list[events.Event]:
     display, _ = listeners
     log = bundle.path / "engine.log"
     if stops.count:
@@ -119,6 +123,7 @@ def _carry_out(
             seen = _drive(plan, engine, listeners, stops, prompts)
         raise_engine_error(seen)
         raise_stop(seen, stops)
+        return seen
     finally:
         display.end()
         with contextlib.suppress(OSError):

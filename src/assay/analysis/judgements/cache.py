@@ -89,8 +89,7 @@ def _absorbed(case: Case) -> Finding:
     what = "write" if case.operation.direction == "write" else "change"
     text = f"A {what} counts as done when this machine's memory has it; {share}."
     committed = case.committed
-    rate = case.ops / case.seconds if case.seconds > 0 else 0.0
-    kept = committed.iops / rate if committed and rate else None
+    kept = case.committed_share
     if committed and kept is not None:
         text += (
             f" By the end of a flush of {format_seconds(committed.flush_seconds)} after the phase, storage had"
@@ -106,6 +105,6 @@ def _absorbed(case: Case) -> Finding:
 
 def _through_server(case: Case) -> Iterator[Finding]:
     """Say that a flush was answered by something that is not a device of this machine."""
-    if case.is_flushed and case.subject.devices is None and not case.subject.touches_memory:
+    if case.reaches_device and case.subject.devices is None and not case.subject.touches_memory:
         text = f"Behind {case.subject.file_system} something else says when data is safe; what it keeps in memory is unseen."
         yield findings.note("server-unseen", text, "Look at the server's own counters.")

@@ -25,7 +25,7 @@ def judge(case: Case) -> Iterable[Finding]:
         return () if case.subject.is_memory else (_no_device(case.subject.file_system),)
     if case.operation.direction == "read":
         return _reads(case)
-    if case.cache.verdict == "flushed" and case.app_bytes:
+    if case.operation.direction == "write" and case.reaches_device and case.app_bytes:
         return _write(", ".join(case.subject.devices), case.device_bytes / case.app_bytes)
     return ()
 

@@ -1,5 +1,9 @@
 """Did a cache of the device take what was to be durable?
 
+A device that says that its cache is volatile (`queue/write_cache` is `write back`, as it is of most disks and of virtual ones)
+may lose what no flush followed. A direct write waits for the device, and for no flush: up to the end of a flush after the
+phase, the rate is known again.
+
 A disk or array that says that data is safe in a tenth of the time of a random read, where that takes the milliseconds of
 moving parts, has put it into a cache of its own. With a battery that is as good as storage, but for a cache that fills;
 without one, it is lost with the power. Where the run has no random reads of depth 1, or where they are fast, nothing can be
@@ -13,12 +17,35 @@ from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.rows import NS_PER_S
 from assay.results import Finding
-from assay.units import format_seconds
+from assay.units import format_number, format_seconds
 
 
 def judge(case: Case) -> Iterable[Finding]:
+    """Judge what the caches of devices had to do with a change."""
+    if case.operation.changes and case.ops and case.unflushed_caches:
+        yield _unflushed(case)
+    yield from _too_fast(case)
+
+
+def _unflushed(case: Case) -> Finding:
+    names, committed, kept = ", ".join(case.unflushed_caches), case.committed, case.committed_share
+    text = f"{names} may keep in a volatile cache what no flush follows, and no write waited for one"
+    cure = "Write with O_DSYNC or a flush in the loop, or more than any cache below holds, and flush after it (step `sync`)."
+    if committed is None or kept is None:
+        text += ": what of it was on the medium at the end is not known."
+        return findings.weak("device-cache", text, cure, brief="a device's cache may have it")
+    text += (
+        f". By the end of a flush of {format_seconds(committed.flush_seconds)} after the phase, it had"
+        f" {format_number(committed.iops)} a second, {100 * kept:.0f} % of the rate before."
+    )
+    if kept >= thresholds.COMMITTED_SHARE:
+        return findings.note("device-cache", text, effect=max(0.0, 1 - kept))
+    return findings.weak("device-cache", text, cure, brief="a device's cache took it", effect=1 - kept)
+
+
+def _too_fast(case: Case) -> Iterator[Finding]:
     """Hold durable writes against random reads of the same run."""
-    if not (case.operation.changes and case.is_flushed and case.latency_ns.mean):
+    if not (case.operation.changes and case.reaches_device and case.latency_ns.mean):
         return
     write_s = case.latency_ns.mean / NS_PER_S
     read_s = max(_random_reads_s(case), default=0.0)

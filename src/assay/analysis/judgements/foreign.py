@@ -57,7 +57,7 @@ def foreign_bytes(case: Case) -> tuple[float, float] | None:
     changing = [job for job in jobs if any(op.op in CHANGES for op in job_ops(job))]
     if not changing:
         theirs += written
-    elif case.is_flushed and case.app_bytes is not None and len(jobs) == 1 and _only_writes(case):
+    elif case.reaches_device and case.app_bytes is not None and len(jobs) == 1 and _only_writes(case):
         own = case.app_bytes * (thresholds.DIRECT_WRITES if case.subject.is_plain_direct else thresholds.DURABLE_WRITES)
         theirs += max(0.0, written - own)
     return theirs, float(read + written)

@@ -43,7 +43,7 @@ def _link(case: Case) -> Iterator[Finding]:
 
 
 def _reordered(case: Case) -> Iterator[Finding]:
-    if case.operation.direction != "write" or not case.is_flushed or not _is_random(case.operation.ops):
+    if case.operation.direction != "write" or not case.reaches_device or not _is_random(case.operation.ops):
         return
     reads = [rate for rate in _random_reads_per_s(case) if rate > 0]
     times = case.ops / case.seconds / max(reads) if reads else 0.0

@@ -1,6 +1,6 @@
 """Was the rate steady, and is it known well enough? `analysis/steadiness.py` finds it out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
@@ -82,12 +82,32 @@ def _start(case: Case) -> Iterator[Finding]:
     if is_left_out:
         text = f"The rate is steady from {format_seconds(begin_s)} on: {levels or 'what came before'} is in no number."
         yield findings.note("start-left-out", text)
+        yield from _earlier_levels(found.last, found.before)
         return
     of_last = found.last.mean or 1.0
     change = max((abs(level.mean / of_last - 1) for level in found.before), default=0.0)
     text = f"The rate settled {format_seconds(begin_s)} into the phase ({levels or 'a start'}); the number is of all of it."
     cure = "Give it more to do, so that the start weighs less, or bound the phase by time."
     yield findings.weak("start-included", text, cure, brief="start is in it", effect=change)
+
+
+def _earlier_levels(last: Stretch, before: Sequence[Stretch]) -> Iterator[Finding]:
+    """Say where a rate stood elsewhere for so long that nobody knows which of its levels another run meets."""
+    if last.mean <= 0:
+        return
+    other = [level for level in before if abs(level.mean / last.mean - 1) > thresholds.WIDE_INTERVAL]
+    share = sum(level.end - level.begin for level in other) / last.end
+    if share < thresholds.EARLIER_SHARE:
+        return
+    longest = max(other, key=lambda level: level.end - level.begin)
+    text = (
+        f"For {100 * share:.0f} % of the phase the rate stood at other levels, for the longest at"
+        f" {_times(longest, last)} this one: the number is of the last, and another run may meet another."
+    )
+    cure = "Run longer, and look at the timeline: a cache that was full, a burst that ended, a neighbour that came or went?"
+    yield findings.weak(
+        "other-levels", text, cure, brief="other levels before", effect=abs(longest.mean / last.mean - 1)
+    )
 
 
 def _uncertain(case: Case) -> Iterator[Finding]:

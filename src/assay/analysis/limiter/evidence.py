@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay import events
 from assay.analysis import budget, thresholds
+from assay.analysis.ceilings import cached_read_bytes_per_s, ceilings_of
 from assay.analysis.device import numbered
 from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.analysis.record import PhaseRecord
@@ -61,12 +62,23 @@ def gather(
         steal=budget.steal_share(record, window),
         cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),
         throttled=_throttled(record, span),
+        cached_read_share=_cached_read_share(subject, window),
         device=_device(subject, span),
         device_ceiling_bytes_per_s=_number(subject.run.facts.get(DEVICE_FACT)),
         link_bytes_per_s=_number(subject.run.facts.get(LINK_FACT)),
         wire_bytes_per_s=_wire(record, span),
         dirty_share=_dirty(record, span),
     )
+
+
+def _cached_read_share(subject: Subject, window: Window) -> float | None:
+    """Hold each worker's rate against the page cache of this machine; None for what does not read."""
+    known = ceilings_of(subject.run)
+    ops, moved = (subject.rows.total(name, window.counted) for name in ("ops", "bytes"))
+    if known is None or subject.operation.direction != "read" or not ops:
+        return None
+    most = cached_read_bytes_per_s(known, moved / ops)
+    return moved / window.span.seconds / subject.job.workers / most if most else None
 
 
 def _number(value: object) -> float | None:

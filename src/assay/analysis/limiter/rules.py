@@ -67,6 +67,11 @@ def client_cpu(at: Signals) -> Conclusion | None:
         is_user = at.user_share >= thresholds.USER_SHARE
         where = "in programs (user)" if is_user else "in the kernel (system calls and copies)"
         evidence.append(f"{_percent(at.user_share if is_user else 1 - at.user_share)} of it {where}")
+    if at.cached_read_share is not None and at.cached_read_share >= thresholds.CACHED_SHARE:
+        share = _percent(at.cached_read_share)
+        evidence.append(
+            f"a worker reads {share} of what one thread reads from the page cache in operations of that size"
+        )
     if at.takes_all_cpus:
         remedy = "Use larger operations, or measure from a client with more CPUs."
         return Conclusion(Bottleneck.CLIENT_CPU_ALL, HIGH, tuple(evidence), remedy=remedy)

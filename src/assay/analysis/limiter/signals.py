@@ -81,6 +81,9 @@ class Signals:
     throttled: float = 0.0
     """Share of the time in which the kernel stopped the control group."""
 
+    cached_read_share: float | None = None
+    """Of what one thread reads from the page cache in operations of that size, what each worker reads."""
+
     # -- what is below
     device: DeviceSignals | None = None
     device_ceiling_bytes_per_s: float | None = None

@@ -23,11 +23,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.analysis import thresholds
-
-FloatArray = npt.NDArray[np.float64]
+from assay.analysis.arrays import FloatArray
 
 _MAD_TO_DEVIATION = 1.4826
 _NEIGHBOURS = 2

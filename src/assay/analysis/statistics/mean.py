@@ -15,16 +15,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.analysis import thresholds
+from assay.analysis.arrays import FloatArray
 from assay.analysis.statistics.beta import student_quantile
 
-FloatArray = npt.NDArray[np.float64]
-
-CONFIDENCE = 0.95
-MOST_CORRELATION = 0.95
-LEAST_EFFECTIVE = 3.0
-BATCHES, BATCHED_FROM = 10, 300
+_MOST_CORRELATION = 0.95
+_LEAST_EFFECTIVE = 3.0
+_BATCHES = 10
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,13 @@ class MeanInterval:
 def mean_interval(values: FloatArray) -> MeanInterval | None:
     """Give the interval of the mean of a series, shape `(n,)`, in order; None for fewer than three values."""
     n = len(values)
-    if n < LEAST_EFFECTIVE:
+    if n < _LEAST_EFFECTIVE:
         return None
     effective = effective_count(values)
     half = _half_width(values, effective)
-    if n >= BATCHED_FROM:
-        batches = np.array([batch.mean() for batch in np.array_split(values, BATCHES)])
-        half = max(half, _half_width(batches, BATCHES))
+    if n >= thresholds.BATCHED_FROM:
+        batches = np.array([batch.mean() for batch in np.array_split(values, _BATCHES)])
+        half = max(half, _half_width(batches, _BATCHES))
     return MeanInterval(float(values.mean()), half, effective)
 
 
@@ -64,7 +62,7 @@ def effective_count(values: FloatArray) -> float:
     """Independent values that tell as much of the mean as a series does."""
     n = len(values)
     p = correlation(values)
-    return float(max(n * (1 - p) / (1 + p), min(LEAST_EFFECTIVE, n)))
+    return float(max(n * (1 - p) / (1 + p), min(_LEAST_EFFECTIVE, n)))
 
 
 def correlation(values: FloatArray) -> float:
@@ -74,9 +72,9 @@ def correlation(values: FloatArray) -> float:
     if power <= 0:
         return 0.0
     p = float(rest[1:] @ rest[:-1]) / power
-    return min(max(p + (1 + 3 * p) / len(values), 0.0), MOST_CORRELATION)
+    return min(max(p + (1 + 3 * p) / len(values), 0.0), _MOST_CORRELATION)
 
 
 def _half_width(values: FloatArray, effective: float) -> float:
-    t = student_quantile((1 + CONFIDENCE) / 2, effective - 1)
+    t = student_quantile((1 + thresholds.CONFIDENCE) / 2, effective - 1)
     return float(t * values.std(ddof=1) / math.sqrt(effective))

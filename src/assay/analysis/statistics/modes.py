@@ -12,16 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from assay.analysis import thresholds
+from assay.analysis.arrays import FloatArray, IntArray
 
-CLASSES_PER_OCTAVE = 8
-LEAST_RATIO = 4.0
-DEEPEST_VALLEY = 0.5
-LEAST_SHARE = 0.005
-NOISE_DEVIATIONS = 4.0
+_CLASSES_PER_OCTAVE = 8
 
 
 @dataclass(frozen=True)
@@ -44,12 +39,12 @@ def find_modes(values: FloatArray, counts: IntArray) -> tuple[Mode, ...]:
     total = int(counts.sum())
     if not total:
         return ()
-    classes = np.floor(np.log2(values) * CLASSES_PER_OCTAVE).astype(np.int64)
+    classes = np.floor(np.log2(values) * _CLASSES_PER_OCTAVE).astype(np.int64)
     first = int(classes.min()) - 1
     # An empty class at both ends, so that a peak there is one.
     bins = np.bincount(classes - first, counts, minlength=int(classes.max()) - first + 2).astype(np.float64)
     smooth = np.convolve(bins, [0.25, 0.5, 0.25], mode="same")
-    cuts = sorted(_valleys(bins, smooth, 0, len(bins) - 1, LEAST_SHARE * total))
+    cuts = sorted(_valleys(bins, smooth, 0, len(bins) - 1, thresholds.MODE_SHARE * total))
     modes = []
     for begin, end in itertools.pairwise([0, *cuts, len(bins)]):
         peak = begin + int(np.argmax(smooth[begin:end]))
@@ -58,7 +53,7 @@ def find_modes(values: FloatArray, counts: IntArray) -> tuple[Mode, ...]:
 
 
 def _value(place: float) -> float:
-    return float(2 ** (place / CLASSES_PER_OCTAVE))
+    return float(2 ** (place / _CLASSES_PER_OCTAVE))
 
 
 def _valleys(bins: FloatArray, smooth: FloatArray, first: int, last: int, least: float) -> Iterator[int]:
@@ -68,10 +63,10 @@ def _valleys(bins: FloatArray, smooth: FloatArray, first: int, last: int, least:
     found = [
         _valley(smooth, low, high)
         for low, high in itertools.combinations(peaks, 2)
-        if 2 ** ((high - low) / CLASSES_PER_OCTAVE) >= LEAST_RATIO
+        if 2 ** ((high - low) / _CLASSES_PER_OCTAVE) >= thresholds.MODES_APART
     ]
     for depth, at in sorted(found):
-        if depth > DEEPEST_VALLEY:
+        if depth > thresholds.MODES_VALLEY:
             return
         if min(bins[first:at].sum(), bins[at : last + 1].sum()) >= least:
             yield at
@@ -88,5 +83,5 @@ def _valley(smooth: FloatArray, low: int, high: int) -> tuple[float, int]:
     between = smooth[low : high + 1]
     lowest = np.flatnonzero(between == between.min())
     peak, depth = float(min(smooth[low], smooth[high])), float(between.min())
-    by_chance = peak - depth <= NOISE_DEVIATIONS * math.sqrt(peak)
+    by_chance = peak - depth <= thresholds.MODES_ERRORS * math.sqrt(peak)
     return 1.0 if by_chance else depth / peak, low + int(lowest[len(lowest) // 2])

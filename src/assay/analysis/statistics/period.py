@@ -8,15 +8,11 @@ A multiple of a lag that is nearly as good is that lag again.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from assay.analysis import thresholds
+from assay.analysis.arrays import FloatArray
 
-SHORTEST = 3
-LEAST_PEAK, LEAST_RETURN = 0.3, 0.2
-NEARLY = 0.9
-"""A shorter lag with this part of the highest peak is the period."""
-NOISE_DEVIATIONS = 2.6
+_SHORTEST = 3
 
 
 def find_period(rest: FloatArray) -> int | None:
@@ -28,9 +24,9 @@ def find_period(rest: FloatArray) -> int | None:
     acf = _autocorrelations(rest - rest.mean(), 2 * n // 3 + 2)
     if acf is None:
         return None
-    peaks = [lag for lag in range(SHORTEST, n // 3 + 1) if 2 * lag + 1 < len(acf) and _is_peak(acf, lag, n)]
+    peaks = [lag for lag in range(_SHORTEST, n // 3 + 1) if 2 * lag + 1 < len(acf) and _is_peak(acf, lag, n)]
     highest = max((acf[lag] for lag in peaks), default=0.0)
-    return next((lag for lag in peaks if acf[lag] >= NEARLY * highest), None)
+    return next((lag for lag in peaks if acf[lag] >= thresholds.PERIOD_NEARLY * highest), None)
 
 
 def without_period(z: FloatArray, rest: FloatArray, period: int) -> FloatArray:
@@ -56,9 +52,9 @@ def _autocorrelations(rest: FloatArray, lags: int) -> FloatArray | None:
 
 
 def _is_peak(acf: FloatArray, lag: int, n: int) -> bool:
-    least = max(LEAST_PEAK, NOISE_DEVIATIONS / math.sqrt(n - lag))
+    least = max(thresholds.PERIOD_PEAK, thresholds.PERIOD_ERRORS / math.sqrt(n - lag))
     return bool(
         acf[lag] >= max(least, acf[lag - 1], acf[lag + 1])
         and acf[1:lag].min() < 0
-        and acf[2 * lag - 1 : 2 * lag + 2].max() >= LEAST_RETURN
+        and acf[2 * lag - 1 : 2 * lag + 2].max() >= thresholds.PERIOD_RETURN
     )

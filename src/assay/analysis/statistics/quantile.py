@@ -9,12 +9,11 @@ independent values would have, is the design effect; n over it is what counts.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.analysis import thresholds
+from assay.analysis.arrays import IntArray
 from assay.analysis.statistics.beta import beta_quantile
-from assay.analysis.statistics.mean import CONFIDENCE, correlation
-
-IntArray = npt.NDArray[np.int64]
+from assay.analysis.statistics.mean import correlation
 
 LEAST_INTERVALS = 3
 
@@ -35,7 +34,7 @@ def enclosing_shares(quantile: float, above: IntArray, total: IntArray) -> tuple
     if np.count_nonzero(total) < LEAST_INTERVALS:
         return None
     effective = n / _design_effect(above, total)
-    beyond = (1 - CONFIDENCE) / 2
+    beyond = (1 - thresholds.CONFIDENCE) / 2
     expected = effective * quantile
     low = beta_quantile(beyond, expected, effective - expected + 1)
     high = beta_quantile(1 - beyond, expected + 1, effective - expected)

@@ -22,15 +22,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.analysis import thresholds
+from assay.analysis.arrays import FloatArray
 from assay.analysis.statistics.levels import Levels, find_levels
 from assay.analysis.statistics.mean import correlation
 from assay.analysis.statistics.period import find_period, without_period
 from assay.verdicts import SteadyVerdict
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

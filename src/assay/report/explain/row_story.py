@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from assay import events
 from assay.analysis.curve import curve_of, in_flight
 from assay.analysis.finding_pages import page_of
 from assay.analysis.findings import NOTE
@@ -14,8 +13,9 @@ from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, row
 from assay.report.explain.time_bar import time_bar
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, rate, rate_unit, span_s, window_rate
 from assay.report.titles import titles_of
-from assay.results import Document, Finding, LatencyNs, Result
+from assay.results import ClientCeilings, Document, Finding, LatencyNs, Result
 from assay.units import (
+    ABSENT,
     format_bytes,
     format_joules,
     format_ns,
@@ -26,6 +26,12 @@ from assay.units import (
 )
 
 _SECOND = 2
+_OF_CHANGES = {
+    "absorbed": "memory took it; no flush is in its time",
+    "device": "the device took it, into a cache that may be volatile; no flush is in its time",
+    "flushed": "its rate waits for storage: synchronous, or with a flush in its time, or direct to a device without a cache",
+}
+_DATE = len("2026-01-01")
 
 
 def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[Text]:
@@ -48,7 +54,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         paragraph("trust", _trust(result), width),
         rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["where it went is not known of this row"]),
         paragraph("limiter", _limiter(result), width),
-        rows("ceilings", _ceilings(run, result)),
+        rows("ceilings", _ceilings(document.ceilings, result)),
         rows("curve", _curve(document, run, row)),
         paragraph("cost", _cost(result), width),
         paragraph("change", _changes(result), width),
@@ -79,10 +85,11 @@ def _number(result: Result) -> Iterator[str]:
     interval = result.iops_interval
     if interval is not None and result.iops and value is not None:
         scale = value / result.iops
-        half = format_percent((interval.high - interval.low) / 2 / result.iops)
+        half = format_percent((interval.high - result.iops) / result.iops)
         yield (
-            f"95 % interval {rate(interval.low * scale, unit)} to {rate(interval.high * scale, unit)} (± {half} %), from"
-            f" intervals worth {format_number(interval.effective)} independent ones; another run may differ by more"
+            f"95 % interval {rate(interval.low * scale, unit)} to {rate(interval.high * scale, unit)} (± {half} %) for another"
+            f" run like it; ± {format_percent(interval.within_share)} % within the window, from intervals worth"
+            f" {format_number(interval.effective)} independent ones"
         )
     else:
         yield "no interval: there are too few intervals of time to tell how well it is known"
@@ -152,11 +159,8 @@ def _measures(result: Result) -> Iterator[str]:
     how = f", by {cache.method.replace('_', ' ')}" if cache.method else ""
     if cache.hit_ratio is not None:
         yield f"memory delivered {format_share(cache.hit_ratio)} of the bytes read{how}"
-    elif cache.verdict in ("absorbed", "flushed"):
-        yield {
-            "absorbed": "memory took it; no flush is in its time",
-            "flushed": "its rate waits for storage: direct, synchronous, or with a flush in its time",
-        }[cache.verdict]
+    elif cache.verdict in _OF_CHANGES:
+        yield _OF_CHANGES[cache.verdict]
     yield f"cache asked for: {cache.condition.replace('_', ' ')}"
     if cache.resident_before is not None or cache.resident_after is not None:
         yield (
@@ -199,11 +203,10 @@ def _limiter(result: Result) -> Iterator[str]:
         yield f"the next ceiling is {format_number(found.headroom)} times the number"
 
 
-def _ceilings(run: RunRecord, result: Result) -> list[str]:
+def _ceilings(known: ClientCeilings | None, result: Result) -> list[str]:
     """Lay out what one thread of this client could ever show, and this number's share of it."""
-    ceilings = [ceiling for event in run.all(events.CeilingsMeasured) for ceiling in event.ceilings]
     cells = []
-    for ceiling in ceilings:
+    for ceiling in known.of_one_thread if known else ():
         moved = ceiling.bytes_per_s is not None
         mine = result.throughput_bytes_per_s if moved else result.iops
         most = ceiling.bytes_per_s if moved else ceiling.ops_per_s
@@ -213,9 +216,10 @@ def _ceilings(run: RunRecord, result: Result) -> list[str]:
         of = f", {format_bytes(ceiling.block_size_bytes)}" if ceiling.block_size_bytes else ""
         unit = MIB_PER_S if moved else OPS_PER_S
         cells.append((f"{name}{of}", rate(unit.of(most, most), unit), f"{format_percent(mine / most):>6} % of it"))
-    if not cells:
-        return ["none were measured in this run that compare (step `ceilings` of a load)"]
-    return ["of one thread of this client, and where this number is:", *aligned(cells, numbers=(1,))]
+    if known is None or not cells:
+        return ["none known that compare: `assay quick` measures and keeps them"]
+    when = "in this run" if known.is_of_this_run else f"on {(known.measured_utc or ABSENT)[:_DATE]}"
+    return [f"of one thread here, measured {when}, and what share this is:", *aligned(cells, numbers=(1,))]
 
 
 def _curve(document: Document, run: RunRecord, row: int) -> list[str]:

@@ -33,7 +33,7 @@ def _in_short(result: Result) -> str:
     parts = [rate(value, unit)]
     interval = result.iops_interval
     if interval is not None and result.iops:
-        parts[0] += f" ± {format_percent((interval.high - interval.low) / 2 / result.iops)} %"
+        parts[0] += f" ± {format_percent((interval.high - result.iops) / result.iops)} %"
     parts.append(f"of {result.measures.words}")
     if result.limiter is not None:
         parts.append(f"limited by {result.limiter.verdict.value.replace('_', ' ')}")

@@ -7,11 +7,16 @@ tables are made from the same arrays as the picture.
 from collections.abc import Callable, Iterator, Sequence
 
 from assay.report.figure import Figure
-from assay.report.figures import heat_map, latency, rates, time_budget, timeline
+from assay.report.figures import heat_map, latency, rates, roofline, time_budget, timeline
 from assay.report.recording import OneResult, Recording
-from assay.results import Result
+from assay.results import Document, Result
 
-OF_ALL: tuple[Callable[[Sequence[Result]], Iterator[Figure]], ...] = (rates.draw, latency.draw, time_budget.draw)
+OF_ALL: tuple[Callable[[Document], Iterator[Figure]], ...] = (
+    rates.draw,
+    latency.draw,
+    time_budget.draw,
+    roofline.draw,
+)
 """Over all results of a run."""
 OF_EACH: tuple[Callable[[OneResult], Iterator[Figure]], ...] = (timeline.draw, heat_map.draw)
 """Of one result."""
@@ -29,11 +34,11 @@ def drawn_each(results: Sequence[Result], of_tool: Sequence[Figure]) -> int:
     return 0 if of_tool and len(results) > MOST_DRAWN else min(len(results), MOST_DRAWN)
 
 
-def overview_figures(results: Sequence[Result], of_tool: Sequence[Figure]) -> Iterator[Figure]:
+def overview_figures(document: Document, of_tool: Sequence[Figure]) -> Iterator[Figure]:
     """Draw the figures over all results of a run, a bar each; none where that is a wall, or a tool's figures show them."""
-    if len(results) <= (MOST_DRAWN if of_tool else MOST_BARS):
+    if len(document.results) <= (MOST_DRAWN if of_tool else MOST_BARS):
         for draw in OF_ALL:
-            yield from draw(results)
+            yield from draw(document)
 
 
 def result_figures(recording: Recording, results: Sequence[Result], number_of: int) -> Iterator[Figure]:

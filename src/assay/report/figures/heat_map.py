@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.histogram import QUANTILES, FloatArray, IntArray, quantiles_ns, samples_needed
+from assay.analysis.arrays import FloatArray, IntArray
+from assay.analysis.histogram import QUANTILES, quantiles_ns, samples_needed
 from assay.report import theme
 from assay.report.axes import LATENCY_LABEL, Layered, decades_around, log_ticks, numeric_csv, records, spread
 from assay.report.figure import Figure, Table

@@ -9,14 +9,15 @@ from assay.report.figure import Figure, Table, sentence
 from assay.report.stack import alt
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_words
-from assay.results import Result
+from assay.results import Document, Result
 from assay.units import format_ns
 
 _TALL_ROW_PX = 58
 
 
-def draw(results: Sequence[Result]) -> Iterator[Figure]:
+def draw(document: Document) -> Iterator[Figure]:
     """Draw the latencies of every result."""
+    results = document.results
     if not results:
         return
     told = []

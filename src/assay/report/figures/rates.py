@@ -9,15 +9,16 @@ from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit, headline, rate,
 from assay.report.stack import alt
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_words
-from assay.results import Result
+from assay.results import Document, Result
 from assay.units import format_number
 
 _BARS_FROM_ZERO_UP_TO = 100
 """Rates further apart than this factor are dots on a log axis: bars from zero would hide the small ones."""
 
 
-def draw(results: Sequence[Result]) -> Iterator[Figure]:
+def draw(document: Document) -> Iterator[Figure]:
     """Draw the results of each unit."""
+    results = document.results
     for unit in (MIB_PER_S, OPS_PER_S):
         named = zip(titles_of(results), results, strict=True)
         chosen = [(title, r) for title, r in named if rate_unit(r) == unit and headline(r)[0] is not None]

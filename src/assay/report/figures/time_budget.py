@@ -8,18 +8,19 @@ from assay.report.by_result import ROW_PX, row, rows, titles
 from assay.report.figure import Figure, Table, sentence
 from assay.report.stack import alt
 from assay.report.titles import titles_of
-from assay.results import Result
+from assay.results import Document, Result
 from assay.units import format_share
 
 
-def draw(results: Sequence[Result]) -> Iterator[Figure]:
+def draw(document: Document) -> Iterator[Figure]:
     """Draw the time budget of every result."""
+    results = document.results
     if not results:
         return
     told = []
     for title, result in zip(titles_of(results), results, strict=True):
         spent = result.time_budget
-        parts = (spent.on_cpu, spent.run_delay, spent.block_delay, spent.other_wait)
+        parts = (spent.on_cpu, spent.run_delay, spent.block_delay, spent.idle, spent.other_wait)
         told.append((title, *(format_share(part) for part in parts)))
     unsplit = any(result.time_budget.block_delay is None for result in results)
     yield Figure(
@@ -28,9 +29,14 @@ def draw(results: Sequence[Result]) -> Iterator[Figure]:
         caption="Mean over the workers of each result, in its window."
         + (" Where the kernel does not count block delay, it is part of the other waits." if unsplit else ""),
         alt_text="Where the workers' time went. "
-        + sentence(f"{r[0]}: on CPU {r[1]}, waiting for a CPU {r[2]}, block I/O {r[3]}, other {r[4]}" for r in told),
+        + sentence(
+            f"{r[0]}: on CPU {r[1]}, waiting for a CPU {r[2]}, block I/O {r[3]}, idle {r[4]}, other {r[5]}"
+            for r in told
+        ),
         chart=chart(results),
-        table=Table(("Result", "On CPU", "Waiting for a CPU", "Waiting for block I/O", "Other waits"), tuple(told)),
+        table=Table(
+            ("Result", "On CPU", "Waiting for a CPU", "Waiting for block I/O", "Idle", "Other waits"), tuple(told)
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.histogram import FloatArray, IntArray
+from assay.analysis.arrays import FloatArray, IntArray
 from assay.report import theme
 from assay.report.axes import Layered, numeric_csv, records
 from assay.report.figure import Figure, Table

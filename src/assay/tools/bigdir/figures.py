@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from assay.analysis.arrays import FloatArray
 from assay.analysis.statistics.levels import find_levels
 from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.report import theme
 from assay.report.axes import Layered, linear_ticks, numeric_csv, records
 from assay.report.figure import Figure, Table
 from assay.report.stack import alt
-from assay.tools.bigdir.steps import FloatArray
 from assay.units import format_ns
 
 _HEIGHT_PX = 220

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.analysis.arrays import FloatArray
 from assay.analysis.statistics.levels import Levels, find_levels
 from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.tools.bigdir.settings import Settings
-from assay.tools.bigdir.steps import FloatArray, StepRow, Steps, steps
+from assay.tools.bigdir.steps import StepRow, Steps, steps
 from assay.tools.front_end import Output
 from assay.units import format_ns
 

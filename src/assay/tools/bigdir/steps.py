@@ -15,15 +15,12 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from assay import events
+from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import RunRecord
 from assay.tools.bigdir.plan import LISTING, MAKING
 from assay.tools.bigdir.settings import Settings
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _NS_PER_MS = 1e6
 

@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from assay import events
+from assay.analysis.arrays import FloatArray
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.statistics.levels import find_levels, settled
@@ -31,7 +31,6 @@ from assay.units import ABSENT, MIB, format_ns, format_number, format_seconds
 if TYPE_CHECKING:
     from assay.report.figure import Figure
 
-FloatArray = npt.NDArray[np.float64]
 
 COLUMNS = (
     "Block Size",

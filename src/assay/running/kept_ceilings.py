@@ -1,0 +1,82 @@
+"""What one thread of this machine shows at most: measured by a run that has the step, kept with its date for the others.
+
+One file in the user's XDG cache folder, of one machine as it was: another processor or kernel, another number of CPUs that
+may be used, or another version of Assay, and what is kept counts for nothing. Without such a folder nothing is kept.
+"""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from assay import __version__, events, xdg
+from assay.bundle.strict_json import decode
+from assay.errors import InputError
+from assay.host.facts import CEILINGS_FACT, Fact
+from assay.plan import Ceilings, Plan
+
+_NAME = "ceilings.json"
+_MOST_BYTES = 64 << 10
+_MACHINE = ("host.machine_id_hash", "host.cpu.model", "host.cpu.usable", "host.kernel.release")
+"""Facts that have to be the same for a ceiling to be the same."""
+
+
+class _Kept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file."""
+
+    assay: str
+    machine: tuple[str, ...]
+    measured_utc: str
+    ceilings: tuple[events.Ceiling, ...]
+
+
+def keep(ceilings: Sequence[events.Ceiling], machine: Sequence[Fact], measured_utc: str) -> None:
+    """Keep what was measured for later runs, where that can be; `machine`: the facts of the run."""
+    kept = _Kept(assay=__version__, machine=_of(machine), measured_utc=measured_utc, ceilings=tuple(ceilings))
+    with contextlib.suppress(OSError, InputError):
+        path = _path()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{_NAME}.", delete=False) as partial:
+            try:
+                partial.write(msgspec.json.encode(kept))
+                partial.close()
+                Path(partial.name).replace(path)
+            except BaseException:
+                Path(partial.name).unlink(missing_ok=True)
+                raise
+
+
+def recalled(plan: Plan, machine: Sequence[Fact]) -> Iterator[Fact]:
+    """Give what is kept of this machine as facts; none for a Plan that measures it itself."""
+    if any(isinstance(step, Ceilings) for phase in plan.phases for step in phase.before):
+        return
+    kept = _read()
+    if kept is None or kept.assay != __version__ or kept.machine != _of(machine):
+        return
+    source = "kept by an earlier run"
+    yield Fact(key=f"{CEILINGS_FACT}.measured_utc", value=kept.measured_utc, source=source)
+    for ceiling in kept.ceilings:
+        of = "" if ceiling.block_size_bytes is None else f".{ceiling.block_size_bytes}_bytes"
+        yield Fact(key=f"{CEILINGS_FACT}.{ceiling.name}{of}.ops_per_s", value=ceiling.ops_per_s, source=source)
+
+
+def _of(machine: Sequence[Fact]) -> tuple[str, ...]:
+    known = {fact.key: str(fact.value) for fact in machine}
+    return tuple(known.get(key, "") for key in _MACHINE)
+
+
+def _read() -> _Kept | None:
+    with contextlib.suppress(OSError, ValueError, InputError):
+        # What is no file of ours, such as a pipe that somebody put there, is not waited for.
+        descriptor = os.open(_path(), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        return decode(data, _Kept) if len(data) <= _MOST_BYTES else None
+    return None
+
+
+def _path() -> Path:
+    return xdg.folder("XDG_CACHE_HOME", "~/.cache") / _NAME
