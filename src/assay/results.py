@@ -191,8 +191,8 @@ class Result(Part, kw_only=True):
     iops_interval: Estimate | None
     throughput_bytes_per_s: float | None
     committed: Committed | None
-    """Of writes and changes that memory, or a device's cache, took: what storage had when they were flushed. Null: nothing was
-    flushed."""
+    """Of writes and changes that memory, or a device's cache, took: what storage had when they were flushed; null: nothing
+    was flushed."""
     measures: ServedBy
     """What the number is a number of."""
     latency_ns: LatencyNs

@@ -158,7 +158,8 @@ def _summary(table: Sequence[Row]) -> str:
         f" on {time.strftime('%Y-%m-%d', time.gmtime())} (Linux {os.uname().release.split('-')[0]}, {os.cpu_count()} CPUs),"
         f" {FILES:,} files made and removed before the fifth. {trusted} numbers were trusted, and"
         f" {100 * _held(table):.0f} % of their intervals hold the median of their runs; of {len(several)} rows that"
-        f" were trusted several times {sum(row.repeats for row in several)} repeat within {APART:g} times or their intervals."
+        f" were trusted several times {sum(row.repeats for row in several)} repeat within {APART:g} times or their"
+        f" intervals."
         f" Standard deviation from run to run: {100 * pooled:.0f} %.\n"
     )
 
