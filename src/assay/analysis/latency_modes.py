@@ -31,8 +31,8 @@ def by_latency(subject: Subject, hit: HitRatio, latencies: OperationLatency) -> 
     if not fast:
         return hit
     text = (
-        f"No counter tells what memory delivered. Latencies have {len(modes)} modes ({_in_words(modes)}), and a read from this"
-        f" machine's page cache takes {format_ns(cached_ns)}: the lowest is its."
+        f"No counter tells what memory delivered. Latencies have {len(modes)} modes ({_in_words(modes)}), and a read from"
+        f" this machine's page cache takes {format_ns(cached_ns)}: the lowest is its."
     )
     said = findings.note("hit-ratio-by-latency", text)
     return dataclasses.replace(hit, value=sum(mode.share for mode in fast), method="latency", findings=(said,))

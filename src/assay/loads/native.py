@@ -159,7 +159,7 @@ class _Translation:
         )
 
     def _with_what_follows(self, top: LoadFile) -> tuple[plan.Phase, ...]:
-        """Add flushes after changes that nothing flushes, where nothing is said of what comes then, and the confirmations."""
+        """Add flushes after changes that none follows, where nothing is said of what comes then, and the confirmations."""
         single_files = {file_set.name for file_set in top.file_set if file_set.files == 1}
         phases: list[plan.Phase] = []
         for phase in top.phase:

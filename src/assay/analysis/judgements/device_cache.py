@@ -1,6 +1,6 @@
 """Did a cache of the device take what was to be durable?
 
-A device that says that its cache is volatile (`queue/write_cache` is `write back`, as it is of most disks and of virtual ones)
+A device that says that its cache is volatile (`queue/write_cache` is `write back`, as of most disks, real and virtual)
 may lose what no flush followed. A direct write waits for the device, and for no flush: up to the end of a flush after the
 phase, the rate is known again.
 

@@ -87,8 +87,8 @@ def _number(result: Result) -> Iterator[str]:
         scale = value / result.iops
         half = format_percent((interval.high - result.iops) / result.iops)
         yield (
-            f"95 % interval {rate(interval.low * scale, unit)} to {rate(interval.high * scale, unit)} (± {half} %) for another"
-            f" run like it; ± {format_percent(interval.within_share)} % within the window, from intervals worth"
+            f"95 % interval {rate(interval.low * scale, unit)} to {rate(interval.high * scale, unit)} (± {half} %) for"
+            f" another run like it; ± {format_percent(interval.within_share)} % within the window, from intervals worth"
             f" {format_number(interval.effective)} independent ones"
         )
     else:
