@@ -12,6 +12,7 @@
 use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
 use crate::files::block_groups;
+use crate::files::hidden;
 use crate::files::owner;
 use crate::files::root::Root;
 use crate::sys::posix;
@@ -29,13 +30,11 @@ const LOCK_NAME: &CStr = c".assay-lock";
 /// First words of the lock file, then `made` or `found`, the process and its host.
 const LOCK_SCHEMA: &str = "assay-lock 1";
 const LARGEST_LOCK_BYTES: u64 = 1024;
-/// Names under which FUSE and NFS keep a file that was removed while it was open.
-const HIDDEN_PREFIXES: [&[u8]; 2] = [b".fuse_hidden", b".nfs"];
 /// Turns in which a lock file may be empty.
 const PATIENCE_TURNS: u32 = 20;
-/// How often, and how far apart, the folder is tried again until those are gone: a FUSE daemon closes a little later.
-const HIDDEN_TRIES: u32 = 20;
-const HIDDEN_WAIT: Duration = Duration::from_millis(10);
+/// How often, and how far apart, one looks whether another run has just left, or has written its lock.
+const LEAVING_TRIES: u32 = 20;
+const LEAVING_WAIT: Duration = Duration::from_millis(10);
 
 /// A target's data folder, locked for this run.
 #[derive(Debug)]
@@ -134,7 +133,7 @@ impl DataFolder {
             Ok(Told::Found) => self.is_made = false,
             // Who made it a moment ago is about to write into it; who died there said nothing about the folder.
             Ok(Told::Nothing) if turn < PATIENCE_TURNS => {
-                std::thread::sleep(HIDDEN_WAIT);
+                std::thread::sleep(LEAVING_WAIT);
                 return Ok(None);
             }
             Ok(Told::Nothing) => self.is_made = false,
@@ -264,11 +263,11 @@ impl DataFolder {
         // The lock file itself may be in the way under a hidden name until it is closed. A run that comes now makes a
         // lock file of its own, and the folder stays.
         self.lock = None;
-        for _ in 0..HIDDEN_TRIES {
+        for _ in 0..hidden::TRIES {
             if !is_empty(self.as_fd()).map_err(by_hand)? || self.remove_folder().map_err(by_hand)? {
                 return Ok(());
             }
-            std::thread::sleep(HIDDEN_WAIT);
+            std::thread::sleep(hidden::WAIT);
         }
         Ok(())
     }
@@ -318,7 +317,7 @@ fn is_empty(folder: BorrowedFd<'_>) -> io::Result<bool> {
         match listing.next_entry(&mut name)? {
             None => return Ok(true),
             Some(_) if name.as_c_str() == LOCK_NAME => {}
-            Some(_) if HIDDEN_PREFIXES.iter().any(|prefix| name.to_bytes().starts_with(prefix)) => {}
+            Some(_) if hidden::is_hidden(name.to_bytes()) => {}
             Some(_) => return Ok(false),
         }
     }
@@ -377,8 +376,8 @@ fn open_lock(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>, is_new: bool) -> io
     }
     // Who leaves a folder removes first the file and then the folder: in between it looks like an empty one of the user's.
     if !is_new && is_empty(folder)? {
-        for _ in 0..HIDDEN_TRIES {
-            std::thread::sleep(HIDDEN_WAIT);
+        for _ in 0..LEAVING_TRIES {
+            std::thread::sleep(LEAVING_WAIT);
             if !is_named(parent, folder)? || posix::stat_at(folder, LOCK_NAME).is_ok() {
                 return Ok(None);
             }

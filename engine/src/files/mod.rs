@@ -10,6 +10,7 @@ pub mod fileset;
 pub mod fill_up;
 pub mod free_space;
 pub mod growth;
+pub mod hidden;
 pub mod index_queue;
 pub mod indices;
 pub mod lay_out;

@@ -8,6 +8,7 @@
 use crate::content::generations;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
+use crate::files::hidden;
 use crate::files::mark;
 use crate::files::mark::{Mark, State};
 use crate::files::progress::{Crew, Progress, Report, threads_of};
@@ -63,7 +64,15 @@ pub fn remove(parent: &Arc<Root>, name: &str, report: Report<'_>, stop: &AtomicB
         files: AtomicU64::new(0),
         directories: AtomicU64::new(0),
     };
-    let foreign = sweep.everything(root.as_fd(), folder)?;
+    let mut foreign = sweep.everything(root.as_fd(), folder)?;
+    for _ in 0..hidden::TRIES {
+        if foreign.total == 0 || !foreign.is_all_hidden() {
+            break;
+        }
+        std::thread::sleep(hidden::WAIT);
+        sweep.crew.check()?;
+        foreign = sweep.everything(root.as_fd(), folder)?;
+    }
     sweep.progress.finish();
     if foreign.total == 0 {
         generations::forget(root.as_fd());
@@ -134,6 +143,12 @@ struct Foreign {
 impl Foreign {
     fn add(&mut self, path: PathBuf) {
         self.merge(Self { named: vec![path], total: 1 });
+    }
+
+    /// Whether all of it goes by itself as soon as it is closed.
+    fn is_all_hidden(&self) -> bool {
+        let is_hidden = |path: &PathBuf| path.file_name().is_some_and(|name| hidden::is_hidden(name.as_bytes()));
+        self.total == self.named.len() as u64 && self.named.iter().all(is_hidden)
     }
 
     fn merge(&mut self, other: Self) {
