@@ -22,6 +22,7 @@ from bench.page import Cost, Measured, page
 from bench.running import Extent, Run, execute
 from bench.scenarios import SCENARIOS, Scenario
 from bench.tools import ROOT
+from bench.watching import section
 
 TMPFS_BYTES = 4 << 30
 IMAGE_BYTES = 1 << 30
@@ -69,7 +70,14 @@ def main() -> None:
                 continue
             scenario = make(directory)
             measured.append(Measured(scenario, measure(scenario, arguments.rounds, counter)))
-    text = page(measured, left_out=left_out, command="make bench", counter=counter.name, rounds=arguments.rounds)
+    text = page(
+        measured,
+        left_out=left_out,
+        command="make bench",
+        counter=counter.name,
+        rounds=arguments.rounds,
+        more=() if arguments.only else section(),
+    )
     if arguments.only:
         print(text)
     else:

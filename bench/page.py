@@ -4,7 +4,7 @@ import os
 import platform
 import statistics
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,8 +52,16 @@ class Measured:
     costs: dict[str, Cost]
 
 
-def page(measured: Sequence[Measured], *, left_out: Sequence[str], command: str, counter: str, rounds: int) -> str:
-    """The whole page."""
+def page(
+    measured: Sequence[Measured],
+    *,
+    left_out: Sequence[str],
+    command: str,
+    counter: str,
+    rounds: int,
+    more: Iterable[str] = (),
+) -> str:
+    """The whole page; `more` are the lines of a further part."""
     lines = [
         "# What an operation costs",
         "",
@@ -67,6 +75,8 @@ def page(measured: Sequence[Measured], *, left_out: Sequence[str], command: str,
     ]
     for one in measured:
         lines += ["", *_scenario(one)]
+    if further := [*more]:
+        lines += ["", *further]
     if left_out:
         lines += ["", "## Left out here", "", *(f"- {what}" for what in left_out)]
     return "\n".join(lines) + "\n"

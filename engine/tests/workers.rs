@@ -146,7 +146,7 @@ fn job(name: &str, stop: Value) -> Value {
             "file": {"kind": "set", "set": "data", "pick": {"kind": "own"}, "slot": null},
             "access": {"kind": "random", "region": {"kind": "whole"}, "coverage": "with_repeats", "align_bytes": 0,
                        "distribution": {"kind": "uniform", "min": 0.0, "max": 1.0}},
-            "flags": {"dsync": false, "nowait": false, "high_priority": false, "vectors": 0, "advice": "", "keeps_buffer": false, "cold_buffer": false,
+            "flags": {"dsync": false, "nowait": false, "cached_first": false, "high_priority": false, "vectors": 0, "advice": "", "keeps_buffer": false, "cold_buffer": false,
                       "chunk_bytes": 0, "argv": []},
         }}]},
     })

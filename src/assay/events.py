@@ -170,6 +170,13 @@ class Arrivals(StreamPart, kw_only=True):
     """Never issued: they are in no histogram."""
 
 
+class CachedFirst(StreamPart, kw_only=True):
+    """What reads that asked the page cache alone first got from it, and what only by waiting."""
+
+    hit_bytes: int
+    missed_bytes: int
+
+
 class JobFacts(StreamPart, kw_only=True):
     """What really happened below the workers of a job."""
 
@@ -180,6 +187,8 @@ class JobFacts(StreamPart, kw_only=True):
     mean_reap_batch: float
     short_transfers: int
     punted: int | None
+    cached_first: CachedFirst | None = None
+    """None: no read asked so, or nothing is known of it; runs of older versions have none."""
     arrivals: Arrivals | None
     """None: closed loop."""
 

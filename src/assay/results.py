@@ -7,7 +7,7 @@ are numbers; what is absent is null, and a finding says why. Rates are per secon
 import msgspec
 
 from assay.outward import json_text
-from assay.verdicts import Bottleneck, Confidence, ServedBy, SteadyVerdict, TrustLevel
+from assay.verdicts import Bottleneck, Confidence, ScheduleVerdict, ServedBy, SteadyVerdict, TrustLevel
 
 SCHEMA = "assay.results/1"
 
@@ -69,7 +69,7 @@ class Cache(Part, kw_only=True):
     verdict: str
     """`storage` (hit ratio <= 0.05), `mixed`, `cache` (>= 0.95), `absorbed`/`device`/`flushed` for writes, `unknown`."""
     method: str | None
-    """How the hit ratio was found: `byte_balance`, `residency`, `latency`."""
+    """How the hit ratio was found: `byte_balance`, `cached_first`, `residency`, `latency`."""
 
 
 class EarlierLevel(Part, kw_only=True):
@@ -124,6 +124,21 @@ class Committed(Part, kw_only=True):
     throughput_bytes_per_s: float | None
     seconds: float
     flush_seconds: float
+
+
+class Schedule(Part, kw_only=True):
+    """What became of the arrivals of an open loop, over the whole phase."""
+
+    verdict: ScheduleVerdict
+    """`fell_behind` where less than 99 % of the arrivals that were due had been issued by the end."""
+    rate_per_s: float
+    """As asked for."""
+    arrivals: int
+    """Due before the end."""
+    late: int
+    """Issued when the same worker's next one was due already."""
+    backlog: int
+    """Due and not issued at the end: in no percentile."""
 
 
 class Limiter(Part, kw_only=True):
@@ -198,6 +213,8 @@ class Result(Part, kw_only=True):
     latency_ns: LatencyNs
     latency_intervals_ns: LatencyEstimatesNs | None
     response_ns: LatencyNs | None
+    schedule: Schedule | None
+    """Null: a closed loop."""
     cpu_ns_per_op: float | None
     """Null for a part of a mix, which has no CPU time of its own."""
     time_budget: TimeBudget

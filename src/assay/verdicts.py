@@ -40,6 +40,13 @@ class SteadyVerdict(enum.StrEnum):
     NO_DATA = "no_data"
 
 
+class ScheduleVerdict(enum.StrEnum):
+    """Whether the arrivals of an open loop were served as they came."""
+
+    KEPT_UP = "kept_up"
+    FELL_BEHIND = "fell_behind"
+
+
 class Bottleneck(enum.StrEnum):
     """What a number could not pass."""
 

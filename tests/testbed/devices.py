@@ -65,6 +65,23 @@ def attached_loop(file: Path, *, direct_io: bool) -> Iterator[Path]:
 
 
 @contextmanager
+def small_requests_reads_first(device: Path, most_bytes: int) -> Iterator[None]:
+    """Have the kernel ask a device for no more at a time, and for what is read before what is written."""
+    queue = Path(f"/sys/block/{device.name}/queue")
+    before = [(queue / "max_sectors_kb").read_text(), (queue / "scheduler").read_text().split("[")[1].split("]")[0]]
+    try:
+        _set_queue(queue, [str(most_bytes // 1024), "mq-deadline"])
+        yield
+    finally:
+        _set_queue(queue, before)
+
+
+def _set_queue(queue: Path, values: Sequence[str]) -> None:
+    for name, value in zip(("max_sectors_kb", "scheduler"), values, strict=True):
+        (queue / name).write_text(value)
+
+
+@contextmanager
 def filesystem(
     device: Path,
     kind: Literal["ext4", "xfs", "btrfs"] = "ext4",

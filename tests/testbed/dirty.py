@@ -17,15 +17,15 @@ _PAIRS = (("dirty_background_bytes", "dirty_background_ratio"), ("dirty_bytes", 
 
 
 @contextmanager
-def dirty_limit(at_most_bytes: int) -> Iterator[None]:
-    """Let so much be dirty, and begin to write back at half of that."""
+def dirty_limit(at_most_bytes: int, *, background_bytes: int | None = None) -> Iterator[None]:
+    """Let so much be dirty, and begin to write back at half of that where nothing else is asked for."""
     need_root()
     before = [
         next((name, value) for name in pair if (value := (_VM / name).read_text().strip()) != "0") for pair in _PAIRS
     ]
     try:
         try:
-            (_VM / "dirty_background_bytes").write_text(str(at_most_bytes // 2))
+            (_VM / "dirty_background_bytes").write_text(str(background_bytes or at_most_bytes // 2))
             (_VM / "dirty_bytes").write_text(str(at_most_bytes))
         except OSError as error:
             pytest.skip(f"may not set vm.dirty_bytes: {error}")

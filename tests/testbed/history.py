@@ -1,7 +1,13 @@
 """What others did to a file system before: it is as full as it was, and not as fast."""
 
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from testbed.host import need_root, need_tools, stop
 
 
 def free_inodes(folder: Path, count: int) -> None:
@@ -26,3 +32,28 @@ def come_and_go(folder: Path, count: int) -> None:
         file.touch()
     for file in files:
         file.unlink()
+
+
+@contextmanager
+def giving_back(directory: Path, every_s: float) -> Iterator[None]:
+    """Tell the device of an XFS again and again, 2 MiB at a time, which blocks are free: XFS does not note that it did."""
+    need_root()
+    need_tools("fstrim")
+    process = subprocess.Popen([sys.executable, "-c", _GIVE_BACK, directory, str(every_s)])
+    try:
+        yield
+    finally:
+        stop(process)
+
+
+_GIVE_BACK = """
+import os, subprocess, sys, time
+directory, every_s = sys.argv[1], float(sys.argv[2])
+space = os.statvfs(directory)
+size, piece, at = space.f_blocks * space.f_frsize, 2 << 20, 0
+while True:
+    words = ["fstrim", "--offset", str(at), "--length", str(piece), directory]
+    subprocess.run(words, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    at = (at + piece) % size
+    time.sleep(every_s)
+"""

@@ -31,7 +31,7 @@ class Request(NamedTuple):
     """What the device was asked, and how it answered."""
 
     kind: str
-    """`R`ead, `W`rite or `F`lush."""
+    """`R`ead, `W`rite, `F`lush or `T`rim."""
     offset_bytes: int
     length_bytes: int
     begin_ns: int
@@ -70,7 +70,7 @@ class TruthDisk:
         return [
             request
             for request in self.log()
-            if request.kind != "F"
+            if request.kind in "RW"
             and begin_ns < request.end_ns <= end_ns
             and any(begin <= request.offset_bytes < end for begin, end in extents)
         ]

@@ -3,12 +3,13 @@
 nbdkit runs this file in its own Python; `truth.py` starts it. Requests are served one at a time. Settings (`key=value`):
 
 - `size`: bytes.
-- `log`: file that gets one line a request when it is answered, before its client hears of it: `R`, `W` or `F`, offset and
-  length in bytes, CLOCK_MONOTONIC at its begin and its end in ns, errno of the answer (0: done).
+- `log`: file that gets one line a request when it is answered, before its client hears of it: `R`, `W`, `F` or `T`, offset
+  and length in bytes, CLOCK_MONOTONIC at its begin and its end in ns, errno of the answer (0: done).
 - `hdd=1`: a hard disk of 7200 rpm and 150 MB/s. A seek takes in proportion to the square root of its distance, 8.5 ms in
   the mean over uniformly random pairs (for which E[sqrt(|x - y|)] = 8/15), then up to one turn; a disk that streams reads
   on while its client thinks.
 - `flush_ms`: time that a flush takes.
+- `trim_ms`: time that a discard takes; what is discarded reads as before.
 - `cache=1`: writes are held in a cache that a cut of the power would empty, and take no time; so do flushes, which lie.
 - `most_per_s`: reads and writes a second, at equal distances. With `burst`, only so many in all are served at that rate, as
   credits; then `later_per_s` are.
@@ -36,6 +37,8 @@ TURN_S = 60 / 7200
 BYTES_PER_S = 150e6
 # A drive reads ahead into its buffer, which is full after a while.
 READ_AHEAD_S = 0.02
+ONLY_TIME = {"F": "flush_ms", "T": "trim_ms"}
+"""What flushes and discards take."""
 
 
 class Disk:
@@ -48,6 +51,7 @@ class Disk:
             "log": "",
             "hdd": "0",
             "flush_ms": "0",
+            "trim_ms": "0",
             "cache": "0",
             "most_per_s": "0",
             "burst": "0",
@@ -77,8 +81,8 @@ class Disk:
         """Take the time that a request takes, write it down, and fail it if it is one of those."""
         begin_ns = time.monotonic_ns()
         code = 0
-        if kind == "F":
-            _sleep_until(begin_ns / 1e9 + float(self.settings["flush_ms"]) / 1e3)
+        if kind in ONLY_TIME:
+            _sleep_until(begin_ns / 1e9 + float(self.settings[ONLY_TIME[kind]]) / 1e3)
         else:
             self._stall()
             self._pause()
@@ -189,6 +193,11 @@ def can_flush(_handle: int) -> bool:
     return True
 
 
+def can_trim(_handle: int) -> bool:
+    """It takes discards."""
+    return True
+
+
 def can_fua(_handle: int) -> int:
     """A write that must be durable is a write and a flush."""
     return int(nbdkit.FUA_EMULATE)
@@ -209,3 +218,8 @@ def pwrite(_handle: int, buffer: bytes, offset: int, _flags: int) -> None:
 def flush(_handle: int, _flags: int) -> None:
     """Make what was written durable."""
     DISK.serve("F", 0, 0)
+
+
+def trim(_handle: int, count: int, offset: int, _flags: int) -> None:
+    """Hear that blocks are not needed any more."""
+    DISK.serve("T", offset, count)

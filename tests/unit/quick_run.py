@@ -204,7 +204,7 @@ def _result(load: Load, values: np.ndarray, window_ops: int, all_ops: int) -> re
             mean=float(values.mean()), p50=p50, p90=p90, p99=p99,
             p99_9=p99_9 if window_ops >= 10_000 else None, max=float(values.max()),
         ),
-        response_ns=None, cpu_ns_per_op=1e9 * on_cpu / load.ops_per_s,
+        response_ns=None, schedule=None, cpu_ns_per_op=1e9 * on_cpu / load.ops_per_s,
         time_budget=results.TimeBudget(
             on_cpu=on_cpu, run_delay=run_delay, block_delay=block_delay, idle=0.0, other_wait=other
         ),

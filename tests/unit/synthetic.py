@@ -79,6 +79,8 @@ class Counters:
     """Shares of each worker's time."""
     energy_uj: dict[str, int] = dataclasses.field(default_factory=dict)
     """Of each zone of the processors' meters."""
+    others: dict[tuple[str, str, str], tuple[float, float]] = dataclasses.field(default_factory=dict)
+    """Begin and end of further counters and gauges, by source, instance and name."""
     children_cpu_ns: int = 0
     """CPU time of the programs that each worker ran."""
     idle: float | None = 0.0
@@ -274,6 +276,8 @@ class SyntheticRun(MemoryRun):
             )
         for source, instance, name, total in _totals(counters):
             self._rows[HOST].append((index, t_s, source, instance, name, 1e6 + total * share))
+        for counter, (first, last) in counters.others.items():
+            self._rows[HOST].append((index, t_s, *counter, first + (last - first) * share))
 
     def _residency(self, index: int, moment: Moment, share: float) -> None:
         self.say(

@@ -1,13 +1,14 @@
 """Cache verdicts against runs in which it is known where each byte came from."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import pytest
 
-from assay import plan
+from assay import events, plan
 from assay.results import Result
 from assay.verdicts import TrustLevel
 from unit.memory_run import judged
@@ -47,6 +48,8 @@ def measure(  # what a test varies
     job: plan.Job | None = None,
     set_bytes: int = 1 << 30,
     written: int = 0,
+    counted: Mapping[tuple[str, str, str], tuple[float, float]] | None = None,
+    cached_first: events.CachedFirst | None = None,
 ) -> Result:
     """Measure 500 MiB of reads or writes with counters that grow by what is given."""
     name = kind.value
@@ -68,8 +71,8 @@ def measure(  # what a test varies
     phase = plan.Phase(name="p", title="p", jobs=(job,), cache=cache)
     run = SyntheticRun(one_plan(phase, sample_interval_s=0.1), facts=facts, set_bytes=set_bytes)
     stream = steady_stream(per_s=100, seconds=5, latency_ns=1_000_000, bytes_each=MIB, operation=name)
-    counters = Counters(process_read_bytes=fetched, devices=devices)
-    run.phase([stream], seconds=5, counters=counters, resident=resident, direct=direct)
+    counters = Counters(process_read_bytes=fetched, devices=devices, others=dict(counted or {}))
+    run.phase([stream], seconds=5, counters=counters, resident=resident, direct=direct, cached_first=cached_first)
     (result,) = judged(run.end()).results
     return result
 
@@ -165,6 +168,68 @@ def test_reads_beside_writes_have_no_byte_balance() -> None:
     result = measure(fetched=READ_BYTES // 2, job=job)
 
     assert (result.cache.hit_ratio, result.cache.verdict) == (None, "unknown")
+
+
+@pytest.mark.parametrize("hit_bytes", [0, 30, 100])
+def test_reads_beside_writes_that_asked_the_page_cache_first_know_what_it_had(hit_bytes: int) -> None:
+    read = read_op("read")
+    asking = msgspec.structs.replace(read, access=plan.RandomAccess(), flags=plan.OpFlags(cached_first=True))
+    write = plan.Do(op=read_op("write", kind=plan.OpKind.WRITE))
+    found = events.CachedFirst(hit_bytes=hit_bytes, missed_bytes=100 - hit_bytes)
+
+    def hit(op: plan.Op) -> tuple[float | None, str | None]:
+        job = one_job(plan.Do(op=op), write, timed=("read",))
+        cache = measure(fetched=READ_BYTES // 2, job=job, cached_first=found).cache
+        return cache.hit_ratio, cache.method
+
+    assert hit(asking) == (hit_bytes / 100, "cached_first")
+    # What read-ahead fetched is at hand as well.
+    assert hit(msgspec.structs.replace(asking, access=plan.Sequential())) == (None, None)
+
+
+def test_what_was_fetched_again_is_said_of_reads_through_the_page_cache() -> None:
+    def refaulted(share: float) -> dict[tuple[str, str, str], tuple[float, float]]:
+        return {("vmstat", "", "workingset_refault_file"): (7.0, 7.0 + share * READ_BYTES / 4096)}
+
+    assert "refaults" in ids(measure(fetched=READ_BYTES, counted=refaulted(0.06)), "note")
+    assert "refaults" not in ids(measure(fetched=READ_BYTES, counted=refaulted(0.04)))
+    assert "refaults" not in ids(measure(fetched=READ_BYTES, counted=refaulted(0.06), direct=True))
+
+
+def test_bytes_and_residency_that_disagree_over_one_pass_are_named() -> None:
+    def apart(resident: float, fetched_share: float, set_bytes: int = READ_BYTES) -> bool:
+        result = measure(
+            fetched=round(fetched_share * READ_BYTES), resident=(resident, 1.0), set_bytes=set_bytes, cache=COLD
+        )
+        return "residency-disagrees" in ids(result, "note")
+
+    assert apart(resident=0.0, fetched_share=0.84)
+    assert not apart(resident=0.0, fetched_share=0.86)
+    assert not apart(resident=0.5, fetched_share=0.5)
+    # Read twice, the second time from memory.
+    assert not apart(resident=0.0, fetched_share=0.5, set_bytes=READ_BYTES // 2)
+
+
+def test_what_was_dirty_before_and_goes_to_storage_is_told_from_what_others_do() -> None:
+    def said(dirty_bytes: float, written: int) -> set[str]:
+        pages = {("vmstat", "", "nr_dirty"): (dirty_bytes / 4096, 0.0), ("vmstat", "", "nr_writeback"): (0.0, 0.0)}
+        return ids(measure(fetched=READ_BYTES, written=written, counted=pages)) & {"foreign-io", "write-back-before"}
+
+    assert said(READ_BYTES, READ_BYTES) == {"write-back-before"}
+    assert said(0.4 * READ_BYTES, READ_BYTES) == {"foreign-io"}
+    assert said(READ_BYTES, 0) == set()
+
+
+def test_discards_that_take_a_tenth_of_the_time_are_named() -> None:
+    def discarding(seconds: float) -> dict[tuple[str, str, str], tuple[float, float]]:
+        of_vda = ("diskstats", "vda")
+        return {(*of_vda, "discard_ns"): (0.0, seconds * 1e9), (*of_vda, "discard_bytes"): (0.0, 1e9)}
+
+    assert "discards" in ids(measure(fetched=READ_BYTES, counted=discarding(0.6)), "weak")
+    assert "discards" not in ids(measure(fetched=READ_BYTES, counted=discarding(0.4)))
+    removal = one_job(plan.Do(op=read_op("unlink", kind=plan.OpKind.UNLINK)))
+    own = measure(fetched=0, kind=plan.OpKind.UNLINK, job=removal, counted=discarding(0.6))
+    assert "discards" in ids(own, "note")
 
 
 def test_a_loop_device_whose_backing_file_is_cached_is_found_by_the_disks_below() -> None:

@@ -484,6 +484,31 @@ def test_short_transfers_and_a_backend_that_was_not_asked_for_are_found() -> Non
     assert "backend-fallback" in ids(result, "note")
 
 
+@pytest.mark.parametrize(
+    ("late", "backlog", "verdict", "said"),
+    [
+        (0, 0, "kept_up", set()),
+        (7, 5, "kept_up", {("missed-slots", "note")}),
+        (0, 6, "fell_behind", {("overloaded", "warning")}),
+    ],
+)
+def test_an_open_loop_keeps_up_while_99_of_100_arrivals_are_issued(
+    late: int, backlog: int, verdict: str, said: set[tuple[str, str]]
+) -> None:
+    run = SyntheticRun(one_plan(phase(one_job(arrival=plan.Open(rate_per_s=100.0)))))
+    arrivals = events.Arrivals(scheduled=505, missed=late, unissued=backlog)
+
+    result = only(
+        run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5, arrivals=arrivals).end()
+    )
+
+    assert result.schedule
+    assert (result.schedule.verdict, result.schedule.rate_per_s) == (verdict, 100.0)
+    assert (result.schedule.arrivals, result.schedule.late, result.schedule.backlog) == (505, late, backlog)
+    about = {(one.id, one.severity) for one in result.findings if one.id in {"overloaded", "missed-slots"}}
+    assert about == said
+
+
 @pytest.mark.parametrize(("allocate", "is_trusted"), [("write", True), ("fallocate", False), ("sparse", False)])
 def test_reads_of_blocks_that_were_never_written_are_not_trusted(allocate: str, is_trusted: bool) -> None:
     data = msgspec.structs.replace(DATA, allocate=plan.Allocate(allocate))

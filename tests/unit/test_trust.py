@@ -238,6 +238,27 @@ def test_the_committed_rate_counts_to_the_end_of_the_flush() -> None:
     assert said.effect == pytest.approx(0.5, abs=0.01)
 
 
+def test_a_committed_rate_has_no_start_in_it_that_the_rate_has_not() -> None:
+    job = one_job(plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)))
+    phase = plan.Phase(name="p", title="p", jobs=(job,), after=(plan.Sync(),))
+    run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S))
+    # Three times as fast for a second, then steady; the flush takes no time to speak of.
+    run.phase([stream_of(np.repeat([3000.0, 1000.0], [10, 50]), operation="write")], seconds=6)
+    run.say(
+        events.StepDone(
+            t_ns=16 * NS + 1, phase_index=0, step="sync", subject=None, achieved=True, detail="", seconds=1e-9
+        )
+    )
+
+    result = only(judged(run.end()))
+
+    assert result.window_s[0] == pytest.approx(1.0, abs=0.2)
+    assert result.iops
+    assert result.iops == pytest.approx(1000, rel=0.02)
+    assert result.committed
+    assert result.iops * 0.98 < result.committed.iops <= result.iops
+
+
 def direct_writes(*, cache: str, flush_s: float | None = None, dsync: bool = False) -> Result:
     """1,000 direct writes a second for 5 s on a device that says what cache it has, and a flush after them."""
     job = one_job(

@@ -244,7 +244,7 @@ impl Backend for Aio {
     }
 
     fn report(&mut self) -> Report {
-        let mut report = Report { punted: Some(self.flushes - self.flushes_by_worker), notes: Vec::new() };
+        let mut report = Report { punted: Some(self.flushes - self.flushes_by_worker), ..Report::default() };
         if self.flushes_by_worker > 0 {
             let text = "this kernel or file system has no asynchronous flush: the worker waited for each in fsync(2)";
             report.notes.push(Note::new(Concern::AioFlushWaits, text));

@@ -21,11 +21,15 @@ pub mod uri;
 pub mod uring;
 
 use crate::concern::Concern;
+use crate::events::CachedFirst;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use store::{At, Handle, Store};
+
+/// Beside the kernel's RWF_ flags: a read asks the page cache alone first.
+pub const CACHED_FIRST: i32 = 1 << 29;
 
 /// What a data operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +55,7 @@ pub struct Request {
     pub offset: u64,
     /// How many bytes; 0 for flushes.
     pub length: usize,
-    /// RWF_ flags; 0 for flushes.
+    /// RWF_ flags, and [`CACHED_FIRST`]; 0 for flushes.
     pub rw_flags: i32,
     /// Pieces of a vectored call; 0 or 1: plain.
     pub vectors: u32,
@@ -89,6 +93,8 @@ impl Note {
 pub struct Report {
     /// Requests that threads of the kernel carried out instead of the worker; None where they cannot be counted.
     pub punted: Option<u64>,
+    /// What reads with [`CACHED_FIRST`] found; None: there were none, or the file system has no such reads.
+    pub cached_first: Option<CachedFirst>,
     /// What else happened.
     pub notes: Vec<Note>,
 }
@@ -157,7 +163,7 @@ pub trait Backend: Store {
 
     /// What there is to know when the worker's last operation is done.
     fn report(&mut self) -> Report {
-        Report { punted: Some(0), notes: Vec::new() }
+        Report { punted: Some(0), ..Report::default() }
     }
 }
 

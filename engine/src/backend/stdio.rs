@@ -155,7 +155,7 @@ impl Backend for Stdio {
             let text = format!("what was left in the buffers of the C library could not be written: {error}");
             Note::new(Concern::StdioFlushFailed, text)
         });
-        Report { punted: Some(0), notes: note.into_iter().collect() }
+        Report { punted: Some(0), notes: note.into_iter().collect(), ..Report::default() }
     }
 }
 

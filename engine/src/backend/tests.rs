@@ -9,7 +9,8 @@ use super::read_write::ReadWrite;
 use super::stdio::Stdio;
 use super::store::Handle;
 use super::uring::{Uring, UringOptions};
-use super::{Backend, Completion, Request, RequestKind};
+use super::{Backend, CACHED_FIRST, Completion, Request, RequestKind};
+use crate::events::CachedFirst;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::IntoRawFd;
 use std::path::PathBuf;
@@ -86,6 +87,32 @@ fn is_short_at_the_end_of_the_file(mut backend: impl Backend) {
 
     assert_eq!((last, beyond, again), (100, 0, BLOCK as i64));
     assert_eq!(content, file.content[BLOCK..]);
+    backend.close_file(fd);
+}
+
+#[test]
+fn a_read_that_asks_the_page_cache_first_gives_the_same_bytes_and_counts_where_they_were() {
+    let file = Scratch::new(3 * BLOCK + 100);
+    let fd = file.open();
+    let mut backend = Psync::new(BLOCK, 1).unwrap();
+    backend.hold(&[fd]).unwrap();
+    let first = |offset| Request { rw_flags: CACHED_FIRST, ..request(fd, RequestKind::Read, offset, BLOCK) };
+
+    // All of it was written a moment before: it is there, but for what lies beyond the end.
+    for (offset, length) in [(0, BLOCK), (17, BLOCK), (3 * BLOCK, 100), (9 * BLOCK, 0)] {
+        assert_eq!(backend.execute(first(offset)), length as i64);
+        assert_eq!(backend.buffer(0, length), file.content.get(offset..offset + length).unwrap_or_default());
+    }
+    assert_eq!(backend.execute(request(fd, RequestKind::Read, 0, BLOCK)), BLOCK as i64);
+
+    let report = backend.report();
+    let asked_bytes = 2 * BLOCK as u64 + 100;
+    match report.cached_first {
+        Some(found) => assert_eq!(found, CachedFirst { hit_bytes: asked_bytes, missed_bytes: 0 }),
+        None => assert_eq!(report.notes.len(), 1, "a file system without such reads is named"),
+    }
+    let closed = Request { file: Handle(-1), ..first(0) };
+    assert_eq!(backend.execute(closed), -i64::from(libc::EBADF));
     backend.close_file(fd);
 }
 

@@ -262,7 +262,11 @@ impl Backend for Uring {
     }
 
     fn report(&mut self) -> Report {
-        Report { punted: self.punts.as_ref().and_then(PuntCounter::read), notes: std::mem::take(&mut self.notes) }
+        Report {
+            punted: self.punts.as_ref().and_then(PuntCounter::read),
+            notes: std::mem::take(&mut self.notes),
+            ..Report::default()
+        }
     }
 }
 

@@ -15,7 +15,9 @@ mod phase;
 pub use control::Control;
 pub use hello::{Capabilities, ClockFacts, EngineFacts, MachineFacts};
 pub use interval::{Buckets, HostSample, Interval, OperationInterval, WorkerSample};
-pub use phase::{Arrivals, Corruption, CorruptionKind, ErrorCount, JobFacts, PhaseFinished, StoppedBy, WorkerWindow};
+pub use phase::{
+    Arrivals, CachedFirst, Corruption, CorruptionKind, ErrorCount, JobFacts, PhaseFinished, StoppedBy, WorkerWindow,
+};
 use serde::{Deserialize, Serialize};
 
 /// Version of the stream, in `hello`.

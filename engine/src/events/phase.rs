@@ -90,8 +90,20 @@ pub struct JobFacts {
     pub short_transfers: u64,
     /// Requests that the kernel handed to worker threads; null where it is not known.
     pub punted: Option<u64>,
+    /// What reads with `cached_first` found in the page cache; null: nothing is known of it.
+    pub cached_first: Option<CachedFirst>,
     /// What became of the schedule; null: closed loop.
     pub arrivals: Option<Arrivals>,
+}
+
+/// What reads that asked the page cache alone first got from it, and what only by waiting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CachedFirst {
+    /// Bytes that were at hand.
+    pub hit_bytes: u64,
+    /// Bytes that were not.
+    pub missed_bytes: u64,
 }
 
 /// What became of the arrivals of an open loop.

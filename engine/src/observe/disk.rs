@@ -13,8 +13,8 @@ use std::collections::HashMap;
 const SECTOR_BYTES: f64 = 512.0;
 const NS_PER_MS: f64 = 1e6;
 const COLUMNS: usize = 17;
-/// Columns after the device name: which, what, and the unit. Merges (1, 5, 13) say nothing here.
-const FIELDS: [(usize, &str, f64); 13] = [
+/// Columns after the device name: which, what, and the unit. Merges (1, 5, 12) say nothing here.
+const FIELDS: [(usize, &str, f64); 14] = [
     (0, "reads", 1.0),
     (2, "read_bytes", SECTOR_BYTES),
     (3, "read_ns", NS_PER_MS),
@@ -26,10 +26,11 @@ const FIELDS: [(usize, &str, f64); 13] = [
     (10, "weighted_io_ns", NS_PER_MS),
     (11, "discards", 1.0),
     (13, "discard_bytes", SECTOR_BYTES),
+    (14, "discard_ns", NS_PER_MS),
     (15, "flushes", 1.0),
     (16, "flush_ns", NS_PER_MS),
 ];
-const WRAPPING: [usize; 5] = [3, 7, 9, 10, 16];
+const WRAPPING: [usize; 6] = [3, 7, 9, 10, 14, 16];
 const READS: usize = 0;
 const WRITES: usize = 4;
 
@@ -135,6 +136,7 @@ mod tests {
             ("weighted_io_ns", 23_048e6),
             ("discards", 6_241.0),
             ("discard_bytes", 293_171_200.0),
+            ("discard_ns", 578e6),
             ("flushes", 1_937.0),
             ("flush_ns", 125e6),
         ];

@@ -6,7 +6,7 @@ use crate::backend::punts::io_wq_cpu_ns;
 use crate::concern::Concern;
 use crate::emit::Emitter;
 use crate::error::EngineError;
-use crate::events::{Arrivals, JobFacts};
+use crate::events::{Arrivals, CachedFirst, JobFacts};
 use crate::job::Ended;
 use crate::plan::{Arrival, Job, WorkerKind};
 use crate::stats::WorkerStats;
@@ -42,6 +42,7 @@ impl JobEnd<'_> {
             mean_reap_batch: if reaps == 0 { ratio(submissions, submissions) } else { ratio(submissions, reaps) },
             short_transfers: self.sum(|s| s.short_transfers.get()),
             punted: self.punted(),
+            cached_first: self.cached_first(),
             arrivals: matches!(self.job.arrival, Arrival::Open { .. }).then(|| Arrivals {
                 scheduled: self.sum(|s| s.arrivals.get() + s.unissued.get()),
                 missed: self.sum(|s| s.missed.get()),
@@ -64,6 +65,17 @@ impl JobEnd<'_> {
         let counted = self.ended.iter().map(|ended| ended.report.punted).sum::<Option<u64>>();
         let all_are_here = self.job.kind == WorkerKind::Thread;
         counted.or_else(|| (all_are_here && io_wq_cpu_ns().is_ok_and(|threads| threads.is_empty())).then_some(0))
+    }
+
+    /// What all workers together found in the page cache; None where one of them does not know.
+    fn cached_first(&self) -> Option<CachedFirst> {
+        self.ended.iter().map(|ended| ended.report.cached_first).reduce(|all, own| {
+            let (all, own) = (all?, own?);
+            Some(CachedFirst {
+                hit_bytes: all.hit_bytes + own.hit_bytes,
+                missed_bytes: all.missed_bytes + own.missed_bytes,
+            })
+        })?
     }
 
     /// Warnings in words, by what tells them apart: what the backends noted, each once, and what the errors mean.

@@ -108,6 +108,9 @@ pub struct OpFlags {
     pub dsync: bool,
     /// RWF_NOWAIT: fail instead of waiting; each EAGAIN counts as an error and has no latency.
     pub nowait: bool,
+    /// A read is tried with RWF_NOWAIT first, which the page cache alone answers, and made again where it does not: what
+    /// each of them delivered is counted. The latency is of both (backend psync).
+    pub cached_first: bool,
     /// RWF_HIPRI.
     pub high_priority: bool,
     /// Pieces of a vectored call; 0 or 1: plain.

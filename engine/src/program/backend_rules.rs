@@ -1,10 +1,11 @@
 //! What a backend cannot do, refused before a file is touched.
 
+use crate::backend::CACHED_FIRST;
 use crate::backend::abilities::{Appends, DirectIo};
 use crate::backend::pieces::MOST_PIECES;
 use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
-use crate::plan::{Access, Body, Direct, Distribution, FileSet, Job, Op, Plan};
+use crate::plan::{Access, Backend, Body, Direct, Distribution, FileSet, Job, Op, Plan};
 use crate::program::op::{FileSource, OpNode, Program};
 use crate::sys::advice::Advice;
 use crate::sys::cpu_cache;
@@ -51,9 +52,9 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
     let plain = !(flags.dsync || flags.nowait || flags.high_priority || flags.vectors > 1);
     let rules = op.op.rules();
     if !rules.moves_data() {
-        let text = "dsync, nowait, high_priority, vectors, cold_buffer and chunk_bytes are for reads and writes; leave them \
-                    out";
-        let is_bare = plain && !flags.cold_buffer && flags.chunk_bytes == 0;
+        let text = "dsync, nowait, cached_first, high_priority, vectors, cold_buffer and chunk_bytes are for reads and \
+                    writes; leave them out";
+        let is_bare = plain && !flags.cold_buffer && !flags.cached_first && flags.chunk_bytes == 0;
         return if is_bare { Ok(0) } else { refuse(text.to_owned()) };
     }
     if rules.reads() && (flags.dsync || append) {
@@ -73,6 +74,7 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
         return refuse(format!("{name} has no calls with dsync, nowait, high_priority or vectors; use psync"));
     }
     check_chunks(job, op).map_err(error)?;
+    check_cached_first(job, op).map_err(error)?;
     check_kept_buffer(job, op, file_sets).map_err(error)?;
     if flags.cold_buffer && !cpu_cache::IS_EVICTED {
         return refuse("cold_buffer is done on x86-64 processors only; leave it out".to_owned());
@@ -83,6 +85,7 @@ pub fn rw_flags(job: &Job, op: &Op, file_sets: &[FileSet]) -> Result<i32> {
     let flag = |on: bool, flag: i32| if on { flag } else { 0 };
     Ok(flag(flags.dsync, libc::RWF_DSYNC)
         | flag(flags.nowait, libc::RWF_NOWAIT)
+        | flag(flags.cached_first, CACHED_FIRST)
         | flag(flags.high_priority, libc::RWF_HIPRI)
         | flag(append && !job.open.append, libc::RWF_APPEND))
 }
@@ -109,6 +112,26 @@ fn check_chunks(job: &Job, op: &Op) -> std::result::Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a read may ask the page cache alone first.
+fn check_cached_first(job: &Job, op: &Op) -> std::result::Result<(), String> {
+    let flags = &op.flags;
+    if !flags.cached_first {
+        return Ok(());
+    }
+    if !op.op.rules().reads() || job.backend != (Backend::Psync {}) {
+        return Err("cached_first is for reads of the backend psync; leave it out".to_owned());
+    }
+    if flags.nowait || flags.high_priority || flags.vectors > 1 || flags.chunk_bytes > 0 {
+        return Err(
+            "cached_first goes with plain reads; leave nowait, high_priority, vectors and chunk_bytes out".into()
+        );
+    }
+    if job.open.direct != Direct::Off {
+        return Err("cached_first asks the page cache, which direct I/O passes by; leave one of them out".to_owned());
+    }
+    Ok(())
 }
 
 /// Whether a write may give what is in the buffer.

@@ -128,7 +128,7 @@ mod tests {
                 "body": {{"kind": "loop", "actions": [{{"kind": "op", "op": {{
                   "op": "write", "name": "w", "file": {{"kind": "set", "set": "data", "pick": {{"kind": "next"}},
                     "slot": null}},
-                  "flags": {{"dsync": false, "nowait": false, "high_priority": false, "vectors": 0, "advice": "", "keeps_buffer": false, "cold_buffer": false, "chunk_bytes": 0, "argv": []}},
+                  "flags": {{"dsync": false, "nowait": false, "cached_first": false, "high_priority": false, "vectors": 0, "advice": "", "keeps_buffer": false, "cold_buffer": false, "chunk_bytes": 0, "argv": []}},
                   {op}}}}}]}}}}]}}]}}"#
         );
         let plan: Plan = serde_json::from_str(&text).unwrap();

@@ -6,9 +6,9 @@ Reads (byte balance): the kernel counts what it fetched from storage for the eng
     hit ratio = 1 - fetched / read          over the whole phase, from the first counter sample to the last
 
 It holds for phases of one job that only reads, on a block-backed file system or NFS; O_DIRECT is checked by it too,
-since some file systems accept the flag and cache all the same. On others the page cache's residency before the start
-stands in for it, as long as no byte was read twice. tmpfs and ramfs *are* memory, whatever flags a file was opened
-with.
+since some file systems accept the flag and cache all the same. Where that cannot be told, reads that asked the page cache
+alone first (RWF_NOWAIT, the flag `cached_first` of a load) say what it had. Else the residency before the start stands in
+for it, as long as no byte was read twice. tmpfs and ramfs *are* memory, whatever flags a file was opened with.
 
 Writes: `flushed` when their rate waits for storage (O_SYNC, O_DSYNC, a flush that follows each of them; O_DIRECT where no
 device on the way says that its cache is volatile), `device` when the device has them but may still lose them, else
@@ -27,13 +27,15 @@ from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.device import is_served_by_a_process, most_bytes_below, volatile_caches
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
-from assay.plan import OpKind
+from assay.plan import Coverage, OpKind, RandomAccess
 from assay.plan.durability import changes_per_flush
 from assay.plan.walk import job_ops
 from assay.results import Cache, Finding
 
 NFS = frozenset({"nfs", "nfs4"})
 OWN_CACHE_FILE_SYSTEMS = frozenset({"zfs"})
+BYTE_BALANCE = "byte_balance"
+"""The method by which storage's bytes tell the hit ratio."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,15 +73,18 @@ def hit_ratio(subject: Subject) -> HitRatio:
         text = f"{own[0]} has a cache of its own, which no counter of the kernel tells apart from storage."
         return _unknown(text, "Use a set of more than twice the RAM, or limit that cache, before believing in storage.")
     fetched = subject.record.process_delta(subject.record.whole, "process_read_bytes")
-    reads_only = _reads_only(subject)
-    if _is_counted(subject) and reads_only and fetched is not None and subject.read_bytes > 0:
+    if _is_counted(subject) and _reads_only(subject) and fetched is not None and subject.read_bytes > 0:
         return _byte_balance(subject, fetched)
+    return _asked_first(subject) or _without_counters(subject)
+
+
+def _without_counters(subject: Subject) -> HitRatio:
     if subject.is_direct:
         text = f"The files were open with O_DIRECT; whether {_where(subject)} honours it could not be checked."
         return _unknown(text, "Compare with the server's own counters.")
-    if not reads_only:
+    if not _reads_only(subject):
         text = "Reads share the phase with other work, so the bytes fetched for it cannot be told apart."
-        return _unknown(text, "Read in a phase of its own to get a hit ratio.")
+        return _unknown(text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
     return _by_residency(subject)
 
 
@@ -112,7 +117,20 @@ def _byte_balance(subject: Subject, fetched: float) -> HitRatio:
         if least_hit > max(value, thresholds.STORAGE_HIT):
             value = least_hit
             found.append(_backing_file(devices, least_hit))
-    return HitRatio(value, "byte_balance", tuple(found))
+    return HitRatio(value, BYTE_BALANCE, tuple(found))
+
+
+def _asked_first(subject: Subject) -> HitRatio | None:
+    """Give the share of the bytes that reads got from the page cache when they asked it alone; None where not all did so.
+
+    What read-ahead fetched a moment before is at hand too, so reads in order tell nothing of a cache.
+    """
+    found = subject.facts.cached_first if subject.facts else None
+    reads = [op for op in job_ops(subject.job) if op.op is OpKind.READ]
+    if found is None or subject.operation.is_sequential or not all(op.flags.cached_first for op in reads):
+        return None
+    asked = found.hit_bytes + found.missed_bytes
+    return HitRatio(found.hit_bytes / asked, "cached_first") if asked else None
 
 
 def _backing_file(devices: tuple[str, ...], hit: float) -> Finding:
@@ -129,19 +147,26 @@ def _by_residency(subject: Subject) -> HitRatio:
     before, after = (resident_share(subject, moment) for moment in (events.Moment.BEFORE, events.Moment.AFTER))
     if before is None:
         return _unknown("Neither byte counters nor the page cache's residency are known here.", "")
-    size_bytes = sum(subject.run.set_bytes(name) or 0 for name in subject.operation.sets)
-    is_sequential = subject.operation.is_sequential
-    pass_share = thresholds.ONE_PASS_SHARE if is_sequential else thresholds.RANDOM_PASS_SHARE
-    is_one_pass = 0 < subject.read_bytes <= pass_share * size_bytes
     stays_out = after is not None and max(before, after) <= thresholds.STORAGE_HIT
     stays_in = after is not None and min(before, after) >= thresholds.CACHE_HIT
-    if is_one_pass or stays_out or stays_in:
+    if is_one_pass(subject) or stays_out or stays_in:
         text = (
             f"The hit ratio is the share of the set that was resident before: {_where(subject)} has no byte counters."
         )
         return HitRatio(before, "residency", (findings.note("hit-ratio-by-residency", text),))
     text = f"{_where(subject)} has no byte counters, and blocks may have been read again while they were cached."
     return _unknown(text, "Read each byte once, or use direct I/O.")
+
+
+def is_one_pass(subject: Subject) -> bool:
+    """Whether hardly a byte of the sets was read twice in the phase."""
+    size_bytes = sum(subject.run.set_bytes(name) or 0 for name in subject.operation.sets)
+    each_once = all(
+        isinstance(op.access, RandomAccess) and op.access.coverage is Coverage.EACH_ONCE for op in subject.operation.ops
+    )
+    is_in_turn = subject.operation.is_sequential or each_once
+    pass_share = thresholds.ONE_PASS_SHARE if is_in_turn else thresholds.RANDOM_PASS_SHARE
+    return 0 < subject.read_bytes <= pass_share * size_bytes
 
 
 def _where(subject: Subject) -> str:

@@ -1,11 +1,12 @@
 """When was what memory took on storage?
 
 Writes and changes of files that nobody flushes count as done when memory has them. Where a `sync` step follows the phase,
-the time from its first operation to the end of that flush is what storage needed for all of them:
+the time from the begin of the window to the end of that flush is what storage needed for all that was done in it:
 
-    committed rate = operations of the phase / (end of the flush - first operation)
+    committed rate = operations of the window / (end of the flush - begin of the window)
 
-It holds what was dirty when the phase began as well, so it is no more than what storage can do.
+What was dirty when the window began is flushed in that time as well, so it is no more than what storage can do, and no more
+than the rate of the window.
 """
 
 from assay.analysis.record import PhaseRecord
@@ -28,12 +29,12 @@ def committed_rate(record: PhaseRecord, rows: Rows, window: Window, *, moves_dat
     if not ends_ns:
         return None
     end_ns, flush_s = ends_ns[0]
-    seconds = (end_ns - window.at_work.span.begin_ns) / NS_PER_S
+    seconds = (end_ns - window.span.begin_ns) / NS_PER_S
     if seconds <= 0:
         return None
     return Committed(
-        iops=rows.total("ops") / seconds,
-        throughput_bytes_per_s=rows.total("bytes") / seconds if moves_data else None,
+        iops=rows.total("ops", window.counted) / seconds,
+        throughput_bytes_per_s=rows.total("bytes", window.counted) / seconds if moves_data else None,
         seconds=seconds,
         flush_seconds=flush_s,
     )

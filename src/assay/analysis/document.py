@@ -19,6 +19,7 @@ from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
 from assay.analysis.rows import NS_PER_S, Span
+from assay.analysis.schedule import schedule_of
 from assay.analysis.steadiness import job_steadiness
 from assay.analysis.subject import Subject
 from assay.analysis.window import find_window
@@ -129,6 +130,7 @@ def _result(case: Case) -> Result:
         latency_ns=case.latency_ns,
         latency_intervals_ns=case.latencies.intervals(),
         response_ns=case.response_ns,
+        schedule=schedule_of(case.subject),
         cpu_ns_per_op=case.cpu_ns_per_op,
         time_budget=budget.time_budget(uses),
         efficiency=efficiency(

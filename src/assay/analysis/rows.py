@@ -227,6 +227,16 @@ class Counters:
         grown = float(samples.values[first + until - 1] - samples.values[first + before - 1])
         return None if math.isnan(grown) else grown
 
+    def at(self, t_ns: int, source: str, instance: str, name: str) -> float | None:
+        """Return a gauge as it was sampled last up to a time; None when it was not sampled so early."""
+        samples = self.table.samples.get(source, {}).get((instance, name))
+        if samples is None:
+            return None
+        first, end = samples.bounds(self.phase_index)
+        count = int(np.searchsorted(samples.t_ns[first:end], t_ns, side="right"))
+        value = float(samples.values[first + count - 1]) if count else math.nan
+        return None if math.isnan(value) else value
+
     def mean(self, span: Span, source: str, instance: str, name: str) -> float | None:
         """Return the mean of a gauge over the samples inside a span; None when it was not sampled there."""
         samples = self.table.samples.get(source, {}).get((instance, name))

@@ -98,6 +98,12 @@ FOREIGN_BYTES_PER_S = 1e5
 """Others' I/O below this moves nothing on any device."""
 USED_SHARE = 0.05
 """Of the time, below which a device was hardly used, so that others' I/O on it moved nothing."""
+DISCARD_SHARE = 0.10
+"""Of the time, in which a device was busy with discards, from where on that slows others down."""
+REFAULT_SHARE = 0.05
+"""Of the bytes fetched, those that memory had held before and gave up, from where on that is worth a word."""
+RESIDENCY_APART = 0.15
+"""Difference of the hit ratios by bytes and by residency, from where on one of them is to be doubted (METHOD 4.4, C3)."""
 DIRECT_WRITES, DURABLE_WRITES = 1.15, 5.0
 """Bytes that a device may write for each byte of a plain direct write, and of a write that a journal may go with."""
 RANDOM_PASS_SHARE = 0.10

@@ -159,6 +159,9 @@ class OpTable(LoadTable, frozen=True, kw_only=True):
     """RWF_DSYNC on this operation alone."""
     nowait: bool = False
     """RWF_NOWAIT: fail instead of waiting; each EAGAIN counts as an error and has no latency."""
+    cached_first: bool = False
+    """A read is tried with RWF_NOWAIT first, which the page cache alone answers, and made again where it does not: what each
+    of them delivered is the hit ratio. The latency is of both (backend psync)."""
     high_priority: bool = False
     """RWF_HIPRI."""
     vectors: int = 0

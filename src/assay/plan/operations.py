@@ -105,6 +105,7 @@ class OpFlags(Value, kw_only=True):
 
     dsync: bool = False
     nowait: bool = False
+    cached_first: bool = False
     high_priority: bool = False
     vectors: int = 0
     advice: str = ""

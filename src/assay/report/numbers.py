@@ -49,12 +49,9 @@ def window_rate(result: Result) -> tuple[float | None, RateUnit]:
 
 
 def headline_rates(result: Result) -> tuple[float | None, float | None]:
-    """Give operations and bytes per second: of changes that memory takes, up to the end of the flush where there is one.
-
-    That counts the whole phase: where a start that is in no number was faster, it could be more than the window's.
-    """
+    """Give operations and bytes per second: of changes that memory takes, up to the end of the flush where there is one."""
     committed = result.committed
-    if committed is not None and (result.iops is None or committed.iops < result.iops):
+    if committed is not None:
         return committed.iops, committed.throughput_bytes_per_s
     return result.iops, result.throughput_bytes_per_s
 

@@ -5,12 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from e2e.command import Assay
-from e2e.planted.case import Case, Expected, Scene
-from e2e.planted.loads import load
-from e2e.planted.storage import Disk
-from testbed.devices import MIB, filesystem, loop_device, tmpfs
-from testbed.history import come_and_go, free_inodes
+from e2e.planted.case import SLOW_DEVICE, Case, Expected, Said, Scene
+from e2e.planted.loads import RANDOM_READ, Phase, data, load, only
+from e2e.planted.storage import Disk, true_disk
+from testbed.devices import MIB, filesystem, loop_device, small_requests_reads_first, tmpfs
+from testbed.dirty import dirty_limit
+from testbed.history import come_and_go, free_inodes, giving_back
 
+KIB = 1024
 CREATE = """
 [[phase]]
 name = "planted"
@@ -75,6 +77,51 @@ def grown_directory(folder: Path, *, names: int, operation: str = "readdir", fil
         )
 
 
+@contextmanager
+def written_before(_folder: Path, *, mib: int, per_s: int, read_kib: int = 4) -> Iterator[Scene]:
+    """A phase before has left so much dirty in memory, and it goes to a device of a known rate while another reads."""
+    fill = 'op = { op = "write", set = "other", access = { kind = "sequential", wrap = false }, size = "1MiB" }'
+    sets = data("8MiB") + data(f"{mib}MiB", 'allocate = "fallocate"').replace('"data"', '"other"')
+    read = RANDOM_READ.replace("4KiB", f"{read_kib}KiB")
+    # What is read is laid out, and flushed, for the first phase.
+    phases = (
+        Phase(name="one", job=read, seconds=0.3),
+        Phase(name="fill", job=fill, seconds=None, keys="after = []"),
+        Phase(name="planted", job=read),
+    )
+    with (
+        true_disk(size_bytes=256 * MIB, most_per_s=per_s) as disk,
+        small_requests_reads_first(disk.truth.device, 32 * KIB),
+        # Nobody waits, and the kernel begins at once.
+        dirty_limit(4 * mib * MIB, background_bytes=MIB),
+    ):
+
+        def took(said: Said) -> bool:
+            log = disk.truth.log()
+            last_ns = max(each.end_ns for each in log if (each.kind, each.length_bytes) == ("R", read_kib * KIB))
+            first_ns = last_ns - round(1e9 * said.row["seconds"])
+            during = [each for each in log if each.kind in "RW" and first_ns < each.end_ns <= last_ns]
+            written = sum(each.length_bytes for each in during if each.kind == "W")
+            return written > 0.2 * sum(each.length_bytes for each in during)
+
+        yield Scene(directory=disk.directory, load=load(*phases, sets=sets), took=took)
+
+
+@contextmanager
+def given_back(_folder: Path, *, trim_ms: int, every_ms: int, per_s: int = 500) -> Iterator[Scene]:
+    """What was removed before is given back to the device, piece by piece, which serves nobody else meanwhile."""
+    with true_disk("xfs", trim_ms=trim_ms, most_per_s=per_s) as disk, giving_back(disk.directory, every_ms / 1e3):
+
+        def took(said: Said) -> bool:
+            own = [request for request in disk.truth.log() if request.kind == "R" and request.length_bytes == 4096]
+            last_ns = own[-1].end_ns
+            first_ns = last_ns - round(said.row["seconds"] * 1e9)
+            trims = [one for one in disk.truth.log() if one.kind == "T" and first_ns < one.end_ns <= last_ns]
+            return sum(one.seconds for one in trims) > 0.15 * float(said.row["seconds"])
+
+        yield Scene(directory=disk.directory, load=only(RANDOM_READ, sets=data("8MiB")), took=took)
+
+
 CASES = (
     Case(
         cause="inodes that were freed a moment ago",
@@ -87,5 +134,27 @@ CASES = (
         plant=grown_directory,
         parameters=({"names": 30_000}, {"names": 80_000}, {"names": 50_000, "operation": "readdir_stat"}),
         expected=Expected(found=frozenset({"grown-directory"})),
+    ),
+    Case(
+        cause="what was written before goes to storage meanwhile",
+        plant=written_before,
+        parameters=(
+            {"mib": 64, "per_s": 400},
+            {"mib": 96, "per_s": 600, "read_kib": 8},
+            {"mib": 48, "per_s": 300},
+        ),
+        expected=Expected(found=frozenset({"write-back-before"}), found_from="weak", trust=frozenset({"weak", "no"})),
+    ),
+    Case(
+        cause="what was removed before is given back meanwhile",
+        plant=given_back,
+        parameters=(
+            {"trim_ms": 20, "every_ms": 40},
+            {"trim_ms": 60, "every_ms": 100},
+            {"trim_ms": 40, "every_ms": 80, "per_s": 200},
+        ),
+        expected=Expected(
+            found=frozenset({"discards"}), found_from="weak", no_lie=SLOW_DEVICE, trust=frozenset({"weak", "no"})
+        ),
     ),
 )

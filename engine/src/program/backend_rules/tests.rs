@@ -71,6 +71,26 @@ fn flags_of_an_operation_become_those_of_the_kernel() {
 }
 
 #[test]
+fn the_page_cache_is_asked_first_by_plain_buffered_reads_of_psync_alone() {
+    let asking = |kind, flags: OpFlags| {
+        let mut op = on_set(kind, "load", 4096.0, None);
+        op.flags = OpFlags { cached_first: true, ..flags };
+        op
+    };
+    let read = asking(OpKind::Read, OpFlags::default());
+    let mut direct = job(Backend::Psync {}, read.clone());
+    direct.open.direct = Direct::On;
+
+    assert_eq!(rw_flags(&job(Backend::Psync {}, read.clone()), &read, &[]).unwrap(), CACHED_FIRST);
+    assert!(refusal(&direct).contains("which direct I/O passes by"));
+    assert!(refusal(&job(Backend::Aio {}, read)).contains("reads of the backend psync"));
+    let write = asking(OpKind::Write, OpFlags::default());
+    assert!(refusal(&job(Backend::Psync {}, write)).contains("reads of the backend psync"));
+    let impatient = asking(OpKind::Read, OpFlags { nowait: true, ..OpFlags::default() });
+    assert!(refusal(&job(Backend::Psync {}, impatient)).contains("plain reads"));
+}
+
+#[test]
 fn vectors_must_be_equal_and_not_too_many() {
     let with = |vectors, size| {
         let mut op = write(size);

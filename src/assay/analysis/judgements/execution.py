@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from assay import events, plan
-from assay.analysis import findings, thresholds
+from assay.analysis import findings
 from assay.analysis.case import Case
-from assay.results import Finding
+from assay.analysis.schedule import schedule_of
+from assay.results import Finding, Schedule
+from assay.verdicts import ScheduleVerdict
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -17,28 +19,26 @@ def judge(case: Case) -> Iterable[Finding]:
         text = f"{facts.short_transfers} operations moved fewer bytes than asked for."
         cure = "Look for a full file system, or a set smaller than the region that is read."
         yield findings.warning("short-transfers", text, cure)
-    if facts.arrivals is not None:
-        yield from _arrivals(facts.arrivals)
+    if kept := schedule_of(case.subject):
+        yield from _arrivals(kept)
     yield from _fallbacks(case, facts)
 
 
-def _arrivals(arrivals: events.Arrivals) -> list[Finding]:
-    """Say whether an open loop kept its schedule (METHOD 2.5: below 99 % of the target the rate was not held)."""
-    scheduled, missed, unissued = arrivals.scheduled, arrivals.missed, arrivals.unissued
-    if not scheduled:
-        return []
-    achieved = (scheduled - unissued) / scheduled
-    if achieved < thresholds.ACHIEVED_SHARE:
-        text = f"{unissued} of {scheduled} scheduled arrivals had not been issued when the phase ended: "
-        text += f"{100 * achieved:.1f} % of the asked rate was achieved. Those left over are in no percentile, and the "
-        text += "response time grows with the length of the run."
-        return [findings.warning("overloaded", text, "Ask for a lower rate, or allow more operations in flight.")]
-    if missed or unissued:
-        text = f"{missed} of {scheduled} arrivals were issued after the next one was due already"
-        text += f", {unissued} were due and not issued at the end." if unissued else "."
-        text += " Response times count from when they were due."
-        return [findings.note("missed-slots", text, "")]
-    return []
+def _arrivals(kept: Schedule) -> Iterator[Finding]:
+    """Say that an open loop did not keep its schedule."""
+    if kept.verdict is ScheduleVerdict.FELL_BEHIND:
+        achieved = 1 - kept.backlog / kept.arrivals
+        text = (
+            f"{kept.backlog} of {kept.arrivals} scheduled arrivals had not been issued when the phase ended:"
+            f" {100 * achieved:.1f} % of the asked rate was achieved. Those left over are in no percentile, and the response"
+            " time grows with the length of the run."
+        )
+        cure = "Ask for a lower rate, or allow more operations in flight."
+        yield findings.warning("overloaded", text, cure, effect=1 - achieved)
+    elif kept.late or kept.backlog:
+        text = f"{kept.late} of {kept.arrivals} arrivals were issued after the next one was due already"
+        text += f", {kept.backlog} were due and not issued at the end." if kept.backlog else "."
+        yield findings.note("missed-slots", f"{text} Response times count from when they were due.")
 
 
 def _fallbacks(case: Case, facts: events.JobFacts) -> Iterator[Finding]:

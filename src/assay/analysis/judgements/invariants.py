@@ -83,7 +83,7 @@ def _calls(case: Case) -> Iterator[Finding]:
         op.op not in READS | WRITES for op in job_ops(job)
     ):
         return
-    if any(op.flags.chunk_bytes or op.flags.nowait for op in job_ops(job)):
+    if any(op.flags.chunk_bytes or op.flags.nowait or op.flags.cached_first for op in job_ops(job)):
         return
     calls = [use.io_calls for use in case.uses]
     done, counted = sum(use.ops for use in case.uses), sum(count or 0 for count in calls)

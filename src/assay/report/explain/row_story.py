@@ -50,6 +50,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         paragraph("steady", _steady(result), width),
         paragraph("flush", _committed(result), width),
         paragraph("latency", _latency(result), width),
+        paragraph("schedule", _schedule(result), width),
         paragraph("measures", _measures(result), width),
         paragraph("trust", _trust(result), width),
         rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["where it went is not known of this row"]),
@@ -136,6 +137,15 @@ def _latency(result: Result) -> Iterator[str]:
             yield f"95 % intervals: {', '.join(bounds)}"
     if result.response_ns is not None:
         yield f"from the scheduled arrival: {_percentiles(result.response_ns)}"
+
+
+def _schedule(result: Result) -> Iterator[str]:
+    kept = result.schedule
+    if kept is None:
+        return
+    verdict = kept.verdict.value.replace("_", " ")
+    yield f"{verdict}: {kept.arrivals:,} arrivals were due at {format_number(kept.rate_per_s)} a second"
+    yield f"{kept.late:,} were issued when the next was due already, {kept.backlog:,} not before the end"
 
 
 def _percentiles(spread: LatencyNs) -> str:

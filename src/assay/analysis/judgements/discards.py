@@ -1,0 +1,47 @@
+"""Was storage told meanwhile which blocks nobody needs any more?
+
+What a file system frees it gives back to the device (mount option `discard`, `fstrim`), often some seconds after the files
+were removed. A device that erases then serves others more slowly. A load that removes files itself has that in its own rate.
+
+Limits: what a device does inside after a discard was acknowledged is not seen. Counted since Linux 4.18 (diskstats).
+"""
+
+from collections.abc import Iterable
+
+from assay.analysis import findings, thresholds
+from assay.analysis.case import Case
+from assay.analysis.rows import NS_PER_S
+from assay.plan import OpKind
+from assay.plan.walk import job_ops
+from assay.results import Finding
+from assay.units import format_bytes
+from assay.verdicts import ServedBy
+
+_FREES = frozenset({OpKind.UNLINK, OpKind.TRUNCATE, OpKind.RENAME})
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Judge what the devices discarded in the window."""
+    devices, span = case.subject.devices_of_all, case.window.counted
+    if not devices or not case.window.is_resolved or case.measures is ServedBy.PAGE_CACHE or not case.ops:
+        return
+    taken_ns, given_bytes = (
+        sum(case.record.counters.delta(span, "diskstats", device, name) or 0.0 for device in devices)
+        for name in ("discard_ns", "discard_bytes")
+    )
+    share = min(1.0, taken_ns / (span.seconds * NS_PER_S))
+    if share < thresholds.DISCARD_SHARE:
+        return
+    text = (
+        f"{', '.join(devices)} spent {100 * share:.0f} % of the window on discards: file systems gave"
+        f" {format_bytes(given_bytes)} back to it."
+    )
+    if any(op.op in _FREES for job in case.record.phase.jobs for op in job_ops(job)):
+        yield findings.note(
+            "discards", f"{text} The load frees blocks itself, so that is a part of its cost.", effect=share
+        )
+        return
+    cure = (
+        "Wait until what was removed before is given back (fstrim, some seconds with the mount option), then run again."
+    )
+    yield findings.weak("discards", text, cure, brief="discards meanwhile", effect=share)

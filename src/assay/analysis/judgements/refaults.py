@@ -1,0 +1,35 @@
+"""Did memory push out what was read again later?
+
+The kernel counts pages that come back to the page cache although they left it a short while ago (`workingset_refault_file`
+of /proc/vmstat). Reads that fetch such pages are of more than memory keeps.
+
+Limits: the count is the machine's, so others' files are in it.
+"""
+
+from collections.abc import Iterable
+
+from assay import events
+from assay.analysis import findings, thresholds
+from assay.analysis.case import Case
+from assay.results import Finding
+from assay.units import format_bytes
+
+
+def judge(case: Case) -> Iterable[Finding]:
+    """Say it of reads through the page cache."""
+    hello, whole = case.run.first(events.Hello), case.record.whole
+    pages = case.record.counters.delta(whole, "vmstat", "", "workingset_refault_file")
+    fetched = case.record.process_delta(whole, "process_read_bytes")
+    if case.operation.direction != "read" or case.subject.is_direct or not (case.ops and hello and pages and fetched):
+        return
+    refaulted = pages * hello.machine.page_size_bytes
+    share = min(1.0, refaulted / fetched)
+    if share < thresholds.REFAULT_SHARE:
+        return
+    text = (
+        f"{format_bytes(refaulted)}, {100 * share:.0f} % of what was fetched, had been in memory before and was pushed out:"
+        " what is read is more than memory keeps of it, and the hit ratio is that of this machine's memory."
+    )
+    yield findings.note(
+        "refaults", text, "Use direct I/O, or a set that fits in memory, for a number of one of the two."
+    )
