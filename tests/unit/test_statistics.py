@@ -57,6 +57,20 @@ def test_an_interval_of_a_mean_holds_it_as_often_as_it_says(n: int, correlation:
     assert least <= held <= 0.985
 
 
+def test_a_rate_that_wanders_slowly_is_known_less_well_than_its_neighbours_say() -> None:
+    def held(n: int) -> float:
+        found = []
+        for seed in range(400):
+            rng = np.random.default_rng(seed)
+            wandering = np.repeat(rng.normal(0, 30, n // 10), 10)
+            found.append(mean_interval(1000 + wandering + rng.normal(0, 60, n)))
+        return sum(one is not None and one.low <= 1000 <= one.high for one in found) / len(found)
+
+    # Correlation of neighbours hardly shows what lasts for ten of them: it is too small beside the noise.
+    assert held(90) < 0.89
+    assert held(100) > 0.90
+
+
 @pytest.mark.parametrize("n", [10, 60, 200])
 def test_of_values_whose_neighbours_are_not_alike_the_interval_is_student_s(n: int) -> None:
     sizes = np.abs(np.random.default_rng(n).normal(0, 40, n))

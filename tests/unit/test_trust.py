@@ -93,12 +93,12 @@ def test_a_cliff_near_the_end_has_no_number() -> None:
 
 def test_what_comes_before_a_steady_rate_is_in_no_number() -> None:
     rates = np.full(100, 1000.0)
-    rates[:30] = 5000
+    rates[:15] = 5000
 
     result = only(run_of(stream_of(rates), seconds=10))
 
     assert result.iops == pytest.approx(1000, rel=0.02)
-    assert 3.0 <= result.window_s[0] <= 3.6
+    assert 1.5 <= result.window_s[0] <= 2.1
     assert result.trust.level is TrustLevel.YES
     assert "start-left-out" in ids(result, "note")
     assert result.steady
@@ -108,6 +108,22 @@ def test_what_comes_before_a_steady_rate_is_in_no_number() -> None:
     assert sum(share or 0 for share in (result.time_budget.on_cpu, result.time_budget.block_delay)) == pytest.approx(
         0.9, abs=0.01
     )
+
+
+@pytest.mark.parametrize(
+    ("share", "times", "is_start"), [(0.15, 2.0, True), (0.25, 2.0, False), (0.25, 1.5, False), (0.4, 1.08, True)]
+)
+def test_a_rate_that_stood_elsewhere_for_a_fifth_of_the_phase_is_weak(
+    share: float, times: float, is_start: bool
+) -> None:
+    rates = np.full(100, 1000.0)
+    rates[: round(100 * share)] *= times
+
+    result = only(run_of(stream_of(rates), seconds=10))
+
+    assert result.iops == pytest.approx(1000, rel=0.02)
+    assert reasons(result) == ([] if is_start else ["other-levels"])
+    assert result.trust.level is (TrustLevel.YES if is_start else TrustLevel.WEAK)
 
 
 def test_a_fixed_amount_of_work_has_the_number_of_all_of_it() -> None:

@@ -39,7 +39,7 @@ WIDE_INTERVAL = 0.10
 """Half of a 95 % interval as a share of the rate, from where on it is wide."""
 RUN_TO_RUN = 0.20
 """Of a rate, by how much another run may differ although each is steady: two standard deviations between runs."""
-EARLIER_SHARE = 0.33
+EARLIER_SHARE = 0.20
 """Of a phase, from where on other levels before the last are no mere start."""
 LOOK_AGAIN = 0.25
 """Of the asked time, after which a phase that is not steady yet is looked at again."""
@@ -48,7 +48,7 @@ STEADY_ENOUGH = 0.80
 METHODS_DISAGREE = 0.05
 """Difference of the mean by MSER-5 and that of the window, from where on it is worth a note."""
 
-BATCHED_FROM = 300
+BATCHED_FROM = 100
 """Intervals from where on that of ten batch means is taken, where it is wider."""
 
 # -- what repeats itself (statistics/period.py) --------------------------------------------------------------------------

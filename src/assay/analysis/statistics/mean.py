@@ -6,9 +6,9 @@ neighbours
     p = sum r_t r_(t-1) / sum r_t^2,   p += (1 + 3 p) / n,   0 <= p <= 0.95
 
 (the second step takes back Kendall's bias), the mean is as good as one of n_eff = n (1 - p) / (1 + p) values, at least 3,
-and its 95 % interval is +- t(0.975, n_eff - 1) s / sqrt(n_eff). From 300 intervals on, that of ten batch means is taken
-where it is wider: it does not lean on the noise being AR(1). tests/unit/test_statistics.py holds it to
-its coverage.
+and its 95 % interval is +- t(0.975, n_eff - 1) s / sqrt(n_eff). From 100 intervals on, that of ten batch means is taken
+where it is wider: it does not lean on the noise being AR(1), and sees a rate that wanders slowly.
+tests/unit/test_statistics.py holds it to its coverage.
 """
 
 import math
