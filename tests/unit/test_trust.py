@@ -275,14 +275,18 @@ def test_a_committed_rate_has_no_start_in_it_that_the_rate_has_not() -> None:
     assert result.iops * 0.98 < result.committed.iops <= result.iops
 
 
-def direct_writes(*, cache: str, flush_s: float | None = None, dsync: bool = False) -> Result:
+def direct_writes(*, cache: str, flush_s: float | None = None, dsync: bool = False, is_virtual: bool = False) -> Result:
     """1,000 direct writes a second for 5 s on a device that says what cache it has, and a flush after them."""
     job = one_job(
         plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)), open=plan.OpenFlags(direct=plan.Direct.ON, dsync=dsync)
     )
     after = () if flush_s is None else (plan.Sync(),)
     phase = plan.Phase(name="p", title="p", jobs=(job,), after=after)
-    facts = BLOCK_BACKED | {"target.target.device.0.name": "vda", "target.target.device.0.write_cache": cache}
+    facts = BLOCK_BACKED | {
+        "target.target.device.0.name": "vda",
+        "target.target.device.0.write_cache": cache,
+        "host.virtualisation.is_virtual": is_virtual,
+    }
     run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S), facts=facts)
     stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")
     run.phase([stream], seconds=5, direct=True, counters=Counters(devices={"vda": (0, 5000 * BLOCK)}))
@@ -308,6 +312,18 @@ def test_a_direct_write_is_the_devices_until_a_flush_shows_that_the_medium_keeps
     assert (behind.trust.level, reasons(behind)) == (TrustLevel.WEAK, ["device-cache"])
     assert behind.committed
     assert behind.committed.iops == pytest.approx(500, rel=0.01)
+
+
+def test_a_flush_that_a_virtual_machine_s_host_answers_shows_nothing_of_a_medium() -> None:
+    kept = direct_writes(cache="write back", flush_s=0.1, is_virtual=True)
+    flushed = direct_writes(cache="write back", dsync=True, is_virtual=True)
+
+    assert (kept.trust.level, reasons(kept)) == (TrustLevel.WEAK, ["device-cache"])
+    assert (flushed.trust.level, reasons(flushed)) == (TrustLevel.YES, [])
+    for result, share in ((kept, 0.4), (flushed, 0.2)):
+        assert result.iops_interval
+        assert result.iops
+        assert result.iops_interval.high / result.iops - 1 == pytest.approx(share, rel=0.01)
 
 
 def test_a_write_that_waits_for_the_flush_or_for_a_device_without_a_cache_is_flushed() -> None:

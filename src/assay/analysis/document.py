@@ -166,7 +166,8 @@ def _interval(case: Case) -> Estimate | None:
     if rate is None or rate.mean <= 0:
         return None
     iops, within = case.ops / case.seconds, rate.half_width / rate.mean
-    half = math.hypot(within, thresholds.RUN_TO_RUN)
+    is_of_host = bool(case.unflushed_caches) and case.subject.is_on_a_host
+    half = math.hypot(within, thresholds.RUN_TO_RUN_HOST if is_of_host else thresholds.RUN_TO_RUN)
     low, high = max(0.0, iops * (1 - half)), iops * (1 + half)
     return Estimate(low=low, high=high, within_share=within, effective=rate.effective)
 

@@ -72,6 +72,11 @@ class Subject:
         """Whether the page cache was passed by; a phase that was cut does not say, then what the Plan asked for."""
         return not self.touches_memory and (self.facts.direct if self.facts else direct_wanted(self.job))
 
+    @property
+    def is_on_a_host(self) -> bool:
+        """Whether this is a virtual machine, whose host's memory may be behind its devices."""
+        return self.run.facts.get("host.virtualisation.is_virtual") is True
+
     @functools.cached_property
     def devices(self) -> tuple[str, ...] | None:
         """Names of the block devices that hold all its data; None where those of a target are not known."""

@@ -39,6 +39,8 @@ WIDE_INTERVAL = 0.10
 """Half of a 95 % interval as a share of the rate, from where on it is wide."""
 RUN_TO_RUN = 0.20
 """Of a rate, by how much another run may differ although each is steady: two standard deviations between runs."""
+RUN_TO_RUN_HOST = 0.40
+"""The same of writes that a virtual machine's host may have taken into its memory."""
 EARLIER_SHARE = 0.20
 """Of a phase, from where on other levels before the last are no mere start."""
 LOOK_AGAIN = 0.25

@@ -2,7 +2,8 @@
 
 A device that says that its cache is volatile (`queue/write_cache` is `write back`, as of most disks, real and virtual)
 may lose what no flush followed. A direct write waits for the device, and for no flush: up to the end of a flush after the
-phase, the rate is known again.
+phase, the rate is known again. On a virtual machine the host answers the flush, whose memory may be what took the writes:
+such rates stood up to two times apart between runs, each of them steady (docs/decisions/0018-what-another-run-finds.md).
 
 A disk or array that says that data is safe in a tenth of the time of a random read, where that takes the milliseconds of
 moving parts, has put it into a cache of its own. With a battery that is as good as storage, but for a cache that fills;
@@ -38,8 +39,13 @@ def _unflushed(case: Case) -> Finding:
         f". By the end of a flush of {format_seconds(committed.flush_seconds)} after the phase, it had"
         f" {format_number(committed.iops)} a second, {100 * kept:.0f} % of the rate before."
     )
-    if kept >= thresholds.COMMITTED_SHARE:
+    if kept >= thresholds.COMMITTED_SHARE and not case.subject.is_on_a_host:
         return findings.note("device-cache", text, effect=max(0.0, 1 - kept))
+    if kept >= thresholds.COMMITTED_SHARE:
+        text += " But this is a virtual machine: its host answers the flush, and the host's memory may have taken all of it."
+        return findings.weak(
+            "device-cache", text, cure, brief="its host's memory may have it", effect=max(0.0, 1 - kept)
+        )
     return findings.weak("device-cache", text, cure, brief="a device's cache took it", effect=1 - kept)
 
 
