@@ -27,8 +27,8 @@ from bench.running import speak
 
 INTERVALS_S = (1.0, 0.1)
 """The usual one, and that of the short phases of a quick run."""
-SECONDS = 3.0
-ROUNDS = 40
+SECONDS = 2.0
+ROUNDS = 25
 DATA_BYTES = 64 << 20
 NORMAL_95 = 1.96
 

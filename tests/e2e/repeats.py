@@ -2,7 +2,7 @@
 
 `make repeats`, as root, on a machine that does nothing else: half an hour and more. For every row, over the runs of one
 file system: how often it was trusted, how far the trusted rates lie apart, and how many of their 95 % intervals hold the
-median of all runs. The table goes into docs/method.md, unless fewer than ten runs were asked for.
+median of all runs, and another run. The table goes into docs/method.md, unless fewer than ten runs were asked for.
 """
 
 import json
@@ -50,8 +50,15 @@ class Row(NamedTuple):
     """Whether the intervals of the highest and the lowest meet."""
     holding: int
     """Trusted intervals that hold the median of all runs."""
+    meeting: int
+    """Pairs of trusted numbers of which the second lies in the interval of the first."""
     deviation: float | None
     """Standard deviation of the logarithms of the trusted rates; None: fewer than two."""
+
+    @property
+    def pairs(self) -> int:
+        """Ordered pairs of trusted numbers."""
+        return self.trusted * (self.trusted - 1)
 
     @property
     def repeats(self) -> bool:
@@ -99,6 +106,11 @@ def rows_of(where: str, documents: list[dict[str, Any]]) -> Iterator[Row]:
             apart=trusted[-1]["iops"] / trusted[0]["iops"] if len(trusted) > 1 else None,
             overlap=len(trusted) > 1 and intervals[-1]["low"] <= intervals[0]["high"],
             holding=sum(interval["low"] <= median <= interval["high"] for interval in intervals),
+            meeting=sum(
+                interval["low"] <= other["iops"] <= interval["high"]
+                for place, interval in enumerate(intervals)
+                for other in (*trusted[:place], *trusted[place + 1 :])
+            ),
             deviation=statistics.stdev(math.log(one["iops"]) for one in trusted) if len(trusted) > 1 else None,
         )
 
@@ -149,6 +161,7 @@ def _held(table: Sequence[Row]) -> float:
 
 def _summary(table: Sequence[Row]) -> str:
     trusted = sum(row.trusted for row in table)
+    met = sum(row.meeting for row in table) / max(1, sum(row.pairs for row in table))
     several = [row for row in table if row.deviation is not None]
     pooled = (
         math.sqrt(statistics.fmean(row.deviation**2 for row in several if row.deviation is not None)) if several else 0
@@ -157,9 +170,9 @@ def _summary(table: Sequence[Row]) -> str:
         f"{RUNS} runs of `assay quick --time {SECONDS} --size 512MiB` in a row on each file system, loops on that disk,"
         f" on {time.strftime('%Y-%m-%d', time.gmtime())} (Linux {os.uname().release.split('-')[0]}, {os.cpu_count()} CPUs),"
         f" {FILES:,} files made and removed before the fifth. {trusted} numbers were trusted, and"
-        f" {100 * _held(table):.0f} % of their intervals hold the median of their runs; of {len(several)} rows that"
-        f" were trusted several times {sum(row.repeats for row in several)} repeat within {APART:g} times or their"
-        f" intervals."
+        f" {100 * _held(table):.0f} % of their intervals hold the median of their runs, {100 * met:.0f} % the number of"
+        f" another trusted one; of {len(several)} rows that were trusted several times"
+        f" {sum(row.repeats for row in several)} repeat within {APART:g} times or their intervals."
         f" Standard deviation from run to run: {100 * pooled:.0f} %.\n"
     )
 
