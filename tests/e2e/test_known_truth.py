@@ -200,7 +200,12 @@ def test_reads_that_ask_the_page_cache_first_know_what_it_had(measure: Measure, 
 
     assert asked["cache"]["method"] == "cached_first"
     assert asked["cache"]["hit_ratio"] == pytest.approx(share, abs=0.05)
-    assert (plain["cache"]["method"], plain["cache"]["hit_ratio"]) == (None, None)
+    # No counter tells; where this machine's ceilings are known from an earlier run, several modes of latency may.
+    assert plain["cache"]["method"] in {None, "latency"}
+    if plain["cache"]["method"]:
+        assert plain["cache"]["hit_ratio"] == pytest.approx(share, abs=0.1)
+    else:
+        assert plain["cache"]["hit_ratio"] is None
 
 
 def _read_of(document: dict[str, Any]) -> dict[str, Any]:
