@@ -46,6 +46,7 @@ loop = [
     ("said", "line"),
     [
         ("phase 'first', job 'first': queue_depth 2 needs a loop of reads", 16),
+        ("phase 'first', job 'first': operation 'read': size is 0", 17),
         ("phase 'second', job 'one': workers is 2; it lies between 3 and 4", 25),
         ("phase 'second', job 'two': operation 'write': size is 0", 31),
         ("phase 'second', job 'two': operation 'r': its size of 5 bytes", 30),

@@ -98,7 +98,9 @@ def _tables(value: Any, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _is_operation(table: dict[str, Any], name: str) -> bool:
-    return "op" in table and name in {table.get("name"), table.get("op")}
+    kind = table.get("op")
+    # A job of one operation has a table there.
+    return isinstance(kind, str) and name in (table.get("name"), kind)
 
 
 def _key(inside: Any, place: Path, words: list[str]) -> Path | None:
