@@ -197,7 +197,7 @@ def test_the_quick_suite_lays_each_set_out_once_and_evicts_before_every_cold_pha
     made = parse(suites.text("quick"))
 
     prepared = [step.set for phase in made.phases for step in phase.before if isinstance(step, plan.Prepare)]
-    assert prepared == ["data", "files-1", "files-many"]
+    assert prepared == ["data", "files-1", "looked-up", "files-many"]
     cold = [phase for phase in made.phases if phase.cache is plan.CacheCondition.COLD]
     assert [phase.before[-1] for phase in cold] == [plan.Evict(set="data")] * sizing.STREAM_PHASES
 

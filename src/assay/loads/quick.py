@@ -12,6 +12,8 @@ from assay.plan import Plan
 DEFAULT_SECONDS = 60.0
 LONGEST = 3.0
 """Times its length that a phase may take to come to a steady rate."""
+LOOKED_UP = 5_000
+"""Files that are looked up, the same number in each run; storage that makes 500 a second lays them out in ten seconds."""
 SEVERAL = "-many"
 """End of the names of phases with several workers."""
 
@@ -26,6 +28,7 @@ def plan(directory: Path, sizing: Sizing) -> Plan:
     values = {
         "size": str(sizing.size_bytes),
         "files": str(sizing.files),
+        "looked_up": str(min(sizing.files, LOOKED_UP)),
         "phase_seconds": format_phase_seconds(sizing.phase_seconds),
         "metadata_seconds": format_phase_seconds(sizing.metadata_seconds),
         "longest_phase": format_phase_seconds(sizing.phase_seconds * LONGEST),
