@@ -11,7 +11,9 @@ from assay.errors import FrontEndError, InputError
 from assay.loads import native, reference, sizing, suites
 from assay.loads.locate import locate
 from assay.loads.parameters import declared
+from assay.loads.sequence import changed_sets
 from assay.loads.settings import settings
+from assay.plan.walk import phase_sets
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.toml"))
@@ -200,6 +202,16 @@ def test_the_quick_suite_lays_each_set_out_once_and_evicts_before_every_cold_pha
     assert prepared == ["data", "files-1", "looked-up", "files-many"]
     cold = [phase for phase in made.phases if phase.cache is plan.CacheCondition.COLD]
     assert [phase.before[-1] for phase in cold] == [plan.Evict(set="data")] * sizing.STREAM_PHASES
+
+
+def test_the_quick_suite_looks_up_a_number_of_files_that_no_timed_phase_decides() -> None:
+    made = parse(suites.text("quick"), looked_up="700")
+
+    looked_up = {name for phase in made.phases if phase.name.startswith("stat-") for name in phase_sets(phase)}
+    assert [(known.name, known.files, known.existing_share) for known in made.file_sets if known.name in looked_up] == [
+        ("looked-up", 700, 1.0)
+    ]
+    assert "looked-up" not in {name for phase in made.phases for name in changed_sets(phase)}
 
 
 def test_a_repeat_of_the_quick_suite_lays_out_the_metadata_sets_again_and_the_data_not() -> None:
