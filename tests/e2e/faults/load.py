@@ -3,6 +3,7 @@
 from pathlib import Path
 
 BEFORE, HIT, AFTER = "before", "hit", "after"
+LOAD_FILE = "faulty.toml"
 
 LOAD = """
 name = "faulty"
@@ -50,6 +51,6 @@ SHORT = {"seconds": "0.3s"}
 
 def write_load(folder: Path, parts: dict[str, str]) -> Path:
     """Write the load file."""
-    path = folder / "faulty.toml"
+    path = folder / LOAD_FILE
     path.write_text(LOAD.format(**(USUAL | parts)))
     return path

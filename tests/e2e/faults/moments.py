@@ -6,6 +6,7 @@ A program that is held (SIGSTOP) passes no moment by, however slow the test is.
 import os
 import signal
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from assay.bundle.files import MANIFEST, RUN
 from e2e.faults.fault import Moment, Scene
+from e2e.faults.load import LOAD_FILE
 from e2e.processes import WAIT_S, events_of, is_alive
 from testbed.host import wait_until
 
@@ -83,6 +85,11 @@ def _events(scene: Scene, kind: str) -> list[dict[str, Any]]:
     return [event for event in events_of(scene.place.runs) if event["event"] == kind]
 
 
+def _sets(scene: Scene) -> set[str]:
+    """Names of the file sets of the load."""
+    return {each["name"] for each in tomllib.loads((scene.scratch / LOAD_FILE).read_text())["file_set"]}
+
+
 def _has_operations(scene: Scene) -> bool:
     return any(
         interval["phase_index"] == HIT_INDEX and any(one["ops"] for one in interval["operations"])
@@ -100,6 +107,10 @@ def _is_sealed(scene: Scene) -> bool:
 
 
 def _is_between(scene: Scene) -> bool:
-    return bool(_events(scene, "phase_finished")) and not any(
-        event["phase_index"] == HIT_INDEX for event in _events(scene, "started")
+    # What the next phase needs is laid out after the one before has ended; that is not this moment yet.
+    prepared = {event["set"] for event in _events(scene, "prepared")}
+    return (
+        bool(_events(scene, "phase_finished"))
+        and _sets(scene) <= prepared
+        and not any(event["phase_index"] == HIT_INDEX for event in _events(scene, "started"))
     )
