@@ -1,7 +1,8 @@
 """A Chromium that tests drive over the DevTools protocol, through two pipes: no port is opened and no library needed.
 
 https://chromedevtools.github.io/devtools-protocol/. Messages are JSON, each ended by a NUL byte. The browser looks
-nothing up, has a proxy that nobody listens at, and its own background services are off, so that what it asks for is the page's.
+nothing up, has a proxy that nobody listens at, and its background services are off: what it asks for is the
+page's.
 """
 
 import base64

@@ -1,5 +1,4 @@
 import gzip
-import importlib
 import json
 import math
 import re
@@ -10,12 +9,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import msgspec
 import pytest
+import vl_convert
 
 from assay.analysis.record import RunRecord, read
 from assay.errors import InputError, RunError
-from assay.report import vega
+from assay.report import vega, vega_lite
 from assay.report.archive import write_archive
 from assay.report.export import PictureFormat, all_figures, write_charts
 from assay.report.html import default_path, page, write_html
@@ -400,11 +401,17 @@ def test_an_archive_replaces_nothing_and_says_its_format(bundle_folder: Path, tm
     assert gzip.decompress(taken.read_bytes()) == b"precious"
 
 
-def test_without_the_chart_stack_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "altair", None)
-    monkeypatch.delitem(sys.modules, "assay.report.stack")
+def test_without_the_chart_stack_the_message_says_how_to_get_it(
+    run: tuple[RunRecord, Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
 
-    with pytest.raises(RunError, match=r"'altair' is not installed.*pip install 'assay\[report\]'") as caught:
-        importlib.import_module("assay.report.stack")
+    with pytest.raises(RunError, match=r"'vl_convert' is not installed.*pip install 'assay\[report\]'") as caught:
+        page(*run)
 
     assert caught.value.exit_code == 3
+
+
+def test_figures_name_the_schema_that_they_are_held_against() -> None:
+    assert alt.SCHEMA_URL == vega_lite.SCHEMA_URL
+    assert vega_lite.VERSION in vl_convert.get_vegalite_versions()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.report import theme
-from assay.report.stack import alt
+from assay.report import vega_lite as vl
 
 LATENCY_LABEL = (
     "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s'"
@@ -60,40 +60,37 @@ def spread(positions: Sequence[float], least: float) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Layered:
-    """Charts over each other in Assay's dress.
+    """Charts over each other in Assay's dress."""
 
-    Altair's own layered chart copies all parts of its layers several times, which took longer than the rest of a report.
-    """
-
-    layers: Sequence[alt.Chart]
-    height: float | alt.Step
+    layers: Sequence[vl.Chart]
+    height: float
     independent_colours: bool = False
     """Whether a layer has a colour scale of its own; else they share one."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the Vega-Lite specification, unchecked: checking takes longer than all else, so tests do it."""
+        """Give the Vega-Lite specification."""
         datasets: dict[str, Any] = {}
-        context = {"datasets": datasets, "top_level": False}
+        names: dict[int, str] = {}
         return {
-            "$schema": alt.SCHEMA_URL,
+            "$schema": vl.SCHEMA_URL,
             "config": theme.config(),
             "width": theme.WIDTH_PX,
-            "height": self.height.to_dict() if isinstance(self.height, alt.Step) else self.height,
-            "layer": [layer.to_dict(validate=False, context=context) for layer in self.layers],
+            "height": self.height,
+            "layer": [layer.to_dict(datasets, names) for layer in self.layers],
             "datasets": datasets,
         } | ({"resolve": {"scale": {"color": "independent"}}} if self.independent_colours else {})
 
 
-def records(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:
+def records(rows: Iterable[Mapping[str, object]]) -> vl.Data:
     """Carry a few rows in the figure."""
-    return alt.InlineData(values=[dict(row) for row in rows])
+    return vl.Data([dict(row) for row in rows])
 
 
-def numeric_csv(columns: Mapping[str, Iterable[float]]) -> alt.InlineData:
+def numeric_csv(columns: Mapping[str, Iterable[float]]) -> vl.Data:
     """Carry many numbers in the figure: CSV is a third of the size of JSON objects."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([f"{value:.7g}" for value in row] for row in zip(*columns.values(), strict=True))
     parse = dict.fromkeys(columns, "number")
-    return alt.InlineData(values=text.getvalue(), format=alt.CsvDataFormat(type="csv", parse=parse))
+    return vl.Data(text.getvalue(), {"type": "csv", "parse": parse})

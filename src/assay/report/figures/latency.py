@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import LATENCY_LABEL, Layered, decades_around, log_ticks, records
 from assay.report.by_result import row, rows, titles
 from assay.report.figure import Figure, Table, sentence
-from assay.report.stack import alt
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_words
 from assay.results import Document, Result
@@ -47,14 +47,14 @@ def chart(results: Sequence[Result]) -> Layered:
         if isinstance(value := one[key], float) and value > 0
     ]
     low, high = decades_around(min(known, default=1e3), max(known, default=1e6))
-    scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
-    base = alt.Chart(records(drawn_rows)).encode(y=rows(len(results)), color=alt.Color("ink:N", scale=None))
-    words = alt.Chart(records(drawn_rows)).mark_text(align="left", x=2, dy=-4, fontSize=10, color=theme.MUTED_INK)
-    layers: list[alt.Chart] = []
+    scale = vl.Scale(type="log", domain=[low, high], nice=False)
+    axis = vl.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
+    base = vl.Chart(records(drawn_rows)).encode(y=rows(len(results)), color=vl.Color("ink:N", scale=None))
+    words = vl.Chart(records(drawn_rows)).mark_text(align="left", x=2, dy=-4, fontSize=10, color=theme.MUTED_INK)
+    layers: list[vl.Chart] = []
     for start, end, width, dash in (("p50", "p99", 4, [1, 0]), ("p99", "max", 1.2, [3, 2])):
         spans = base.transform_filter(f"datum.{start} > 0 && datum.{end} > 0")
-        x = alt.X(f"{start}:Q", title="latency", scale=scale, axis=axis)
+        x = vl.X(f"{start}:Q", title="latency", scale=scale, axis=axis)
         layers.append(spans.mark_rule(yOffset=14, strokeWidth=width, strokeDash=dash).encode(x=x, x2=f"{end}:Q"))
     for key, shape, filled in (("p50", "circle", True), ("p99", "stroke", False), ("max", "circle", False)):
         points = base.transform_filter(f"datum.{key} > 0")
@@ -62,12 +62,12 @@ def chart(results: Sequence[Result]) -> Layered:
         mark = points.mark_point(
             shape=shape, filled=filled, size=80, opacity=1, angle=angle, strokeWidth=2.2, yOffset=14
         )
-        layers.append(mark.encode(x=alt.X(f"{key}:Q", scale=scale, axis=axis, title="latency")))
+        layers.append(mark.encode(x=vl.X(f"{key}:Q", scale=scale, axis=axis, title="latency")))
     layers += [
-        words.encode(y=rows(len(results)), text=alt.Text("words:N")),
-        titles(alt.Chart(records(drawn_rows)), len(results), dy=-19),
+        words.encode(y=rows(len(results)), text=vl.Text("words:N")),
+        titles(vl.Chart(records(drawn_rows)), len(results), dy=-19),
     ]
-    return Layered(layers, alt.Step(_TALL_ROW_PX))
+    return Layered(layers, _TALL_ROW_PX * len(results))
 
 
 def _latency_row(result: Result) -> dict[str, object]:

@@ -58,9 +58,10 @@ def card(i: int, title: str, result: Result, figures: str, *, is_open: bool) -> 
     items = "".join(f"<div><dt>{markup(k)}</dt><dd>{v}</dd></div>" for k, v in _items(result))
     found = "".join(finding_item(finding, linked=True) for finding in result.findings)
     listed = f'<ul class="findings">{found}</ul>' if found else ""
+    brief = f'<span class="brief">{main} · {trust_told(result, reasons=False)}</span>'
     return (
-        f'<details class="card" id="{card_anchor(i)}"{" open" if is_open else ""}><summary><h3>{i + 1}. {markup(title)}</h3>'
-        f' <span class="brief">{markup(rate(value, rate_unit(result)))} · {trust_told(result, reasons=False)}</span></summary>'
+        f'<details class="card" id="{card_anchor(i)}"{" open" if is_open else ""}>'
+        f"<summary><h3>{i + 1}. {markup(title)}</h3> {brief}</summary>"
         f'<p class="where">{markup(where)} · <a href="#row-{i + 1}">in the summary</a></p>'
         f'<p class="rate">{main}{also_words}</p><p>{trust_told(result)}</p><dl>{items}</dl>{listed}{figures}</details>'
     )
@@ -110,8 +111,8 @@ def _interval_words(result: Result) -> str:
     if (told := interval_told(result)) != ABSENT:
         return f"{told} {rate_unit(result).label} (± {within} % within the window)"
     return (
-        f"{format_number(interval.low)} to {format_number(interval.high)} ops/s (± {within} % within the window), without the"
-        " flush"
+        f"{format_number(interval.low)} to {format_number(interval.high)} ops/s (± {within} % within the window), without"
+        " the flush"
     )
 
 
