@@ -160,7 +160,7 @@ def test_the_page_forbids_itself_every_connection(seen: Reader) -> None:
 def test_every_figure_has_words_for_who_cannot_see_it_and_a_table(text: str, run: tuple[RunRecord, Document]) -> None:
     figures = re.findall(r"<figure .*?</figure>", text, flags=re.DOTALL)
 
-    assert len(figures) == len(list(all_figures(*run))) == 5 + 2 * len(LOADS)
+    assert len(figures) == len(list(all_figures(*run))) == 5 + 2 + 3 * len(LOADS)
     for figure in figures:
         inner = Reader(figure)
         rows = len(inner.all("tr"))

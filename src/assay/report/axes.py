@@ -19,6 +19,8 @@ LATENCY_LABEL = (
 """Vega expression that prints nanoseconds on a log axis."""
 
 _STEPS = (1, 2, 5)
+_LEAST_TICK_PX = 13
+"""Between labels one upon the other."""
 
 
 def linear_ticks(end: float, most: int = 6) -> list[float]:
@@ -36,6 +38,21 @@ def log_ticks(low: float, high: float) -> list[float]:
     factors = (1,) if last - first > 2 else _STEPS
     values = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
     return [value for value in values if low * 0.999 <= value <= high * 1.001]
+
+
+def dense_log_ticks(low: float, high: float, length_px: float) -> list[float]:
+    """Give 1, 2 and 5 of each decade, where labels upon each other have room for that; else the decades."""
+    values = [factor * 10.0**power for power in range(-3, 16) for factor in _STEPS]
+    inside = [value for value in values if low * 0.999 <= value <= high * 1.001]
+    return inside if len(inside) * _LEAST_TICK_PX <= length_px else log_ticks(low, high)
+
+
+def enclosing_steps(low: float, high: float) -> tuple[float, float]:
+    """Give the steps of 1, 2 and 5 that enclose two values, a factor of five apart at least."""
+    steps = [factor * 10.0**power for power in range(-3, 16) for factor in _STEPS]
+    first = max(i for i, step in enumerate(steps) if step <= low * 1.0001)
+    last = min(i for i, step in enumerate(steps) if step >= high * 0.9999)
+    return steps[first], steps[max(last, first + 2)]
 
 
 def decades_around(low: float, high: float) -> tuple[float, float]:

@@ -65,7 +65,7 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
         header(run, document, places),
         tiles(results, rows, places, is_quick=is_quick),
         warnings(document, places),
-        _overview(document, of_tool),
+        _overview(recording, document, of_tool),
         summary_table(recording, results, rows, places),
         _results(recording, results, told, of_tool),
         *(part(run) for part in (sections.preparation, sections.environment, sections.plan)),
@@ -82,9 +82,9 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     )
 
 
-def _overview(document: Document, of_tool: Sequence[Figure]) -> str:
+def _overview(recording: Recording, document: Document, of_tool: Sequence[Figure]) -> str:
     results = document.results
-    overview = (*of_tool, *figures.overview_figures(document, of_tool))
+    overview = (*of_tool, *figures.overview_figures(recording, document, of_tool))
     drawn_each = figures.drawn_each(results, of_tool)
     drawn_all = "".join(_figure(figure) for figure in overview)
     left = cards.not_drawn(len(results), drawn_each, has_overview=bool(overview))
@@ -104,9 +104,10 @@ def _results(recording: Recording, results: Sequence[Result], told: Sequence[int
         sections.marks(recording.marks),
     ]
     for i in told:
-        mine = figures.result_figures(recording, results, i) if i < drawn_each else ()
-        drawn_all = "".join(_figure(figure) for figure in mine)
-        shown = f'<div class="figures">{drawn_all}</div>' if drawn_all else ""
+        mine = tuple(figures.result_figures(recording, results, i)) if i < drawn_each else ()
+        over_time = "".join(_figure(figure) for figure in mine if figure.is_over_time)
+        others = "".join(_figure(figure) for figure in mine if not figure.is_over_time)
+        shown = f'<div class="figures"><div>{over_time}</div><div>{others}</div></div>' if mine else ""
         parts.append(cards.card(i, titles[i], results[i], shown, is_open=i in is_open))
     return "".join((*parts, "</section>"))
 

@@ -19,10 +19,10 @@ from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.histogram import QUANTILES, quantiles_ns, samples_needed
 from assay.report import theme
 from assay.report import vega_lite as vl
-from assay.report.axes import LATENCY_LABEL, Layered, decades_around, log_ticks, numeric_csv, records, spread
+from assay.report.axes import LATENCY_LABEL, Layered, decades_around, dense_log_ticks, numeric_csv, records, spread
 from assay.report.figure import Figure, Table
 from assay.report.numbers import span_s
-from assay.report.over_time import mark_lines, time_axis
+from assay.report.over_time import SAME_LEFT_EDGE, mark_lines, outside_window, time_axis
 from assay.report.recording import Latencies, NumberedMark, OneResult
 from assay.report.titles import slug_of
 from assay.report.verdict import trust_words
@@ -58,9 +58,10 @@ def draw(one: OneResult) -> Iterator[Figure]:
             title=f"{one.name}: {words} over time",
             caption=_caption(gathered, words),
             alt_text=_words(latencies, result, one.name, words),
-            chart=chart(gathered, lines, one.marks, axis_title=words),
+            chart=chart(gathered, lines, one.marks, axis_title=words, window_s=result.window_s),
             table=_table(latencies, gathered),
             is_dense=True,
+            is_over_time=True,
         )
 
 
@@ -150,7 +151,7 @@ def _gather(latencies: Latencies, bands_per_decade: int, merge: int) -> Cells:
 
 
 def _caption(gathered: Cells, words: str) -> str:
-    text = f"Darker: more operations in that interval with that {words}; white: none."
+    text = f"Darker: more operations in that interval with that {words}; blank: none. Pale: outside the window."
     if gathered.intervals_per_column > 1:
         text += f" A column gathers {gathered.intervals_per_column} intervals."
     p50, p99 = (samples_needed(q) for q in _LINES.values())
@@ -194,9 +195,14 @@ def _at_most(value_ns: float | None) -> str:
 
 
 def chart(
-    cells: Cells, lines: dict[str, list[Step]], marks: Sequence[NumberedMark] = (), *, axis_title: str = "latency"
+    cells: Cells,
+    lines: dict[str, list[Step]],
+    marks: Sequence[NumberedMark] = (),
+    *,
+    axis_title: str = "latency",
+    window_s: tuple[float, float] | None = None,
 ) -> Layered:
-    """Draw how many operations took how long when, with percentile lines over it; empty is white."""
+    """Draw how many operations took how long when, with percentile lines; empty is white, outside the window pale."""
     low = 10.0 ** (float(cells.band.min()) / cells.bands_per_decade)
     high = 10.0 ** ((float(cells.band.max()) + 1) / cells.bands_per_decade)
     if high / low < 10:
@@ -206,10 +212,13 @@ def chart(
         "low:Q",
         title=axis_title,
         scale=vl.Scale(type="log", domain=[low, high], nice=False),
-        axis=vl.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True),
+        axis=vl.Axis(
+            values=dense_log_ticks(low, high, HEIGHT_PX), labelExpr=LATENCY_LABEL, grid=True, **SAME_LEFT_EDGE
+        ),
     )
     layers: list[vl.Chart] = [
         _cells(cells, x, y),
+        *(outside_window(window_s, float(cells.edges_s[-1]), x) if window_s else ()),
         *_percentile_lines(lines, (low, high), x, y),
         *mark_lines(marks, x),
     ]

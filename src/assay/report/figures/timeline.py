@@ -18,7 +18,7 @@ from assay.report import vega_lite as vl
 from assay.report.axes import Layered, numeric_csv, records
 from assay.report.figure import Figure, Table
 from assay.report.numbers import RateUnit, rate, rate_unit, span_s, window_rate
-from assay.report.over_time import mark_lines, time_axis
+from assay.report.over_time import SAME_LEFT_EDGE, mark_lines, time_axis
 from assay.report.recording import NumberedMark, OneResult, Timeline
 from assay.report.verdict import stands, trust_words
 from assay.results import Result
@@ -41,6 +41,7 @@ def draw(one: OneResult) -> Iterator[Figure]:
         alt_text=_words(series, result, one.name),
         chart=chart(series, result, one.marks),
         table=_table(series, result),
+        is_over_time=True,
     )
 
 
@@ -139,7 +140,7 @@ def chart(series: Rates, result: Result, marks: Sequence[NumberedMark] = ()) -> 
         "rate:Q",
         title=series.unit.label,
         scale=vl.Scale(domain=[0, top], nice=False),
-        axis=vl.Axis(tickCount=4, format=",~r"),
+        axis=vl.Axis(tickCount=4, format=",~r", **SAME_LEFT_EDGE),
     )
     layers = _window(result, top, x)
     if series.is_gathered:
