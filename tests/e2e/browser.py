@@ -11,17 +11,21 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
-WAIT_S = 120.0
+WAIT_S = 60.0
+_ENDING_S = 20.0
+_MARK = "ASSAY_TEST_BROWSER"
+"""Variable by which its processes are known."""
 _FLAGS = (
     *(
         "--headless=new",
@@ -33,6 +37,8 @@ _FLAGS = (
     ),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"),
     *(
+        "--disable-breakpad",
+        "--disable-crash-reporter",
         "--disable-default-apps",
         "--disable-extensions",
         "--disable-domain-reliability",
@@ -64,10 +70,14 @@ class Page:
         self._events.clear()
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._call("Emulation.setDeviceMetricsOverride", **size)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self._call("Emulation.setEmulatedMedia", features=scheme)
+        self.emulate_scheme(dark=dark)
         self._call("Page.navigate", url=path.as_uri())
         self.wait("document.readyState === 'complete' && 'drawn' in document.documentElement.dataset")
+
+    def emulate_scheme(self, *, dark: bool) -> None:
+        """Have the user prefer dark pages, or light ones."""
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self._call("Emulation.setEmulatedMedia", features=scheme)
 
     def evaluate(self, script: str) -> Any:
         """Give the value of an expression, of a promise what it becomes."""
@@ -90,6 +100,15 @@ class Page:
         every = "document.querySelectorAll('[data-spec]').length"
         failed = "document.querySelectorAll('.undrawn').length"
         self.wait(f"Number(document.documentElement.dataset.drawn) + {failed} === {every}")
+
+    def pictures(self) -> list[str]:
+        """Give the names of all pictures, as they are told to those who cannot see them; an empty one has none."""
+        nodes = self._call("Accessibility.getFullAXTree")["nodes"]
+        return [
+            str(node.get("name", {}).get("value", "")).strip()
+            for node in nodes
+            if not node["ignored"] and node["role"]["value"] in {"image", "img", "graphics-document", "Canvas"}
+        ]
 
     def messages(self) -> list[str]:
         """Give what was written on the console or in the log, and exceptions, since the page was opened."""
@@ -152,6 +171,7 @@ def browser(profile: Path) -> Iterator[Page]:
     assert CHROMIUM is not None
     (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
     # It reads from descriptor 3 and writes to 4, whatever their numbers are here.
+    mark = str(profile)
     script = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
     process = subprocess.Popen(
         ["bash", "-c", script, "bash", CHROMIUM, *_FLAGS, f"--user-data-dir={profile}"],
@@ -159,6 +179,7 @@ def browser(profile: Path) -> Iterator[Page]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        env={**os.environ, _MARK: mark},
     )
     os.close(theirs_in)
     os.close(theirs_out)
@@ -167,8 +188,27 @@ def browser(profile: Path) -> Iterator[Page]:
     finally:
         os.close(ours_in)  # a browser without anybody to hear ends itself
         os.close(ours_out)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        _end(process, mark)
+
+
+def _end(process: "subprocess.Popen[bytes]", mark: str) -> None:
+    """Wait for the browser and all that it started, some of which outlives it for a moment; then end what is left."""
+    end = time.monotonic() + _ENDING_S
+    while process.poll() is None or (left := _marked(mark)):
+        if time.monotonic() > end:
+            for pid in {process.pid, *_marked(mark)}:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             process.wait()
+            return
+        time.sleep(0.05)
+    assert not left
+
+
+def _marked(mark: str) -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"{_MARK}={mark}".encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found

@@ -15,11 +15,14 @@
   let drawing = Promise.resolve();
   const draw = async (place) => {
     const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
+    spec.description = place.getAttribute("aria-label"); // else Vega names every figure alike
     const options = { actions: false, renderer: place.dataset.renderer, loader: refuse, scaleFactor: { canvas: 2 } };
     try {
       const made = await window.vegaEmbed(place, scheme.matches ? recoloured(spec) : spec, options);
       views.get(place)?.finalize();
       views.set(place, made);
+      // The words of the whole picture are its place's; a screen reader would read every tick of the axes after them.
+      for (const drawn of place.querySelectorAll("svg, canvas")) drawn.setAttribute("aria-hidden", "true");
     } catch (error) {
       place.textContent = "This figure could not be drawn (" + error.message + "). Its numbers are in the table below.";
       place.classList.add("undrawn");
