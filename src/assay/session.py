@@ -17,9 +17,10 @@ from assay.bundle.run_folder import later_run
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
+from assay.live.silent import SilentDisplay
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
-from assay.report.text import render, render_beside
+from assay.report.text import render, render_answer, render_beside
 from assay.results import Document, to_json
 from assay.running import waiting
 from assay.running.carrying_out import run_plan
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 class Session:
     """What a measuring command does with its Plans."""
 
-    def __init__(self, argv: Sequence[str], *, runs: Path | None, json: bool, report: bool) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, runs: Path | None, json: bool, report: bool, quiet: bool = False
+    ) -> None:
         """Begin.
 
         Args:
@@ -41,11 +44,13 @@ class Session:
             runs: Where runs are kept; None: the usual place.
             json: Print the result document, and nothing else, on standard output.
             report: Write an HTML report beside the run.
+            quiet: Show no progress, and of the answer its last lines alone.
         """
         self._argv = argv
         self._runs = runs_directory(runs)
         self._json = json
         self._report = report
+        self._quiet = quiet
 
     def measure(
         self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = (), has_outputs: bool = True
@@ -74,7 +79,7 @@ class Session:
             plan,
             runs=self._runs,
             argv=self._argv,
-            display=TerminalDisplay(),
+            display=SilentDisplay() if self._quiet else TerminalDisplay(),
             watch=Settling(plan),
             source_text=source_text,
             facts=facts,
@@ -116,8 +121,10 @@ class Session:
         elif output:
             sys.stdout.write(output.text())
             sys.stdout.flush()
-            sys.stderr.write(output.beside())
-            render_beside(judged, console(stderr=True), html=report)
+            self._say_beside(run, judged, output, report)
+        elif self._quiet:
+            render_answer(judged, run, console())
+            sys.stdout.flush()
         elif judged.results or error is None:
             render(judged, run, console(), html=report)
             sys.stdout.flush()
@@ -130,6 +137,14 @@ class Session:
                     f"'assay export {run.run_id} --files DIR'\n"
                 )
         return judged.run.exit_code
+
+    def _say_beside(self, run: RunRecord, judged: Document, output: "Output[Any]", report: Path | None) -> None:
+        """Say on standard error what stands beside a tool's own output."""
+        sys.stderr.write(output.beside())
+        if self._quiet:
+            render_answer(judged, run, console(stderr=True))
+            return
+        render_beside(judged, run, console(stderr=True), html=report)
 
     def _write_report(self, run: RunRecord, judged: Document, output: "Output[Any] | None") -> Path | None:
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay import xdg
+from assay import config, xdg
 from assay.bundle import RunBundle, files
 from assay.errors import BundleError
 
@@ -56,11 +56,13 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def runs_directory(override: Path | None) -> Path:
-    """Say where runs are kept: `--runs`, else `$ASSAY_RUNS`, else `assay/runs` in the XDG data folder."""
+    """Say where runs are kept: `--runs`, else `$ASSAY_RUNS`, the configuration file's `runs`, the XDG data folder."""
     if override is not None:
         return xdg.expanded(str(override), "--runs").absolute()
     if named := os.environ.get("ASSAY_RUNS"):
         return xdg.expanded(named, "ASSAY_RUNS").absolute()
+    if named := config.load().runs:
+        return xdg.expanded(named, "HOME").absolute()
     return xdg.folder("XDG_DATA_HOME", "~/.local/share") / "runs"
 
 

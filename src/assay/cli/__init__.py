@@ -15,12 +15,14 @@ import typer
 from assay import __version__
 from assay.cli import (
     clean,
+    completion,
     decode,
     diff,
     doctor,
     explain,
     export,
     ls,
+    man,
     quick,
     report,
     rerun,
@@ -43,27 +45,21 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: " + "; ".join(f"{code} {words}" for code, words in EXIT_CODES.items()) + ".",
 )
 
-COMMANDS: tuple[Callable[..., None], ...] = (
-    quick.quick,
-    run.run,
-    suites.suites,
-    show.show,
-    explain.explain,
-    report.report,
-    export.export,
-    ls.ls,
-    rerun.rerun,
-    diff.diff,
-    decode.decode,
-    clean.clean,
-    doctor.doctor,
-    shims.shims,
-)
-for command in COMMANDS:
-    app.command()(command)
+GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Measure": (quick.quick, run.run, rerun.rerun, suites.suites, doctor.doctor),
+    "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
+    "Compare": (diff.diff,),
+    "Keep": (export.export, clean.clean),
+    "Set up": (shims.shims, completion.completion, man.man),
+}
+COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
+for group, commands in GROUPS.items():
+    for command in commands:
+        app.command(rich_help_panel=group)(command)
 
 
 def _version(wanted: bool) -> None:
@@ -103,6 +99,7 @@ def _run() -> int:
     """Run a command and say what ended it, if anything did; the exit code."""
     try:
         try:
+            completion.be_ready()
             check_words(sys.argv[1:])
             app()
         except SystemExit as end:

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     Path | None,
-    typer.Option("--runs", metavar="DIR", help="Where runs are kept [default: $ASSAY_RUNS, else the XDG data folder]."),
+    typer.Option(
+        "--runs",
+        metavar="DIR",
+        help="Where runs are kept [default: $ASSAY_RUNS, else `runs` of the configuration file, else the XDG data folder].",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
 Time = Annotated[
@@ -52,6 +56,7 @@ Energy = Annotated[
         "--energy", metavar="FILE", help="What a power meter read beside the run: CSV, time and watts or joules."
     ),
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table: the answer in a few lines.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]

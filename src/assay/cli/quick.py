@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.options import Device, Directory, Json, Link, NoReport, Runs, Size, Time, User, argv, given
+from assay.cli.options import Device, Directory, Json, Link, NoReport, Quiet, Runs, Size, Time, User, argv, given
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,11 +19,13 @@ def quick(
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
+    quiet: Quiet = False,
     user: User = None,
     link: Link = None,
     device: Device = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
+    from assay import config
     from assay.errors import InputError
     from assay.host.facts import Fact
     from assay.loads import quick as load
@@ -33,11 +35,12 @@ def quick(
     from assay.targets import check_directory
     from assay.units import parse_bytes, parse_seconds
 
-    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    session = Session(argv(), runs=runs, json=json, report=not no_report, quiet=quiet)
     place = check_directory(directory)
-    seconds = parse_seconds(time) if time else load.DEFAULT_SECONDS
+    wanted = time or config.load().time
+    seconds = load.DEFAULT_SECONDS if wanted is None else parse_seconds(str(wanted))
     if not NUMBERS["seconds"].holds(seconds):
-        raise InputError(f"--time {time}: {NUMBERS['seconds'].refusal(seconds)}")
+        raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
     sizing = _size(place, seconds, parse_bytes(size) if size else None, user)
     facts = (
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),

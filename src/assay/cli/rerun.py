@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import AllowCommands, Json, NoReport, RunReference, Runs, argv, check_commands
+from assay.cli.options import AllowCommands, Json, NoReport, Quiet, RunReference, Runs, argv, check_commands
 from assay.errors import InputError
 from assay.outward import one_line
 
@@ -22,6 +22,7 @@ def rerun(
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
+    quiet: Quiet = False,
     allow_commands: AllowCommands = False,
     yes: Yes = False,
 ) -> None:
@@ -35,7 +36,7 @@ def rerun(
     check_commands(bundle.plan, are_allowed=allow_commands)
     if not bundle.is_own(runs_directory(runs)):
         _ask(bundle, is_answered=yes)
-    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    session = Session(argv(), runs=runs, json=json, report=not no_report, quiet=quiet)
     raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))
 
 

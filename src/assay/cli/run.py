@@ -11,6 +11,7 @@ from assay.cli.options import (
     Json,
     Link,
     NoReport,
+    Quiet,
     Repeat,
     Runs,
     Set,
@@ -33,6 +34,7 @@ def run(
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
+    quiet: Quiet = False,
     allow_commands: AllowCommands = False,
     user: User = None,
     link: Link = None,
@@ -51,7 +53,7 @@ def run(
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
-    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    session = Session(argv(), runs=runs, json=json, report=not no_report, quiet=quiet)
     try:
         exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))
     except PlanError as refused:

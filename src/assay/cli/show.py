@@ -11,12 +11,14 @@ from assay.errors import InputError
 Classic = Annotated[
     bool, typer.Option("--classic", help="Print the output of the classic tool whose front end made the run.")
 ]
+Notes = Annotated[bool, typer.Option("--notes", help="Print notes in full: what explains numbers that are trusted.")]
 
 
 def show(
     run: RunReference = "last",
     json: Json = False,
     classic: Classic = False,
+    notes: Notes = False,
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
@@ -46,4 +48,4 @@ def show(
         if json:
             say(to_json(shown))
         else:
-            text.render(shown, recorded, console())
+            text.render(shown, recorded, console(), has_notes=notes)

@@ -39,6 +39,14 @@ def _false_by_default(flag: Any) -> Any:
     return flag
 
 
+TOOLS_GROUP = "Measure with a classic tool's own command line"
+
+
+def _first_sentence(command: Any) -> str:
+    text = command.short_help or (command.help or "").partition("\n\n")[0]
+    return " ".join(text.split()).removesuffix(".")
+
+
 class ToolCommand(TyperCommand):
     """The command of a tool, which is loaded when it is used or asked for help: the list of commands needs none."""
 
@@ -76,6 +84,17 @@ class CommandsAndTools(TyperGroup):
         """Give `--help`."""
         return _false_by_default(super().get_help_option(ctx))
 
+    def format_commands(self, ctx: _Context, formatter: Any) -> None:
+        """Write the commands by what they are for, with their first sentence in full."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            group = TOOLS_GROUP if name in registry.TOOLS else command.rich_help_panel
+            groups.setdefault(group, []).append((name, _first_sentence(command)))
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
     def list_commands(self, ctx: _Context) -> list[str]:
         """Name them, tools last."""
         return [*super().list_commands(ctx), *registry.TOOLS]
@@ -98,6 +117,8 @@ class Asked:
     """`--json`: the result document on standard output instead of the tool's output."""
     no_report: bool = False
     """`--no-report`: no HTML report."""
+    quiet: bool = False
+    """`--quiet`: no progress, and beside the tool's output the answer alone."""
     user: str | None = None
     """`--user NAME`: who does the work."""
 
@@ -113,6 +134,8 @@ def take_apart(words: Sequence[str]) -> Asked:
             taken["json"] = True
         elif word == "--no-report":
             taken["no_report"] = True
+        elif word == "--quiet":
+            taken["quiet"] = True
         elif name == "--runs":
             folder = value if separator else next(rest, "")
             if not folder:
@@ -145,7 +168,7 @@ class AssayDoor:
         if asked.user is not None:
             words = self._tool.with_user(words, asked.user)
         settings = self._tool.parse(words)
-        session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report)
+        session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report, quiet=asked.quiet)
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
             plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
             return session.measure(as_user(plan, asked.user))

@@ -1,0 +1,124 @@
+"""The answer in a few lines, the last thing on a screen: what was found, what limits it, what to distrust.
+
+A number that is not to be trusted is not told; the last lines say why. Three to six lines of 80 columns.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.report.limited_by import limit_words
+from assay.report.numbers import OPS_PER_S, headline, rate
+from assay.report.quick_words import QUICK, quick_words
+from assay.report.titles import titles_of
+from assay.report.verdict import stands
+from assay.results import Document, Result
+from assay.units import format_ns, format_number, format_percent
+from assay.verdicts import ScheduleVerdict, TrustLevel
+
+_MOST_TOLD = 3
+"""Results that are told one by one."""
+_MOST_CAUSES = 4
+"""Limits, or reasons, that are named."""
+_MOST_RANGES = 4
+MEMORY_RUN = "memory-run"
+
+
+def answer(document: Document, load: str) -> tuple[str, ...]:
+    """Say it: a sentence a line.
+
+    Args:
+        document: The results.
+        load: Name of the Plan: that of the quick suite has words of its own.
+
+    Returns nothing where the run was cut before its first number.
+    """
+    results = document.results
+    if not any(result.iops is not None for result in results):
+        return ()
+    told = quick_words(document) if load == QUICK else tuple(_found(results))
+    return tuple(line for line in (*told, *_whole(document), *_limited(results), *_distrust(results)) if line)
+
+
+def _found(results: Sequence[Result]) -> Iterator[str]:
+    measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops]
+    if len(measured) <= _MOST_TOLD:
+        for title, result in measured:
+            yield f"{title}: {_told(result)}."
+        return
+    trusted = sum(result.trusted for result in results)
+    weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
+    yield f"{len(results):,} results: {trusted:,} to be trusted, {weak:,} weak, {len(results) - trusted - weak:,} not."
+
+
+def _told(result: Result) -> str:
+    if not stands(result):
+        return f"no number ({result.trust.reasons[0].text})"
+    value, unit = headline(result)
+    interval = result.iops_interval
+    parts = [rate(value, unit) if unit is not OPS_PER_S else f"{format_number(value)} IOPS"]
+    if interval is not None:
+        parts[0] += f" ± {format_percent(interval.within_share)} %"
+    if result.committed is not None:
+        parts[0] += " with the flush"
+    if result.schedule is not None:
+        did = "kept up" if result.schedule.verdict is ScheduleVerdict.KEPT_UP else "fell behind"
+        parts.append(f"{did} with {format_number(result.schedule.rate_per_s)}/s")
+    name, spread = ("response", result.response_ns) if result.response_ns else ("latency", result.latency_ns)
+    known = [f"{key} {format_ns(ns)}" for key, ns in (("p50", spread.p50), ("p99", spread.p99)) if ns is not None]
+    if known:
+        parts.append(f"{name} {', '.join(known)}")
+    return ", ".join(parts) + f"; of {result.measures.words}"
+
+
+def _whole(document: Document) -> Iterator[str]:
+    """Say what holds of the whole run."""
+    for finding in document.findings:
+        if finding.id == MEMORY_RUN:
+            yield "Served by memory: the numbers of data say nothing of the storage."
+
+
+def _limited(results: Sequence[Result]) -> Iterator[str]:
+    by_limit: dict[str, list[int]] = {}
+    for row, result in enumerate(results, start=1):
+        if stands(result) and result.iops is not None and (words := limit_words(result)):
+            by_limit.setdefault(words, []).append(row)
+    if by_limit:
+        yield f"Limited by {_by_rows(by_limit)}."
+
+
+def _distrust(results: Sequence[Result]) -> Iterator[str]:
+    """Say which numbers are not to be used, and why; then those that are weak, which the table has the reasons of."""
+    by_reason: dict[str, list[int]] = {}
+    weak = []
+    for row, result in enumerate(results, start=1):
+        if result.trust.level is TrustLevel.NO:
+            by_reason.setdefault(result.trust.reasons[0].id.replace("-", " "), []).append(row)
+        elif result.trust.level is TrustLevel.WEAK:
+            weak.append(row)
+    said = [f"Do not trust: {_by_rows(by_reason)}."] if by_reason else []
+    if weak:
+        reasons = {result.trust.reasons[0].text for result in results if result.trust.level is TrustLevel.WEAK}
+        why = f" ({reasons.pop()})" if len(reasons) == 1 else ""
+        said.append(f"Weak: {rows_words(weak, 'row ' if len(weak) == 1 else 'rows ')}{why}.")
+    yield " ".join(said)
+
+
+def _by_rows(found: Mapping[str, Sequence[int]]) -> str:
+    """Write `the device (rows 1-3), one CPU (4)`: what concerns the most rows first, the rest counted."""
+    ranked = sorted(found.items(), key=lambda pair: -len(pair[1]))
+    named = [f"{what} ({rows_words(rows, 'row ' if len(rows) == 1 else 'rows ')})" for what, rows in ranked[:1]]
+    named += [f"{what} ({rows_words(rows)})" for what, rows in ranked[1:_MOST_CAUSES]]
+    others = sum(len(rows) for _, rows in ranked[_MOST_CAUSES:])
+    return ", ".join(named) + (f", others ({others} rows)" if others else "")
+
+
+def rows_words(rows: Sequence[int], prefix: str = "", *, most: int = _MOST_RANGES) -> str:
+    """Write 1, 2, 3, 5 as `1-3, 5`; of many that lie apart the first, and how many others there are."""
+    ranges: list[list[int]] = []
+    for row in sorted(rows):
+        if ranges and row == ranges[-1][-1] + 1:
+            ranges[-1].append(row)
+        else:
+            ranges.append([row])
+    others = sum(len(each) for each in ranges[most:])
+    told = ", ".join(f"{each[0]}" if len(each) == 1 else f"{each[0]}-{each[-1]}" for each in ranges[:most])
+    return f"{prefix}{told} and {others} more" if others else f"{prefix}{told}"
