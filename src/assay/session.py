@@ -20,6 +20,7 @@ from assay.host.facts import Fact
 from assay.live.silent import SilentDisplay
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
+from assay.report.head import head_of
 from assay.report.text import render, render_answer, render_beside
 from assay.results import Document, to_json
 from assay.running import waiting
@@ -123,10 +124,10 @@ class Session:
             sys.stdout.flush()
             self._say_beside(run, judged, output, report)
         elif self._quiet:
-            render_answer(judged, run, console())
+            render_answer(judged, head_of(judged, run), console())
             sys.stdout.flush()
         elif judged.results or error is None:
-            render(judged, run, console(), html=report)
+            render(judged, head_of(judged, run), console(), html=report)
             sys.stdout.flush()
         for file in output.files() if output else ():
             if has_outputs:
@@ -142,9 +143,9 @@ class Session:
         """Say on standard error what stands beside a tool's own output."""
         sys.stderr.write(output.beside())
         if self._quiet:
-            render_answer(judged, run, console(stderr=True))
+            render_answer(judged, head_of(judged, run), console(stderr=True))
             return
-        render_beside(judged, run, console(stderr=True), html=report)
+        render_beside(judged, head_of(judged, run), console(stderr=True), html=report)
 
     def _write_report(self, run: RunRecord, judged: Document, output: "Output[Any] | None") -> Path | None:
         try:

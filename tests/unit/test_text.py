@@ -10,6 +10,7 @@ from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.console import PlainConsole
 from assay.report import text
+from assay.report.head import head_of
 from assay.report.titles import titles_of
 from unit.memory_run import judged
 from unit.synthetic import MIB, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
@@ -51,7 +52,8 @@ def printed(width: int, run: SyntheticRun | None = None, *, has_notes: bool = Fa
     console = PlainConsole(
         file=io.StringIO(), width=width or 80, color_system=None, force_terminal=is_terminal, legacy_windows=False
     )
-    text.render(document(recorded), recorded, console, has_notes=has_notes)
+    shown = document(recorded)
+    text.render(shown, head_of(shown, recorded), console, has_notes=has_notes)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 

@@ -29,6 +29,7 @@ def show(
     from assay.bundle.damage import damage_told
     from assay.console import console
     from assay.report import text
+    from assay.report.head import head_of
     from assay.results import to_json
     from assay.tools import registry
 
@@ -48,4 +49,4 @@ def show(
         if json:
             say(to_json(shown))
         else:
-            text.render(shown, recorded, console(), has_notes=notes)
+            text.render(shown, head_of(shown, recorded), console(), has_notes=notes)

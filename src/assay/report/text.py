@@ -4,24 +4,19 @@ The table (terminal_table.py); findings below it, each once, with the rows that 
 answer (answer.py) is the last thing on the screen. Nothing depends on colour: it only repeats what the words say.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.text import Text
 
-from assay import events
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
-from assay.analysis.record import RunRecord
 from assay.console import PlainConsole
 from assay.outward import one_line
 from assay.report.answer import answer, rows_words
+from assay.report.head import Head
 from assay.report.terminal_table import table
 from assay.report.wrapping import cut, wrap
 from assay.results import Document, Finding
-from assay.units import format_bytes
-
-SIZE_REASON_FACT = "quick.size_reason"
-"""Key of the fact that says why the data set has its size."""
 
 _STYLES = {INVALID: "bold red", WARNING: "yellow", WEAK: "magenta", NOTE: "cyan"}
 _IN_A_PIPE_COLUMNS = 120
@@ -30,51 +25,49 @@ _MOST_SAID = 3
 """Sentences of one kind of finding that are printed."""
 _MOST_RANGES = 6
 """Rows, or runs of them, that are named."""
-_MOST_DEVICES = 64
-"""Devices below a target that are looked through."""
 _SHORTEST_NAMES = 20
 """Columns from which on notes are named."""
 
 
 def render(
-    document: Document, run: RunRecord, console: PlainConsole, *, html: Path | None = None, has_notes: bool = False
+    document: Document, head: Head, console: PlainConsole, *, html: Path | None = None, has_notes: bool = False
 ) -> None:
     """Print a run.
 
     Args:
         document: Its results.
-        run: What it was worked out from.
+        head: What it was made of.
         console: Where to print; the width of a terminal decides the layout, and a pipe gets all columns.
         html: The HTML report, if one was written.
         has_notes: Whether notes are printed in full.
     """
     width = _width(console)
-    lines = [*_header(document, run), Text()]
+    lines = [*(_pair(key, value) for key, value in head.pairs), Text()]
     lines += table(document.results, width if console.is_terminal else None)
     lines += _findings(document, width, has_notes=has_notes)
     lines += _footer(document, html)
-    lines += _answer(document, run, width)
+    lines += _answer(document, head, width)
     _print(console, lines)
 
 
-def render_answer(document: Document, run: RunRecord, console: PlainConsole) -> None:
+def render_answer(document: Document, head: Head, console: PlainConsole) -> None:
     """Print the answer alone."""
-    _print(console, _answer(document, run, _width(console))[1:])
+    _print(console, _answer(document, head, _width(console))[1:])
 
 
-def render_beside(document: Document, run: RunRecord, console: PlainConsole, *, html: Path | None = None) -> None:
+def render_beside(document: Document, head: Head, console: PlainConsole, *, html: Path | None = None) -> None:
     """Print what stands beside a classic tool's own output: findings, where the run is kept, the answer."""
     width = _width(console)
     lines = _findings(document, width, has_notes=False)
-    _print(console, [*lines, *_footer(document, html), *_answer(document, run, width)])
+    _print(console, [*lines, *_footer(document, html), *_answer(document, head, width)])
 
 
 def _width(console: PlainConsole) -> int:
     return console.width if console.is_terminal else _IN_A_PIPE_COLUMNS
 
 
-def _answer(document: Document, run: RunRecord, width: int) -> list[Text]:
-    words = [line for sentence in answer(document, run.plan.name) for line in wrap(sentence, width)]
+def _answer(document: Document, head: Head, width: int) -> list[Text]:
+    words = [line for sentence in answer(document, head.load) for line in wrap(sentence, width)]
     return [Text(), *(Text(line, style="bold") for line in words)] if words else []
 
 
@@ -85,57 +78,8 @@ def _print(console: PlainConsole, lines: Iterable[Text]) -> None:
 # -- header and footer -------------------------------------------------------------------------------------------------
 
 
-def _header(document: Document, run: RunRecord) -> list[Text]:
-    pairs = [("run", f"{document.run.id}   {document.run.command}")]
-    pairs += [("target", _target(target.name, target.uri, run.facts)) for target in run.plan.targets]
-    pairs += _data(run)
-    hello = run.first(events.Hello)
-    if hello:
-        machine = hello.machine
-        ram = format_bytes(machine.ram_bytes)
-        pairs.append(("machine", f"{machine.hostname}, {machine.cpus} CPUs, {ram} RAM, Linux {machine.kernel}"))
-        pairs.append(("engine", f"assay-engine {hello.engine.version} ({hello.engine.profile} build)"))
-    return [_pair(key, value) for key, value in pairs]
-
-
 def _pair(key: str, value: str) -> Text:
     return Text.assemble((f"{key:<9}", "bold"), one_line(value))
-
-
-def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:
-    """Say where it is: directory, file system, and what that lies on."""
-    own = f"target.{name}"
-    directory = facts.get(f"{own}.directory") or uri
-    kind = facts.get(f"{own}.fs.type") or "file system unknown"
-    counted = facts.get(f"{own}.device.diskstats")
-    source = facts.get(f"{own}.mount.source")
-    if isinstance(counted, tuple | list) and counted:
-        on = f" on {', '.join(_device(f'{own}.device', str(device), facts) for device in counted)}"
-    else:
-        on = f" from {source}" if source and source != kind else ""
-    return f"{directory}   {kind}{on}"
-
-
-def _device(own: str, name: str, facts: Mapping[str, object]) -> str:
-    """Give a device's name with its model and size, as far as they are known."""
-    for place in range(_MOST_DEVICES):
-        if facts.get(f"{own}.{place}.name") == name:
-            size = facts.get(f"{own}.{place}.size_bytes")
-            model = facts.get(f"{own}.{place}.model") or facts.get(f"{own}.{place}.kind")
-            known = (str(model) if model else "", format_bytes(size) if isinstance(size, int) else "")
-            told = ", ".join(part for part in known if part)
-            return f"{name} ({told})" if told else name
-    return name
-
-
-def _data(run: RunRecord) -> list[tuple[str, str]]:
-    laid_out = {event.set: event for event in run.all(events.Prepared) if event.bytes}
-    sizes = [f"{event.set} {format_bytes(event.bytes)} in {event.files} files" for event in laid_out.values()]
-    sizes = [size.replace(" in 1 files", " in 1 file") for size in sizes]
-    reason = run.facts.get(SIZE_REASON_FACT)
-    if isinstance(reason, str):
-        sizes.append(reason)
-    return [("data", "; ".join(sizes))] if sizes else []
 
 
 def _footer(document: Document, html: Path | None) -> list[Text]:
