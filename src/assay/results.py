@@ -184,6 +184,8 @@ class Trust(Part, kw_only=True):
 class Result(Part, kw_only=True):
     """One operation of one job in one phase."""
 
+    label: str
+    """Key that no other result of the run has: `phase/operation`, `phase/job/operation`, with `#2` for the second repeat."""
     phase: str
     title: str
     job: str

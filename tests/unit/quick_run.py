@@ -194,6 +194,7 @@ def _result(load: Load, values: np.ndarray, window_ops: int, all_ops: int) -> re
     on_cpu, run_delay, block_delay, other = load.budget
     reads = load.name.startswith(("read", "rand"))
     return results.Result(
+        label=f"{load.name}/{load.name}",
         phase=load.name, title=load.title, job=load.name, operation=load.name, target="target", targets=("target",),
         client=None, repeat=0,
         workers=4 if load.name.endswith("-many") else 1, queue_depth=32 if load.name.endswith("-32") else 1,
