@@ -236,6 +236,10 @@ class Run(Part, kw_only=True):
     """The run as a whole."""
 
     id: str
+    name: str | None
+    """What the user calls the run, as are `tags` and `note`: it may change at any time."""
+    tags: tuple[str, ...]
+    note: str
     bundle: str
     sealed: bool
     command: str

@@ -12,7 +12,8 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.analysis.settling import Settling
 from assay.bundle import RunBundle
-from assay.bundle.catalog import runs_directory
+from assay.bundle.catalog import check_free, runs_directory
+from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 class Session:
     """What a measuring command does with its Plans."""
 
-    def __init__(self, argv: Sequence[str], *, runs: Path | None, json: bool, report: bool) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, runs: Path | None, json: bool, report: bool, remarks: Remarks = NOTHING
+    ) -> None:
         """Begin.
 
         Args:
@@ -41,11 +44,18 @@ class Session:
             runs: Where runs are kept; None: the usual place.
             json: Print the result document, and nothing else, on standard output.
             report: Write an HTML report beside the run.
+            remarks: What the user calls the runs.
+
+        Raises:
+            InputError: a run has their name for its id.
         """
         self._argv = argv
         self._runs = runs_directory(runs)
         self._json = json
         self._report = report
+        self._remarks = remarks
+        if remarks.name is not None:
+            check_free(remarks.name, self._runs)
 
     def measure(
         self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = (), has_outputs: bool = True
@@ -78,6 +88,7 @@ class Session:
             watch=Settling(plan),
             source_text=source_text,
             facts=facts,
+            remarks=self._remarks,
             prompts=sys.stderr if self._json else sys.stdout,
         )
         try:

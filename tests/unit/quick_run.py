@@ -265,7 +265,7 @@ def _document(bundle: MemoryRun, found: tuple[results.Result, ...]) -> results.D
         id="not-judged", severity="note", text="Steady state and limiter are not judged by this version.", cure=""
     )
     run = results.Run(
-        id=bundle.run_id, bundle=str(bundle.path), sealed=True, command=bundle.info.command,
+        id=bundle.run_id, name=None, tags=(), note="", bundle=str(bundle.path), sealed=True, command=bundle.info.command,
         started_utc="2026-01-01T12:00:00Z", seconds=98.0, exit_code=0, repeats=1,
     )  # fmt: skip
     rates = (

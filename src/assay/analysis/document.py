@@ -43,6 +43,9 @@ def document(run: RunRecord) -> Document:
         schema=results.SCHEMA,
         run=results.Run(
             id=run.run_id,
+            name=run.remarks.name,
+            tags=run.remarks.tags,
+            note=run.remarks.note,
             bundle=str(run.path),
             sealed=run.is_sealed,
             command=info.command,

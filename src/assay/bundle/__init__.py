@@ -8,6 +8,7 @@
       plan.toml           the load file as asked, where there was one (asked.* of other front ends)
       resolved.json       the Plan after defaults
       maker.hmac          the proof of who made it (maker.py)
+      remarks.json        what the user calls it: name, tags, note; may change at any time (remarks.py)
       script-*.ndjson     the lists of operations that the Plan refers to
       events/CLIENT.ndjson  a client's stream; after sealing `events/CLIENT.json` (all but the intervals) and the tables
                           replace it. A client that is alone is called `0`
@@ -21,7 +22,8 @@
 `t_s` is seconds since the engine's hello, at the end of the interval. Counters are running totals (events.py).
 
 A run is unsealed until its tables are written and the manifest, last of all, is in place. Opening never writes. A
-sealed run is never rewritten. A run that died opens just the same; only its end (`ended_utc`, `exit_code`) is unknown.
+sealed run is never rewritten but for `remarks.json`, which is no part of the record. A run that died opens just the same;
+only its end (`ended_utc`, `exit_code`) is unknown.
 
 Anybody may have made a bundle that is opened. It is data: its files are opened by `inside.py` alone, its documents and
 tables are held to limits before they are taken apart (`strict_json.py`, `parquet_pages.py`), and what they say is held to

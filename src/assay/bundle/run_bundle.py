@@ -20,6 +20,7 @@ from assay.bundle.durable import sync_folder
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
 from assay.bundle.maker import is_own, sign
+from assay.bundle.remarks import NOTHING, REMARKS, Remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import cannot_be_kept, make_run_folder
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
@@ -53,7 +54,7 @@ class RunBundle:
         plan: Plan,
         argv: Sequence[str],
         source_text: str | None = None,
-        note: str = "",
+        remarks: Remarks = NOTHING,
     ) -> Self:
         """Begin a run: make its folder and write down all that is known before the engine starts.
 
@@ -63,7 +64,7 @@ class RunBundle:
             plan: What will be done.
             argv: The command line that asked for it.
             source_text: The load file as it was read, where there is one.
-            note: The operator's own words.
+            remarks: What the user calls it.
 
         Raises:
             InputError: a script of the Plan cannot be read.
@@ -74,7 +75,7 @@ class RunBundle:
             path = make_run_folder(runs_directory, began, slug)
             try:
                 kept = keep_scripts(plan, scripts, path)
-                return cls._begin(path, began, began_s, kept, argv=argv, source_text=source_text, note=note)
+                return cls._begin(path, began, began_s, kept, argv=argv, source_text=source_text, remarks=remarks)
             except BaseException as error:
                 # Nothing was measured: a folder without its record would be a run that nobody can open.
                 shutil.rmtree(path, ignore_errors=True)
@@ -93,7 +94,7 @@ class RunBundle:
         *,
         argv: Sequence[str],
         source_text: str | None,
-        note: str,
+        remarks: Remarks,
     ) -> Self:
         """Write all that is known into the new folder of a run; raises RunError, or OSError."""
         info = RunInfo(
@@ -105,7 +106,6 @@ class RunBundle:
             seconds=None,
             exit_code=None,
             assay_version=__version__,
-            note=note,
         )
         files.of_client(path, files.STREAMS, files.ALONE).parent.mkdir()
         bundle = cls(path, find_scripts(kept, path), RunFile(schema=files.RUN_SCHEMA, info=info, facts=()))
@@ -113,6 +113,8 @@ class RunBundle:
         files.write_durably(path / files.PLAN, kept.to_json())
         if source_text is not None:
             files.write_durably(path / files.SOURCE, source_text.encode())
+        if remarks != NOTHING:
+            write_remarks(path, remarks)
         sign(path, kept)
         # Last: a folder with run.json always has its Plan.
         bundle._write_record(())
@@ -154,6 +156,11 @@ class RunBundle:
     def info(self) -> RunInfo:
         """Who ran what, when, and how it ended."""
         return self._head.info
+
+    @property
+    def remarks(self) -> Remarks:
+        """What the user calls it, now: no part of the record."""
+        return remarks_of(self.path)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -289,9 +296,11 @@ class RunBundle:
             raise BundleError(f"{self.path / files.SOURCE}: cannot be read ({error}). {DAMAGED_CURE}") from error
 
     def file_names(self) -> tuple[str, ...]:
-        """Name the files of the run: of a sealed one those of its manifest, and the manifest."""
+        """Name the files of the run: of a sealed one those of its manifest, the manifest, and what is said of it."""
         if isinstance(self._head, Manifest):
-            return (*self._head.files, files.MANIFEST, files.SEAL)
+            names = {*self._head.files, files.MANIFEST, files.SEAL}
+            said = [REMARKS] if self.remarks != NOTHING and REMARKS not in names else []
+            return (*self._head.files, files.MANIFEST, files.SEAL, *said)
         there = ((name, self.path / name) for name in files.names_of(self.path) if is_inside(name))
         return tuple(name for name, path in there if path.is_file() and not path.is_symlink())
 

@@ -28,7 +28,9 @@ from assay.cli import (
     shims,
     show,
     suites,
+    tag,
 )
+from assay.cli.light_command import LightCommand
 from assay.cli.pipes import outlive_readers, say, widen_terminal
 from assay.cli.tool import CommandsAndTools
 from assay.cli.words import check_words
@@ -55,6 +57,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     report.report,
     export.export,
     ls.ls,
+    tag.tag,
     rerun.rerun,
     diff.diff,
     decode.decode,
@@ -63,7 +66,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     shims.shims,
 )
 for command in COMMANDS:
-    app.command()(command)
+    app.command(cls=LightCommand)(command)
 
 
 def _version(wanted: bool) -> None:

@@ -4,7 +4,22 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.options import Device, Directory, Json, Link, NoReport, Runs, Size, Time, User, argv, given
+from assay.cli.options import (
+    Device,
+    Directory,
+    Json,
+    Link,
+    Name,
+    NoReport,
+    Note,
+    Runs,
+    Size,
+    Tag,
+    Time,
+    User,
+    argv,
+    given,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +37,12 @@ def quick(
     user: User = None,
     link: Link = None,
     device: Device = None,
+    name: Name = None,
+    tag: Tag = None,
+    note: Note = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
+    from assay.bundle.remarks import remarks
     from assay.errors import InputError
     from assay.host.facts import Fact
     from assay.loads import quick as load
@@ -33,7 +52,7 @@ def quick(
     from assay.targets import check_directory
     from assay.units import parse_bytes, parse_seconds
 
-    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    session = Session(argv(), runs=runs, json=json, report=not no_report, remarks=remarks(name, tag, note))
     place = check_directory(directory)
     seconds = parse_seconds(time) if time else load.DEFAULT_SECONDS
     if not NUMBERS["seconds"].holds(seconds):

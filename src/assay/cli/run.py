@@ -10,11 +10,14 @@ from assay.cli.options import (
     Directory,
     Json,
     Link,
+    Name,
     NoReport,
+    Note,
     Repeat,
     Runs,
     Set,
     Size,
+    Tag,
     Time,
     User,
     argv,
@@ -37,8 +40,12 @@ def run(
     user: User = None,
     link: Link = None,
     device: Device = None,
+    name: Name = None,
+    tag: Tag = None,
+    note: Note = None,
 ) -> None:
     """Run a defined load in a directory."""
+    from assay.bundle.remarks import remarks
     from assay.errors import PlanError
     from assay.loads import native, suites
     from assay.loads.refusals import placed
@@ -51,7 +58,7 @@ def run(
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
-    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    session = Session(argv(), runs=runs, json=json, report=not no_report, remarks=remarks(name, tag, note))
     try:
         exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))
     except PlanError as refused:

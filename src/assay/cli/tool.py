@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
+from assay.cli.light_command import LightCommand, false_by_default
 from assay.cli.options import argv
 from assay.cli.pipes import say
 from assay.errors import InputError
@@ -33,13 +34,7 @@ CONTEXT: dict[str, Any] = {
 """How typer hands a command line through."""
 
 
-def _false_by_default(flag: Any) -> Any:
-    """Let a flag that is not given be False: of None typer makes it with pydantic, which takes long to load."""
-    flag.default = False
-    return flag
-
-
-class ToolCommand(TyperCommand):
+class ToolCommand(LightCommand):
     """The command of a tool, which is loaded when it is used or asked for help: the list of commands needs none."""
 
     def __init__(self, name: str) -> None:
@@ -56,10 +51,6 @@ class ToolCommand(TyperCommand):
     def help(self, _: str | None) -> None:
         """Typer has none of its own."""
 
-    def get_help_option(self, ctx: _Context) -> Any:
-        """Give `--help`."""
-        return _false_by_default(super().get_help_option(ctx))
-
     def invoke(self, ctx: _Context) -> None:
         """Hand the words after the tool's name to the tool."""
         tool, asked = registry.front_end(self._tool), take_apart(ctx.args)
@@ -74,7 +65,7 @@ class CommandsAndTools(TyperGroup):
 
     def get_help_option(self, ctx: _Context) -> Any:
         """Give `--help`."""
-        return _false_by_default(super().get_help_option(ctx))
+        return false_by_default(super().get_help_option(ctx))
 
     def list_commands(self, ctx: _Context) -> list[str]:
         """Name them, tools last."""
@@ -100,6 +91,20 @@ class Asked:
     """`--no-report`: no HTML report."""
     user: str | None = None
     """`--user NAME`: who does the work."""
+    name: str | None = None
+    """`--name NAME`: what the user calls the run, as are `--tag TAG`, which may be given again, and `--note TEXT`."""
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+
+
+_VALUES = {
+    "--runs": "name the folder where runs are kept",
+    "--user": "name the user who is to do the work",
+    "--name": "say what the run is to be called",
+    "--tag": "say which tag the run is to have",
+    "--note": "say something of the run",
+}
+"""Options that have a value, and what is said where it is missing."""
 
 
 def take_apart(words: Sequence[str]) -> Asked:
@@ -113,16 +118,14 @@ def take_apart(words: Sequence[str]) -> Asked:
             taken["json"] = True
         elif word == "--no-report":
             taken["no_report"] = True
-        elif name == "--runs":
-            folder = value if separator else next(rest, "")
-            if not folder:
-                raise InputError("--runs: name the folder where runs are kept")
-            taken["runs"] = Path(folder)
-        elif name == "--user":
-            user = value if separator else next(rest, "")
-            if not user:
-                raise InputError("--user: name the user who is to do the work")
-            taken["user"] = user
+        elif name in _VALUES:
+            given = value if separator else next(rest, "")
+            if not given:
+                raise InputError(f"{name}: {_VALUES[name]}")
+            if name == "--tag":
+                taken["tags"] = (*taken.get("tags", ()), given)
+            else:
+                taken[name[2:]] = Path(given) if name == "--runs" else given
         else:
             tool.append(word)
     return Asked(tool=tuple(tool), **taken)
@@ -138,6 +141,7 @@ class AssayDoor:
 
     def measure(self, words: Sequence[str]) -> int:
         """Carry out one run; returns the exit code, raises what ended the run early."""
+        from assay.bundle.remarks import remarks
         from assay.running.users import as_user
         from assay.session import Session
 
@@ -145,7 +149,8 @@ class AssayDoor:
         if asked.user is not None:
             words = self._tool.with_user(words, asked.user)
         settings = self._tool.parse(words)
-        session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report)
+        said = remarks(asked.name, list(asked.tags), asked.note)
+        session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report, remarks=said)
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
             plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
             return session.measure(as_user(plan, asked.user))
