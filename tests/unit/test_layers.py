@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "loads": {"errors", "input_text", "plan", "targets", "units"},
     "host": {"errors"},
     "doctor": {"events", "host", "targets"},
-    "live": {"console", "events", "plan", "units"},
+    "live": {"analysis", "console", "errors", "events", "outward", "plan", "units"},
     "bundle": {"assay", "errors", "events", "host", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units", "xdg"},
     "analysis": {"bundle", "errors", "events", "host", "plan", "power_meter", "results", "units", "verdicts"},

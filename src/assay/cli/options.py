@@ -59,6 +59,15 @@ Name = Annotated[
 ]
 Tag = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Give it this tag; may be given again.")]
 Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Say this of it, in up to 1000 characters.")]
+LiveJson = Annotated[
+    str | None,
+    typer.Option(
+        "--live-json",
+        metavar="FILE",
+        help="Write a line of JSON for each interval while it runs, to a file or FIFO; with '-' to standard output, and the "
+        "answer to standard error.",
+    ),
+]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
 RunReference = Annotated[

@@ -9,6 +9,7 @@ from assay.cli.options import (
     Directory,
     Json,
     Link,
+    LiveJson,
     Name,
     NoReport,
     Note,
@@ -40,6 +41,7 @@ def quick(
     name: Name = None,
     tag: Tag = None,
     note: Note = None,
+    live_json: LiveJson = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
     from assay.bundle.remarks import remarks
@@ -52,7 +54,9 @@ def quick(
     from assay.targets import check_directory
     from assay.units import parse_bytes, parse_seconds
 
-    session = Session(argv(), runs=runs, json=json, report=not no_report, remarks=remarks(name, tag, note))
+    session = Session(
+        argv(), runs=runs, json=json, report=not no_report, remarks=remarks(name, tag, note), live_json=live_json
+    )
     place = check_directory(directory)
     seconds = parse_seconds(time) if time else load.DEFAULT_SECONDS
     if not NUMBERS["seconds"].holds(seconds):

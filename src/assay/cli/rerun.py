@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import AllowCommands, Json, Name, NoReport, Note, RunReference, Runs, Tag, argv, check_commands
+from assay.cli.options import (
+    AllowCommands,
+    Json,
+    LiveJson,
+    Name,
+    NoReport,
+    Note,
+    RunReference,
+    Runs,
+    Tag,
+    argv,
+    check_commands,
+)
 from assay.errors import InputError
 from assay.outward import one_line
 
@@ -27,6 +39,7 @@ def rerun(
     name: Name = None,
     tag: Tag = None,
     note: Note = None,
+    live_json: LiveJson = None,
 ) -> None:
     """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
     from assay.bundle.catalog import open_run, runs_directory
@@ -40,7 +53,7 @@ def rerun(
     check_commands(bundle.plan, are_allowed=allow_commands)
     if not bundle.is_own(runs_directory(runs)):
         _ask(bundle, is_answered=yes)
-    session = Session(argv(), runs=runs, json=json, report=not no_report, remarks=said)
+    session = Session(argv(), runs=runs, json=json, report=not no_report, remarks=said, live_json=live_json)
     raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))
 
 

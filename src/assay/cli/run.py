@@ -10,6 +10,7 @@ from assay.cli.options import (
     Directory,
     Json,
     Link,
+    LiveJson,
     Name,
     NoReport,
     Note,
@@ -43,6 +44,7 @@ def run(
     name: Name = None,
     tag: Tag = None,
     note: Note = None,
+    live_json: LiveJson = None,
 ) -> None:
     """Run a defined load in a directory."""
     from assay.bundle.remarks import remarks
@@ -58,7 +60,9 @@ def run(
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
-    session = Session(argv(), runs=runs, json=json, report=not no_report, remarks=remarks(name, tag, note))
+    session = Session(
+        argv(), runs=runs, json=json, report=not no_report, remarks=remarks(name, tag, note), live_json=live_json
+    )
     try:
         exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))
     except PlanError as refused:

@@ -95,6 +95,8 @@ class Asked:
     """`--name NAME`: what the user calls the run, as are `--tag TAG`, which may be given again, and `--note TEXT`."""
     tags: tuple[str, ...] = ()
     note: str | None = None
+    live_json: str | None = None
+    """`--live-json FILE`: a line of JSON for each interval."""
 
 
 _VALUES = {
@@ -103,6 +105,7 @@ _VALUES = {
     "--name": "say what the run is to be called",
     "--tag": "say which tag the run is to have",
     "--note": "say something of the run",
+    "--live-json": "name the file for a line of JSON an interval, or -",
 }
 """Options that have a value, and what is said where it is missing."""
 
@@ -125,7 +128,7 @@ def take_apart(words: Sequence[str]) -> Asked:
             if name == "--tag":
                 taken["tags"] = (*taken.get("tags", ()), given)
             else:
-                taken[name[2:]] = Path(given) if name == "--runs" else given
+                taken[name[2:].replace("-", "_")] = Path(given) if name == "--runs" else given
         else:
             tool.append(word)
     return Asked(tool=tuple(tool), **taken)
@@ -150,13 +153,20 @@ class AssayDoor:
             words = self._tool.with_user(words, asked.user)
         settings = self._tool.parse(words)
         said = remarks(asked.name, list(asked.tags), asked.note)
-        session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report, remarks=said)
+        session = Session(
+            argv(),
+            runs=asked.runs,
+            json=asked.json,
+            report=not asked.no_report,
+            remarks=said,
+            live_json=asked.live_json,
+        )
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
             plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
             return session.measure(as_user(plan, asked.user))
 
     def say(self, text: str) -> None:
-        """Print on standard output; with `--json` that is for the document alone."""
-        stream = sys.stderr if self._asked.json else sys.stdout
+        """Print on standard output; with `--json` or `--live-json -` that is for JSON alone."""
+        stream = sys.stderr if self._asked.json or self._asked.live_json == "-" else sys.stdout
         stream.write(text)
         stream.flush()
