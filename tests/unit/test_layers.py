@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "loads": {"errors", "input_text", "plan", "targets", "units"},
     "host": {"errors"},
     "doctor": {"events", "host", "targets"},
-    "live": {"analysis", "console", "events", "plan", "report", "units"},
+    "live": {"analysis", "console", "errors", "events", "outward", "plan", "report", "units"},
     "config": {"errors", "input_text", "units", "xdg"},
     "bundle": {"assay", "config", "errors", "events", "host", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units", "xdg"},

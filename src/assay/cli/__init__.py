@@ -30,7 +30,9 @@ from assay.cli import (
     shims,
     show,
     suites,
+    tag,
 )
+from assay.cli.light_command import LightCommand
 from assay.cli.pipes import outlive_readers, say, widen_terminal
 from assay.cli.tool import CommandsAndTools
 from assay.cli.words import check_words
@@ -53,13 +55,13 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, run.run, rerun.rerun, suites.suites, doctor.doctor),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (diff.diff,),
-    "Keep": (export.export, clean.clean),
+    "Keep": (tag.tag, export.export, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 for group, commands in GROUPS.items():
     for command in commands:
-        app.command(rich_help_panel=group)(command)
+        app.command(cls=LightCommand, rich_help_panel=group)(command)
 
 
 def _version(wanted: bool) -> None:

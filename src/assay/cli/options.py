@@ -58,10 +58,29 @@ Energy = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table: the answer in a few lines.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
+Name = Annotated[
+    str | None,
+    typer.Option("--name", metavar="NAME", help="Call the run this; a run that was called so before is not any more."),
+]
+Tag = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Give it this tag; may be given again.")]
+Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Say this of it, in up to 1000 characters.")]
+LiveJson = Annotated[
+    str | None,
+    typer.Option(
+        "--live-json",
+        metavar="FILE",
+        help="Write a line of JSON for each interval while it runs, to a file or FIFO; with '-' to standard output, and the "
+        "answer to standard error.",
+    ),
+]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
 RunReference = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run: its folder, its id, a prefix of it, or 'last'.")
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run: its folder, id, any part of one id alone, its name, 'last', or 'last~1' for the one before.",
+    ),
 ]
 
 

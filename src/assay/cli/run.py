@@ -10,12 +10,16 @@ from assay.cli.options import (
     Directory,
     Json,
     Link,
+    LiveJson,
+    Name,
     NoReport,
+    Note,
     Quiet,
     Repeat,
     Runs,
     Set,
     Size,
+    Tag,
     Time,
     User,
     argv,
@@ -39,8 +43,13 @@ def run(
     user: User = None,
     link: Link = None,
     device: Device = None,
+    name: Name = None,
+    tag: Tag = None,
+    note: Note = None,
+    live_json: LiveJson = None,
 ) -> None:
     """Run a defined load in a directory."""
+    from assay.bundle.remarks import remarks
     from assay.errors import PlanError
     from assay.loads import native, suites
     from assay.loads.refusals import placed
@@ -53,7 +62,15 @@ def run(
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
-    session = Session(argv(), runs=runs, json=json, report=not no_report, quiet=quiet)
+    session = Session(
+        argv(),
+        runs=runs,
+        json=json,
+        report=not no_report,
+        quiet=quiet,
+        remarks=remarks(name, tag, note),
+        live_json=live_json,
+    )
     try:
         exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))
     except PlanError as refused:

@@ -42,8 +42,8 @@ def header(run: RunRecord, document: Document) -> str:
         f" exit code {told.exit_code}, Assay {escape(run.info.assay_version)}."
         f" Bundle: <code>{escape(told.bundle)}</code></p>"
     )
-    if run.info.note:
-        lines.append(f"<p>Note of the operator: {escape(run.info.note)}</p>")
+    if run.remarks.note:
+        lines.append(f"<p>Note of the operator: {escape(run.remarks.note)}</p>")
     sections = {"summary": "Summary", "overview": "Overview", "results": "Results", "environment": "Environment"}
     links = " · ".join(f'<a href="#{ident}">{words}</a>' for ident, words in sections.items())
     return f'<header>{"".join(lines)}<nav aria-label="Sections">{links}</nav></header><main>'
