@@ -61,6 +61,16 @@ def test_a_size_given_as_a_plain_number_of_bytes_is_the_same_size() -> None:
     assert parse(LOAD, size="1048576").file_sets == parse(LOAD, size="1MiB").file_sets
 
 
+def test_a_size_of_one_letter_is_binary_and_shown_in_full() -> None:
+    made = parse(LOAD, size="1m", block="8K", depth="2")
+
+    assert made.file_sets == parse(LOAD, size="1MiB").file_sets
+    assert only_op(made).size == plan.Fixed(value=8192)
+    assert made.phases[0].title == "8KiB at 2"
+    with pytest.raises(FrontEndError, match=r"load.toml:15: .*means two things: write 8KiB \(8,192 bytes\), or 8000"):
+        parse(LOAD, size="1MiB", block="8KB")
+
+
 def test_the_parameters_of_a_load_are_its_declared_ones_and_the_built_in_ones_that_it_uses() -> None:
     found = declared(tomllib.loads(LOAD), "load.toml", locate(LOAD))
 

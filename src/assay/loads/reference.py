@@ -83,7 +83,8 @@ before anything is touched, never skipped.
 ## Values
 
 - **Size**: `"4KiB"`, `"1.5 GiB"`, or a plain number of bytes. Units: {sizes}.
-  Decimal and one-letter units are refused.
+  One letter is binary, as fio, dd and iozone read it: `"4k"` is 4 KiB, `"256M"` 256 MiB. `"4KB"` and `"1MB"` mean two
+  things, and are refused with both.
 - **Time**: `"500ms"`, `"5s"`, or a plain number of seconds. Units: {times}.
 - **Share**: a number from 0 to 1.
 - **Kind**: one of several, each with keys of its own. Three spellings: `"sequential"` (all keys at their defaults),
