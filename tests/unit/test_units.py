@@ -47,9 +47,9 @@ def test_a_size_is_read_in_binary_units(text: str, size_bytes: int) -> None:
 @pytest.mark.parametrize(
     ("text", "cure"),
     [
-        ("4kB", r"write 4KiB \(4,096 bytes\), or 4000 bytes"),
+        ("4kB", r"write 4KiB \(4,096 bytes\), or 4000B"),
         ("4kb", r"write 4KiB"),
-        ("256MB", r"write 256MiB \(268,435,456 bytes\), or 256000000 bytes"),
+        ("256MB", r"write 256MiB \(268,435,456 bytes\), or 256000000B"),
         ("2GB", r"write 2GiB"),
         ("4b", r"'b' is not a unit of size"),
         ("4Kbit", r"'Kbit' is not a unit of size"),
