@@ -183,6 +183,4 @@ def _unit_text(text: str, number: Fraction, unit: str) -> str:
         return f"'{text}': '{unit}' is not a unit of size; use one of {', '.join(BYTES_PER_UNIT)}"
     name = _BY_LETTER[letter]
     binary, decimal = number * BYTES_PER_UNIT[name], number * 1000 ** ("KMGTPE".index(letter) + 1)
-    return (
-        f"'{text}' means two things: write {float(number):.15g}{name} ({int(binary):,} bytes), or {int(decimal)}B"
-    )
+    return f"'{text}' means two things: write {float(number):.15g}{name} ({int(binary):,} bytes), or {int(decimal)}B"

@@ -57,6 +57,10 @@ def nothing_in(directory: Path) -> bool:
         (("quick", "{dir}", "--time", "soon"), "'soon' is not a time such as"),
         (("quick", "{dir}", "--fast"), "No such option"),
         (("quick",), "Missing argument 'DIR'"),
+        (("measure", "{dir}/absent"), "{dir}/absent does not exist"),
+        (("measure", "{dir}", "--bs", "4KB"), "--bs 4KB: '4KB' means two things: write 4KiB (4,096 bytes), or 4000B"),
+        (("measure", "{dir}", "--direct", "--bs", "1000"), "use 1024B"),
+        (("measure", "{dir}", "--read", "--write"), "give one of them"),
         (("run", "nonsense", "{dir}"), "no suite 'nonsense'; there are: quick"),
         (("run", "{dir}/no.toml", "{dir}"), "no load file"),
         (("run", "{load}", "{dir}", "--set", "speed"), "write it as KEY=VALUE"),
@@ -189,6 +193,7 @@ op = { op = "read", set = "data", size = "4KiB" }
 TOO_LARGE = {
     "quick": ("{dir}", "--size", "200MiB"),
     "run": ("{load}", "{dir}"),
+    "measure": ("{dir}", "--size", "200MiB"),
     "iozone": ("-s", "200m", "-r", "1m", "-i", "0", "-f", "{dir}/file"),
     "bonnie": ("-d", "{dir}", "-u", "root", "-r", "0", "-s", "200", "-n", "0"),
     "postmark": ("{asked}",),

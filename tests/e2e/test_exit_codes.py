@@ -16,6 +16,7 @@ from unit.bundle_streams import begun
 MEASURING = {
     "quick": "{dir}",
     "run": "{load} {dir}",
+    "measure": "{dir} --size 1m --time 0.2s",
     "iozone": "-s 64 -r 4 -i 0 -f {dir}/file",
     "bonnie": "-d {dir} -u root -r 0 -s 1 -n 0",
     "postmark": "{asked}",
@@ -43,7 +44,17 @@ WRITING = {
     "iozone": "-s 64 -r 4 -i 0 -f {dir}/file -b {out}/sheet.xls",
 }
 """Words of each command that writes somewhere else."""
-PRINTING = ("--help", "suites", "ls", "show", "show --json", "diff last last", "doctor", "bonnie --help")
+PRINTING = (
+    "--help",
+    "suites",
+    "ls",
+    "show",
+    "show --json",
+    "diff last last",
+    "doctor",
+    "bonnie --help",
+    "measure . --as-toml",
+)
 
 
 def words_of(command: str, words: str, **places: Path | str) -> list[str]:

@@ -21,6 +21,7 @@ from assay.cli import (
     explain,
     export,
     ls,
+    measure,
     quick,
     report,
     rerun,
@@ -49,6 +50,7 @@ app = typer.Typer(
 COMMANDS: tuple[Callable[..., None], ...] = (
     quick.quick,
     run.run,
+    measure.measure,
     suites.suites,
     show.show,
     explain.explain,
