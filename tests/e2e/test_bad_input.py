@@ -85,11 +85,45 @@ def test_bad_words_are_refused_with_their_cure(
     assert not assay.runs.exists()
 
 
+IMPOSSIBLE = """\
+name = "x"
+[[file_set]]
+name = "data"
+size = "1MiB"
+[[phase]]
+name = "p"
+{phase}
+[[phase.job]]
+{job}
+op = {{ op = "read", set = "data", access = "random", size = "{size}" }}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [
         ("name = ", "small.toml:1"),
         ('name = "x"\n[[phase]]\nname = "p"\nsecond = "1s"\n', "small.toml:4"),
+        (
+            IMPOSSIBLE.format(phase="", job="arrival = { open = 5 }", size="4k"),
+            "small.toml:9: phase 'p', job 'p': arrival goes",
+        ),
+        (
+            IMPOSSIBLE.format(phase='seconds = 1\nramp = "1s"', job="", size="4k"),
+            "small.toml:8: phase 'p': ramp is 1.00 s",
+        ),
+        (
+            IMPOSSIBLE.format(phase="seconds = 1", job="", size="2m"),
+            "its size is 2.00 MiB, and its files have 1.00 MiB",
+        ),
+        (
+            IMPOSSIBLE.format(phase="seconds = 1", job="direct = true", size="100"),
+            "direct moves multiples of 512 bytes",
+        ),
+        (
+            IMPOSSIBLE.format(phase="seconds = 1", job='direct = true\nbackend = "mmap"', size="4k"),
+            "small.toml:9: phase 'p', job 'p': mmap goes through the page cache, so direct 'on' is not possible",
+        ),
         ('name = "x"\n[[phase]]\nname = "p"\n[[phase.job]]\nop = { op = "read", set = "no", size = "4KiB" }\n', "'no'"),
     ],
 )
@@ -102,7 +136,8 @@ def test_a_fault_in_a_load_file_is_told_with_its_place(
     done = assay("run", load, directory, check=2)
 
     assert where in done.stderr
-    assert not assay.runs.exists()
+    assert "laying out" not in done.stderr
+    assert nothing_in(directory)
 
 
 def test_names_of_any_kind_are_measured_and_left_clean(assay: Assay, tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ from typing import Final, TypeVar
 import msgspec
 
 from assay.errors import InputError
+from assay.loads.impossible import SECTOR_BYTES
 from assay.plan import limits
 from assay.units import format_bytes, parse_bytes, parse_seconds
 
 DEFAULT_SIZE: Final = "1GiB"
 DEFAULT_TIME: Final = "20s"
-SECTOR_BYTES: Final = 512
-"""What offsets and sizes of O_DIRECT are multiples of on any device."""
 
 ENGINES: Final = {
     "sync": "read_write",
