@@ -76,7 +76,8 @@ def _introduction() -> str:
 <!-- Made by `python -m assay.loads.reference`; do not edit. -->
 
 A load file is TOML. It says which files there are and what is done with them, phase by phase; `assay run FILE.toml DIR`
-carries it out. Examples are in [docs/examples](../examples). Each key is listed here; an unknown key, a wrong type or a
+carries it out. `assay suites` lists [examples](../../src/assay/loads/examples), which run by their names, and
+`assay measure DIR ... --as-toml` writes one. Each key is listed here; an unknown key, a wrong type or a
 name without an object is refused with file and line. What this version of the engine does not carry out is refused
 before anything is touched, never skipped.
 
