@@ -20,7 +20,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     runs: str | None = None
     """Where runs are kept: an absolute folder, or one below `~`."""
-    time: str | float | None = None
+    time: str | None = None
     """Measuring time of `assay quick` and `assay measure`, such as `"30s"`."""
 
 
@@ -51,6 +51,8 @@ def read(text: str, where: str) -> Config:
     """Read the text of the file; raises InputError as `load` does."""
     try:
         table: dict[str, Any] = tomllib.loads(text)
+        if type(table.get("time")) in {int, float}:
+            table["time"] = str(table["time"])
         config = msgspec.convert(table, Config)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         keys = ", ".join(Config.__struct_fields__)
@@ -59,7 +61,7 @@ def read(text: str, where: str) -> Config:
         raise InputError(f"{where}: runs = '{config.runs}' is no absolute folder, and none below ~")
     if config.time is not None:
         try:
-            parse_seconds(str(config.time))
+            parse_seconds(config.time)
         except InputError as error:
             raise InputError(f"{where}: time: {error}") from error
     return config

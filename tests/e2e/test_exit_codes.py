@@ -16,6 +16,7 @@ from unit.bundle_streams import begun
 MEASURING = {
     "quick": "{dir}",
     "run": "{load} {dir}",
+    "measure": "{dir} --size 1m --time 0.2s",
     "iozone": "-s 64 -r 4 -i 0 -f {dir}/file",
     "bonnie": "-d {dir} -u root -r 0 -s 1 -n 0",
     "postmark": "{asked}",
@@ -55,6 +56,7 @@ PRINTING = (
     "diff last last",
     "doctor",
     "bonnie --help",
+    "measure . --as-toml",
 )
 
 

@@ -91,6 +91,11 @@ def test_no_command_hands_it_on_or_fails(assay: Assay, hostile: str, tmp_path: P
         (2, ["run", HOSTILE, str(tmp_path)]),
         (2, ["run", f"{HOSTILE}.toml".replace("/", "-"), str(tmp_path)]),
         (2, ["quick", HOSTILE]),
+        (2, ["measure", HOSTILE]),
+        *(
+            (2, ["measure", str(tmp_path), option, HOSTILE])
+            for option in ("--bs", "--mix", "--engine", "--rate", "--limit")
+        ),
         (2, ["clean", HOSTILE]),
         (2, ["bonnie", "-d", HOSTILE]),
         (2, [HOSTILE]),

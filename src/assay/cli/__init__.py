@@ -23,6 +23,7 @@ from assay.cli import (
     export,
     ls,
     man,
+    measure,
     quick,
     report,
     rerun,
@@ -52,7 +53,7 @@ app = typer.Typer(
 )
 
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Measure": (quick.quick, run.run, rerun.rerun, suites.suites, doctor.doctor),
+    "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (diff.diff,),
     "Keep": (tag.tag, export.export, clean.clean),

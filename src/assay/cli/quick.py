@@ -68,7 +68,7 @@ def quick(
     )
     place = check_directory(directory)
     wanted = time or config.load().time
-    seconds = load.DEFAULT_SECONDS if wanted is None else parse_seconds(str(wanted))
+    seconds = load.DEFAULT_SECONDS if wanted is None else parse_seconds(wanted)
     if not NUMBERS["seconds"].holds(seconds):
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
     sizing = _size(place, seconds, parse_bytes(size) if size else None, user)

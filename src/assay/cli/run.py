@@ -1,4 +1,4 @@
-"""`assay run SUITE|FILE.toml DIR`: a defined load."""
+"""`assay run NAME|FILE.toml DIR`: a defined load."""
 
 from typing import Annotated
 
@@ -26,10 +26,13 @@ from assay.cli.options import (
     check_commands,
     given,
 )
+from assay.cli.pipes import say
 
 
 def run(
-    load: Annotated[str, typer.Argument(metavar="SUITE|FILE.toml", help="A shipped suite's name, or a load file.")],
+    load: Annotated[
+        str, typer.Argument(metavar="NAME|FILE.toml", help="A suite's or an example's name, or a load file.")
+    ],
     directory: Directory,
     repeat: Repeat = 1,
     set_: Set = None,
@@ -59,6 +62,8 @@ def run(
     from assay.targets import check_directory
 
     text, source = suites.read(load)
+    if choice := suites.choice(load):
+        say(choice, err=True)
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)

@@ -76,14 +76,16 @@ def _introduction() -> str:
 <!-- Made by `python -m assay.loads.reference`; do not edit. -->
 
 A load file is TOML. It says which files there are and what is done with them, phase by phase; `assay run FILE.toml DIR`
-carries it out. Examples are in [docs/examples](../examples). Each key is listed here; an unknown key, a wrong type or a
+carries it out. `assay suites` lists [examples](../../src/assay/loads/examples), which run by their names, and
+`assay measure DIR ... --as-toml` writes one. Each key is listed here; an unknown key, a wrong type or a
 name without an object is refused with file and line. What this version of the engine does not carry out is refused
 before anything is touched, never skipped.
 
 ## Values
 
 - **Size**: `"4KiB"`, `"1.5 GiB"`, or a plain number of bytes. Units: {sizes}.
-  Decimal and one-letter units are refused.
+  One letter is binary, as fio, dd and iozone read it: `"4k"` is 4 KiB, `"256M"` 256 MiB. `"4KB"` and `"1MB"` mean two
+  things, and are refused with both.
 - **Time**: `"500ms"`, `"5s"`, or a plain number of seconds. Units: {times}.
 - **Share**: a number from 0 to 1.
 - **Kind**: one of several, each with keys of its own. Three spellings: `"sequential"` (all keys at their defaults),
