@@ -26,6 +26,7 @@ from assay.live.silent import SilentDisplay
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
 from assay.report.head import head_of
+from assay.report.kept_answers import KeptAnswer, keep_answer
 from assay.report.text import render, render_answer, render_beside
 from assay.results import Document, to_json
 from assay.running import waiting
@@ -150,6 +151,7 @@ class Session:
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
         judged = document(run)
+        keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head_of(judged, run)))
         output = registry.output(run)
         report = self._write_report(run, judged, output) if self._report and error is None else None
         if self._json:

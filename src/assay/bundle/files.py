@@ -257,6 +257,12 @@ def faults(folder: Path, files: dict[str, FileEntry]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def is_as_sealed(folder: Path) -> bool:
+    """Whether a run is sealed, and each of its files what the manifest says; raises BundleError where it has no head."""
+    head = read_head(folder)
+    return isinstance(head, Manifest) and not faults(folder, head.files)
+
+
 _Head = TypeVar("_Head", Manifest, RunFile)
 
 

@@ -1,4 +1,4 @@
-"""What `assay ls` need not read or work out again: `catalog.sqlite` beside the runs.
+"""What `assay ls` and `assay show` need not read or work out again: `catalog.sqlite` beside the runs.
 
 It holds nothing that the folders do not: it follows folders that were added, changed or removed by hand, and is made anew
 when it is missing, damaged or of another version. What judging a sealed run came to is kept under the hash of its manifest
@@ -22,7 +22,7 @@ from assay.errors import BundleError
 
 CATALOG = "catalog.sqlite"
 
-_VERSION = 3
+_VERSION = 4
 _TABLES = (
     """
 CREATE TABLE runs (run_id TEXT PRIMARY KEY, started_utc TEXT NOT NULL, load TEXT NOT NULL, command TEXT NOT NULL,
@@ -31,6 +31,9 @@ CREATE TABLE runs (run_id TEXT PRIMARY KEY, started_utc TEXT NOT NULL, load TEXT
 """.strip(),
     """
 CREATE TABLE judged (seal TEXT PRIMARY KEY, version TEXT NOT NULL, came_to TEXT NOT NULL)
+""".strip(),
+    """
+CREATE TABLE answers (seal TEXT PRIMARY KEY, version TEXT NOT NULL, answer TEXT NOT NULL)
 """.strip(),
 )
 _WAIT_FOR_WRITERS_S: Final = 30.0
@@ -108,7 +111,8 @@ class KeptList:
                     "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [(*_row(entry), now[entry.run_id]) for entry in fresh],
                 )
-                self._database.execute("DELETE FROM judged WHERE seal NOT IN (SELECT seal FROM runs)")
+                for table in ("judged", "answers"):
+                    self._database.execute(f"DELETE FROM {table} WHERE seal NOT IN (SELECT seal FROM runs)")  # noqa: S608
         columns = ", ".join(Entry.__struct_fields__)
         rows = self._database.execute(f"SELECT {columns} FROM runs").fetchall()  # noqa: S608 - names of this module
         return [entry for entry in map(_entry, rows) if entry.run_id in folders]
@@ -125,6 +129,16 @@ class KeptList:
         """Keep what judging a run came to; raises sqlite3.Error."""
         text = msgspec.json.encode(came_to).decode()
         self._database.execute("INSERT OR REPLACE INTO judged VALUES (?, ?, ?)", (seal, version, text))
+
+    def answer(self, seal: str, version: str) -> str | None:
+        """Give what is kept to be shown of a run, in the words of whoever kept it; raises sqlite3.Error."""
+        found = self._database.execute("SELECT answer FROM answers WHERE seal = ? AND version = ?", (seal, version))
+        row = found.fetchone()
+        return None if row is None else str(row[0])
+
+    def keep_answer(self, seal: str, version: str, answer: str) -> None:
+        """Keep what is to be shown of a run; raises sqlite3.Error."""
+        self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (seal, version, answer))
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -185,6 +199,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         if database.execute("PRAGMA user_version").fetchone() != (_VERSION,):
             database.execute("DROP TABLE IF EXISTS runs")
             database.execute("DROP TABLE IF EXISTS judged")
+            database.execute("DROP TABLE IF EXISTS answers")
             for table in _TABLES:
                 database.execute(table)
             database.execute(f"PRAGMA user_version = {_VERSION}")

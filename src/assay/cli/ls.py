@@ -76,19 +76,10 @@ class RunJudge:
 
     @functools.cached_property
     def version(self) -> str:
-        """Of the rules: this version of Assay, as its files are now."""
-        import hashlib
-        import os
+        """Of the rules."""
+        from assay.analysis.rules_version import rules_version
 
-        import assay
-
-        folder = Path(assay.__file__).parent
-        digest = hashlib.sha256()
-        for place in (folder, folder / "report", *sorted(Path(walked[0]) for walked in os.walk(folder / "analysis"))):
-            with os.scandir(place) as entries:
-                found = sorted((entry.name, entry.stat()) for entry in entries if entry.name.endswith(".py"))
-            digest.update(repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in found]).encode())
-        return f"{assay.__version__} {digest.hexdigest()[:16]}"
+        return rules_version()
 
     def __call__(self, folder: Path) -> "CameTo":
         """Judge a sealed run; raises BundleError where it is damaged."""

@@ -1,13 +1,16 @@
 """What stands above the table: which run, on what storage, with which data, on which machine."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from assay import events
-from assay.analysis.record import RunRecord
 from assay.results import Document
 from assay.units import format_bytes
+
+if TYPE_CHECKING:
+    from assay.analysis.record import RunRecord
 
 SIZE_REASON_FACT = "quick.size_reason"
 """Key of the fact that says why the data set has its size."""
@@ -24,7 +27,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """A key and what is said of it, a pair a line."""
 
 
-def head_of(document: Document, run: RunRecord) -> Head:
+def head_of(document: Document, run: "RunRecord") -> Head:
     """Gather it from the record."""
     pairs = [("run", f"{document.run.id}   {document.run.command}")]
     pairs += [("target", _target(target.name, target.uri, run.facts)) for target in run.plan.targets]
@@ -63,7 +66,7 @@ def _device(own: str, name: str, facts: Mapping[str, object]) -> str:
     return name
 
 
-def _data(run: RunRecord) -> list[tuple[str, str]]:
+def _data(run: "RunRecord") -> list[tuple[str, str]]:
     laid_out = {event.set: event for event in run.all(events.Prepared) if event.bytes}
     sizes = [f"{event.set} {format_bytes(event.bytes)} in {event.files} files" for event in laid_out.values()]
     sizes = [size.replace(" in 1 files", " in 1 file") for size in sizes]
