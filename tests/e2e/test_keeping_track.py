@@ -1,7 +1,10 @@
 """Runs are named, tagged, found again and listed, by the installed command."""
 
+import csv
 import json
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -108,3 +111,89 @@ def test_the_list_fits_and_is_cut_nowhere_in_a_pipe(assay: Assay, tmp_path: Path
     assert [line.split()[0] for line in piped[1:]] == [run.run_id for run in reversed(runs)]
     assert len(on_terminal) == 8
     assert max(map(len, on_terminal)) <= 80
+
+
+def test_lines_of_json_while_a_run_goes_on_sum_up_to_its_answer(assay: Assay, place: Path, tmp_path: Path) -> None:
+    load, lines = load_file(tmp_path, seconds="1s"), tmp_path / "lines"
+
+    done = assay("run", load, place, "--no-report", "--json", "--live-json", lines)
+    piped = assay("run", load, place, "--no-report", "--live-json", "-")
+
+    of_file = [json.loads(line) for line in lines.read_text().splitlines()]
+    kept = RunBundle.open(Path(json.loads(done.stdout)["run"]["bundle"])).intervals()
+    assert done.returncode in {0, 1}
+    for name in ("ops", "bytes", "errors"):
+        assert sum(one[name] for line in of_file for one in line["operations"]) == kept[name].sum()
+    assert sum(line["dt_s"] for line in of_file) == pytest.approx(of_file[-1]["t_s"], rel=0.01)
+    assert {line["schema"] for line in map(json.loads, piped.stdout.splitlines())} == {"assay.live/1"}
+    assert "reading" in piped.stderr
+    assert "kept in" in piped.stderr
+
+
+@pytest.mark.parametrize("command", ["vxbench -w write -i iosize=4k,iocount=4 {}/file", "bigdir 10 2 --dir {}"])
+def test_beside_lines_on_standard_output_a_tools_text_goes_to_standard_error(
+    assay: Assay, place: Path, command: str
+) -> None:
+    words = command.format(place).split()
+    text = assay(*words, "--no-report").stdout
+    for file in place.iterdir():
+        if file.is_file():
+            file.unlink()
+
+    done = assay(*words, "--live-json=-", "--no-report")
+
+    assert all(json.loads(line)["schema"] == "assay.live/1" for line in done.stdout.splitlines())
+    assert text.split()[0] in done.stderr
+
+
+def test_a_reader_of_lines_that_leaves_does_not_end_the_run(assay: Assay, place: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    load = load_file(tmp_path, seconds="1s")
+
+    with subprocess.Popen(["head", "-n", "1", fifo], stdout=subprocess.PIPE, text=True) as reader:
+        done = assay("run", load, place, "--no-report", "--json", "--live-json", fifo)
+        assert reader.stdout is not None
+        first = reader.stdout.read()
+
+    assert done.returncode in {0, 1}
+    assert json.loads(first)["schema"] == "assay.live/1"
+    assert json.loads(done.stdout)["results"][0]["seconds"] > 0.5
+
+
+def test_what_cannot_take_lines_is_bad_input_before_anything_is_done(assay: Assay, place: Path, tmp_path: Path) -> None:
+    load = load_file(tmp_path, seconds="1s")
+    for words in (
+        ("--live-json", "-", "--json"),
+        ("--live-json", tmp_path / "absent" / "a"),
+        ("--live-json", tmp_path),
+    ):
+        done = assay("run", load, place, "--no-report", *words, check=2)
+        assert "--live-json" in done.stderr
+
+    assert not assay.runs.exists()
+    assert list(place.iterdir()) == []
+
+
+def test_the_throughput_over_time_is_one_command_away(assay: Assay, tmp_path: Path) -> None:
+    bundle = begun(assay.runs, ticks=4)
+    bundle.seal()
+    label = json.loads(assay("show", "last", "--json").stdout)["results"][0]["label"]
+
+    done = assay("export", "last", "--csv", tmp_path / "tables", "--parquet", tmp_path / "tables", check=0)
+    explained = assay("explain", "last", label, check=0)
+
+    assert [Path(line).name for line in done.stdout.splitlines()] == [
+        "results.csv",
+        "over_time.csv",
+        "results.parquet",
+        "over_time.parquet",
+    ]
+    with (tmp_path / "tables" / "over_time.csv").open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["label"] == label]
+    assert [float(row["t_s"]) for row in rows] == [0.2, 0.4, 0.6, 0.8]
+    assert all(float(row["bytes_per_s"]) == pytest.approx(int(row["bytes"]) / 0.2) for row in rows)
+    assert explained.stdout.startswith("row 1")
+    assay("explain", "last", "no/such", check=2)
+    assay("export", "last", "--csv", tmp_path / "tables.csv", check=2)
+    assay("export", "last", "--parquet", bundle.path, check=2)

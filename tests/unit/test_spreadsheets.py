@@ -129,6 +129,12 @@ def test_no_text_of_a_table_is_a_formula(run: RunRecord, judged: Document, tmp_p
     assert "\x1b" not in path.read_text()
 
 
+def test_the_page_names_every_column() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/tables.md").read_text()
+
+    assert [name for schema in SCHEMAS.values() for name in schema if f"`{name}`" not in page] == []
+
+
 @pytest.mark.parametrize(("text", "cell"), [("-5", "-5"), ("+1.5e3", "+1.5e3"), ("-5 GiB", "'-5 GiB"), ("a=b", "a=b")])
 def test_a_number_stays_one(text: str, cell: str) -> None:
     assert spreadsheet_text(text) == cell

@@ -12,6 +12,8 @@ from assay.cli.pipes import say
 if TYPE_CHECKING:
     from assay.bundle.kept_list import CameTo
 
+_MANY = 10
+"""Runs that take so long to judge that a word of it is due."""
 _PATTERN = "may have * and ?"
 
 
@@ -74,6 +76,10 @@ def ls(
 class RunJudge:
     """Judges runs for the list; what that needs is loaded when a run is judged."""
 
+    def __init__(self) -> None:
+        """Judge nothing yet."""
+        self._judged = 0
+
     @functools.cached_property
     def version(self) -> str:
         """Of the rules."""
@@ -89,6 +95,9 @@ class RunJudge:
         from assay.bundle.damage import damage_told
         from assay.report.in_one_line import came_to
 
+        self._judged += 1
+        if self._judged == _MANY:
+            say("working out what the runs came to, once for each", err=True)
         bundle = RunBundle.open(folder)
         bundle.verify()
         with damage_told(folder):
