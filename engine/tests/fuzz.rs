@@ -83,6 +83,7 @@ fn plans() -> Vec<String> {
         act(on_set(OpKind::Open, "open", 0.0, Some(0))),
         act(on_slot(OpKind::Read, "read", 4096.0)),
         Action::Repeat { times: 3, actions: vec![act(on_slot(OpKind::Write, "write", 512.0))] },
+        Action::Every { times: 2, actions: vec![act(on_slot(OpKind::Fsync, "fsync", 0.0))] },
         act(on_slot(OpKind::Close, "close", 0.0)),
     ];
     let queued = Job {

@@ -48,10 +48,15 @@ def json_text(encoded: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Give a text for a cell of a CSV line whose format knows no quotes: one cell, and no formula.
+    """Give a text for a cell of a CSV line whose format knows no quotes: one cell, and no formula."""
+    return spreadsheet_text(re.sub(r"[,;\"\t\n]", " ", plain(text)).strip())
 
-    Spreadsheets take a cell for a formula that begins with `=`, `+`, `-` or `@`, and one after a tab or line end too (OWASP,
-    "CSV Injection"); a quote in front makes it a text. A number stays one.
+
+def spreadsheet_text(text: str) -> str:
+    """Give a text for a cell that a spreadsheet shows and does not obey.
+
+    Spreadsheets take a cell for a formula that begins with `=`, `+`, `-` or `@`, and one after blanks, a tab or line end too
+    (OWASP, "CSV Injection"); a quote in front makes it a text. A number stays one.
     """
-    cell = re.sub(r"[,;\"\t\n]", " ", plain(text)).strip()
-    return f"'{cell}" if cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell
+    cell = plain(text)
+    return f"'{cell}" if cell.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(cell) else cell

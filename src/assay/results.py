@@ -184,6 +184,8 @@ class Trust(Part, kw_only=True):
 class Result(Part, kw_only=True):
     """One operation of one job in one phase."""
 
+    label: str
+    """Key that no other result of the run has: `phase/operation`, `phase/job/operation`, with `#2` for the second repeat."""
     phase: str
     title: str
     job: str
@@ -234,6 +236,10 @@ class Run(Part, kw_only=True):
     """The run as a whole."""
 
     id: str
+    name: str | None
+    """What the user calls the run, as are `tags` and `note`: it may change at any time."""
+    tags: tuple[str, ...]
+    note: str
     bundle: str
     sealed: bool
     command: str

@@ -3,6 +3,7 @@
 Here the parts are put together; what a command line says has become values before.
 """
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,17 +13,24 @@ from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
 from assay.analysis.settling import Settling
 from assay.bundle import RunBundle
-from assay.bundle.catalog import runs_directory
+from assay.bundle.catalog import check_free, runs_directory
+from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
+from assay.live.json_lines import JsonLinesDisplay
+from assay.live.line_sink import STANDARD_OUTPUT, line_sink
+from assay.live.several import SeveralDisplays
+from assay.live.silent import SilentDisplay
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
-from assay.report.text import render, render_beside
+from assay.report.head import head_of
+from assay.report.kept_answers import KeptAnswer, keep_answer
+from assay.report.text import render, render_answer, render_beside
 from assay.results import Document, to_json
 from assay.running import waiting
-from assay.running.carrying_out import run_plan
+from assay.running.carrying_out import Display, run_plan
 from assay.running.stopping import Stopped
 from assay.tools import registry
 
@@ -33,7 +41,17 @@ if TYPE_CHECKING:
 class Session:
     """What a measuring command does with its Plans."""
 
-    def __init__(self, argv: Sequence[str], *, runs: Path | None, json: bool, report: bool) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        runs: Path | None,
+        json: bool,
+        report: bool,
+        quiet: bool = False,
+        remarks: Remarks = NOTHING,
+        live_json: str | None = None,
+    ) -> None:
         """Begin.
 
         Args:
@@ -41,11 +59,24 @@ class Session:
             runs: Where runs are kept; None: the usual place.
             json: Print the result document, and nothing else, on standard output.
             report: Write an HTML report beside the run.
+            quiet: Show no progress, and of the answer its last lines alone.
+            remarks: What the user calls the runs.
+            live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes beside.
+
+        Raises:
+            InputError: a run has their name for its id, or two things would go to standard output.
         """
         self._argv = argv
         self._runs = runs_directory(runs)
         self._json = json
         self._report = report
+        self._quiet = quiet
+        self._remarks = remarks
+        self._live_json = live_json
+        if json and live_json == STANDARD_OUTPUT:
+            raise InputError("--json and --live-json -: both want standard output; give --live-json a file")
+        if remarks.name is not None:
+            check_free(remarks.name, self._runs)
 
     def measure(
         self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = (), has_outputs: bool = True
@@ -62,7 +93,12 @@ class Session:
         """
         if tool := registry.maker(plan):
             tool.prepare(plan, has_outputs=has_outputs)
-        with waiting.told(self._runs):
+        if self._live_json is not None:
+            line_sink(self._live_json)
+        beside = (
+            contextlib.redirect_stdout(sys.stderr) if self._live_json == STANDARD_OUTPUT else contextlib.nullcontext()
+        )
+        with waiting.told(self._runs), beside:
             return self._measure(plan, source_text, facts, has_outputs=has_outputs)
 
     def _measure(self, plan: Plan, source_text: str | None, facts: Sequence[Fact], *, has_outputs: bool) -> int:
@@ -74,10 +110,11 @@ class Session:
             plan,
             runs=self._runs,
             argv=self._argv,
-            display=TerminalDisplay(),
+            display=self._display(SilentDisplay() if self._quiet else TerminalDisplay()),
             watch=Settling(plan),
             source_text=source_text,
             facts=facts,
+            remarks=self._remarks,
             prompts=sys.stderr if self._json else sys.stdout,
         )
         try:
@@ -105,9 +142,16 @@ class Session:
             )
         return exit_code
 
+    def _display(self, shown: Display) -> Display:
+        """Add the lines of JSON to what is shown, where they are asked for."""
+        if self._live_json is None:
+            return shown
+        return SeveralDisplays((shown, JsonLinesDisplay(line_sink(self._live_json))))
+
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
         judged = document(run)
+        keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head_of(judged, run)))
         output = registry.output(run)
         report = self._write_report(run, judged, output) if self._report and error is None else None
         if self._json:
@@ -116,10 +160,12 @@ class Session:
         elif output:
             sys.stdout.write(output.text())
             sys.stdout.flush()
-            sys.stderr.write(output.beside())
-            render_beside(judged, console(stderr=True), html=report)
+            self._say_beside(run, judged, output, report)
+        elif self._quiet:
+            render_answer(judged, head_of(judged, run), console())
+            sys.stdout.flush()
         elif judged.results or error is None:
-            render(judged, run, console(), html=report)
+            render(judged, head_of(judged, run), console(), html=report)
             sys.stdout.flush()
         for file in output.files() if output else ():
             if has_outputs:
@@ -130,6 +176,14 @@ class Session:
                     f"'assay export {run.run_id} --files DIR'\n"
                 )
         return judged.run.exit_code
+
+    def _say_beside(self, run: RunRecord, judged: Document, output: "Output[Any]", report: Path | None) -> None:
+        """Say on standard error what stands beside a tool's own output."""
+        sys.stderr.write(output.beside())
+        if self._quiet:
+            render_answer(judged, head_of(judged, run), console(stderr=True))
+            return
+        render_beside(judged, head_of(judged, run), console(stderr=True), html=report)
 
     def _write_report(self, run: RunRecord, judged: Document, output: "Output[Any] | None") -> Path | None:
         try:

@@ -1,8 +1,9 @@
 """Sizes, times and numbers: what people write, and how every view prints them.
 
-Sizes are binary and say so: `4KiB`, `4 KiB`, `1.5GiB`, `512B`, `4096`. Decimal and one-letter spellings (`4k`, `4KB`)
-mean different numbers in different tools, so they are refused. Times: `500ms`, `5s`, `2min`, `1h`, `0.5`. Reading is
-exact (fractions), so `0.1GiB`, which is no whole number of bytes, is refused and not rounded.
+Sizes are binary: `4KiB`, `4 KiB`, `1.5GiB`, `512B`, `4096`, and by one letter as fio, dd, iozone and elbencho read them:
+`4k` and `4K` are 4 KiB, `256M` is 256 MiB. `4KB` and `1MB` mean 1000 to one tool and 1024 to the next, so they are refused
+with both readings. Times: `500ms`, `5s`, `2min`, `1h`, `0.5`. Reading is exact (fractions), so `0.1GiB`, which is no whole
+number of bytes, is refused and not rounded.
 
 Printing keeps three significant digits, and whole numbers from 100 on; a value reads the same in the terminal, in the
 HTML report and in a message. What is absent prints as `n/a`.
@@ -18,6 +19,7 @@ from assay.errors import InputError
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
 BYTES_PER_UNIT: Final = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50, "EiB": 1 << 60}
+_BY_LETTER: Final = {name[0]: name for name in BYTES_PER_UNIT if name != "B"}
 SECONDS_PER_UNIT: Final = {
     "ns": Fraction(1, 10**9),
     "us": Fraction(1, 10**6),
@@ -44,13 +46,29 @@ def parse_bytes(text: str) -> int:
     Raises:
         InputError: not a size, an ambiguous unit, or no whole number of bytes; the text says which spelling is right.
     """
-    number, unit = _split(text, "a size such as 4KiB, 1MiB, 1.5GiB or 4096")
-    if unit and unit not in BYTES_PER_UNIT:
+    number, unit = _split(text, "a size such as 4KiB, 4k, 1.5GiB or 4096")
+    name = _binary_unit(unit)
+    if name is None:
         raise InputError(_unit_text(text, number, unit))
-    size_bytes = number * BYTES_PER_UNIT[unit or "B"]
+    size_bytes = number * BYTES_PER_UNIT[name]
     if size_bytes.denominator != 1:
         raise InputError(f"{text} is {float(size_bytes):g} bytes; a size is a whole number of bytes")
     return int(size_bytes)
+
+
+def spell_out(text: str) -> str:
+    """Write a size of one letter with its unit in full (`256M` as `256MiB`); any other text stays as it is."""
+    match = _QUANTITY.fullmatch(text) if len(text) <= _MOST_LETTERS else None
+    name = _binary_unit(match[2]) if match and len(match[2]) == 1 else None
+    return f"{match[1]}{name}" if match and name else text
+
+
+def _binary_unit(unit: str) -> str | None:
+    """Name the unit of a size: `K`, `k`, `Ki` and `KiB` are KiB; None for what is no unit, or one of two meanings."""
+    if unit in {"", "B"}:
+        return "B"
+    letter, rest = unit[0].upper(), unit[1:].lower()
+    return _BY_LETTER.get(letter) if rest in {"", "i", "ib"} else None
 
 
 def parse_seconds(text: str) -> float:
@@ -68,6 +86,7 @@ def parse_seconds(text: str) -> float:
 
 _LINK_UNITS = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9, "Tbit": 10**12}
 _TRANSFER_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+"""Of a device, whose data sheet is decimal."""
 _RATE = re.compile(r"\s*([0-9]{1,12}(?:\.[0-9]{1,12})?)\s*([A-Za-z]{1,4})(?:/s)?\s*", re.ASCII)
 
 
@@ -158,18 +177,10 @@ def _split(text: str, wanted: str) -> tuple[Fraction, str]:
 
 
 def _unit_text(text: str, number: Fraction, unit: str) -> str:
-    """Say which spelling was meant by `4k`, `4KB`, `4kib`."""
+    """Say what `4KB` may mean, or that a word is no unit."""
     letter = unit[0].upper()
-    names = {name[0]: name for name in BYTES_PER_UNIT if name != "B"}
-    if letter not in names or unit.lower() not in (letter.lower() + rest for rest in ("", "b", "i", "ib")):
+    if letter not in _BY_LETTER or unit[1:].lower() != "b":
         return f"'{text}': '{unit}' is not a unit of size; use one of {', '.join(BYTES_PER_UNIT)}"
-    name = names[letter]
-    binary = f"{float(number):g}{name}"
-    if unit.lower() == name.lower():
-        return f"'{text}': write {binary}"
-    exponent = "KMGTPE".index(letter) + 1
-    decimal = number * 1000**exponent
-    return (
-        f"'{text}' means two things: write {binary} ({int(number * BYTES_PER_UNIT[name])} bytes), "
-        f"or {int(decimal)} for the decimal unit"
-    )
+    name = _BY_LETTER[letter]
+    binary, decimal = number * BYTES_PER_UNIT[name], number * 1000 ** ("KMGTPE".index(letter) + 1)
+    return f"'{text}' means two things: write {float(number):.15g}{name} ({int(binary):,} bytes), or {int(decimal)}B"

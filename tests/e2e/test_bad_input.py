@@ -57,6 +57,10 @@ def nothing_in(directory: Path) -> bool:
         (("quick", "{dir}", "--time", "soon"), "'soon' is not a time such as"),
         (("quick", "{dir}", "--fast"), "No such option"),
         (("quick",), "Missing argument 'DIR'"),
+        (("measure", "{dir}/absent"), "{dir}/absent does not exist"),
+        (("measure", "{dir}", "--bs", "4KB"), "--bs 4KB: '4KB' means two things: write 4KiB (4,096 bytes), or 4000B"),
+        (("measure", "{dir}", "--direct", "--bs", "1000"), "use 1024B"),
+        (("measure", "{dir}", "--read", "--write"), "give one of them"),
         (("run", "nonsense", "{dir}"), "no suite 'nonsense'; there are: quick"),
         (("run", "{dir}/no.toml", "{dir}"), "no load file"),
         (("run", "{load}", "{dir}", "--set", "speed"), "write it as KEY=VALUE"),
@@ -81,11 +85,45 @@ def test_bad_words_are_refused_with_their_cure(
     assert not assay.runs.exists()
 
 
+IMPOSSIBLE = """\
+name = "x"
+[[file_set]]
+name = "data"
+size = "1MiB"
+[[phase]]
+name = "p"
+{phase}
+[[phase.job]]
+{job}
+op = {{ op = "read", set = "data", access = "random", size = "{size}" }}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [
         ("name = ", "small.toml:1"),
         ('name = "x"\n[[phase]]\nname = "p"\nsecond = "1s"\n', "small.toml:4"),
+        (
+            IMPOSSIBLE.format(phase="", job="arrival = { open = 5 }", size="4k"),
+            "small.toml:9: phase 'p', job 'p': arrival goes",
+        ),
+        (
+            IMPOSSIBLE.format(phase='seconds = 1\nramp = "1s"', job="", size="4k"),
+            "small.toml:8: phase 'p': ramp is 1.00 s",
+        ),
+        (
+            IMPOSSIBLE.format(phase="seconds = 1", job="", size="2m"),
+            "its size is 2.00 MiB, and its files have 1.00 MiB",
+        ),
+        (
+            IMPOSSIBLE.format(phase="seconds = 1", job="direct = true", size="100"),
+            "direct moves multiples of 512 bytes",
+        ),
+        (
+            IMPOSSIBLE.format(phase="seconds = 1", job='direct = true\nbackend = "mmap"', size="4k"),
+            "small.toml:9: phase 'p', job 'p': mmap goes through the page cache, so direct 'on' is not possible",
+        ),
         ('name = "x"\n[[phase]]\nname = "p"\n[[phase.job]]\nop = { op = "read", set = "no", size = "4KiB" }\n', "'no'"),
     ],
 )
@@ -98,7 +136,8 @@ def test_a_fault_in_a_load_file_is_told_with_its_place(
     done = assay("run", load, directory, check=2)
 
     assert where in done.stderr
-    assert not assay.runs.exists()
+    assert "laying out" not in done.stderr
+    assert nothing_in(directory)
 
 
 def test_names_of_any_kind_are_measured_and_left_clean(assay: Assay, tmp_path: Path) -> None:
@@ -189,6 +228,7 @@ op = { op = "read", set = "data", size = "4KiB" }
 TOO_LARGE = {
     "quick": ("{dir}", "--size", "200MiB"),
     "run": ("{load}", "{dir}"),
+    "measure": ("{dir}", "--size", "200MiB"),
     "iozone": ("-s", "200m", "-r", "1m", "-i", "0", "-f", "{dir}/file"),
     "bonnie": ("-d", "{dir}", "-u", "root", "-r", "0", "-s", "200", "-n", "0"),
     "postmark": ("{asked}",),

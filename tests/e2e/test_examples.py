@@ -1,5 +1,6 @@
-"""Does every load that is shipped run? The suites inside the package and the examples beside the documentation."""
+"""Does every load that is shipped run, suites and examples?"""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -7,20 +8,27 @@ from typing import Any
 import pytest
 
 from assay.loads import native, suites
-from e2e.command import Measure
-
-EXAMPLES = sorted((Path(__file__).parents[2] / "docs" / "examples").glob("*.toml"))
+from e2e.command import Assay, Measure
 
 
-def test_there_are_examples() -> None:
-    assert EXAMPLES
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs_for_a_second_a_phase(example: Path, measure: Measure, tmp_path: Path) -> None:
-    document = _run_briefly(example.read_text(), measure, tmp_path / "data")
+@pytest.mark.parametrize("example", suites.examples())
+def test_an_example_runs_for_a_second_a_phase(example: str, measure: Measure, tmp_path: Path) -> None:
+    document = _run_briefly(suites.text(example), measure, tmp_path / "data")
 
     _has_rates(document)
+
+
+def test_an_example_runs_by_its_name_and_is_listed(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "sequential-read.toml").write_text("name = 'mine'")
+    words = ("sequential-read", tmp_path, "--size", "4m", "--no-report", "--json")
+
+    done = assay("run", *words, cwd=tmp_path)
+
+    assert done.returncode in {0, 1}, done.stderr
+    assert "for the file here write ./sequential-read.toml" in done.stderr
+    assert json.loads(done.stdout)["results"][0]["ops"] > 0
+    listed = assay("suites", check=0).stdout
+    assert all(f"  {name} " in listed for name in (*suites.names(), *suites.examples()))
 
 
 @pytest.mark.parametrize("suite", suites.names())

@@ -16,6 +16,7 @@ from unit.bundle_streams import begun
 MEASURING = {
     "quick": "{dir}",
     "run": "{load} {dir}",
+    "measure": "{dir} --size 1m --time 0.2s",
     "iozone": "-s 64 -r 4 -i 0 -f {dir}/file",
     "bonnie": "-d {dir} -u root -r 0 -s 1 -n 0",
     "postmark": "{asked}",
@@ -29,6 +30,7 @@ OF_A_RUN = {
     "report": "{run} -o {out}/report.html",
     "export": "{run} -o {out}/run.tar.gz",
     "rerun": "{run}",
+    "tag": "{run} --tag x",
     "diff": "{run} {run}",
     "clean": "{run}",
 }
@@ -43,7 +45,19 @@ WRITING = {
     "iozone": "-s 64 -r 4 -i 0 -f {dir}/file -b {out}/sheet.xls",
 }
 """Words of each command that writes somewhere else."""
-PRINTING = ("--help", "suites", "ls", "show", "show --json", "diff last last", "doctor", "bonnie --help")
+PRINTING = (
+    "--help",
+    "suites",
+    "ls",
+    "ls --json",
+    "tag",
+    "show",
+    "show --json",
+    "diff last last",
+    "doctor",
+    "bonnie --help",
+    "measure . --as-toml",
+)
 
 
 def words_of(command: str, words: str, **places: Path | str) -> list[str]:
@@ -201,3 +215,18 @@ def test_a_signal_ends_every_command_that_runs_an_engine_alike(
 
     assert "Traceback" not in done.stderr
     assert len([path for path in assay.runs.iterdir() if path.is_dir()]) == 1
+
+
+@pytest.mark.parametrize("command", [*MEASURING, "rerun"])
+@pytest.mark.parametrize("words", ["--name last", "--name a/b", "--tag x,y", "--name {run}"])
+def test_a_name_that_no_run_can_have_is_bad_input_before_anything_is_done(
+    command: str, words: str, assay: Assay, tmp_path: Path
+) -> None:
+    run = a_run(assay, tmp_path)
+    own = places(tmp_path, tmp_path / "measured")
+
+    done = assay(*words_of(command, f"{ {**MEASURING, **OF_A_RUN}[command] } {words}", **own, run=run), check=2)
+
+    assert "Traceback" not in done.stderr
+    assert len([path for path in assay.runs.iterdir() if path.is_dir()]) == 1
+    assert list((tmp_path / "measured").iterdir()) == []

@@ -2,21 +2,19 @@
 
 import json
 import os
-import pty
 import re
-import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from assay.bundle import RunBundle
+from assay.bundle.remarks import Remarks
 from assay.events import Event, Hello, Mark, Warning  # noqa: A004 - the name of the line in the stream
 from assay.host.facts import Fact
 from assay.outward import plain
-from e2e.command import COMMAND, TIMEOUT_S, Assay
+from e2e.command import Assay, on_a_terminal
 from unit.bundle_streams import encoded, plan, stream
 
 HOSTILE = (
@@ -39,7 +37,7 @@ def hostile(assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
     phase = replace(phase, title=HOSTILE)
     made = replace(made, name=HOSTILE, phases=(phase,), origin=replace(made.origin, source=HOSTILE))
     argv = ["assay", "run", HOSTILE]
-    bundle = RunBundle.create(assay.runs, "x", plan=made, argv=argv, source_text=HOSTILE, note=HOSTILE)
+    bundle = RunBundle.create(assay.runs, "x", plan=made, argv=argv, source_text=HOSTILE, remarks=Remarks(note=HOSTILE))
     bundle.record_facts(
         [
             Fact(key="target.data.directory", value=HOSTILE, source=HOSTILE),
@@ -75,6 +73,11 @@ def test_no_command_hands_it_on_or_fails(assay: Assay, hostile: str, tmp_path: P
     commands: list[tuple[int, list[str]]] = [
         (0, ["ls"]),
         (0, ["ls", "--json"]),
+        (0, ["tag", hostile]),
+        (0, ["tag", hostile, "--json"]),
+        (2, ["tag", hostile, "--name", HOSTILE]),
+        (2, ["tag", hostile, "--untag", HOSTILE]),
+        (2, ["ls", "--since", HOSTILE]),
         (1, ["show", hostile]),
         (0, ["show", hostile, "--json"]),
         (2, ["show", hostile, "--classic"]),
@@ -88,6 +91,11 @@ def test_no_command_hands_it_on_or_fails(assay: Assay, hostile: str, tmp_path: P
         (2, ["run", HOSTILE, str(tmp_path)]),
         (2, ["run", f"{HOSTILE}.toml".replace("/", "-"), str(tmp_path)]),
         (2, ["quick", HOSTILE]),
+        (2, ["measure", HOSTILE]),
+        *(
+            (2, ["measure", str(tmp_path), option, HOSTILE])
+            for option in ("--bs", "--mix", "--engine", "--rate", "--limit")
+        ),
         (2, ["clean", HOSTILE]),
         (2, ["bonnie", "-d", HOSTILE]),
         (2, [HOSTILE]),
@@ -102,7 +110,7 @@ def test_no_command_hands_it_on_or_fails(assay: Assay, hostile: str, tmp_path: P
         shown[" ".join(words)] = done.stdout
 
     assert "m[/b]" in shown["ls"]
-    assert {run["name"] for run in json.loads(shown["ls --json"])} == {HOSTILE, "quick"}
+    assert {run["load"] for run in json.loads(shown["ls --json"])} == {HOSTILE, "quick"}
     assert json.loads(shown[f"show {hostile} --json"])["results"][0]["title"] == HOSTILE
     page = (tmp_path / "report.html").read_text()
     assert faults(page) == ""
@@ -147,31 +155,6 @@ def test_the_display_of_a_run_shows_and_does_not_obey(assay: Assay, tmp_path: Pa
 
     assert "m[/b] \N{REPLACEMENT CHARACTER}]0;owned" in text
     assert faults(ORDERS.sub("", COLOURS.sub("", text))) == ""
-
-
-def on_a_terminal(assay: Assay, words: list[str], place: Path) -> str:
-    """Run a command on a terminal of its own and give what it was told to show."""
-    mine, theirs = pty.openpty()
-    got: list[bytes] = []
-
-    def listen() -> None:
-        try:
-            while chunk := os.read(mine, 1 << 16):
-                got.append(chunk)
-        except OSError:
-            return  # the other end is closed
-
-    listener = threading.Thread(target=listen)
-    listener.start()
-    environment = os.environ | {"ASSAY_RUNS": str(assay.runs), "TERM": "xterm-256color", "COLUMNS": "150"}
-    subprocess.run(
-        [COMMAND, *words], cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-        timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
-    os.close(theirs)
-    listener.join(TIMEOUT_S)
-    os.close(mine)
-    return b"".join(got).decode()
 
 
 @pytest.mark.parametrize("version", ["1.03", "1.96", "2.00"])

@@ -176,7 +176,7 @@ def test_a_data_folder_of_another_user_is_refused_before_anything_is_written(ass
 
 
 @pytest.mark.parametrize(
-    "words", [("quick", "{0}"), ("bonnie", "-d", "{0}", "-n", "1"), ("iozone", "-a", "-f", "{0}/x")]
+    "words", [("quick", "{0}"), ("measure", "{0}"), ("bonnie", "-d", "{0}", "-n", "1"), ("iozone", "-a", "-f", "{0}/x")]
 )
 @pytest.mark.parametrize("user", ["4294967295", "-1", "no such user", "0:4294967295", "\x1b[2J"])
 def test_users_that_would_mean_nobody_in_particular_are_refused(
@@ -194,6 +194,7 @@ def test_users_that_would_mean_nobody_in_particular_are_refused(
     "words",
     [
         ("run", "{load}", "{place}"),
+        ("measure", "{place}", "--write", "--fsync-every", "4", "--size", "4m", "--time", "0.2s"),
         ("iozone", "-s", "64k", "-i", "0", "-f", "{place}/x"),
         ("bonnie", "-d", "{place}", "-r", "0", "-s", "0", "-n", "1"),
         ("postmark", "{commands}"),

@@ -1,5 +1,6 @@
 """Every reader of Assay, as a fuzzer has to know it."""
 
+import datetime as dt
 import functools
 import re
 import tempfile
@@ -12,7 +13,9 @@ from assay import events
 from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.bundle import RunBundle
+from assay.bundle.chosen import moment
 from assay.bundle.damage import damage_told
+from assay.bundle.remarks import REMARKS, read_remarks, remarks_of, write_remarks
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.decode.decodings import decodings, to_json
 from assay.decode.given import read_given
@@ -65,6 +68,11 @@ CAPTURED = [
 METERS = [
     b"time,watts\n2026-05-22T16:09:38Z,120.5\n2026-05-22T16:09:39.5Z,121\n\n2026-05-22T18:09:41+02:00,0\n",
     b"id,Joules,Time\n1,1000,1795450257\n2,1120.25,1795450258.5\n3,1e4,1795450299\n",
+]
+NOON = dt.datetime(2026, 11, 24, 12, tzinfo=dt.UTC)
+SAID = [
+    b'{"schema": "assay.remarks/1", "name": "baseline", "tags": ["nvme", "old-2.1"], "note": "before\\nthe update"}',
+    b'{"schema": "assay.remarks/1", "name": null, "tags": [], "note": ""}',
 ]
 LINES = encoded(stream(3)).splitlines()
 POSTMARK = (
@@ -119,6 +127,11 @@ def quantity(data: bytes) -> object:
     except AssayError:
         return parse_seconds(text)
     return None
+
+
+def since(data: bytes) -> object:
+    """Read a date, or how long ago something was."""
+    return moment(data.decode(errors="replace"), NOON)
 
 
 # -- documents ---------------------------------------------------------------------------------------------------------
@@ -287,6 +300,19 @@ def bundle_readers() -> list[Reader]:
     ]
 
 
+def remarks(data: bytes) -> object:
+    """Read what a stranger said of a run; what is taken comes back as it was."""
+    folder = bundle_folder(is_sealed=False)
+    try:
+        (folder / REMARKS).write_bytes(data)
+        said = read_remarks(folder)
+        write_remarks(folder, said)
+        assert read_remarks(folder) == said == remarks_of(folder)
+    finally:
+        (folder / REMARKS).unlink()
+    return said
+
+
 def files_of(pattern: str) -> list[bytes]:
     return [path.read_bytes() for path in sorted(GOLDEN.glob(pattern))]
 
@@ -306,6 +332,8 @@ READERS = {
             setting,
         ),
         Reader("quantity", [b"64KiB", b"1.5 GiB", b"30s", b"2min", b"100", b"4KiB"], quantity),
+        Reader("--since", [b"2026-11-24", b"2026-11-24T08:30:00+01:00", b"30min", b"3h", b"2d", b"1w"], since),
+        Reader("remarks", SAID, remarks, [b'"schema"', b"assay.remarks/1", b"last", b"null"]),
         Reader("captured output", CAPTURED, captured, [b"path_type", b"rwmix_read", b"1e999", b"RWMIX99+s+r"]),
         Reader("meter", METERS, meter, [b"watts", b"joules", b"time", b"2026-05-22", b"1e999", b"nan", b"-1"]),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),

@@ -11,6 +11,7 @@ from assay import events
 from assay.analysis.document import document
 from assay.analysis.record import RecordedRun, read
 from assay.bundle.files import RunInfo
+from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS
 from assay.host.facts import Fact, FactValue
 from assay.plan import Plan
@@ -77,7 +78,6 @@ def run_info() -> RunInfo:
         seconds=61.5,
         exit_code=None,
         assay_version="0.1.0",
-        note="",
     )
 
 
@@ -93,6 +93,7 @@ class MemoryRun:
     path: Path = Path("/runs") / RUN_ID
     is_sealed: bool = True
     info: RunInfo = field(default_factory=run_info)
+    remarks: Remarks = NOTHING
 
     @property
     def run_id(self) -> str:

@@ -194,6 +194,7 @@ def _result(load: Load, values: np.ndarray, window_ops: int, all_ops: int) -> re
     on_cpu, run_delay, block_delay, other = load.budget
     reads = load.name.startswith(("read", "rand"))
     return results.Result(
+        label=f"{load.name}/{load.name}",
         phase=load.name, title=load.title, job=load.name, operation=load.name, target="target", targets=("target",),
         client=None, repeat=0,
         workers=4 if load.name.endswith("-many") else 1, queue_depth=32 if load.name.endswith("-32") else 1,
@@ -264,7 +265,7 @@ def _document(bundle: MemoryRun, found: tuple[results.Result, ...]) -> results.D
         id="not-judged", severity="note", text="Steady state and limiter are not judged by this version.", cure=""
     )
     run = results.Run(
-        id=bundle.run_id, bundle=str(bundle.path), sealed=True, command=bundle.info.command,
+        id=bundle.run_id, name=None, tags=(), note="", bundle=str(bundle.path), sealed=True, command=bundle.info.command,
         started_utc="2026-01-01T12:00:00Z", seconds=98.0, exit_code=0, repeats=1,
     )  # fmt: skip
     rates = (

@@ -290,6 +290,12 @@ def test_writes_that_the_job_forces_out_are_flushed(job: plan.Job) -> None:
     assert measure(fetched=0, delivered=READ_BYTES, kind=plan.OpKind.WRITE, job=job).cache.verdict == "flushed"
 
 
+def test_writes_of_which_each_sixteenth_is_flushed_are_absorbed() -> None:
+    job = one_job(WRITE, plan.Every(times=16, actions=(FSYNC,)), timed=("write",))
+
+    assert measure(fetched=0, delivered=READ_BYTES, kind=plan.OpKind.WRITE, job=job).cache.verdict == "absorbed"
+
+
 def test_direct_writes_are_flushed_where_no_cache_below_is_volatile_but_those_to_memory_are_absorbed() -> None:
     write = plan.OpKind.WRITE
     assert measure(fetched=0, delivered=READ_BYTES, kind=write, direct=True).cache.verdict == "flushed"

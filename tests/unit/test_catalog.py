@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import shutil
@@ -12,13 +13,30 @@ import typer
 from typer.testing import CliRunner
 
 from assay.bundle import RunBundle
-from assay.bundle.catalog import CATALOG, DAMAGED, SEALED, UNFINISHED, list_runs, resolve, runs_directory
+from assay.bundle.catalog import DAMAGED, SEALED, UNFINISHED, list_runs, resolve, runs_directory, take_name
+from assay.bundle.kept_list import CATALOG, CameTo, HeadRate
+from assay.bundle.remarks import Remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import later_run
 from assay.cli.ls import ls
 from assay.errors import BundleError
 from assay.host.facts import Fact
 from unit.bundle_streams import begun, plan
 from unit.memory_run import judged
+
+
+class Judge:
+    """Says always the same, and notes what it was asked of."""
+
+    def __init__(self, exit_code: int = 1, version: str = "1") -> None:
+        self.version = version
+        self.exit_code = exit_code
+        self.asked: list[Path] = []
+
+    def __call__(self, folder: Path) -> CameTo:
+        """Judge a run."""
+        self.asked.append(folder)
+        head = HeadRate(label="p/read", title="Read", value=5.0, unit="MiB/s", measures="storage", trust="yes")
+        return CameTo(exit_code=self.exit_code, head=head, trust={"yes": 7, "weak": 2, "no": 0})
 
 
 def states(runs: Path) -> dict[str, str]:
@@ -44,22 +62,79 @@ def test_the_list_follows_a_run_from_its_begin_to_its_seal(tmp_path: Path) -> No
     assert (run.state, run.exit_code, run.seconds) == (SEALED, 1, bundle.info.seconds)
 
 
-def test_an_exit_code_that_nothing_recorded_is_asked_for_once(tmp_path: Path) -> None:
-    bundle, stopped = begun(tmp_path), begun(tmp_path)
+def test_what_a_sealed_run_came_to_is_asked_for_once(tmp_path: Path) -> None:
+    bundle, stopped, dead = begun(tmp_path), begun(tmp_path), begun(tmp_path)
     bundle.seal()
     stopped.seal(130)
-    asked: list[Path] = []
+    judge = Judge()
 
-    def judge(folder: Path) -> int:
-        asked.append(folder)
-        return 1
+    unknown = {run.run_id: (run.exit_code, run.head) for run in list_runs(tmp_path)}
+    first, second = (list_runs(tmp_path, judge) for _ in range(2))
 
-    unknown = {run.run_id: run.exit_code for run in list_runs(tmp_path)}
-    known = [{run.run_id: run.exit_code for run in list_runs(tmp_path, judge)} for _ in range(2)]
+    assert unknown == {bundle.run_id: (None, None), stopped.run_id: (130, None), dead.run_id: (None, None)}
+    assert first == second
+    by_id = {run.run_id: run for run in first}
+    assert (by_id[bundle.run_id].exit_code, by_id[bundle.run_id].trust) == (1, {"yes": 7, "weak": 2, "no": 0})
+    assert by_id[dead.run_id].head is None
+    assert sorted(judge.asked) == sorted([bundle.path, stopped.path])
 
-    assert unknown == {bundle.run_id: None, stopped.run_id: 130}
-    assert known == [{bundle.run_id: 1, stopped.run_id: 130}] * 2
-    assert asked == [bundle.path]
+
+def test_what_another_version_came_to_is_not_believed(tmp_path: Path) -> None:
+    begun(tmp_path).seal()
+
+    (old,) = list_runs(tmp_path, Judge(exit_code=0, version="1"))
+    (new,) = list_runs(tmp_path, Judge(exit_code=1, version="2"))
+
+    assert (old.exit_code, new.exit_code) == (0, 1)
+
+
+def test_what_another_manifest_came_to_is_not_believed(tmp_path: Path) -> None:
+    one, other = begun(tmp_path), begun(tmp_path, ticks=5)
+    one.seal()
+    list_runs(tmp_path, Judge(exit_code=0))
+    other.seal()
+    manifest = one.path / "manifest.json"
+    written = manifest.stat()
+    # As long, as old and of the same inode: nothing but the hash tells.
+    text = manifest.read_text().replace("assay quick", "assay QUICK")
+    manifest.write_text(text)
+    (one.path / "manifest.sha256").write_text(f"{hashlib.sha256(text.encode()).hexdigest()}  manifest.json\n")
+    os.utime(manifest, ns=(written.st_atime_ns, written.st_mtime_ns))
+    judge = Judge(exit_code=1)
+
+    found = {run.run_id: run for run in list_runs(tmp_path, judge)}
+
+    assert found[one.run_id].exit_code == 1
+    assert found[one.run_id].command.startswith("assay QUICK")
+    assert sorted(judge.asked) == sorted([one.path, other.path])
+
+
+def test_only_wanted_runs_are_judged(tmp_path: Path) -> None:
+    wanted, other = begun(tmp_path, name="a"), begun(tmp_path, name="b")
+    for bundle in (wanted, other):
+        bundle.seal()
+    judge = Judge()
+
+    found = list_runs(tmp_path, judge, is_wanted=lambda run: run.load == "a")
+
+    assert [run.run_id for run in found] == [wanted.run_id]
+    assert judge.asked == [wanted.path]
+
+
+def test_a_run_that_cannot_be_judged_is_listed_as_damaged_until_it_is_mended(tmp_path: Path) -> None:
+    begun(tmp_path).seal()
+
+    def refuse(_: Path) -> CameTo:
+        raise BundleError("torn")
+
+    judge = Judge()
+    refuse.version = judge.version  # type: ignore[attr-defined]
+
+    (torn,) = list_runs(tmp_path, refuse)  # type: ignore[arg-type]
+    (mended,) = list_runs(tmp_path, judge)
+
+    assert (torn.state, torn.exit_code, torn.head) == (DAMAGED, None, None)
+    assert (mended.state, mended.exit_code) == (SEALED, 1)
 
 
 def test_where_no_catalog_can_be_kept_exit_codes_are_still_told(
@@ -72,14 +147,14 @@ def test_where_no_catalog_can_be_kept_exit_codes_are_still_told(
 
     monkeypatch.setattr(sqlite3, "connect", refuse)
 
-    assert [run.exit_code for run in list_runs(tmp_path, lambda _: 1)] == [1]
+    assert [run.exit_code for run in list_runs(tmp_path, Judge())] == [1]
 
 
 def test_a_line_says_what_was_asked_and_of_what(tmp_path: Path) -> None:
     by_uri, by_fact = begun(tmp_path, name="uri"), begun(tmp_path, name="fact")
     by_fact.record_facts([Fact(key="target.data.directory", value="/srv/my data", source="user")])
 
-    runs = {run.name: run for run in list_runs(tmp_path)}
+    runs = {run.load: run for run in list_runs(tmp_path)}
 
     assert (runs["uri"].target, runs["fact"].target) == ("file:///srv/data", "/srv/my data")
     assert runs["uri"].command == "assay quick '/srv/my data'"
@@ -245,6 +320,9 @@ def named(runs: Path, name: str) -> Path:
         ("20260102T030405Z-slow", 1),
         ("baseline", 2),
         ("base", 2),
+        ("T030405Z-slow", 1),
+        ("quick", 0),
+        ("0ffe", 0),
     ],
 )
 def test_a_run_is_found_by_any_unique_part_of_its_name(tmp_path: Path, reference: str, meant: int) -> None:
@@ -254,6 +332,62 @@ def test_a_run_is_found_by_any_unique_part_of_its_name(tmp_path: Path, reference
         shutil.rmtree(paths[3])
 
     assert resolve(reference, tmp_path) == paths[meant]
+
+
+def test_a_name_is_found_before_a_part_of_an_id_and_after_a_whole_one(tmp_path: Path) -> None:
+    ids = ["20260102T030405Z-quick-00c0ffee", "20260102T030405Z-slow-0badcafe", "baseline"]
+    paths = [named(tmp_path, id_) for id_ in ids]
+
+    write_remarks(paths[1], Remarks(name="quick"))
+    write_remarks(paths[0], Remarks(name="baseline"))
+
+    assert resolve("quick", tmp_path) == paths[1]
+    assert resolve("baseline", tmp_path) == paths[2]
+
+
+def test_the_runs_before_the_last_are_counted_back_over_those_that_can_be_read(tmp_path: Path) -> None:
+    made = [begun(tmp_path) for _ in range(4)]
+    (made[2].path / "run.json").write_text("{")
+
+    assert [resolve(word, tmp_path) for word in ("last", "last~0", "last~1", "last~2")] == [
+        made[3].path,
+        made[3].path,
+        made[1].path,
+        made[0].path,
+    ]
+    with pytest.raises(BundleError, match=r"the 3 runs of .* go back to 'last~2'"):
+        resolve("last~3", tmp_path)
+    for unknown in ("last~", "last~x", "last~-1", "LAST"):
+        with pytest.raises(BundleError, match="no such run"):
+            resolve(unknown, tmp_path)
+
+
+def test_a_name_that_a_stranger_gave_a_run_too_stands_for_neither(tmp_path: Path) -> None:
+    mine, theirs = begun(tmp_path), begun(tmp_path)
+    for bundle in (mine, theirs):
+        write_remarks(bundle.path, Remarks(name="baseline"))
+
+    with pytest.raises(BundleError, match="2 runs fit"):
+        resolve("baseline", tmp_path)
+
+
+def test_a_name_moves_to_the_run_that_takes_it(tmp_path: Path) -> None:
+    before, after = begun(tmp_path), begun(tmp_path)
+    write_remarks(before.path, Remarks(name="baseline", tags=("kept",), note="kept, too"))
+    write_remarks(after.path, Remarks(name="baseline"))
+
+    assert take_name("baseline", after.path) == [before.run_id]
+
+    assert remarks_of(before.path) == Remarks(tags=("kept",), note="kept, too")
+    assert resolve("baseline", tmp_path) == after.path
+
+
+def test_no_more_than_five_candidates_are_named(tmp_path: Path) -> None:
+    for number in range(8):
+        named(tmp_path, f"20260102T030405Z-quick-0000000{number}")
+
+    with pytest.raises(BundleError, match=r"8 runs fit: (\S+, ){4}\S+ and 3 more"):
+        resolve("quick", tmp_path)
 
 
 def test_a_path_needs_no_runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

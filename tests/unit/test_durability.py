@@ -26,6 +26,9 @@ SOMETIMES = plan.Choice(branches=(plan.Branch(weight=15, actions=()), plan.Branc
         (one_job(plan.Repeat(times=3, actions=(plan.Repeat(times=5, actions=(WRITE,)),)), FSYNC), 15),
         (one_job(plan.Repeat(times=3, actions=(plan.Repeat(times=5, actions=(WRITE,)), FSYNC))), 5),
         (one_job(plan.Choice(branches=(plan.Branch(weight=1, actions=(WRITE, FSYNC)),))), 1),
+        (one_job(WRITE, plan.Every(times=16, actions=(FSYNC,))), None),
+        (one_job(WRITE, plan.Every(times=1, actions=(FSYNC,))), 1),
+        (one_job(plan.Every(times=4, actions=(WRITE, FSYNC))), 1),
         (one_job(plan.Choice(branches=(plan.Branch(weight=1, actions=(WRITE,)),)), FSYNC), 1),
     ],
 )
@@ -63,6 +66,7 @@ def test_a_flush_of_another_file_is_none() -> None:
         (one_job(WRITE, open=plan.OpenFlags(direct=plan.Direct.ON, dsync=True)), False),
         (one_job(BY_NAME, open=plan.OpenFlags(direct=plan.Direct.ON)), True),
         (one_job(WRITE, FSYNC), False),
+        (one_job(WRITE, plan.Every(times=16, actions=(FSYNC,))), True),
     ],
 )
 def test_a_phase_leaves_what_no_flush_follows_to_memory_or_a_cache_of_the_device(

@@ -21,6 +21,7 @@ from assay.bundle.catalog import DAMAGED, SEALED, list_runs
 from assay.bundle.contents import MOST_UNPACKED, read_table
 from assay.bundle.damage import damage_told
 from assay.bundle.inside import LIMITS_BYTES, limit_bytes
+from assay.bundle.kept_list import CameTo
 from assay.bundle.parquet_pages import unpacked_bytes
 from assay.bundle.strict_json import decode
 from assay.bundle.tables import COLUMNS
@@ -271,11 +272,17 @@ def test_a_forged_bundle_is_refused_in_one_line_and_keeps_no_other_from_the_list
 
     assert re.search(words, said), said
 
-    def judge(folder: Path) -> int:
-        look(folder)
-        return 0
+    class Looking:
+        version = "1"
 
-    assert {run.run_id: run.state for run in list_runs(tmp_path, judge)} == {forged.name: DAMAGED, good.name: SEALED}
+        def __call__(self, folder: Path) -> CameTo:
+            look(folder)
+            return CameTo(exit_code=0, head=None, trust={})
+
+    assert {run.run_id: run.state for run in list_runs(tmp_path, Looking())} == {
+        forged.name: DAMAGED,
+        good.name: SEALED,
+    }
 
 
 def test_a_forged_bundle_that_died_is_refused_too(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from assay.loads.settings import settings
 from assay.plan.walk import phase_sets
 
 ROOT = Path(__file__).parent.parent.parent
-EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.toml"))
 
 LOAD = """
 name = "load"
@@ -59,6 +58,16 @@ def test_settings_replace_the_declared_values() -> None:
 
 def test_a_size_given_as_a_plain_number_of_bytes_is_the_same_size() -> None:
     assert parse(LOAD, size="1048576").file_sets == parse(LOAD, size="1MiB").file_sets
+
+
+def test_a_size_of_one_letter_is_binary_and_shown_in_full() -> None:
+    made = parse(LOAD, size="1m", block="8K", depth="2")
+
+    assert made.file_sets == parse(LOAD, size="1MiB").file_sets
+    assert only_op(made).size == plan.Fixed(value=8192)
+    assert made.phases[0].title == "8KiB at 2"
+    with pytest.raises(FrontEndError, match=r"load.toml:15: .*means two things: write 8KiB \(8,192 bytes\), or 8000"):
+        parse(LOAD, size="1MiB", block="8KB")
 
 
 def test_the_parameters_of_a_load_are_its_declared_ones_and_the_built_in_ones_that_it_uses() -> None:
@@ -263,12 +272,29 @@ def test_an_unknown_suite_is_refused_with_the_known_ones() -> None:
         suites.text("quik")
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_makes_a_plan_of_its_name_without_any_setting(path: Path) -> None:
-    made = parse(path.read_text())
+@pytest.mark.parametrize("name", suites.examples())
+def test_an_example_makes_a_plan_of_its_name_without_any_setting(name: str) -> None:
+    text, source = suites.read(name)
 
-    assert made.name == path.stem
-    assert native.description(path.read_text(), path.name)
+    assert (parse(text).name, source) == (name, f"{name}.toml")
+    assert suites.description(name)
+    assert (ROOT / "docs" / "examples" / source).read_text() == text
+
+
+def test_a_name_that_is_a_file_too_is_the_load_that_comes_with_assay_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert suites.choice("open-loop") == ""
+    Path("open-loop.toml").write_text(LOAD)
+
+    assert suites.read("open-loop")[0] != LOAD
+    assert suites.choice("open-loop").endswith("for the file here write ./open-loop.toml")
+    assert suites.read("./open-loop.toml")[0] == LOAD
+    assert (suites.choice("./open-loop.toml"), suites.choice("other")) == ("", "")
+    assert set(suites.names()) & set(suites.examples()) == set()
+    with pytest.raises(InputError, match=r"no load file 'append-log\.toml'; 'append-log' comes with Assay"):
+        suites.read("append-log.toml")
 
 
 def test_a_script_is_found_beside_its_load_file(tmp_path: Path) -> None:
@@ -288,10 +314,6 @@ script = { path = "traces/one.ndjson", ops = [{ op = "read", set = "data", size 
     (job,) = made.phases[0].jobs
     assert isinstance(job.body, plan.Script)
     assert job.body.path == str(tmp_path / "traces/one.ndjson")
-
-
-def test_the_examples_are_there() -> None:
-    assert len(EXAMPLES) >= 6
 
 
 def test_the_reference_page_is_up_to_date() -> None:

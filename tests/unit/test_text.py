@@ -10,6 +10,7 @@ from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.console import PlainConsole
 from assay.report import text
+from assay.report.head import head_of
 from assay.report.titles import titles_of
 from unit.memory_run import judged
 from unit.synthetic import MIB, Counters, SyntheticRun, one_job, one_plan, read_op, steady_stream
@@ -44,56 +45,96 @@ def example() -> SyntheticRun:
     return run.end(events.Outcome.COMPLETE)
 
 
-def printed(width: int, run: SyntheticRun | None = None) -> str:
-    run = run or example()
-    console = PlainConsole(file=io.StringIO(), width=width, color_system=None)
-    recorded = read(run)
-    text.render(document(recorded), recorded, console)
+def printed(width: int, run: SyntheticRun | None = None, *, has_notes: bool = False) -> str:
+    """What a terminal of a width shows; of 0: what goes into a pipe."""
+    recorded = read(run or example())
+    is_terminal = width > 0
+    console = PlainConsole(
+        file=io.StringIO(), width=width or 80, color_system=None, force_terminal=is_terminal, legacy_windows=False
+    )
+    shown = document(recorded)
+    text.render(shown, head_of(shown, recorded), console, has_notes=has_notes)
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 160])
-def test_no_line_of_the_table_or_the_findings_is_wider_than_the_terminal(width: int) -> None:
+def rows_of(shown: str) -> list[str]:
+    """The lines of the table, its headings first."""
+    lines = shown.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("   operation"))
+    return lines[begin : lines.index("", begin)]
+
+
+@pytest.mark.parametrize("width", [30, 80, 100, 120, 160])
+def test_no_line_of_the_table_the_findings_or_the_answer_is_wider_than_the_terminal(width: int) -> None:
     lines = printed(width).splitlines()
-    table = lines[lines.index("", 1) :]
-    kept = next(index for index, line in enumerate(table) if line.startswith("kept in"))
+    told = [line for line in lines[lines.index("", 1) :] if not line.startswith(("kept in", "report", "notes"))]
 
-    assert max(cell_len(line) for line in table[:kept]) <= width
+    assert max(cell_len(line) for line in told) <= width
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_every_number_of_a_row_is_there_at_every_width(width: int) -> None:
-    flat = " ".join(printed(width).split())
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_row_has_two_lines_in_a_terminal(width: int) -> None:
+    table = rows_of(printed(width))
 
-    for expected in (
-        "400 400 2.35 ms 2.35 ms 2.35 ms",
-        "500 µs",
-        "12",
-        "80",
-        "cold",
-        "yes",
-        "no",
-        "flushed",
-        "19.0 ms",
-    ):
-        assert expected in flat
-    for title in TITLES:
-        assert title.split(",")[0] in flat
+    assert len(table) == 2 + 2 * len(TITLES)
+    assert [line[:3].strip() for line in table[2::2]] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("width", [0, 240])
+def test_a_row_has_one_line_in_a_pipe_and_where_all_columns_fit(width: int) -> None:
+    shown = printed(width)
+
+    assert len(rows_of(shown)) == 1 + len(TITLES)
+    assert not any(line.endswith(" ") for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (80, ("storage", "yes", "start skew", "400 400 0.0 % 2.35 ms 2.35 ms 2.35 ms 500 µs latency", "page cache no")),
+        (100, ("cold 100.0 %", "flushed", "start skew, not cold, cpu contention")),
+        (130, ("12.0 0.0 80.0 0.0 8.0", "cold 0.0 %")),
+        (0, ("12.0 0.0 80.0 0.0 8.0", "start skew, not cold, cpu contention", *TITLES)),
+    ],
+)
+def test_the_more_room_the_more_columns(width: int, expected: tuple[str, ...]) -> None:
+    flat = " ".join(" ".join(rows_of(printed(width))).split())
+
+    for words in expected:
+        assert words in flat
 
 
 def test_a_finding_is_printed_once_with_the_rows_that_it_applies_to() -> None:
     shown = printed(120)
 
     assert shown.count("percentiles-withheld") == 1
-    assert "percentiles-withheld (1, 3)" in " ".join(shown.split())
     assert "warning  start-skew  row 2" in shown
-    assert shown.index("warning  start-skew") < shown.index("notes  ")
+    assert shown.index("warning  start-skew") < shown.index("\nnotes ")
+
+
+def test_notes_are_one_line_unless_they_are_asked_for() -> None:
+    folded, full = printed(80), printed(80, has_notes=True)
+
+    assert "notes    3: 'assay show 20260102T030405Z-quick-0123abcd --notes'" in folded
+    assert "note  percentiles-withheld  rows 1, 3" in full
+    assert "--notes" not in full
 
 
 def test_a_percentile_that_was_withheld_is_absent_and_never_a_number() -> None:
-    row = next(line for line in printed(120).splitlines() if line.startswith(" 3 "))
+    row = rows_of(printed(80))[-1]
 
-    assert row.split()[-12:-10] == ["n/a", "19.0"]
+    assert row.split()[3:] == ["%", "19.0", "ms", "n/a", "19.0", "ms", "0", "ns", "latency?"]
+
+
+@pytest.mark.parametrize("width", [0, 80, 120])
+def test_the_last_thing_on_the_screen_is_the_answer(width: int) -> None:
+    shown = printed(width)
+    answer = shown[shown.index("\nreport ") :].splitlines()[3:]
+
+    assert 3 <= len(answer) <= 8
+    assert "streaming read, 1 MiB, buffered, cold: 400 MiB/s" in answer[0]
+    assert answer[-1] == "Do not trust: start skew (row 2)."
+    assert shown.index("kept in  /runs/20260102T030405Z-quick-0123abcd") < shown.index(answer[0])
 
 
 def test_rows_of_one_phase_are_told_apart_by_job_and_operation() -> None:
@@ -110,13 +151,6 @@ def test_rows_of_one_phase_are_told_apart_by_job_and_operation() -> None:
     measured = judged(run.end()).results
 
     assert titles_of(measured) == ["mix: reader", "mix: other: r2", "mix: other: w2"]
-
-
-def test_the_report_ends_with_where_the_run_is_kept() -> None:
-    last, previous = printed(120).rstrip().splitlines()[:-3:-1]
-
-    assert previous == "kept in  /runs/20260102T030405Z-quick-0123abcd"
-    assert last == "report   assay report 20260102T030405Z-quick-0123abcd"
 
 
 def test_nothing_measured_is_said_in_words() -> None:

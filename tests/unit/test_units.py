@@ -16,6 +16,7 @@ from assay.units import (
     format_share,
     parse_bytes,
     parse_seconds,
+    spell_out,
 )
 
 
@@ -30,6 +31,13 @@ from assay.units import (
         ("512B", 512),
         ("4096", 4096),
         ("0", 0),
+        ("4k", 4096),
+        ("4K", 4096),
+        ("256M", 268435456),
+        ("1g", 1 << 30),
+        ("1.5t", 3 << 39),
+        ("4 Ki", 4096),
+        ("4kib", 4096),
     ],
 )
 def test_a_size_is_read_in_binary_units(text: str, size_bytes: int) -> None:
@@ -39,12 +47,12 @@ def test_a_size_is_read_in_binary_units(text: str, size_bytes: int) -> None:
 @pytest.mark.parametrize(
     ("text", "cure"),
     [
-        ("4k", r"write 4KiB \(4096 bytes\), or 4000"),
-        ("4K", r"write 4KiB"),
+        ("4kB", r"write 4KiB \(4,096 bytes\), or 4000B"),
         ("4kb", r"write 4KiB"),
-        ("1M", r"write 1MiB \(1048576 bytes\), or 1000000"),
+        ("256MB", r"write 256MiB \(268,435,456 bytes\), or 256000000B"),
         ("2GB", r"write 2GiB"),
-        ("4kib", r"'4kib': write 4KiB"),
+        ("4b", r"'b' is not a unit of size"),
+        ("4Kbit", r"'Kbit' is not a unit of size"),
         ("4 bananas", "use one of B, KiB, MiB, GiB, TiB"),
         ("KiB", "not a size"),
         ("-1", "not a size"),
@@ -59,6 +67,22 @@ def test_a_size_is_read_in_binary_units(text: str, size_bytes: int) -> None:
 def test_what_is_no_size_is_refused_with_the_right_spelling(text: str, cure: str) -> None:
     with pytest.raises(InputError, match=cure):
         parse_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("256M", "256MiB"),
+        ("4k", "4KiB"),
+        ("1.5 g", "1.5GiB"),
+        ("4KiB", "4KiB"),
+        ("4MB", "4MB"),
+        ("4096", "4096"),
+        ("k", "k"),
+    ],
+)
+def test_one_letter_is_shown_with_its_unit_in_full(text: str, shown: str) -> None:
+    assert spell_out(text) == shown
 
 
 @given(st.integers(0, 1 << 30), st.sampled_from(sorted(BYTES_PER_UNIT)))

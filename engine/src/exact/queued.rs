@@ -23,6 +23,7 @@ fn shapes() -> Vec<(&'static str, Vec<Action>)> {
         ("writes", vec![drawn(OpKind::Write)]),
         ("files in turn", vec![act(on_set(OpKind::Read, "io", 4096.0, None))]),
         ("two in turn", vec![drawn(OpKind::Read), drawn(OpKind::Write)]),
+        ("each third time", vec![drawn(OpKind::Read), Action::Every { times: 3, actions: vec![drawn(OpKind::Write)] }]),
     ]
 }
 
@@ -80,7 +81,7 @@ proptest! {
         fails_every in proptest::option::of(2..9_usize),
         short in proptest::option::of(2..9_usize),
         count in 1..500_u64,
-        shape in 0..5_usize,
+        shape in 0..6_usize,
     ) {
         let failing = fails_every.map(|every| (every, libc::EIO));
         let manners = Manners { request_ns, width, failing, short, ..Manners::default() };

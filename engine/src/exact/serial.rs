@@ -73,6 +73,32 @@ fn throughput_is_what_one_size_and_one_time_make_it() {
 }
 
 #[test]
+fn what_is_done_each_fourth_time_follows_each_fourth_and_no_other() {
+    let fourth = || Action::Every { times: 4, actions: vec![own(OpKind::Write, "write", 512.0)] };
+    let inside = vec![own(READ, "read", 4096.0), fourth()];
+    let group = Action::Group { name: "group".to_owned(), actions: inside.clone(), laps: false };
+    let chosen = Action::Choice { branches: vec![Branch { weight: 1.0, actions: inside.clone() }] };
+    let first = vec![fourth(), own(READ, "read", 4096.0)];
+    for (shape, actions, stop, first_write) in [
+        ("in a row", inside, 100, 4),
+        ("in a group", vec![group], 80, 4),
+        ("in a branch", vec![chosen], 100, 4),
+        ("ahead", first, 100, 3),
+    ] {
+        println!("{shape}");
+
+        let outcome = Trial::new(job("job", actions, ops(stop)), taking(&[MS])).run();
+
+        outcome.check_conserved();
+        assert_eq!((outcome.latency("read"), outcome.latency("write")), (buckets(vec![MS; 80]), buckets(vec![MS; 20])));
+        // Reads of 4 KiB up to the first write, and from each to the next.
+        let sizes: Vec<_> = outcome.carried_out.iter().map(|carried| carried.asked_bytes).collect();
+        let writes: Vec<_> = (0..100).filter(|&at| sizes[at] == 512).collect();
+        assert_eq!(writes, (0..20).map(|n| first_write + 5 * n).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn the_latency_of_a_group_is_the_sum_of_its_members() {
     let group = |laps| Action::Group {
         name: "group".to_owned(),

@@ -52,6 +52,7 @@ impl Names {
                     | Action::Group { .. }
                     | Action::Choice { .. }
                     | Action::Repeat { .. }
+                    | Action::Every { .. }
                     | Action::Think { .. }
                     | Action::FinishOn { .. } => {}
                 }

@@ -75,6 +75,13 @@ pub enum Action {
         /// Members.
         actions: Vec<Action>,
     },
+    /// Each so many-th time: the worker goes past the others.
+    Every {
+        /// How many times a worker comes here for each time that it does this; the last of them does it.
+        times: u64,
+        /// Members.
+        actions: Vec<Action>,
+    },
     /// Take from a semaphore that all workers of the phase share and that begins at 0. Ends the worker when all of
     /// them wait.
     Wait {

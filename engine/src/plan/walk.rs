@@ -38,7 +38,9 @@ impl<'a> Iterator for Actions<'a> {
                 continue;
             };
             match action {
-                Action::Group { actions, .. } | Action::Repeat { actions, .. } => self.open.push(actions.iter()),
+                Action::Group { actions, .. } | Action::Repeat { actions, .. } | Action::Every { actions, .. } => {
+                    self.open.push(actions.iter());
+                }
                 Action::Choice { branches } => {
                     self.open.extend(branches.iter().rev().map(|branch| branch.actions.iter()));
                 }
@@ -68,8 +70,8 @@ mod tests {
         let branch = |names: &[&str]| Branch { weight: 1.0, actions: names.iter().map(|name| post(name)).collect() };
         let choice = Action::Choice { branches: vec![branch(&["b", "c"]), branch(&[]), branch(&["d"])] };
         let group = Action::Group { name: "g".to_owned(), actions: vec![choice, post("e")], laps: false };
-        let body =
-            Body::Loop { actions: vec![post("a"), Action::Repeat { times: 2, actions: vec![group] }, post("f")] };
+        let every = Action::Every { times: 3, actions: vec![post("f")] };
+        let body = Body::Loop { actions: vec![post("a"), Action::Repeat { times: 2, actions: vec![group] }, every] };
 
         let posts = body.actions().filter_map(|action| match action {
             Action::Post { semaphore, .. } => Some(semaphore.as_str()),
@@ -77,6 +79,6 @@ mod tests {
         });
 
         assert_eq!(posts.collect::<String>(), "abcdef");
-        assert_eq!(body.actions().count(), 6 + 3);
+        assert_eq!(body.actions().count(), 6 + 4);
     }
 }

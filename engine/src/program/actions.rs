@@ -81,6 +81,7 @@ pub fn counted_by(action: &Action) -> Option<Which<'_>> {
         | Action::Group { .. }
         | Action::Choice { .. }
         | Action::Repeat { .. }
+        | Action::Every { .. }
         | Action::Wait { .. }
         | Action::Post { .. }
         | Action::Think { .. } => None,
@@ -123,7 +124,11 @@ pub fn compile(action: &Action, names: &Names, body: &Body) -> Result<ActionNode
             }
             ActionNode::FinishOn { counted, ops: *ops, bytes: *bytes }
         }
-        Action::Op { .. } | Action::Group { .. } | Action::Choice { .. } | Action::Repeat { .. } => {
+        Action::Op { .. }
+        | Action::Group { .. }
+        | Action::Choice { .. }
+        | Action::Repeat { .. }
+        | Action::Every { .. } => {
             return Err("an operation or a list of actions is compiled elsewhere".to_owned());
         }
     })

@@ -71,9 +71,8 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
 fn is_data_op(node: &Node) -> bool {
     match node {
         Node::Op(op) => matches!(op.file, FileSource::Opened { .. }) && !matches!(op.access, Access::Whole { .. }),
-        Node::Choice { branches, .. } => {
-            branches.iter().all(|nodes| matches!(&nodes[..], [node @ Node::Op(_)] if is_data_op(node)))
-        }
+        Node::Choice { branches, .. } => branches.iter().flatten().all(is_data_op),
+        Node::Every { nodes, .. } => nodes.iter().all(is_data_op),
         Node::Group { .. } | Node::Repeat { .. } | Node::Action(_) => false,
     }
 }
@@ -173,6 +172,12 @@ impl Compiler<'_> {
             }
             Action::Repeat { times: 0, .. } => {
                 return Err(self.refuse("a repeat of 0 times does nothing; give 1 or more"));
+            }
+            Action::Every { times: 0, .. } => {
+                return Err(self.refuse("every 0 times is never; give 1 or more"));
+            }
+            Action::Every { times, actions } => {
+                Node::Every { times: *times, nodes: self.actions(actions, in_timed_group)? }
             }
             Action::Repeat { times, actions } => {
                 Node::Repeat { times: *times, nodes: self.actions(actions, in_timed_group)? }

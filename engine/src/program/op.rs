@@ -64,7 +64,9 @@ impl<'a> Iterator for Ops<'a> {
             match self.open.last_mut()?.next() {
                 None => drop(self.open.pop()),
                 Some(Node::Op(op)) => return Some(op),
-                Some(Node::Group { nodes, .. } | Node::Repeat { nodes, .. }) => self.open.push(nodes.iter()),
+                Some(Node::Group { nodes, .. } | Node::Repeat { nodes, .. } | Node::Every { nodes, .. }) => {
+                    self.open.push(nodes.iter());
+                }
                 Some(Node::Choice { branches, .. }) => {
                     self.open.extend(branches.iter().rev().map(|nodes| nodes.iter()))
                 }
@@ -116,6 +118,13 @@ pub enum Node {
     /// A number of times.
     Repeat {
         /// How often.
+        times: u64,
+        /// Members.
+        nodes: Vec<Node>,
+    },
+    /// Each so many-th time.
+    Every {
+        /// Times that a worker comes here for each time that it does this.
         times: u64,
         /// Members.
         nodes: Vec<Node>,

@@ -54,6 +54,8 @@ enum Code<'a> {
     Times(usize, u64),
     /// Again, if it is not through.
     Again(usize, usize),
+    /// What follows is done each so many-th time, else what stands at a place: which of these it is, times, place.
+    Every(usize, u64, usize),
     /// The end of the group, if one of its members has failed.
     Unless(usize),
 }
@@ -67,7 +69,7 @@ pub(super) struct Source<'a> {
     /// Where a pass begins.
     start: usize,
     groups: Vec<Group>,
-    /// By repeat: how often it is still to be done.
+    /// By repeat: how often it is still to be done. By what is done each so many-th time: how often it was passed by since.
     left: Vec<u64>,
     /// Groups that have begun.
     depth: usize,
@@ -168,6 +170,17 @@ impl<'a> Source<'a> {
                 ends.into_iter().for_each(|at| self.code[at] = Code::Jump(behind));
                 self.code[choice] = Code::Choose(weights, begins);
             }
+            Node::Every { times, nodes } => {
+                let counter = self.left.len();
+                self.left.push(0);
+                let every = self.code.len();
+                self.code.push(Code::Jump(0));
+                nodes.iter().for_each(|node| self.lay_out(node, in_group));
+                // A step of its own, so that the last member is not taken for the last of a pass.
+                let behind = self.code.len() + 1;
+                self.code.push(Code::Jump(behind));
+                self.code[every] = Code::Every(counter, *times, behind);
+            }
             Node::Repeat { times, nodes } => {
                 let repeat = self.left.len();
                 self.left.push(0);
@@ -213,6 +226,15 @@ impl<'a> Source<'a> {
                 Code::Again(repeat, begin) => {
                     self.left[*repeat] -= 1;
                     if self.left[*repeat] > 0 { *begin } else { self.at + 1 }
+                }
+                Code::Every(counter, times, behind) => {
+                    self.left[*counter] += 1;
+                    if self.left[*counter] < *times {
+                        *behind
+                    } else {
+                        self.left[*counter] = 0;
+                        self.at + 1
+                    }
                 }
                 Code::Unless(end) => {
                     if self.failed == self.depth {

@@ -15,6 +15,7 @@ from assay.analysis.case import Case
 from assay.analysis.ceilings import ceilings_of
 from assay.analysis.efficiency import efficiency
 from assay.analysis.judgements import OF_RESULT, OF_RESULTS, OF_RUN
+from assay.analysis.labels import label_of, with_distinct_labels
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
@@ -34,7 +35,7 @@ _SEVERAL = 2
 
 def document(run: RunRecord) -> Document:
     """Compute the result document of a run, sealed or not."""
-    measured = tuple(result for record in run.phases for result in _phase_results(run, record))
+    measured = with_distinct_labels(result for record in run.phases for result in _phase_results(run, record))
     of_all = [found for of_results in OF_RESULTS for found in of_results(run, measured)]
     of_run = findings.ranked([*of_all, *(found for judge in OF_RUN for found in judge(run))], run.plan.accept)
     info = run.info
@@ -42,6 +43,9 @@ def document(run: RunRecord) -> Document:
         schema=results.SCHEMA,
         run=results.Run(
             id=run.run_id,
+            name=run.remarks.name,
+            tags=run.remarks.tags,
+            note=run.remarks.note,
             bundle=str(run.path),
             sealed=run.is_sealed,
             command=info.command,
@@ -107,6 +111,7 @@ def _result(case: Case) -> Result:
     rated = case.ops > 0 and case.seconds > 0
     uses = case.uses if case.is_whole else ()
     return Result(
+        label=label_of(phase, case.job.name, case.operation.name),
         phase=phase.name,
         title=phase.title,
         job=case.job.name,

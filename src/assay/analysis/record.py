@@ -20,6 +20,7 @@ from assay.analysis.phase_tables import Tables
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of, work_of
 from assay.analysis.rows import Counters, Rows, Span
 from assay.bundle.files import RunInfo
+from assay.bundle.remarks import Remarks
 from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
 from assay.plan.durability import WRITES
@@ -45,6 +46,10 @@ class RecordedRun(Protocol):
     @property
     def info(self) -> RunInfo:
         """Who ran what, when."""
+
+    @property
+    def remarks(self) -> Remarks:
+        """What the user calls it."""
 
     @property
     def plan(self) -> Plan:
@@ -193,6 +198,7 @@ class RunRecord:
     path: Path
     is_sealed: bool
     info: RunInfo
+    remarks: Remarks
     plan: Plan
     sourced_facts: tuple[Fact, ...]
     """Facts of the environment, each with where it is from."""
@@ -277,6 +283,7 @@ def read(run: RecordedRun) -> RunRecord:
         path=run.path,
         is_sealed=run.is_sealed,
         info=run.info,
+        remarks=run.remarks,
         plan=run.plan,
         sourced_facts=tuple(run.facts),
         events=happened,

@@ -18,6 +18,7 @@ import msgspec
 
 from assay.bundle.durable import names_in, sync_folder, write_synced
 from assay.bundle.inside import DAMAGED_CURE, is_inside, is_plain, open_inside, read_inside
+from assay.bundle.remarks import REMARKS
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, PlanError, RunError, naming, reason_of
 from assay.events import Hello
@@ -40,7 +41,8 @@ EVENTS = "events/*.json"
 ALONE = "0"
 """Name of the client where there is one: this machine. The same on every machine, so that runs compare."""
 
-_NEVER_HASHED = frozenset({MANIFEST, SEAL, RUN})
+_NEVER_HASHED = frozenset({MANIFEST, SEAL, RUN, REMARKS})
+"""What a seal writes or replaces, and what may change after it."""
 _TEMPORARY = ".part"
 _MOST_FILES = 4096
 _CHUNK_BYTES = 1 << 20
@@ -66,7 +68,6 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None
     """Of the error that ended the run early, else None. Older versions put 0 and 1 here too."""
     assay_version: str
-    note: str
 
     def __post_init__(self) -> None:
         """Hold to what a run can have come to what others may have written; raises ValueError."""
@@ -254,6 +255,12 @@ def faults(folder: Path, files: dict[str, FileEntry]) -> tuple[str, ...]:
         elif actual.sha256 != expected.sha256:
             found.append(f"{name} has other content than when the run was sealed")
     return tuple(found)
+
+
+def is_as_sealed(folder: Path) -> bool:
+    """Whether a run is sealed, and each of its files what the manifest says; raises BundleError where it has no head."""
+    head = read_head(folder)
+    return isinstance(head, Manifest) and not faults(folder, head.files)
 
 
 _Head = TypeVar("_Head", Manifest, RunFile)

@@ -15,12 +15,15 @@ import typer
 from assay import __version__
 from assay.cli import (
     clean,
+    completion,
     decode,
     diff,
     doctor,
     explain,
     export,
     ls,
+    man,
+    measure,
     quick,
     report,
     rerun,
@@ -28,7 +31,9 @@ from assay.cli import (
     shims,
     show,
     suites,
+    tag,
 )
+from assay.cli.light_command import LightCommand
 from assay.cli.pipes import outlive_readers, say, widen_terminal
 from assay.cli.tool import CommandsAndTools
 from assay.cli.words import check_words
@@ -43,27 +48,21 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: " + "; ".join(f"{code} {words}" for code, words in EXIT_CODES.items()) + ".",
 )
 
-COMMANDS: tuple[Callable[..., None], ...] = (
-    quick.quick,
-    run.run,
-    suites.suites,
-    show.show,
-    explain.explain,
-    report.report,
-    export.export,
-    ls.ls,
-    rerun.rerun,
-    diff.diff,
-    decode.decode,
-    clean.clean,
-    doctor.doctor,
-    shims.shims,
-)
-for command in COMMANDS:
-    app.command()(command)
+GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
+    "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
+    "Compare": (diff.diff,),
+    "Keep": (tag.tag, export.export, clean.clean),
+    "Set up": (shims.shims, completion.completion, man.man),
+}
+COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
+for group, commands in GROUPS.items():
+    for command in commands:
+        app.command(cls=LightCommand, rich_help_panel=group)(command)
 
 
 def _version(wanted: bool) -> None:
@@ -103,6 +102,7 @@ def _run() -> int:
     """Run a command and say what ended it, if anything did; the exit code."""
     try:
         try:
+            completion.be_ready()
             check_words(sys.argv[1:])
             app()
         except SystemExit as end:

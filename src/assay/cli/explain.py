@@ -12,7 +12,8 @@ def explain(
     about: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ROW|ID]", help="A row of `assay show`, or the id of a finding [default: the run in short]."
+            metavar="[ROW|ID]",
+            help="A row of `assay show`, by number or label, or the id of a finding [default: the run in short].",
         ),
     ] = None,
     thresholds: Annotated[

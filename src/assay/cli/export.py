@@ -19,20 +19,30 @@ def export(
         Path | None,
         typer.Option("--files", metavar="DIR", help="Write the files of a classic tool's output into this folder."),
     ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="DIR", help="Write results.csv and over_time.csv into this folder."),
+    ] = None,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="DIR", help="Write the same two tables as Parquet.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Pack the whole run into this .tar.gz.")
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Write a run's figures as PNG or SVG, its tool's files, or the run itself as one archive, and print the paths."""
+    """Write a run's figures as PNG or SVG, its numbers as tables, its tool's files, or the run itself as one archive.
+
+    Prints the paths. Of the tables results has a row a result, and over_time a row a result and interval.
+    """
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.errors import InputError
 
-    if charts is None and files is None and output is None:
+    if all(wanted is None for wanted in (charts, files, csv, parquet, output)):
         raise InputError(
-            "export: nothing to write. Say --charts DIR for pictures, --files DIR for a tool's files, or -o FILE.tar.gz for "
-            "the run."
+            "export: nothing to write. Say --csv DIR or --parquet DIR for its numbers, --charts DIR for pictures, "
+            "--files DIR for a tool's files, or -o FILE.tar.gz for the run."
         )
     bundle = open_run(run, runs)
     if output is not None:
@@ -48,6 +58,17 @@ def export(
             made = registry.output_of(read(bundle)).files()
         for path in write_into(made, files):
             say(path)
+    if csv is not None or parquet is not None:
+        from assay.analysis.document import document
+        from assay.analysis.record import read
+        from assay.report.spreadsheets import tables, write_csv, write_parquet
+
+        with damage_told(bundle.path):
+            recorded = read(bundle)
+            sheets = tables(recorded, document(recorded))
+        for folder, write in ((csv, write_csv), (parquet, write_parquet)):
+            for path in write(sheets, folder) if folder is not None else ():
+                say(path)
     if charts is not None:
         from assay.analysis.document import document
         from assay.analysis.record import read

@@ -1,58 +1,104 @@
 """`assay ls`: which runs are there."""
 
-from typing import TYPE_CHECKING
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from assay.cli.options import Json, Runs
 from assay.cli.pipes import say
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from assay.bundle.kept_list import CameTo
 
-    from rich.table import Table
+_MANY = 10
+"""Runs that take so long to judge that a word of it is due."""
+_PATTERN = "may have * and ?"
 
-    from assay.bundle.catalog import RunSummary
 
+def ls(
+    load: Annotated[
+        str | None, typer.Option("--load", metavar="NAME", help=f"Only runs of this load; {_PATTERN}.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="DIR", help="Only runs in this directory or below it.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", metavar="WHEN", help="Only runs begun since a date (2026-11-24) or for 30min, 3h, 2d, 1w."
+        ),
+    ] = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help=f"Only runs with this tag; {_PATTERN}, may be given again."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help=f"Only runs of this name; {_PATTERN}.")
+    ] = None,
+    json: Json = False,
+    runs: Runs = None,
+) -> None:
+    """List the runs, newest first, each with one rate to know it by and how far its results are trusted.
 
-def ls(json: Json = False, runs: Runs = None) -> None:
-    """List the runs, newest first."""
+    The rate is that of the result that is trusted most; of several, of storage before memory, then the highest.
+    """
+    import datetime as dt
+    import sys
+
     import msgspec
 
     from assay.bundle.catalog import list_runs, runs_directory
-    from assay.console import console
+    from assay.bundle.chosen import chosen
     from assay.outward import json_text
 
-    found = list_runs(runs_directory(runs), _exit_code)
+    now = dt.datetime.now().astimezone()
+    is_wanted = chosen(load=load, target=target, since=since, tags=tag or (), name=name, now=now)
+    place = runs_directory(runs)
+    found = list_runs(place, RunJudge(), is_wanted=is_wanted)
     if json:
         say(json_text(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
+    elif not found:
+        say(
+            f"there is no such run in {place}" if any((load, target, since, tag, name)) else f"no run in {place} yet",
+            err=True,
+        )
     else:
-        console().print(_table(found))
+        import shutil
+
+        from assay.report.run_list import lines
+
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        say("\n".join(lines(found, width, now)))
 
 
-def _exit_code(folder: "Path") -> int:
-    """Work out what the command that made a run ended with; raises BundleError where it is damaged."""
-    from assay.analysis.document import document
-    from assay.analysis.record import read
-    from assay.bundle import RunBundle
-    from assay.bundle.damage import damage_told
+class RunJudge:
+    """Judges runs for the list; what that needs is loaded when a run is judged."""
 
-    bundle = RunBundle.open(folder)
-    bundle.verify()
-    with damage_told(folder):
-        return document(read(bundle)).run.exit_code
+    def __init__(self) -> None:
+        """Judge nothing yet."""
+        self._judged = 0
 
+    @functools.cached_property
+    def version(self) -> str:
+        """Of the rules."""
+        from assay.analysis.rules_version import rules_version
 
-def _table(found: "tuple[RunSummary, ...]") -> "Table":
-    from rich.table import Table
+        return rules_version()
 
-    from assay.outward import one_line
+    def __call__(self, folder: Path) -> "CameTo":
+        """Judge a sealed run; raises BundleError where it is damaged."""
+        from assay.analysis.document import document
+        from assay.analysis.record import read
+        from assay.bundle import RunBundle
+        from assay.bundle.damage import damage_told
+        from assay.report.in_one_line import came_to
 
-    table = Table(box=None, pad_edge=False)
-    for title in ("Run", "Load", "Target", "State"):
-        table.add_column(title, overflow="fold", no_wrap=title == "Run")
-    table.add_column("Exit", justify="right")
-    table.add_column("Seconds", justify="right")
-    for run in found:
-        exit_code = "" if run.exit_code is None else str(run.exit_code)
-        seconds = "" if run.seconds is None else f"{run.seconds:.1f}"
-        table.add_row(*map(one_line, (run.run_id, run.name, run.target, run.state, exit_code, seconds)))
-    return table
+        self._judged += 1
+        if self._judged == _MANY:
+            say("working out what the runs came to, once for each", err=True)
+        bundle = RunBundle.open(folder)
+        bundle.verify()
+        with damage_told(folder):
+            return came_to(document(read(bundle)))

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     Path | None,
-    typer.Option("--runs", metavar="DIR", help="Where runs are kept [default: $ASSAY_RUNS, else the XDG data folder]."),
+    typer.Option(
+        "--runs",
+        metavar="DIR",
+        help="Where runs are kept [default: $ASSAY_RUNS, else `runs` of the configuration file, else the XDG data folder].",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of text.")]
 Time = Annotated[
@@ -52,11 +56,31 @@ Energy = Annotated[
         "--energy", metavar="FILE", help="What a power meter read beside the run: CSV, time and watts or joules."
     ),
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table: the answer in a few lines.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not write the HTML report.")]
+Name = Annotated[
+    str | None,
+    typer.Option("--name", metavar="NAME", help="Call the run this; a run that was called so before is not any more."),
+]
+Tag = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Give it this tag; may be given again.")]
+Note = Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Say this of it, in up to 1000 characters.")]
+LiveJson = Annotated[
+    str | None,
+    typer.Option(
+        "--live-json",
+        metavar="FILE",
+        help="Write a line of JSON for each interval while it runs, to a file or FIFO; with '-' to standard output, and the "
+        "answer to standard error.",
+    ),
+]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
 RunReference = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run: its folder, its id, a prefix of it, or 'last'.")
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="A run: its folder, id, any part of one id alone, its name, 'last', or 'last~1' for the one before.",
+    ),
 ]
 
 

@@ -4,7 +4,24 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from assay.cli.options import Device, Directory, Json, Link, NoReport, Runs, Size, Time, User, argv, given
+from assay.cli.options import (
+    Device,
+    Directory,
+    Json,
+    Link,
+    LiveJson,
+    Name,
+    NoReport,
+    Note,
+    Quiet,
+    Runs,
+    Size,
+    Tag,
+    Time,
+    User,
+    argv,
+    given,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,11 +36,18 @@ def quick(
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
+    quiet: Quiet = False,
     user: User = None,
     link: Link = None,
     device: Device = None,
+    name: Name = None,
+    tag: Tag = None,
+    note: Note = None,
+    live_json: LiveJson = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
+    from assay import config
+    from assay.bundle.remarks import remarks
     from assay.errors import InputError
     from assay.host.facts import Fact
     from assay.loads import quick as load
@@ -33,11 +57,20 @@ def quick(
     from assay.targets import check_directory
     from assay.units import parse_bytes, parse_seconds
 
-    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    session = Session(
+        argv(),
+        runs=runs,
+        json=json,
+        report=not no_report,
+        quiet=quiet,
+        remarks=remarks(name, tag, note),
+        live_json=live_json,
+    )
     place = check_directory(directory)
-    seconds = parse_seconds(time) if time else load.DEFAULT_SECONDS
+    wanted = time or config.load().time
+    seconds = load.DEFAULT_SECONDS if wanted is None else parse_seconds(wanted)
     if not NUMBERS["seconds"].holds(seconds):
-        raise InputError(f"--time {time}: {NUMBERS['seconds'].refusal(seconds)}")
+        raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
     sizing = _size(place, seconds, parse_bytes(size) if size else None, user)
     facts = (
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),

@@ -31,7 +31,8 @@ _INTRODUCTION = """\
 
 <!-- Made by `python -m assay.cli.reference`; do not edit. -->
 
-What `assay COMMAND --help` prints, for every command. `RUN` is a run's folder, its id, a unique part of it, or `last`.
+What `assay COMMAND --help` prints, for every command. `RUN` is a run's folder, its id, any part of one id alone, its name,
+`last`, or `last~1` for the one before ([more](../how-to/keep-track.md#say-which-run)).
 Every command ends with one of these exit codes:
 
 | code | means |

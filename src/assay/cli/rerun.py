@@ -5,7 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import AllowCommands, Json, NoReport, RunReference, Runs, argv, check_commands
+from assay.cli.options import (
+    AllowCommands,
+    Json,
+    LiveJson,
+    Name,
+    NoReport,
+    Note,
+    Quiet,
+    RunReference,
+    Runs,
+    Tag,
+    argv,
+    check_commands,
+)
 from assay.errors import InputError
 from assay.outward import one_line
 
@@ -22,20 +35,29 @@ def rerun(
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
+    quiet: Quiet = False,
     allow_commands: AllowCommands = False,
     yes: Yes = False,
+    name: Name = None,
+    tag: Tag = None,
+    note: Note = None,
+    live_json: LiveJson = None,
 ) -> None:
     """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
     from assay.bundle.catalog import open_run, runs_directory
+    from assay.bundle.remarks import remarks
     from assay.session import Session
 
+    said = remarks(name, tag, note)
     bundle = open_run(run, runs)
     bundle.check_contents()
     source = bundle.source_text()
     check_commands(bundle.plan, are_allowed=allow_commands)
     if not bundle.is_own(runs_directory(runs)):
         _ask(bundle, is_answered=yes)
-    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    session = Session(
+        argv(), runs=runs, json=json, report=not no_report, quiet=quiet, remarks=said, live_json=live_json
+    )
     raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))
 
 

@@ -1,4 +1,4 @@
-"""`assay run SUITE|FILE.toml DIR`: a defined load."""
+"""`assay run NAME|FILE.toml DIR`: a defined load."""
 
 from typing import Annotated
 
@@ -10,21 +10,29 @@ from assay.cli.options import (
     Directory,
     Json,
     Link,
+    LiveJson,
+    Name,
     NoReport,
+    Note,
+    Quiet,
     Repeat,
     Runs,
     Set,
     Size,
+    Tag,
     Time,
     User,
     argv,
     check_commands,
     given,
 )
+from assay.cli.pipes import say
 
 
 def run(
-    load: Annotated[str, typer.Argument(metavar="SUITE|FILE.toml", help="A shipped suite's name, or a load file.")],
+    load: Annotated[
+        str, typer.Argument(metavar="NAME|FILE.toml", help="A suite's or an example's name, or a load file.")
+    ],
     directory: Directory,
     repeat: Repeat = 1,
     set_: Set = None,
@@ -33,12 +41,18 @@ def run(
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
+    quiet: Quiet = False,
     allow_commands: AllowCommands = False,
     user: User = None,
     link: Link = None,
     device: Device = None,
+    name: Name = None,
+    tag: Tag = None,
+    note: Note = None,
+    live_json: LiveJson = None,
 ) -> None:
     """Run a defined load in a directory."""
+    from assay.bundle.remarks import remarks
     from assay.errors import PlanError
     from assay.loads import native, suites
     from assay.loads.refusals import placed
@@ -48,10 +62,20 @@ def run(
     from assay.targets import check_directory
 
     text, source = suites.read(load)
+    if choice := suites.choice(load):
+        say(choice, err=True)
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
-    session = Session(argv(), runs=runs, json=json, report=not no_report)
+    session = Session(
+        argv(),
+        runs=runs,
+        json=json,
+        report=not no_report,
+        quiet=quiet,
+        remarks=remarks(name, tag, note),
+        live_json=live_json,
+    )
     try:
         exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))
     except PlanError as refused:

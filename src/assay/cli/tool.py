@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
+from assay.cli.light_command import LightCommand, false_by_default
 from assay.cli.options import argv
 from assay.cli.pipes import say
 from assay.errors import InputError
@@ -33,13 +34,15 @@ CONTEXT: dict[str, Any] = {
 """How typer hands a command line through."""
 
 
-def _false_by_default(flag: Any) -> Any:
-    """Let a flag that is not given be False: of None typer makes it with pydantic, which takes long to load."""
-    flag.default = False
-    return flag
+TOOLS_GROUP = "Measure with a classic tool's own command line"
 
 
-class ToolCommand(TyperCommand):
+def _first_sentence(command: Any) -> str:
+    text = command.short_help or (command.help or "").partition("\n\n")[0]
+    return " ".join(text.split()).removesuffix(".")
+
+
+class ToolCommand(LightCommand):
     """The command of a tool, which is loaded when it is used or asked for help: the list of commands needs none."""
 
     def __init__(self, name: str) -> None:
@@ -56,10 +59,6 @@ class ToolCommand(TyperCommand):
     def help(self, _: str | None) -> None:
         """Typer has none of its own."""
 
-    def get_help_option(self, ctx: _Context) -> Any:
-        """Give `--help`."""
-        return _false_by_default(super().get_help_option(ctx))
-
     def invoke(self, ctx: _Context) -> None:
         """Hand the words after the tool's name to the tool."""
         tool, asked = registry.front_end(self._tool), take_apart(ctx.args)
@@ -74,7 +73,18 @@ class CommandsAndTools(TyperGroup):
 
     def get_help_option(self, ctx: _Context) -> Any:
         """Give `--help`."""
-        return _false_by_default(super().get_help_option(ctx))
+        return false_by_default(super().get_help_option(ctx))
+
+    def format_commands(self, ctx: _Context, formatter: Any) -> None:
+        """Write the commands by what they are for, with their first sentence in full."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            group = TOOLS_GROUP if name in registry.TOOLS else command.rich_help_panel
+            groups.setdefault(group, []).append((name, _first_sentence(command)))
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(rows)
 
     def list_commands(self, ctx: _Context) -> list[str]:
         """Name them, tools last."""
@@ -98,8 +108,27 @@ class Asked:
     """`--json`: the result document on standard output instead of the tool's output."""
     no_report: bool = False
     """`--no-report`: no HTML report."""
+    quiet: bool = False
+    """`--quiet`: no progress, and beside the tool's output the answer alone."""
     user: str | None = None
     """`--user NAME`: who does the work."""
+    name: str | None = None
+    """`--name NAME`: what the user calls the run, as are `--tag TAG`, which may be given again, and `--note TEXT`."""
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+    live_json: str | None = None
+    """`--live-json FILE`: a line of JSON for each interval."""
+
+
+_VALUES = {
+    "--runs": "name the folder where runs are kept",
+    "--user": "name the user who is to do the work",
+    "--name": "say what the run is to be called",
+    "--tag": "say which tag the run is to have",
+    "--note": "say something of the run",
+    "--live-json": "name the file for a line of JSON an interval, or -",
+}
+"""Options that have a value, and what is said where it is missing."""
 
 
 def take_apart(words: Sequence[str]) -> Asked:
@@ -113,16 +142,16 @@ def take_apart(words: Sequence[str]) -> Asked:
             taken["json"] = True
         elif word == "--no-report":
             taken["no_report"] = True
-        elif name == "--runs":
-            folder = value if separator else next(rest, "")
-            if not folder:
-                raise InputError("--runs: name the folder where runs are kept")
-            taken["runs"] = Path(folder)
-        elif name == "--user":
-            user = value if separator else next(rest, "")
-            if not user:
-                raise InputError("--user: name the user who is to do the work")
-            taken["user"] = user
+        elif word == "--quiet":
+            taken["quiet"] = True
+        elif name in _VALUES:
+            given = value if separator else next(rest, "")
+            if not given:
+                raise InputError(f"{name}: {_VALUES[name]}")
+            if name == "--tag":
+                taken["tags"] = (*taken.get("tags", ()), given)
+            else:
+                taken[name[2:].replace("-", "_")] = Path(given) if name == "--runs" else given
         else:
             tool.append(word)
     return Asked(tool=tuple(tool), **taken)
@@ -138,6 +167,7 @@ class AssayDoor:
 
     def measure(self, words: Sequence[str]) -> int:
         """Carry out one run; returns the exit code, raises what ended the run early."""
+        from assay.bundle.remarks import remarks
         from assay.running.users import as_user
         from assay.session import Session
 
@@ -145,13 +175,22 @@ class AssayDoor:
         if asked.user is not None:
             words = self._tool.with_user(words, asked.user)
         settings = self._tool.parse(words)
-        session = Session(argv(), runs=asked.runs, json=asked.json, report=not asked.no_report)
+        said = remarks(asked.name, list(asked.tags), asked.note)
+        session = Session(
+            argv(),
+            runs=asked.runs,
+            json=asked.json,
+            report=not asked.no_report,
+            quiet=asked.quiet,
+            remarks=said,
+            live_json=asked.live_json,
+        )
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
             plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
             return session.measure(as_user(plan, asked.user))
 
     def say(self, text: str) -> None:
-        """Print on standard output; with `--json` that is for the document alone."""
-        stream = sys.stderr if self._asked.json else sys.stdout
+        """Print on standard output; with `--json` or `--live-json -` that is for JSON alone."""
+        stream = sys.stderr if self._asked.json or self._asked.live_json == "-" else sys.stdout
         stream.write(text)
         stream.flush()

@@ -1,10 +1,12 @@
-"""The progress display: what is going on, how long it takes, and the rates of the latest interval.
+"""The progress display on standard error: what was measured so far, what is going on, its rates, and the time left.
 
-On a terminal it redraws a few lines on standard error; elsewhere it prints one line a step, so that a log stays readable.
+On a terminal the lines are redrawn and give way to the answer. Elsewhere each phase has its line when it ends, and a line
+now and then before, so that a log stays readable.
 """
 
 import sys
 import time
+from collections import deque
 
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -13,8 +15,19 @@ from rich.text import Text
 
 from assay import events
 from assay.console import console
+from assay.live.tally import Tally
+from assay.live.time_left import words_left
 from assay.plan import Plan
-from assay.units import format_bytes, format_number, format_seconds
+from assay.units import format_bytes, format_seconds
+
+_FIRST_LINE_S = 2.0
+_EACH_LINE_S = 10.0
+"""In a log: when a phase that goes on is told of first, and how often then."""
+_DRAWN_EACH_S = 0.4
+"""Time between two looks at rates; their percentiles cost some CPU."""
+_BAR_COLUMNS = 8
+_OTHER_LINES = 4
+"""Of a terminal, that are not for phases that have ended."""
 
 
 class TerminalDisplay:
@@ -24,14 +37,18 @@ class TerminalDisplay:
         """Draw nothing yet."""
         self._console = console(stderr=True)
         self._live = (
-            Live(console=self._console, refresh_per_second=8, transient=True) if self._console.is_terminal else None
+            Live(console=self._console, refresh_per_second=4, transient=True) if self._console.is_terminal else None
         )
         self._plan: Plan | None = None
         self._phase = -1
-        self._phase_begun = 0.0
+        self._is_measuring = False
+        self._begun_s = 0.0
+        self._told_s = 0.0
         self._activity = ""
         self._share: float | None = None
         self._rates = ""
+        self._tally = Tally()
+        self._ended: deque[tuple[str, str]] = deque(maxlen=max(1, self._console.height - _OTHER_LINES))
 
     def begin(self, plan: Plan) -> None:
         """Start to draw."""
@@ -46,16 +63,18 @@ class TerminalDisplay:
         """Take one event in."""
         match event:
             case events.Progress():
+                self._is_measuring = False
                 self._step(event.activity, event.done / event.total if event.total else None)
                 self._rates = _amount(event)
             case events.StepDone() if not event.achieved:
                 self._console.print(f"  {event.step}: {event.detail}", soft_wrap=True)
             case events.Started():
                 self._begin_phase(event.phase_index)
-            case events.Interval() if event.operations:
-                self._rates = _rates(event)
+            case events.Interval() if event.phase_index == self._phase:
+                self._tally.add(event)
+                self._look()
             case events.PhaseFinished():
-                self._rates = ""
+                self._end_phase()
             case events.Warning():
                 self._console.print(f"  {event.text}", soft_wrap=True)
             case events.Paused():
@@ -69,35 +88,69 @@ class TerminalDisplay:
     def _begin_phase(self, index: int) -> None:
         assert self._plan is not None  # noqa: S101 - begin() came first
         phase = self._plan.phases[index]
-        self._phase, self._phase_begun = index, time.monotonic()
+        self._phase, self._tally, self._is_measuring = index, Tally(), True
+        self._begun_s = time.monotonic()
+        self._told_s = self._begun_s + _FIRST_LINE_S - _EACH_LINE_S
         repeat = f", repeat {phase.repeat + 1}" if phase.repeat else ""
-        self._step(f"[{index + 1}/{len(self._plan.phases)}] {phase.title}{repeat}", 0.0)
+        self._activity, self._rates = f"[{index + 1}/{len(self._plan.phases)}] {phase.title}{repeat}", ""
+        self._share = 0.0
+
+    def _end_phase(self) -> None:
+        self._is_measuring = False
+        rates = self._tally.so_far() or "nothing was done"
+        self._rates = ""
+        if self._live is None:
+            self._log(f"{self._activity}: {rates}")
+        else:
+            self._ended.append((self._activity, rates))
+
+    def _look(self) -> None:
+        """Take rates up, not too often."""
+        now_s = time.monotonic()
+        if self._live is not None:
+            if now_s - self._told_s >= _DRAWN_EACH_S:
+                self._told_s, self._rates = now_s, self._tally.latest()
+        elif now_s - self._told_s >= _EACH_LINE_S:
+            self._told_s = now_s
+            told = (self._tally.latest() or "nothing done yet", self._left())
+            self._log(f"{self._activity}: {'  '.join(part for part in told if part)}")
 
     def _step(self, activity: str, share: float | None) -> None:
         if activity != self._activity:
             self._activity, self._rates = activity, ""
             if self._live is None:
-                sys.stderr.write(f"{activity}\n")
+                self._log(activity)
         self._share = share
+
+    def _log(self, line: str) -> None:
+        sys.stderr.write(f"{line}\n")
+
+    def _left(self) -> str:
+        if self._plan is None or not self._is_measuring:
+            return ""
+        return words_left(self._plan, self._phase, time.monotonic() - self._begun_s)
 
     def _draw(self) -> None:
         if self._live is None or not self._activity:
             return
-        line = Table.grid(padding=(0, 2))
-        line.add_column()  # the one that gives way on a narrow terminal
-        line.add_column(no_wrap=True)
-        line.add_column(no_wrap=True)
         share = self._phase_share()
-        bar = ProgressBar(total=1.0, completed=share or 0.0, width=20, pulse=share is None)
-        line.add_row(Text(self._activity, no_wrap=True, overflow="ellipsis"), bar, Text(self._rates))
-        self._live.update(line)
+        bar = ProgressBar(total=1.0, completed=share or 0.0, width=_BAR_COLUMNS, pulse=share is None)
+        ended = _grid(1)
+        for activity, rates in self._ended:
+            ended.add_row(_giving_way(activity), Text(rates))
+        line = _grid(3)
+        line.add_row(_giving_way(self._activity), bar, Text(self._rates), Text(self._left()))
+        both = Table.grid()
+        both.add_row(ended)
+        both.add_row(line)
+        self._live.update(both)
 
     def _phase_share(self) -> float | None:
-        if self._plan is None or not self._activity.startswith("["):
+        if self._plan is None or not self._is_measuring:
             return self._share
         phase = self._plan.phases[self._phase]
         seconds = [s for s in (phase.longest_s, *(job.stop.seconds for job in phase.jobs)) if s]
-        return min((time.monotonic() - self._phase_begun) / min(seconds), 1.0) if seconds else None
+        return min((time.monotonic() - self._begun_s) / min(seconds), 1.0) if seconds else None
 
     def end(self) -> None:
         """Give the terminal back."""
@@ -105,18 +158,20 @@ class TerminalDisplay:
             self._live.stop()
 
 
+def _grid(columns: int) -> Table:
+    """Make a table of a column that gives way on a narrow terminal, and of some that do not."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column()
+    for _ in range(columns):
+        grid.add_column(no_wrap=True)
+    return grid
+
+
+def _giving_way(text: str) -> Text:
+    return Text(text, no_wrap=True, overflow="ellipsis")
+
+
 def _amount(event: events.Progress) -> str:
     if event.unit == "bytes":
         return f"{format_bytes(event.done)} of {format_bytes(event.total)}"
     return f"{event.done:,} of {event.total:,} {event.unit}"
-
-
-def _rates(event: events.Interval) -> str:
-    seconds = event.dt_ns / 1e9
-    if seconds <= 0:
-        return ""
-    ops = sum(operation.ops for operation in event.operations) / seconds
-    moved = sum(operation.bytes for operation in event.operations) / seconds
-    errors = sum(operation.errors for operation in event.operations)
-    text = f"{format_number(ops)} ops/s" + (f"  {format_bytes(moved)}/s" if moved else "")
-    return text + (f"  {errors} errors" if errors else "")

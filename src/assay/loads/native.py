@@ -17,6 +17,7 @@ import msgspec
 
 from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
+from assay.loads import impossible
 from assay.loads.confirmation import confirmations
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
 from assay.loads.locate import Lines, Path, locate
@@ -68,9 +69,11 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
     document, lines = _toml(text, source)
     values = substitute(document, settings, source, lines)
     try:
-        return _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
+        made = _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
+        impossible.check(made)
     except PlanError as error:
         raise placed(error, text, source) from error
+    return made
 
 
 def phase_count(text: str, source: str) -> int:
@@ -137,6 +140,9 @@ class _Translation:
         top = self._reader.table(LoadFile, self._values, ())
         if not top.phase:
             raise self._reader.error(("phase",), "the load has no phase; add a [[phase]]")
+        self._check_named((), top.name, "load")
+        for index, further in enumerate(top.target):
+            self._check_named(("target", index), further.name, "target")
         target = of_directory(TARGET, directory)
         self._unique("target", "target", [TARGET, *(item.name for item in top.target)], first=-1)
         self._unique("file_set", "file set", [item.name for item in top.file_set])
@@ -183,6 +189,7 @@ class _Translation:
 
     def _file_set(self, value: object, path: Path) -> plan.FileSet:
         table = self._reader.table(plan.FileSet, value, path)
+        self._check_named(path, table.name, "file set")
         self._known(path, "target", "target", table.target, self._targets)
         folder = PurePosixPath(table.path or table.name)
         if folder.is_absolute() or ".." in folder.parts or folder == PurePosixPath():
@@ -199,6 +206,7 @@ class _Translation:
             self._phase = str(value.get("name", ""))
             self._jobs_of_phase = len(value["job"]) if isinstance(value.get("job"), list) else 1
         table = self._reader.table(PhaseTable, value, path)
+        self._check_named(path, table.name, "phase")
         if not table.job:
             raise self._reader.error((*path, "job"), f"phase '{table.name}' has no job; add a [[phase.job]]")
         if table.drop_caches:
@@ -345,13 +353,22 @@ class _Translation:
             raise self._reader.error((*path, "seconds"), "seconds is given twice, here and in stop; keep one")
         return msgspec.structs.replace(table.stop, seconds=table.seconds)
 
+    def _check_named(self, path: Path, name: str, what: str) -> None:
+        if not name.strip():
+            raise self._reader.error((*path, "name"), f"the {what}'s name is empty; give it one")
+
     def _check_names(self, job: plan.Job, path: Path) -> None:
         """Check that a name stands for one kind of thing, because results are kept by name."""
         kinds: dict[str, str] = {}
         for action in job_actions(job):
             if isinstance(action, plan.Do):
                 name, kind = action.op.name, action.op.op.value
+            elif isinstance(action, plan.Wait | plan.Post | plan.Token):
+                of_action = action.bucket if isinstance(action, plan.Token) else action.semaphore
+                self._check_named((*path, "loop"), of_action, "semaphore or token bucket")
+                continue
             elif isinstance(action, plan.Group):
+                self._check_named((*path, "loop"), action.name, "group")
                 name, kind = action.name, "group"
             else:
                 continue

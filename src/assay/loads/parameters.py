@@ -11,12 +11,14 @@ from typing import Any
 
 import msgspec
 
-from assay.errors import FrontEndError
+from assay.errors import FrontEndError, InputError
 from assay.loads.locate import Lines, Path
 from assay.loads.text_bounds import WORD_LETTERS
+from assay.units import parse_bytes, spell_out
 
 PHASE_SECONDS = "phase_seconds"
-BUILT_IN = ("size", "files", PHASE_SECONDS)
+SIZE = "size"
+BUILT_IN = (SIZE, "files", PHASE_SECONDS)
 """Bytes of the data set, files of a metadata set, seconds of a timed phase."""
 
 Scalar = str | int | float | bool
@@ -62,7 +64,7 @@ def substitute(document: Mapping[str, Any], settings: Mapping[str, str], source:
     values: dict[str, Scalar] = {}
     for name, parameter in known.items():
         if name in settings:
-            values[name] = _typed(settings[name], parameter.default)
+            values[name] = _typed(_in_full(settings[name], parameter), parameter.default)
         elif parameter.default is not None:
             values[name] = parameter.default
         else:
@@ -105,6 +107,18 @@ def _typed(setting: str, default: Scalar | None) -> Scalar:
         except ValueError:
             continue
     return setting
+
+
+def _in_full(setting: str, parameter: Parameter) -> str:
+    """Give the setting of a size its unit in full, so that titles show what `256M` means."""
+    default = "0B" if parameter.name == SIZE and parameter.default is None else parameter.default
+    if not isinstance(default, str):
+        return setting
+    try:
+        parse_bytes(default)
+    except InputError:
+        return setting
+    return spell_out(setting)
 
 
 def _references(value: object, path: Path) -> Iterator[tuple[str, Path]]:

@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 
 from assay import input_text, plan
-from assay.loads import load_file, text_bounds
+from assay.loads import load_file, snippets, text_bounds
 from assay.loads.load_file import SHAPES, Unit, key_named, key_of, main_field, tag_of, unit_of
 from assay.loads.parameters import BUILT_IN
 from assay.plan import limits
@@ -60,10 +60,11 @@ TABLES: dict[str, type[msgspec.Struct]] = {
 def page() -> str:
     """Write the whole page."""
     tables = "\n\n".join(
-        f"### {name}\n\n{_class_text(shape)}\n\n{_keys_table(shape)}" for name, shape in TABLES.items()
+        f"### {name}\n\n{_class_text(shape)}\n\n{_fenced(snippets.TABLES[name])}\n\n{_keys_table(shape)}"
+        for name, shape in TABLES.items()
     )
     unions = "\n\n".join(_union_section(name, union) for name, union in UNIONS.items())
-    return f"{_introduction()}\n\n## Tables\n\n{tables}\n\n## Kinds\n\n{unions}\n\n{_limits()}\n"
+    return f"{_introduction()}\n\n## Tables\n\n{tables}\n\n{_operations()}\n\n## Kinds\n\n{unions}\n\n{_limits()}\n"
 
 
 def _introduction() -> str:
@@ -76,14 +77,16 @@ def _introduction() -> str:
 <!-- Made by `python -m assay.loads.reference`; do not edit. -->
 
 A load file is TOML. It says which files there are and what is done with them, phase by phase; `assay run FILE.toml DIR`
-carries it out. Examples are in [docs/examples](../examples). Each key is listed here; an unknown key, a wrong type or a
+carries it out. `assay suites` lists [examples](../../src/assay/loads/examples), which run by their names, and
+`assay measure DIR ... --as-toml` writes one. Each key is listed here; an unknown key, a wrong type or a
 name without an object is refused with file and line. What this version of the engine does not carry out is refused
 before anything is touched, never skipped.
 
 ## Values
 
 - **Size**: `"4KiB"`, `"1.5 GiB"`, or a plain number of bytes. Units: {sizes}.
-  Decimal and one-letter units are refused.
+  One letter is binary, as fio, dd and iozone read it: `"4k"` is 4 KiB, `"256M"` 256 MiB. `"4KB"` and `"1MB"` mean two
+  things, and are refused with both.
 - **Time**: `"500ms"`, `"5s"`, or a plain number of seconds. Units: {times}.
 - **Share**: a number from 0 to 1.
 - **Kind**: one of several, each with keys of its own. Three spellings: `"sequential"` (all keys at their defaults),
@@ -104,6 +107,18 @@ before anything is touched, never skipped.
 - With `--repeat`, the whole sequence again; sets whose files were created, removed or resized are laid out anew.
 - `cache = "cold"`: `evict` of the sets that the phase's operations use, after all of `before`; `cache = "warm"`:
   `warm` of them."""
+
+
+def _operations() -> str:
+    """List how each operation is written."""
+    return (
+        "### Operations\n\nAs they stand behind `op =` or in a loop. [Operations](operations.md) says what each works on."
+        f"\n\n{_fenced(chr(10).join(snippets.OPERATIONS.values()))}"
+    )
+
+
+def _fenced(snippet: str) -> str:
+    return f"```toml\n{snippet}\n```"
 
 
 def _limits() -> str:
@@ -153,8 +168,9 @@ def _union_section(name: str, union: Any) -> str:
     for member in get_args(union):
         main = main_field(member)
         short = f" (main key: `{key_of(main)}`)" if main else ""
+        snippet = snippets.KINDS[name][tag_of(member)]
         keys = _keys_table(member) if msgspec.structs.fields(member) else "No keys."
-        parts.append(f"**`{tag_of(member)}`**{short}: {_class_text(member)}\n\n{keys}")
+        parts.append(f"**`{tag_of(member)}`**{short}: {_class_text(member)}\n\n{_fenced(snippet)}\n\n{keys}")
     return "\n\n".join(parts)
 
 

@@ -27,6 +27,7 @@ from assay.plan.actions import (
     Branch,
     Choice,
     Do,
+    Every,
     FinishOn,
     Group,
     Loop,

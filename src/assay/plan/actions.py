@@ -59,6 +59,15 @@ class Repeat(Kind, kw_only=True):
     """Members."""
 
 
+class Every(Kind, kw_only=True):
+    """Each so many-th time that a worker comes here, as for an fsync after each 16th write; it goes past the others."""
+
+    times: int
+    """How many times it comes here for each time that it does this; the last of them does it."""
+    actions: tuple["Action", ...]
+    """Members."""
+
+
 class Wait(Kind, kw_only=True):
     """Take from a semaphore that all workers of the phase share, 0 at first; ends the worker when all of them wait."""
 
@@ -109,7 +118,7 @@ class FinishOn(Kind, kw_only=True):
     """Bytes, if counted."""
 
 
-Action = Do | Group | Choice | Repeat | Wait | Post | Token | Think | FinishOn
+Action = Do | Group | Choice | Repeat | Every | Wait | Post | Token | Think | FinishOn
 
 
 class Loop(Kind, kw_only=True):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from assay.plan.actions import Action, Choice, Do, Group, Repeat, Script
+from assay.plan.actions import Action, Choice, Do, Every, Group, Repeat, Script
 from assay.plan.jobs import Job
 from assay.plan.operations import FromSet, Op, OpKind, Own, Slot
 from assay.plan.phases import Phase
@@ -84,7 +84,7 @@ def _in_action(action: Action, op: Op, ops: Sequence[Op], single_files: Collecti
     match action:
         case Do():
             return _Count(1) if action.op is op else None
-        case Group():
+        case Group() | Every():
             return _to_flush(action.actions, op, ops, single_files)
         case Repeat():
             count = _to_flush(action.actions, op, ops, single_files)
@@ -101,7 +101,7 @@ def _always_done(actions: Sequence[Action]) -> Iterator[Op]:
     for action in actions:
         if isinstance(action, Do):
             yield action.op
-        elif isinstance(action, Group | Repeat):
+        elif isinstance(action, Group | Repeat) or (isinstance(action, Every) and action.times == 1):
             yield from _always_done(action.actions)
 
 

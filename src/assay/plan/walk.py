@@ -6,7 +6,7 @@ The Plan's actions are a tree; everything that asks what a job does walks it her
 import itertools
 from collections.abc import Iterable, Iterator
 
-from assay.plan.actions import Action, Choice, Do, Group, Repeat, Script
+from assay.plan.actions import Action, Choice, Do, Every, Group, Repeat, Script
 from assay.plan.jobs import Job
 from assay.plan.operations import FromSet, Op
 from assay.plan.phases import Phase
@@ -16,7 +16,7 @@ def all_actions(actions: Iterable[Action]) -> Iterator[Action]:
     """Actions and those inside them."""
     for action in actions:
         yield action
-        if isinstance(action, Group | Repeat):
+        if isinstance(action, Group | Repeat | Every):
             yield from all_actions(action.actions)
         elif isinstance(action, Choice):
             for branch in action.branches:

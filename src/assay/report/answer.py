@@ -10,12 +10,16 @@ from assay.report.numbers import OPS_PER_S, headline, rate
 from assay.report.quick_words import QUICK, quick_words
 from assay.report.titles import titles_of
 from assay.report.verdict import stands
+from assay.report.wrapping import cut
 from assay.results import Document, Result
 from assay.units import format_ns, format_number, format_percent
 from assay.verdicts import ScheduleVerdict, TrustLevel
 
 _MOST_TOLD = 3
 """Results that are told one by one."""
+_LINE, _SHORTEST_TITLE = 80, 16
+"""Columns that a line has at the least, and of them a title."""
+_NONE = "no number to be trusted"
 _MOST_CAUSES = 4
 """Limits, or reasons, that are named."""
 _MOST_RANGES = 4
@@ -40,33 +44,42 @@ def answer(document: Document, load: str) -> tuple[str, ...]:
 
 def _found(results: Sequence[Result]) -> Iterator[str]:
     measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops]
-    if len(measured) <= _MOST_TOLD:
+    if len(measured) == 1:
+        ((title, result),) = measured
+        told = [_rate(result), *_schedule(result), *_spread(result, ("p50", "p99"))]
+        yield f"{title}: {', '.join(told)}; of {result.measures.words}." if stands(result) else f"{title}: {_NONE}."
+    elif len(measured) <= _MOST_TOLD:
         for title, result in measured:
-            yield f"{title}: {_told(result)}."
-        return
-    trusted = sum(result.trusted for result in results)
-    weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
-    yield f"{len(results):,} results: {trusted:,} to be trusted, {weak:,} weak, {len(results) - trusted - weak:,} not."
+            told = [_rate(result), *_schedule(result), *_spread(result, ("p99",))] if stands(result) else [_NONE]
+            ending = f": {', '.join(told)}."
+            yield cut(title, max(_SHORTEST_TITLE, _LINE - len(ending))) + ending
+    else:
+        trusted = sum(result.trusted for result in results)
+        weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
+        others = len(results) - trusted - weak
+        yield f"{len(results):,} results: {trusted:,} to be trusted, {weak:,} weak, {others:,} not."
 
 
-def _told(result: Result) -> str:
-    if not stands(result):
-        return f"no number ({result.trust.reasons[0].text})"
+def _rate(result: Result) -> str:
     value, unit = headline(result)
-    interval = result.iops_interval
-    parts = [rate(value, unit) if unit is not OPS_PER_S else f"{format_number(value)} IOPS"]
-    if interval is not None:
-        parts[0] += f" ± {format_percent(interval.within_share)} %"
-    if result.committed is not None:
-        parts[0] += " with the flush"
+    told = rate(value, unit) if unit is not OPS_PER_S else f"{format_number(value)} IOPS"
+    if result.iops_interval is not None:
+        told += f" ± {format_percent(result.iops_interval.within_share)} %"
+    return told + (" with the flush" if result.committed is not None else "")
+
+
+def _schedule(result: Result) -> Iterator[str]:
     if result.schedule is not None:
-        did = "kept up" if result.schedule.verdict is ScheduleVerdict.KEPT_UP else "fell behind"
-        parts.append(f"{did} with {format_number(result.schedule.rate_per_s)}/s")
+        did = "kept up with" if result.schedule.verdict is ScheduleVerdict.KEPT_UP else "fell behind"
+        yield f"{did} {format_number(result.schedule.rate_per_s)}/s"
+
+
+def _spread(result: Result, names: Sequence[str]) -> Iterator[str]:
+    """Give percentiles as far as they are known: of an open loop those of the response."""
     name, spread = ("response", result.response_ns) if result.response_ns else ("latency", result.latency_ns)
-    known = [f"{key} {format_ns(ns)}" for key, ns in (("p50", spread.p50), ("p99", spread.p99)) if ns is not None]
+    known = [f"{each} {format_ns(ns)}" for each in names if (ns := getattr(spread, each)) is not None]
     if known:
-        parts.append(f"{name} {', '.join(known)}")
-    return ", ".join(parts) + f"; of {result.measures.words}"
+        yield f"{name} {', '.join(known)}"
 
 
 def _whole(document: Document) -> Iterator[str]:

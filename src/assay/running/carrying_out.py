@@ -14,6 +14,8 @@ from typing import Protocol, TextIO
 
 from assay import events
 from assay.bundle import RunBundle, tables
+from assay.bundle.catalog import take_name
+from assay.bundle.remarks import NOTHING, Remarks
 from assay.errors import AssayError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
 from assay.host.manifest import collect
@@ -56,6 +58,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     watch: Watch | None = None,
     source_text: str | None = None,
     facts: Sequence[Fact] = (),
+    remarks: Remarks = NOTHING,
     prompts: TextIO | None = None,
 ) -> tuple[RunBundle, AssayError | None]:
     """Carry out a Plan and return the sealed bundle, with the error that ended it early, if one did.
@@ -65,6 +68,7 @@ def run_plan(  # noqa: D417 - the rest is what it says
     Args:
         watch: Who may end phases before their longest time.
         facts: Facts beyond those of the host, such as how the size was chosen.
+        remarks: What the user calls the run; its name is no other run's any more once it has begun.
         prompts: Where a phase asks for a line of input before it starts; None: on standard output.
 
     Raises:
@@ -75,9 +79,10 @@ def run_plan(  # noqa: D417 - the rest is what it says
     _be_able_to_seal()
     error: AssayError | None = None
     with Stops() as stops:
-        bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text)
+        bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text, remarks=remarks)
         try:
             try:
+                _take_name(bundle)
                 machine = collect(directories(plan))
                 bundle.record_facts((*facts, *machine, *kept_ceilings.recalled(plan, machine)))
                 seen = _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout)
@@ -96,6 +101,17 @@ def run_plan(  # noqa: D417 - the rest is what it says
     if error is None and stops.count:
         error = Interrupted("stopped after the last phase; everything that was measured is kept")
     return bundle, error
+
+
+def _take_name(bundle: RunBundle) -> None:
+    """Let a run alone have its name; where another cannot be changed both have it, which is said."""
+    if (name := bundle.remarks.name) is None:
+        return
+    try:
+        for before in take_name(name, bundle.path):
+            sys.stderr.write(f"'{name}' was the name of the run {before}, and is this run's now\n")
+    except AssayError as error:
+        sys.stderr.write(f"'{name}' is the name of another run, too, and stands for neither: {error}\n")
 
 
 def _be_able_to_seal() -> None:

@@ -9,7 +9,8 @@ from assay.analysis.document import document
 from assay.analysis.findings import NOTE
 from assay.analysis.record import read
 from assay.bundle import RunBundle
-from assay.bundle.catalog import CATALOG, SEALED, list_runs
+from assay.bundle.catalog import SEALED, list_runs
+from assay.bundle.kept_list import CATALOG
 from assay.events import Finished
 from assay.events import Outcome as EngineOutcome
 from assay.results import Document

@@ -22,7 +22,9 @@ def run_story(document: Document, width: int) -> list[Text]:
     if not document.results:
         lines += paragraph("", ["Nothing was measured."], width)
     ids = finding_ids(document)
-    further = [f"assay explain {document.run.id} ROW tells more of a row, and of a finding by its id"]
+    further = [
+        f"assay explain {document.run.id} ROW tells more of a row by number or label, and of a finding by its id"
+    ]
     further += [f"findings: {', '.join(ids)}"] if ids else []
     return [*lines, Text(), *paragraph("further", further, width)]
 

@@ -26,10 +26,13 @@ def story(document: Document, run: RunRecord, about: str | None, width: int) -> 
             there = f"it has rows 1 to {count}" if count else "nothing was measured"
             raise InputError(f"run {document.run.id} has no row {about}: {there}")
         return row_story(document, run, int(about), width)
+    labels = [result.label for result in document.results]
+    if about in labels:
+        return row_story(document, run, labels.index(about) + 1, width)
     ids = finding_ids(document)
     if about not in ids:
-        there = ", ".join(ids) or "none"
-        raise InputError(f"run {document.run.id} has no finding '{about}'; it has: {there}")
+        what, known = ("row", labels) if "/" in about else ("finding", list(ids))
+        raise InputError(f"run {document.run.id} has no {what} '{about}'; it has: {', '.join(known) or 'none'}")
     return finding_story(document, about, width)
 
 

@@ -31,8 +31,11 @@ def header(run: RunRecord, document: Document, places: Places) -> str:
     if not run.is_sealed:
         lines.append('<p class="bad">This run did not come to its end. What was measured up to then is shown.</p>')
     lines += [f'<p class="bad">{markup(_error_words(e))}</p>' for e in run.all(events.Error)]
-    if run.info.note:
-        lines.append(f"<p>Note of the operator: {markup(run.info.note)}</p>")
+    if run.remarks.name or run.remarks.tags:
+        tags = " ".join(f"<code>{markup(tag)}</code>" for tag in run.remarks.tags)
+        lines.append(f"<p>{markup(run.remarks.name or '')} {tags}</p>")
+    if run.remarks.note:
+        lines.append(f"<p>Note of the operator: {markup(run.remarks.note)}</p>")
     lines.append(
         f'<p class="muted"><code>{markup(told.command)}</code> · run <code>{markup(told.id)}</code>, started'
         f" {markup(told.started_utc)}, {told.seconds:.0f} s, exit code {told.exit_code},"

@@ -53,7 +53,7 @@ class VxBench(FrontEnd[Settings]):
     -s  the total alone; -v: also settings, files and each workload
 
     \b
-    Also: --runs DIR, --user NAME, --json, --no-report.
+    Also: --runs DIR, --user NAME, --json, --no-report, --quiet.
 
     FILE names the directory to measure and tells files apart. Data lies in
     assay-data beside it; FILE itself is neither read nor written.

@@ -1,10 +1,11 @@
-"""The answer of quick in words: of rows whose numbers are known."""
+"""The answer in a few lines: of rows whose numbers are known."""
 
 import msgspec
 import pytest
 
 from assay.analysis import findings
-from assay.report.quick_words import quick_words
+from assay.report.answer import answer
+from assay.report.quick_words import QUICK
 from assay.results import Committed, Document, Limiter, Result
 from assay.verdicts import Bottleneck, Confidence
 from unit.quick_run import quick_run
@@ -24,7 +25,7 @@ def named(document: Document, phase: str, **changes: object) -> Result:
 
 
 def said(document: Document, *rows: Result) -> str:
-    return " ".join(quick_words(msgspec.structs.replace(document, results=rows)))
+    return " ".join(answer(msgspec.structs.replace(document, results=rows), QUICK))
 
 
 def test_a_number_that_is_not_trusted_is_not_told_but_why(document: Document) -> None:
@@ -33,8 +34,8 @@ def test_a_number_that_is_not_trusted_is_not_told_but_why(document: Document) ->
 
     text = said(document, row)
 
-    assert "no number for one at a time (rate changed late)" in text
-    assert "Do not trust: row 1 (late shift)." in text
+    assert "no number for depth 1" in text
+    assert "Do not trust: late shift (row 1)." in text
 
 
 def test_what_memory_took_is_told_up_to_the_flush(document: Document) -> None:
@@ -42,7 +43,7 @@ def test_what_memory_took_is_told_up_to_the_flush(document: Document) -> None:
 
     text = said(document, named(document, "create-1", committed=committed))
 
-    assert "1,234 a second created and flushed" in text
+    assert "Files: 1,234/s created (flushed)." in text
 
 
 def test_what_limits_is_told_by_rows(document: Document) -> None:
@@ -56,10 +57,8 @@ def test_what_limits_is_told_by_rows(document: Document) -> None:
         limited("sync-write", Bottleneck.OPERATION_LATENCY),
     ]
 
-    assert "Limited by: the time of each operation, one after another (rows 1, 3); the device (row 2)." in said(
-        document, *rows
-    )
+    assert "Limited by latency (rows 1, 3), device (2)." in said(document, *rows)
 
 
 def test_a_run_without_a_number_says_nothing(document: Document) -> None:
-    assert quick_words(msgspec.structs.replace(document, results=())) == ()
+    assert answer(msgspec.structs.replace(document, results=()), QUICK) == ()

@@ -1,0 +1,91 @@
+"""docs/how-to/from-fio.md: command lines of fio, their equals, what differs, and the ratios that were measured."""
+
+import platform
+import shlex
+import subprocess
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from bench.from_fio import PAIRS, Compared, Pair, assay_words, fio_words
+from bench.tools import versions
+
+_COLUMNS = 125
+_DIRECTORY = "/mnt/scratch"
+_SECONDS = 20.0
+
+_HEAD = """\
+# From fio
+
+<!-- Made by `python -m bench.from_fio DIR --page`; do not edit. -->
+
+The command lines that people type most, and what gives the same with Assay. `assay measure DIR` takes fio's words where it
+has the same thing: `--bs`, `--iodepth`, `--numjobs`, `--ioengine`, `--runtime`, `--size`, `--direct`. Sizes mean the same:
+`4k` is 4 KiB, `256m` 256 MiB. With `--as-toml` it prints the load file of a command line, to keep and to go on from.
+
+What differs in all of them:
+
+- Data is laid out before the first I/O, in `DIR/assay-data`, and removed at the end. fio leaves its files.
+- The number is that of the time in which the rate stood, with an interval; fio's is the mean over all of its time.
+- A number that cannot be what it seems (from memory, of a busy machine, of too few I/Os) says so.
+"""
+_MEASURED = """\
+## The same IOPS?
+
+Both were run in turn in one directory ({where}), {rounds} rounds of {seconds:g} s each: `python -m bench.from_fio DIR`. A
+ratio is the IOPS of Assay by those of fio, the geometric mean over the rounds with its 95 % interval; `fio / fio` is the
+same of two runs of fio in each round, which is how far the machine itself goes. Writes of fio had `--overwrite=1` here.
+{tools}; {machine}.
+
+| | IOPS of Assay | Assay / fio | fio / fio |
+| --- | ---: | ---: | ---: |
+"""
+_WHY = """
+Where the storage is the limit, both give the same. Where memory answers, the program is the limit, and Assay's share of an
+I/O is smaller ([what an operation costs](../performance.md)).
+"""
+
+
+def page(compared: Mapping[str, Compared], directory: Path, rounds: int, seconds: float) -> str:
+    """Write the page.
+
+    Args:
+        compared: What came out, by the name of the pair.
+        directory: Where; its file system is named.
+        rounds: Of each pair.
+        seconds: Of each run.
+    """
+    sections = "\n".join("\n".join(_section(pair)) for pair in PAIRS)
+    rows = "".join(
+        f"| {pair.title} | {found.iops:,.0f} | {found.by_fio} | {found.fio_by_itself} |\n"
+        for pair in PAIRS
+        if (found := compared.get(pair.name))
+    )
+    measured = _MEASURED.format(
+        where=_file_system(directory),
+        rounds=rounds,
+        seconds=seconds,
+        tools=versions().split(", elbencho", maxsplit=1)[0],
+        machine=f"Linux {platform.release()}",
+    )
+    return f"{_HEAD}\n{sections}\n{measured}{rows}{_WHY}"
+
+
+def _section(pair: Pair) -> Iterator[str]:
+    yield f"## {pair.title}\n"
+    yield "```sh"
+    yield shlex.join(fio_words(pair, _DIRECTORY, _SECONDS, compared=False))
+    yield shlex.join(assay_words(pair, _DIRECTORY, _SECONDS))
+    yield "```\n"
+    yield textwrap.fill(pair.differs, _COLUMNS, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def _file_system(directory: Path) -> str:
+    found = subprocess.run(
+        ["findmnt", "--noheadings", "--output", "FSTYPE,SOURCE", "--target", directory],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    kind, _, source = found.stdout.strip().partition(" ")
+    return f"{kind} on {Path(source.strip()).name}" if kind else "a file system of this machine"

@@ -1,0 +1,214 @@
+"""What `assay ls` and `assay show` need not read or work out again: `catalog.sqlite` beside the runs.
+
+It holds nothing that the folders do not: it follows folders that were added, changed or removed by hand, and is made anew
+when it is missing, damaged or of another version. What judging a sealed run came to is kept under the hash of its manifest
+and the version of the judgement, and found under both alone: never that of another run, of other content or of other rules.
+SQLite in WAL mode takes several writers at once.
+"""
+
+import contextlib
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from assay.bundle import files
+from assay.bundle.inside import read_inside
+from assay.errors import BundleError
+
+CATALOG = "catalog.sqlite"
+
+_VERSION = 4
+_TABLES = (
+    """
+CREATE TABLE runs (run_id TEXT PRIMARY KEY, started_utc TEXT NOT NULL, load TEXT NOT NULL, command TEXT NOT NULL,
+                   targets TEXT NOT NULL, state TEXT NOT NULL, exit_code INTEGER, seconds REAL, seal TEXT NOT NULL,
+                   stamp TEXT NOT NULL)
+""".strip(),
+    """
+CREATE TABLE judged (seal TEXT PRIMARY KEY, version TEXT NOT NULL, came_to TEXT NOT NULL)
+""".strip(),
+    """
+CREATE TABLE answers (seal TEXT PRIMARY KEY, version TEXT NOT NULL, answer TEXT NOT NULL)
+""".strip(),
+)
+_WAIT_FOR_WRITERS_S: Final = 30.0
+_SEAL = re.compile(rb"([0-9a-f]{64})  manifest\.json\n")
+
+
+class HeadRate(msgspec.Struct, frozen=True, kw_only=True):
+    """The rate that stands for a run in a list."""
+
+    label: str
+    """Of its result."""
+    title: str
+    value: float
+    unit: str
+    """`MiB/s` or `ops/s`."""
+    measures: str
+    """What the number is a number of, as in the result document."""
+    trust: str
+
+
+class CameTo(msgspec.Struct, frozen=True, kw_only=True):
+    """What judging a sealed run came to, in short."""
+
+    exit_code: int
+    head: HeadRate | None
+    """None: nothing has a rate."""
+    trust: dict[str, int]
+    """Results by their level of trust: `yes`, `weak`, `no`."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What the small files of a run say."""
+
+    run_id: str
+    started_utc: str
+    load: str
+    command: str
+    targets: tuple[str, ...]
+    state: str
+    exit_code: int | None
+    seconds: float | None
+    seal: str
+    """SHA-256 of the manifest; empty for a run that has none."""
+
+
+class KeptList:
+    """The open catalog."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it, made anew where it is of another version; raises sqlite3.Error."""
+        self._database = _connect(path)
+
+    def close(self) -> None:
+        """Close it."""
+        self._database.close()
+
+    def entries(self, runs: Path, folders: set[str], read: Callable[[Path], Entry | None]) -> list[Entry]:
+        """Give the entries of folders, reading again those that have changed; raises sqlite3.Error.
+
+        Args:
+            runs: Where runs are kept.
+            folders: Names of the folders in it.
+            read: Reads one run; None where the folder holds none.
+        """
+        stamps = dict(self._database.execute("SELECT run_id, stamp FROM runs"))
+        # Looked at again: another process may have begun a run since the folders were listed.
+        gone = {name for name in stamps.keys() - folders if not (runs / name).is_dir()}
+        now = {name: _stamp(runs / name) for name in folders}
+        changed = {name for name in folders if stamps.get(name) != now[name]}
+        if gone or changed:
+            fresh = [entry for entry in (read(runs / name) for name in changed) if entry is not None]
+            with self._transaction():
+                self._database.executemany("DELETE FROM runs WHERE run_id = ?", [(name,) for name in gone | changed])
+                self._database.executemany(
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    [(*_row(entry), now[entry.run_id]) for entry in fresh],
+                )
+                for table in ("judged", "answers"):
+                    self._database.execute(f"DELETE FROM {table} WHERE seal NOT IN (SELECT seal FROM runs)")  # noqa: S608
+        columns = ", ".join(Entry.__struct_fields__)
+        rows = self._database.execute(f"SELECT {columns} FROM runs").fetchall()  # noqa: S608 - names of this module
+        return [entry for entry in map(_entry, rows) if entry.run_id in folders]
+
+    def judged(self, version: str) -> dict[str, CameTo]:
+        """Give what judging came to, by the seals of the runs; raises sqlite3.Error."""
+        rows = self._database.execute("SELECT seal, came_to FROM judged WHERE version = ?", (version,))
+        try:
+            return {seal: msgspec.json.decode(came_to, type=CameTo) for seal, came_to in rows}
+        except (msgspec.MsgspecError, TypeError, UnicodeError) as error:
+            raise sqlite3.DatabaseError(str(error)) from error
+
+    def keep(self, seal: str, version: str, came_to: CameTo) -> None:
+        """Keep what judging a run came to; raises sqlite3.Error."""
+        text = msgspec.json.encode(came_to).decode()
+        self._database.execute("INSERT OR REPLACE INTO judged VALUES (?, ?, ?)", (seal, version, text))
+
+    def answer(self, seal: str, version: str) -> str | None:
+        """Give what is kept to be shown of a run, in the words of whoever kept it; raises sqlite3.Error."""
+        found = self._database.execute("SELECT answer FROM answers WHERE seal = ? AND version = ?", (seal, version))
+        row = found.fetchone()
+        return None if row is None else str(row[0])
+
+    def keep_answer(self, seal: str, version: str, answer: str) -> None:
+        """Keep what is to be shown of a run; raises sqlite3.Error."""
+        self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (seal, version, answer))
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+
+def seal_of(folder: Path) -> str:
+    """Read the hash of a run's manifest; empty where there is none."""
+    try:
+        found = _SEAL.fullmatch(read_inside(folder, files.SEAL))
+    except (OSError, BundleError):
+        return ""
+    return found[1].decode() if found else ""
+
+
+def _stamp(folder: Path) -> str:
+    """Tell of which file an entry was made: only a sealed run never changes, and that only if nobody meddles with it."""
+    for name in (files.MANIFEST, files.RUN):
+        try:
+            found = os.lstat(folder / name)
+        except OSError:
+            continue
+        seal = seal_of(folder) if name == files.MANIFEST else ""
+        return f"{name} {found.st_ino} {found.st_size} {found.st_mtime_ns} {seal}"
+    return ""
+
+
+def _row(entry: Entry) -> Iterable[object]:
+    values = msgspec.structs.asdict(entry)
+    values["targets"] = msgspec.json.encode(entry.targets).decode()
+    return values.values()
+
+
+def _entry(row: tuple[object, ...]) -> Entry:
+    values = dict(zip(Entry.__struct_fields__, row, strict=True))
+    try:
+        values["targets"] = msgspec.json.decode(str(values["targets"]))
+        return msgspec.convert(values, Entry)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise sqlite3.DatabaseError(str(error)) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise sqlite3.OperationalError(f"{path} is no file")
+    database = sqlite3.connect(path, timeout=_WAIT_FOR_WRITERS_S, isolation_level=None)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        # The catalog can be made anew: it need not survive a power cut.
+        database.execute("PRAGMA synchronous = OFF")
+        database.execute("BEGIN IMMEDIATE")
+        if database.execute("PRAGMA user_version").fetchone() != (_VERSION,):
+            database.execute("DROP TABLE IF EXISTS runs")
+            database.execute("DROP TABLE IF EXISTS judged")
+            database.execute("DROP TABLE IF EXISTS answers")
+            for table in _TABLES:
+                database.execute(table)
+            database.execute(f"PRAGMA user_version = {_VERSION}")
+        database.execute("COMMIT")
+        # As it is made here, or not at all: a view or a trigger that somebody put there could do anything.
+        kept = database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
+        if kept != [(table,) for table in _TABLES]:
+            raise sqlite3.DatabaseError(f"{path} holds other tables")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database

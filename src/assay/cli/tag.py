@@ -1,0 +1,56 @@
+"""`assay tag RUN`: what a run is called."""
+
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import Json, RunReference, Runs
+from assay.cli.pipes import say
+
+
+def tag(
+    run: RunReference = "last",
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NAME", help="Call it this; a run that was called so is not any more; '' for none."
+        ),
+    ] = None,
+    tag_: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Give it this tag; may be given again.")
+    ] = None,
+    untag: Annotated[
+        list[str] | None, typer.Option("--untag", metavar="TAG", help="Take this tag off; may be given again.")
+    ] = None,
+    note: Annotated[
+        str | None,
+        typer.Option("--note", metavar="TEXT", help="Say this of it, in up to 1000 characters; '' for nothing."),
+    ] = None,
+    json: Json = False,
+    runs: Runs = None,
+) -> None:
+    """Name a run, tag it, or say something of it, and show what is said; without options only show.
+
+    What was measured is not touched. A name is of one run in its folder, and stands for it wherever RUN does.
+    """
+    import msgspec
+
+    from assay.bundle.catalog import check_free, resolve, runs_directory, take_name
+    from assay.bundle.remarks import change_remarks, changed, read_remarks
+    from assay.outward import json_text, one_line
+
+    folder = resolve(run, runs_directory(runs))
+    if name:
+        check_free(name, folder.parent)
+    if (name, tag_, untag, note) == (None, None, None, None):
+        said = read_remarks(folder)
+    else:
+        said = change_remarks(folder, lambda before: changed(before, name, tag_ or (), untag or (), note))
+        for before in take_name(said.name, folder) if name and said.name else ():
+            say(f"'{name}' was the name of the run {before}, and is that of {folder.name} now", err=True)
+    if json:
+        shown = {"run_id": folder.name, "name": said.name, "tags": said.tags, "note": said.note}
+        say(json_text(msgspec.json.format(msgspec.json.encode(shown), indent=2).decode()))
+        return
+    for what, words in (("run", folder.name), ("name", said.name), ("tags", " ".join(said.tags)), ("note", said.note)):
+        say(f"{what:<5} {one_line(words)}" if words else f"{what:<5} -")

@@ -1,0 +1,76 @@
+"""What stands above the table: which run, on what storage, with which data, on which machine."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assay import events
+from assay.results import Document
+from assay.units import format_bytes
+
+if TYPE_CHECKING:
+    from assay.analysis.record import RunRecord
+
+SIZE_REASON_FACT = "quick.size_reason"
+"""Key of the fact that says why the data set has its size."""
+_MOST_DEVICES = 64
+"""Devices below a target that are looked through."""
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a run."""
+
+    load: str
+    """Name of the Plan."""
+    pairs: tuple[tuple[str, str], ...]
+    """A key and what is said of it, a pair a line."""
+
+
+def head_of(document: Document, run: "RunRecord") -> Head:
+    """Gather it from the record."""
+    pairs = [("run", f"{document.run.id}   {document.run.command}")]
+    pairs += [("target", _target(target.name, target.uri, run.facts)) for target in run.plan.targets]
+    pairs += _data(run)
+    if hello := run.first(events.Hello):
+        machine = hello.machine
+        ram = format_bytes(machine.ram_bytes)
+        pairs.append(("machine", f"{machine.hostname}, {machine.cpus} CPUs, {ram} RAM, Linux {machine.kernel}"))
+        pairs.append(("engine", f"assay-engine {hello.engine.version} ({hello.engine.profile} build)"))
+    return Head(load=run.plan.name, pairs=tuple(pairs))
+
+
+def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:
+    """Say where it is: directory, file system, and what that lies on."""
+    own = f"target.{name}"
+    directory = facts.get(f"{own}.directory") or uri
+    kind = facts.get(f"{own}.fs.type") or "file system unknown"
+    counted = facts.get(f"{own}.device.diskstats")
+    source = facts.get(f"{own}.mount.source")
+    if isinstance(counted, tuple | list) and counted:
+        on = f" on {', '.join(_device(f'{own}.device', str(device), facts) for device in counted)}"
+    else:
+        on = f" from {source}" if source and source != kind else ""
+    return f"{directory}   {kind}{on}"
+
+
+def _device(own: str, name: str, facts: Mapping[str, object]) -> str:
+    """Give a device's name with its model and size, as far as they are known."""
+    for place in range(_MOST_DEVICES):
+        if facts.get(f"{own}.{place}.name") == name:
+            size = facts.get(f"{own}.{place}.size_bytes")
+            model = facts.get(f"{own}.{place}.model") or facts.get(f"{own}.{place}.kind")
+            known = (str(model) if model else "", format_bytes(size) if isinstance(size, int) else "")
+            told = ", ".join(part for part in known if part)
+            return f"{name} ({told})" if told else name
+    return name
+
+
+def _data(run: "RunRecord") -> list[tuple[str, str]]:
+    laid_out = {event.set: event for event in run.all(events.Prepared) if event.bytes}
+    sizes = [f"{event.set} {format_bytes(event.bytes)} in {event.files} files" for event in laid_out.values()]
+    sizes = [size.replace(" in 1 files", " in 1 file") for size in sizes]
+    reason = run.facts.get(SIZE_REASON_FACT)
+    if isinstance(reason, str):
+        sizes.append(reason)
+    return [("data", "; ".join(sizes))] if sizes else []

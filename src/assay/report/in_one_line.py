@@ -1,0 +1,46 @@
+"""What did a run come to, for one line of a list: its exit code, one rate, and how far its results are trusted.
+
+The rate is that of the result that is trusted most; among these one of storage before one of memory or anything else, then
+the most bytes a second, and where nothing moves data the most operations a second. It is a number to know a run by, not to
+compare runs with.
+"""
+
+from assay.bundle.kept_list import CameTo, HeadRate
+from assay.report.numbers import headline, headline_rates
+from assay.results import Document, Result
+from assay.verdicts import ServedBy, TrustLevel
+
+_LEVELS = tuple(TrustLevel)
+"""The best first."""
+
+
+def came_to(judged: Document) -> CameTo:
+    """Give a result document in short."""
+    return CameTo(
+        exit_code=judged.run.exit_code,
+        head=_head(judged.results),
+        trust={level.value: sum(result.trust.level is level for result in judged.results) for level in _LEVELS},
+    )
+
+
+def _head(measured: tuple[Result, ...]) -> HeadRate | None:
+    rated = [result for result in measured if headline(result)[0] is not None]
+    if not rated:
+        return None
+    head = max(rated, key=_rank)
+    value, unit = headline(head)
+    assert value is not None  # noqa: S101 - it is one of those
+    return HeadRate(
+        label=head.label,
+        title=head.title,
+        value=value,
+        unit=unit.label,
+        measures=head.measures.value,
+        trust=head.trust.level.value,
+    )
+
+
+def _rank(result: Result) -> tuple[int, bool, float, float]:
+    ops_per_s, bytes_per_s = headline_rates(result)
+    is_of_storage = result.measures is ServedBy.STORAGE
+    return -_LEVELS.index(result.trust.level), is_of_storage, bytes_per_s or 0.0, ops_per_s or 0.0

@@ -1,0 +1,78 @@
+"""What was worked out of a sealed run, kept so that it is shown again at once.
+
+It lies in the catalog of the runs, under the hash of the run's manifest and the version of the rules, and is used for no
+other. The record stays what counts: its files are held to the manifest before a kept answer of them is shown.
+"""
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+import msgspec
+
+from assay.analysis.rules_version import rules_version
+from assay.bundle import files
+from assay.bundle.kept_list import CATALOG, KeptList, seal_of
+from assay.bundle.remarks import remarks_of
+from assay.report.head import Head
+from assay.report.in_one_line import came_to
+from assay.results import Document
+
+_MOST_LETTERS = 4 << 20
+"""Of an answer that is kept: that of some thousand results."""
+
+
+class KeptAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What `assay show` prints a run from."""
+
+    document: Document
+    head: Head
+
+
+def kept_answer(folder: Path, runs: Path) -> KeptAnswer | None:
+    """Find the answer of a run; None where it has to be worked out.
+
+    Args:
+        folder: The run's folder.
+        runs: Where runs are kept; only what lies there has answers that are kept.
+
+    Raises:
+        BundleError: the run's files are not what its manifest says, or cannot be read.
+    """
+    seal = seal_of(folder)
+    if not seal or folder.parent != runs or not (runs / CATALOG).is_file():
+        return None
+    text = None
+    with suppress(sqlite3.Error), closing(KeptList(runs / CATALOG)) as kept:
+        text = kept.answer(seal, rules_version())
+    if text is None or not files.is_as_sealed(folder):
+        return None
+    try:
+        answer = msgspec.json.decode(text, type=KeptAnswer)
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+    told = answer.document.run
+    if told.bundle != str(folder):
+        return None
+    said = remarks_of(folder)
+    told = msgspec.structs.replace(told, name=said.name, tags=said.tags, note=said.note)
+    return msgspec.structs.replace(answer, document=msgspec.structs.replace(answer.document, run=told))
+
+
+def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
+    """Keep what a run came to; where nothing can be kept, it is worked out again the next time.
+
+    Args:
+        folder: The run's folder.
+        runs: Where runs are kept.
+        answer: What was worked out of it.
+    """
+    seal = seal_of(folder)
+    if not seal or folder.parent != runs:
+        return
+    text = msgspec.json.encode(answer).decode()
+    with suppress(sqlite3.Error), closing(KeptList(runs / CATALOG)) as kept:
+        version = rules_version()
+        kept.keep(seal, version, came_to(answer.document))
+        if len(text) <= _MOST_LETTERS:
+            kept.keep_answer(seal, version, text)

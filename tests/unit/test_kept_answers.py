@@ -1,0 +1,98 @@
+"""What is kept of a run is shown for that run alone, as it was sealed, by the rules that it was worked out by."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.bundle import RunBundle
+from assay.bundle.kept_list import CATALOG
+from assay.bundle.remarks import Remarks, write_remarks
+from assay.report import kept_answers
+from assay.report.head import Head
+from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
+from unit.bundle_streams import begun
+from unit.quick_run import quick_run
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> RunBundle:
+    """A sealed run."""
+    made = begun(tmp_path)
+    made.seal(0)
+    return made
+
+
+def answer_of(bundle: RunBundle) -> KeptAnswer:
+    _, document = quick_run()
+    run = msgspec.structs.replace(document.run, bundle=str(bundle.path), id=bundle.run_id)
+    document = msgspec.structs.replace(document, run=run)
+    return KeptAnswer(document=document, head=Head(load="quick", pairs=(("target", "/srv"),)))
+
+
+@pytest.fixture
+def kept(bundle: RunBundle, tmp_path: Path) -> KeptAnswer:
+    """What was kept of it."""
+    answer = answer_of(bundle)
+    keep_answer(bundle.path, tmp_path, answer)
+    return answer
+
+
+def test_what_was_kept_is_found_as_it_was(bundle: RunBundle, kept: KeptAnswer, tmp_path: Path) -> None:
+    assert kept_answer(bundle.path, tmp_path) == kept
+
+
+def test_it_has_the_remarks_of_now(bundle: RunBundle, kept: KeptAnswer, tmp_path: Path) -> None:
+    write_remarks(bundle.path, Remarks(name="late", tags=("a",), note="said afterwards"))
+
+    found = kept_answer(bundle.path, tmp_path)
+
+    assert found is not None
+    told = found.document.run
+    assert (told.name, told.tags, told.note) == ("late", ("a",), "said afterwards")
+    assert found.document.results == kept.document.results
+
+
+@pytest.mark.usefixtures("kept")
+def test_where_a_file_was_changed_nothing_is_found(bundle: RunBundle, tmp_path: Path) -> None:
+    with (bundle.path / "resolved.json").open("a") as file:
+        file.write(" ")
+
+    assert kept_answer(bundle.path, tmp_path) is None
+
+
+@pytest.mark.usefixtures("kept")
+def test_of_other_rules_nothing_is_found(bundle: RunBundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_answers, "rules_version", lambda: "others")
+
+    assert kept_answer(bundle.path, tmp_path) is None
+
+
+@pytest.mark.usefixtures("kept")
+def test_of_another_run_in_its_place_nothing_is_found(bundle: RunBundle, tmp_path: Path) -> None:
+    other = begun(tmp_path)
+    other.seal(0)
+
+    assert kept_answer(other.path, tmp_path) is None
+    assert kept_answer(bundle.path, tmp_path / "elsewhere") is None
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("text", ["", "{}", '{"document": 3, "head": []}', "\x00"])
+def test_what_is_no_answer_is_not_shown(bundle: RunBundle, tmp_path: Path, text: str) -> None:
+    with closing(sqlite3.connect(tmp_path / CATALOG)) as database, database:
+        database.execute("UPDATE answers SET answer = ?", (text,))
+
+    assert kept_answer(bundle.path, tmp_path) is None
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_catalog_that_is_none_is_passed_by(bundle: RunBundle, tmp_path: Path) -> None:
+    for path in tmp_path.glob(f"{CATALOG}*"):
+        path.unlink()
+    (tmp_path / CATALOG).write_bytes(b"no database" * 1000)
+
+    assert kept_answer(bundle.path, tmp_path) is None
+    keep_answer(bundle.path, tmp_path, answer_of(bundle))
