@@ -91,7 +91,7 @@ def _overview(recording: Recording, document: Document, of_tool: Sequence[Figure
     left = cards.not_drawn(len(results), drawn_each, has_overview=bool(overview))
     return (
         '<section aria-labelledby="overview"><h2 id="overview">Overview</h2>'
-        f'<div class="figures">{drawn_all}</div>{left}</section>'
+        f'<div class="figures flow">{drawn_all}</div>{left}</section>'
     )
 
 

@@ -28,8 +28,6 @@ def warnings(document: Document, places: Places) -> str:
     kinds = _kinds(document)
     listed = "".join(_listed(id_, kind, places) for id_, kind in kinds.items())
     notes = _notes(document.findings)
-    if not listed and not notes:
-        return ""
     shown = (
         f'<ul class="findings kinds">{listed}</ul>'
         if listed
