@@ -301,3 +301,10 @@ def test_a_figure_says_that_its_rates_are_by_iozone_s_own_timing(arguments: str)
 
     assert "IOzone's own timing" in figure.caption
     assert "window" in figure.caption
+    if not asked.phases[0].name.startswith("write-"):
+        return
+    doubts = {(asked.phases[0].name, asked.phases[0].jobs[0].timed[0]): False}
+    doubted, *others = FRONT_END.output(run).marked_figures(doubts)
+    assert "Grey and in brackets: not to be trusted (1 cells)" in doubted.caption
+    assert any(cell.startswith("(") for row in doubted.table.rows for cell in row)
+    assert not any("trusted" in other.caption for other in others)
