@@ -144,7 +144,7 @@ def test_a_gate_is_in_the_plan_and_a_rerun_waits_at_it(assay: Assay, tmp_path: P
 
 
 def test_a_tool_prints_its_text_where_nothing_that_draws_is_installed(tmp_path: Path) -> None:
-    without = "import sys; sys.modules['altair'] = None; from assay.cli import main; main()"
+    without = "import sys; sys.modules['vl_convert'] = None; from assay.cli import main; main()"
     words = ["bigdir", "60", "5", "--files", "--runs", str(tmp_path / "runs")]
 
     command = [sys.executable, "-c", without, *words]
@@ -152,4 +152,4 @@ def test_a_tool_prints_its_text_where_nothing_that_draws_is_installed(tmp_path: 
 
     assert done.returncode in {0, 1}, done.stderr
     assert done.stdout.startswith("Iterations, MkDirOpTime(ms)")
-    assert "No report: report: the Python package 'altair' is not installed" in done.stderr
+    assert "No report: report: the Python package 'vl_convert' is not installed" in done.stderr

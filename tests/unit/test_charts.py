@@ -16,7 +16,7 @@ from assay.analysis.record import read
 from assay.report import axes, figures, theme
 from assay.report.axes import Layered
 from assay.report.export import PictureFormat, all_figures, render
-from assay.report.figures import heat_map, latency, time_budget, timeline
+from assay.report.figures import heat_map, latency, percentile_curve, time_budget, timeline
 from assay.report.figures import rates as rate_bars
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline, rate_unit
 from assay.report.recording import Latencies, Recording, Timeline
@@ -237,6 +237,69 @@ def test_the_wait_of_a_stall_is_in_the_heat_map(recording: Recording, results: t
     assert gathered.edges_s[gathered.column[slowest]] == pytest.approx(3.8)
 
 
+# -- percentile curves --------------------------------------------------------------------------------------------------
+
+
+def test_the_curve_goes_through_the_percentiles_of_its_result(
+    recording: Recording, results: tuple[Result, ...]
+) -> None:
+    for result in results:
+        curve = percentile_curve.curve_of(recording, result, "latency", "")
+        assert curve is not None
+        for q, wanted in ((0.5, result.latency_ns.p50), (0.99, result.latency_ns.p99)):
+            at = int(np.argmin(np.abs(curve.nines + math.log10(1 - q))))
+            assert curve.nines[at] == pytest.approx(-math.log10(1 - q))
+            # Those of the document are of the values themselves, the curve is of buckets of a thousandth.
+            assert curve.value_ns[at] == pytest.approx(wanted, rel=0.03)
+        assert np.all(np.diff(curve.value_ns) >= 0)
+        assert curve.value_ns[-1] == pytest.approx(result.latency_ns.max, rel=2e-3)
+
+
+def test_the_curve_of_consecutive_numbers_is_theirs() -> None:
+    latencies = latencies_of([[float(v) for v in range(1, 100_001)]])
+
+    curve = percentile_curve.curve_from(latencies, (0.0, 1.0), 1e5, "")
+
+    assert curve is not None
+    # The q-quantile of 1, 2, ..., n is ceil(q n).
+    assert curve.value_ns.tolist() == [
+        *(max(1, math.ceil(round((1 - 10**-x) * 1e5, 6))) for x in curve.nines[:-1]),
+        1e5,
+    ]
+    assert curve.stated == pytest.approx(4)  # 1 - q of 10 / 100,000
+    assert curve.nines[-1] == pytest.approx(5)
+
+
+def test_the_curve_leaves_out_what_is_outside_the_window() -> None:
+    latencies = latencies_of([[900.0] * 50, [10.0] * 50, [20.0] * 50])
+
+    curve = percentile_curve.curve_from(latencies, (1.0, 3.0), None, "")
+
+    assert curve is not None
+    assert set(curve.value_ns.tolist()) == {10.0, 20.0}
+    assert percentile_curve.curve_from(latencies, (5.0, 6.0), None, "") is None
+
+
+def test_the_axis_of_the_heat_map_goes_by_one_two_and_five() -> None:
+    gathered = heat_map.cells(latencies_of([[2e4, 1.5e6, 3e7]]))
+
+    drawn = heat_map.chart(gathered, {}).to_dict()["layer"][0]["encoding"]["y"]
+
+    assert drawn["axis"]["values"] == [2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7]
+    assert axes.dense_log_ticks(1e2, 1e10, 240) == [10.0**power for power in range(2, 11)]
+    assert axes.enclosing_steps(3e4, 1.9e6) == (2e4, 2e6)
+
+
+def test_an_open_loop_has_its_response_time_beside_its_latency(results: tuple[Result, ...]) -> None:
+    response = LatencyNs(mean=2e6, p50=2e6, p90=3e6, p99=4e6, p99_9=None, max=5e6)
+    result = msgspec.structs.replace(results[0], response_ns=response)
+
+    rows = {row["title"]: row["words"] for row in rows_of(latency.chart([result]))}
+
+    assert rows[f"{result.title}: response"] == "p50 2.00 ms, p99 4.00 ms, max 5.00 ms"
+    assert f"{result.title}: latency" in rows
+
+
 # -- overview ----------------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +331,11 @@ def test_rows_keep_the_order_of_the_results_when_one_has_no_p99(run: tuple[Memor
     spread = msgspec.structs.replace(results[0].latency_ns, p99=None)
     mixed = [msgspec.structs.replace(results[0], latency_ns=spread), *results[1:]]
     document = msgspec.structs.replace(run[1], results=tuple(mixed))
-    figure = next(figure for figure in figures.overview_figures(document, ()) if figure.slug == "overview-latency")
+    figure = next(
+        figure
+        for figure in figures.overview_figures(Recording(read(run[0])), document, ())
+        if figure.slug == "overview-latency"
+    )
 
     picture = render(figure, PictureFormat.SVG).decode()
 

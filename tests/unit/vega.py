@@ -1,9 +1,9 @@
 """Vega-Lite's schema, as Altair carries it."""
 
+import altair as alt
 from altair.utils.schemapi import validate_jsonschema
 
 from assay.report.figure import Figure
-from assay.report.stack import alt
 
 
 def check(figure: Figure) -> None:

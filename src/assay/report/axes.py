@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.report import theme
-from assay.report.stack import alt
+from assay.report import vega_lite as vl
 
 LATENCY_LABEL = (
     "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s'"
@@ -19,6 +19,8 @@ LATENCY_LABEL = (
 """Vega expression that prints nanoseconds on a log axis."""
 
 _STEPS = (1, 2, 5)
+_LEAST_TICK_PX = 13
+"""Between labels one upon the other."""
 
 
 def linear_ticks(end: float, most: int = 6) -> list[float]:
@@ -36,6 +38,21 @@ def log_ticks(low: float, high: float) -> list[float]:
     factors = (1,) if last - first > 2 else _STEPS
     values = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
     return [value for value in values if low * 0.999 <= value <= high * 1.001]
+
+
+def dense_log_ticks(low: float, high: float, length_px: float) -> list[float]:
+    """Give 1, 2 and 5 of each decade, where labels upon each other have room for that; else the decades."""
+    values = [factor * 10.0**power for power in range(-3, 16) for factor in _STEPS]
+    inside = [value for value in values if low * 0.999 <= value <= high * 1.001]
+    return inside if len(inside) * _LEAST_TICK_PX <= length_px else log_ticks(low, high)
+
+
+def enclosing_steps(low: float, high: float) -> tuple[float, float]:
+    """Give the steps of 1, 2 and 5 that enclose two values, a factor of five apart at least."""
+    steps = [factor * 10.0**power for power in range(-3, 16) for factor in _STEPS]
+    first = max(i for i, step in enumerate(steps) if step <= low * 1.0001)
+    last = min(i for i, step in enumerate(steps) if step >= high * 0.9999)
+    return steps[first], steps[max(last, first + 2)]
 
 
 def decades_around(low: float, high: float) -> tuple[float, float]:
@@ -60,40 +77,37 @@ def spread(positions: Sequence[float], least: float) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Layered:
-    """Charts over each other in Assay's dress.
+    """Charts over each other in Assay's dress."""
 
-    Altair's own layered chart copies all parts of its layers several times, which took longer than the rest of a report.
-    """
-
-    layers: Sequence[alt.Chart]
-    height: float | alt.Step
+    layers: Sequence[vl.Chart]
+    height: float
     independent_colours: bool = False
     """Whether a layer has a colour scale of its own; else they share one."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the Vega-Lite specification, unchecked: checking takes longer than all else, so tests do it."""
+        """Give the Vega-Lite specification."""
         datasets: dict[str, Any] = {}
-        context = {"datasets": datasets, "top_level": False}
+        names: dict[int, str] = {}
         return {
-            "$schema": alt.SCHEMA_URL,
+            "$schema": vl.SCHEMA_URL,
             "config": theme.config(),
             "width": theme.WIDTH_PX,
-            "height": self.height.to_dict() if isinstance(self.height, alt.Step) else self.height,
-            "layer": [layer.to_dict(validate=False, context=context) for layer in self.layers],
+            "height": self.height,
+            "layer": [layer.to_dict(datasets, names) for layer in self.layers],
             "datasets": datasets,
         } | ({"resolve": {"scale": {"color": "independent"}}} if self.independent_colours else {})
 
 
-def records(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:
+def records(rows: Iterable[Mapping[str, object]]) -> vl.Data:
     """Carry a few rows in the figure."""
-    return alt.InlineData(values=[dict(row) for row in rows])
+    return vl.Data([dict(row) for row in rows])
 
 
-def numeric_csv(columns: Mapping[str, Iterable[float]]) -> alt.InlineData:
+def numeric_csv(columns: Mapping[str, Iterable[float]]) -> vl.Data:
     """Carry many numbers in the figure: CSV is a third of the size of JSON objects."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([f"{value:.7g}" for value in row] for row in zip(*columns.values(), strict=True))
     parse = dict.fromkeys(columns, "number")
-    return alt.InlineData(values=text.getvalue(), format=alt.CsvDataFormat(type="csv", parse=parse))
+    return vl.Data(text.getvalue(), {"type": "csv", "parse": parse})

@@ -5,17 +5,17 @@ that is not to be trusted is grey and says so.
 """
 
 from assay.report import theme
-from assay.report.stack import alt
+from assay.report import vega_lite as vl
 from assay.report.verdict import stands
 from assay.results import Result
 
 ROW_PX = 44
 
 
-def rows(count: int) -> alt.Y:
+def rows(count: int) -> vl.Y:
     """Place rows by their numbers."""
     # All rows by name: layers that leave some out (no p99, say) must not reorder the others.
-    return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(domain=list(range(count)), paddingOuter=0.05))
+    return vl.Y("row:O", axis=None, sort=None, scale=vl.Scale(domain=list(range(count)), paddingOuter=0.05))
 
 
 def row(i: int, result: Result, title: str) -> dict[str, object]:
@@ -25,8 +25,8 @@ def row(i: int, result: Result, title: str) -> dict[str, object]:
     return {"row": i, "title": title + doubt, "ink": ink}
 
 
-def titles(base: alt.Chart, count: int, dy: int = -9) -> alt.Chart:
+def titles(base: vl.Chart, count: int, dy: int = -9) -> vl.Chart:
     """Write each result's name above its bar."""
     mark = base.mark_text(align="left", baseline="middle", x=2, dy=dy, color=theme.INK)
-    words: alt.Chart = mark.encode(y=rows(count), text=alt.Text("title:N"))
+    words: vl.Chart = mark.encode(y=rows(count), text=vl.Text("title:N"))
     return words

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from assay.analysis.record import RunRecord
 from assay.outward import drawn
-from assay.report import figures
+from assay.report import figures, vega_lite
 from assay.report.figure import Figure
 from assay.report.output import make_folder, write_whole
 from assay.report.recording import Recording
-from assay.report.stack import VEGA_LITE, vl_convert
+from assay.report.stack import vl_convert
 from assay.results import Document
 
 _PNG_SCALE = 2.0
@@ -47,8 +47,8 @@ def write_charts(
 def all_figures(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> Iterator[Figure]:
     """Draw everything that the report shows: first what spans all results, then result by result."""
     yield from of_tool
-    yield from figures.overview_figures(document, of_tool)
     recording = Recording(run)
+    yield from figures.overview_figures(recording, document, of_tool)
     for i in range(figures.drawn_each(document.results, of_tool)):
         yield from figures.result_figures(recording, document.results, i)
 
@@ -56,9 +56,9 @@ def all_figures(run: RunRecord, document: Document, of_tool: Sequence[Figure] = 
 def render(figure: Figure, picture_format: PictureFormat) -> bytes:
     """Draw a figure with its title, without a browser and without any network."""
     spec = drawn(figure.chart.to_dict() | {"title": {"text": figure.title, "offset": 10}})
-    nowhere: list[str] = []
+    library, nowhere = vl_convert(), list[str]()
     if picture_format is PictureFormat.PNG:
-        png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=_PNG_SCALE, allowed_base_urls=nowhere)
+        png: bytes = library.vegalite_to_png(spec, vega_lite.VERSION, scale=_PNG_SCALE, allowed_base_urls=nowhere)
         return png
-    svg: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=nowhere)
+    svg: str = library.vegalite_to_svg(spec, vega_lite.VERSION, allowed_base_urls=nowhere)
     return svg.encode()

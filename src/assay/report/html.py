@@ -12,12 +12,20 @@ from pathlib import Path
 
 from assay.analysis.record import RunRecord
 from assay.outward import drawn, markup
-from assay.report import figures, sections, vega
+from assay.report import figures, sections, theme, vega
 from assay.report.figure import Figure
 from assay.report.output import check_file, write_whole
+from assay.report.page import cards
+from assay.report.page.anchors import Places
+from assay.report.page.grouping import summary_rows
+from assay.report.page.header import header
+from assay.report.page.summary import rows_by_result, summary_table
+from assay.report.page.tiles import tiles
+from assay.report.page.warned import warnings
+from assay.report.quick_words import QUICK
 from assay.report.recording import Recording
 from assay.report.titles import titles_of
-from assay.results import Document
+from assay.results import Document, Result
 
 # Vega compiles its expressions with `new Function`, hence 'unsafe-eval'; there is no source to load anything from.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
@@ -49,34 +57,59 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     """Make the report's text."""
     recording = Recording(run)
     results = document.results
-    titles = titles_of(results)
-    drawn_each = figures.drawn_each(results, of_tool)
-    overview = (*of_tool, *figures.overview_figures(document, of_tool))
-    told = sections.cards(results)
+    rows = summary_rows(results, of_tool=bool(of_tool))
+    told = cards.cards(results, cards.MOST_CARDS if len(rows) == len(results) else cards.MOST_CARDS_OF_A_TOOL)
+    places = Places(rows_by_result(rows), set(told))
+    is_quick = run.plan.name == QUICK
     body = [
-        sections.header(run, document),
-        sections.summary_table(titles, results, set(told)),
-        sections.run_findings(document.findings),
-        sections.marks(recording.marks),
-        "<section aria-labelledby=overview><h2 id=overview>Overview</h2>",
-        *(_figure(figure) for figure in overview),
-        sections.not_drawn(len(results), drawn_each, has_overview=bool(overview)),
-        "</section><section aria-labelledby=results><h2 id=results>Results</h2>",
-        sections.not_told(len(results), len(told)),
+        header(run, document, places),
+        tiles(results, rows, places, is_quick=is_quick),
+        warnings(document, places),
+        _overview(recording, document, of_tool),
+        summary_table(recording, results, rows, places),
+        _results(recording, results, told, of_tool),
+        *(part(run) for part in (sections.preparation, sections.environment, sections.plan)),
     ]
-    for i in told:
-        mine = figures.result_figures(recording, results, i) if i < drawn_each else ()
-        drawn = "".join(_figure(figure) for figure in mine)
-        body.append(sections.result_card(i, titles[i], results[i], drawn))
-    body += ["</section>", sections.preparation(run), sections.environment(run), sections.plan(run)]
     title = markup(f"{run.plan.name} · {document.run.id} · Assay")
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{markup(_POLICY)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{_asset("report.css")}</style>'
-        f"</head><body>{''.join(body)}<script>{vega.javascript()}</script><script>{_asset('report.js')}</script></body></html>\n"
+        f"</head><body>{''.join(body)}<script>{vega.javascript()}</script>"
+        f'<script type="application/json" id="dark">{_script_json(theme.DARK)}</script>'
+        f"<script>{_asset('report.js')}</script></body></html>\n"
     )
+
+
+def _overview(recording: Recording, document: Document, of_tool: Sequence[Figure]) -> str:
+    results = document.results
+    overview = (*of_tool, *figures.overview_figures(recording, document, of_tool))
+    drawn_each = figures.drawn_each(results, of_tool)
+    drawn_all = "".join(_figure(figure) for figure in overview)
+    left = cards.not_drawn(len(results), drawn_each, has_overview=bool(overview))
+    return (
+        '<section aria-labelledby="overview"><h2 id="overview">Overview</h2>'
+        f'<div class="figures">{drawn_all}</div>{left}</section>'
+    )
+
+
+def _results(recording: Recording, results: Sequence[Result], told: Sequence[int], of_tool: Sequence[Figure]) -> str:
+    titles, drawn_each = titles_of(results), figures.drawn_each(results, of_tool)
+    doubted = [i for i in told if not results[i].trusted]
+    is_open = set(doubted[: cards.MOST_OPEN])
+    parts = [
+        '<section aria-labelledby="results"><h2 id="results">Results</h2>',
+        cards.not_told(len(results), len(told)),
+        sections.marks(recording.marks),
+    ]
+    for i in told:
+        mine = tuple(figures.result_figures(recording, results, i)) if i < drawn_each else ()
+        over_time = "".join(_figure(figure) for figure in mine if figure.is_over_time)
+        others = "".join(_figure(figure) for figure in mine if not figure.is_over_time)
+        shown = f'<div class="figures"><div>{over_time}</div><div>{others}</div></div>' if mine else ""
+        parts.append(cards.card(i, titles[i], results[i], shown, is_open=i in is_open))
+    return "".join((*parts, "</section>"))
 
 
 def _figure(figure: Figure) -> str:

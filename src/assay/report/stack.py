@@ -1,10 +1,13 @@
-"""The chart stack: Altair and vl-convert, or the words that say how to get them.
+"""What draws: vl-convert, or the words that say how to get it.
 
-Both belong to the extra `report`, because vl-convert is an 84 MB wheel that a machine that only measures does not need.
-Every module of the report that draws imports them from here, so that there is one message and one exit code.
+It belongs to the extra `report`, because it is an 84 MB wheel that a machine that only measures does not need. Who asks for
+it gets it here, so that there is one message and one exit code, and a page whose JavaScript is kept does without it.
 """
 
+import importlib
+import importlib.util
 import resource
+from typing import Any
 
 from assay import xdg
 from assay.errors import RunError
@@ -14,7 +17,8 @@ _ADDRESSES_BYTES = 72 << 30
 program by SIGTRAP."""
 
 
-def _check_address_space() -> None:
+def check_stack() -> None:
+    """See whether figures can be drawn here; raises RunError, before any work."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < _ADDRESSES_BYTES:
         raise RunError(
@@ -23,22 +27,18 @@ def _check_address_space() -> None:
         )
 
 
-_check_address_space()
-try:
-    with xdg.home_for_others():
-        import altair as alt
-        import vl_convert
-        from altair.utils import schemapi
-except ModuleNotFoundError as missing:
-    raise RunError(
-        f"report: the Python package '{missing.name}' is not installed; figures and the HTML report need it."
-        " The run itself is kept. Install it with: pip install 'assay[report]'"
-    ) from missing
+def vl_convert() -> Any:
+    """Load vl-convert.
 
-schemapi.DEBUG_MODE = False
-"""Altair would check each part as it is made. Tests check whole specifications."""
-
-VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-"""Version of Vega-Lite that Altair writes, as vl-convert spells it: specs and JavaScript must agree."""
-
-__all__ = ["VEGA_LITE", "alt", "vl_convert"]
+    Raises:
+        RunError: it is not installed, or the limit of address space is below what it needs.
+    """
+    check_stack()
+    try:
+        with xdg.home_for_others():
+            return importlib.import_module("vl_convert")
+    except ModuleNotFoundError as missing:
+        raise RunError(
+            f"report: the Python package '{missing.name}' is not installed; figures and the HTML report need it."
+            " The run itself is kept. Install it with: pip install 'assay[report]'"
+        ) from missing

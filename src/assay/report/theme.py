@@ -1,7 +1,8 @@
 """How Assay's figures look. METHOD 6.1 and 6.2 give the reasons; the eight lessons there are cited where they apply.
 
-Figures stand on white in light and dark pages and on paper: empty cells of a heat map are white and must mean "no I/O"
-everywhere (lesson 6). DejaVu Sans is named first so that pictures are the same on all machines that have it.
+Empty cells of a heat map are of the colour of the paper and must mean "no I/O" everywhere (lesson 6): in a dark page the
+paper is dark, few operations are dim and many bright. There each colour here is replaced by its partner in `DARK`, so each
+has one purpose. DejaVu Sans is named first so that pictures are the same on all machines that have it.
 """
 
 from typing import Any
@@ -23,6 +24,11 @@ WINDOW_TINT = "#eaf2fb"
 UNTRUSTED = "#a3abb4"
 MARK = "#7b3294"
 
+ON_DARK_FILL = "#fefefe"
+"""Words on the darker fills of the light page."""
+ON_LIGHT_FILL = "#1a1e23"
+"""Words on the lighter ones."""
+
 HEAT_RANGE = ("#b7d6ee", "#82b8dd", "#4292c6", "#08519c", "#08306b")
 """Counts: one hue, light to dark, so that white is nothing (lesson 6). A lone operation must be seen:
 it is the outlier."""
@@ -31,13 +37,43 @@ PERCENTILE_COLOURS = {"p50": "#ffb000", "p99": "#ff6db6"}
 HALO = "#14181d"
 
 BUDGET = {
-    "on_cpu": ("on CPU", "#2166ac", "#ffffff"),
-    "run_delay": ("waiting for a CPU", "#b2182b", "#ffffff"),
-    "block_delay": ("waiting for block I/O", "#e6a117", INK),
-    "idle": ("idle by the load's own schedule", "#f0f2f4", INK),
-    "other_wait": ("other waits", "#cdd3da", INK),
+    "on_cpu": ("on CPU", "#2166ac", ON_DARK_FILL),
+    "run_delay": ("waiting for a CPU", "#b2182b", ON_DARK_FILL),
+    "block_delay": ("waiting for block I/O", "#e6a117", ON_LIGHT_FILL),
+    "idle": ("idle by the load's own schedule", "#f0f2f4", ON_LIGHT_FILL),
+    "other_wait": ("other waits", "#cdd3da", ON_LIGHT_FILL),
 }
 """Shares of the workers' time: words, fill, ink on the fill."""
+
+SERIES = ("#2166ac", "#b2182b", "#1b7837", "#7b3294", "#b35806", "#01665e")
+"""Of lines and bars with names, in order: told apart by lightness and by their names too. METHOD 6.1 allows six."""
+
+DARK = {
+    INK: "#e6e8eb",
+    MUTED_INK: "#a3abb4",
+    GRID: "#333b45",
+    PAPER: "#14181d",
+    OUTSIDE: "#6b747e",
+    WINDOW_TINT: "#1b2735",
+    ON_DARK_FILL: "#0e1216",
+    ON_LIGHT_FILL: "#e6e8eb",
+    HALO: "#000000",
+    "#2166ac": "#6cb2f2",
+    "#b2182b": "#ff8a80",
+    "#1b7837": "#6fd08c",
+    "#7b3294": "#d29bec",
+    "#b35806": "#f0a35e",
+    "#01665e": "#5cc8bd",
+    "#e6a117": "#8a5d00",
+    "#f0f2f4": "#262d35",
+    "#cdd3da": "#454f5a",
+    "#b7d6ee": "#173a58",
+    "#82b8dd": "#1f5f95",
+    "#4292c6": "#3f97dc",
+    "#08519c": "#93c9f7",
+    "#08306b": "#e2f1ff",
+}
+"""Partners of the colours in a dark page; what has none is the same in both."""
 
 
 def config() -> dict[str, Any]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from assay import xdg
 from assay.errors import InputError, RunError
+from assay.report import vega_lite
 from assay.report.output import write_whole
-from assay.report.stack import VEGA_LITE, vl_convert
+from assay.report.stack import vl_convert
 
 _END = "\n/* whole */"
 """Last in the file: one that was cut short is not used."""
@@ -18,14 +19,14 @@ _END = "\n/* whole */"
 
 def javascript() -> str:
     """Give a program that sets `window.vegaEmbed`, fit to stand in a script element."""
-    version: str = vl_convert.__version__  # type: ignore[attr-defined]
-    name = f"vega-lite-{VEGA_LITE}-vl-convert-{version}.js"
+    library = vl_convert()
+    name = f"vega-lite-{vega_lite.VERSION}-vl-convert-{library.__version__}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
         program = _kept(name).read_text(encoding="utf-8")
         if program.endswith(_END):
             return program
-    # The stub makes an argument a must that the library gives a default: the snippet that sets window.vegaEmbed.
-    bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]
+    # Without a snippet of its own it sets window.vegaEmbed.
+    bundle: str = library.javascript_bundle(vl_version=vega_lite.VERSION)
     program = bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--") + _END
     with contextlib.suppress(OSError, InputError, RunError):
         kept = _kept(name)

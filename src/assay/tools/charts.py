@@ -10,10 +10,11 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, records, spread
-from assay.report.stack import alt
 from assay.units import format_number
 
 COLOURS = ("#2166ac", "#b2182b", "#1b7837", "#7b3294", "#b35806", "#01665e")
@@ -90,8 +91,8 @@ def lines(series: Sequence[Series], x: Axis, y: Axis) -> Layered:
         raise ValueError("values on a logarithmic axis lie above 0")
     coloured = _coloured(series)
     low, high = _bounds([py for _, py in points], y.scale)
-    along = alt.X("x:Q", title=x.title, scale=_x_scale(series, x.scale), axis=_x_axis(points, x.scale))
-    up = alt.Y("y:Q", title=y.title, scale=_scale(y.scale, low, high), axis=_value_axis(y.scale, low, high))
+    along = vl.X("x:Q", title=x.title, scale=_x_scale(series, x.scale), axis=_x_axis(points, x.scale))
+    up = vl.Y("y:Q", title=y.title, scale=_scale(y.scale, low, high), axis=_value_axis(y.scale, low, high))
     layers = [_cliffs(series, along)] if cliffs(series) else []
     for one in coloured:
         layers += _line(one, along, up)
@@ -125,9 +126,9 @@ def grouped(bars: Sequence[Bar], axis: Axis) -> Layered:
     low, high = _bounds(known or [1.0], axis.scale)
     room = max(len(str(row["label"])) for row in rows)
     scale = _scale(axis.scale, low, _with_room(low, high, axis.scale, room))
-    along = alt.X("value:Q", title=axis.title, scale=scale, axis=_value_axis(axis.scale, low, high))
-    across = alt.Y("at:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
-    base = alt.Chart(records(rows)).encode(y=across)
+    along = vl.X("value:Q", title=axis.title, scale=scale, axis=_value_axis(axis.scale, low, high))
+    across = vl.Y("at:Q", axis=None, scale=vl.Scale(domain=[height, 0], nice=False))
+    base = vl.Chart(records(rows)).encode(y=across)
     has_place = "isValid(datum.value)" if is_bars else "isValid(datum.value) && datum.value > 0"
     shown, absent = base.transform_filter(has_place), base.transform_filter(f"!({has_place})")
     mark = (
@@ -137,10 +138,10 @@ def grouped(bars: Sequence[Bar], axis: Axis) -> Layered:
     )
     label = shown.mark_text(align="left", baseline="middle", dx=6, fontSize=10)
     without = absent.mark_text(align="left", baseline="middle", x=6, fontSize=10, color=theme.MUTED_INK)
-    layers: list[alt.Chart] = [
-        mark.encode(x=along, color=alt.Color("colour:N", scale=None)),
-        label.encode(x=along, text=alt.Text("label:N")),
-        without.encode(text=alt.Text("label:N")),
+    layers: list[vl.Chart] = [
+        mark.encode(x=along, color=vl.Color("colour:N", scale=None)),
+        label.encode(x=along, text=vl.Text("label:N")),
+        without.encode(text=vl.Text("label:N")),
         _group_titles(bars, across),
     ]
     return Layered(layers, height)
@@ -154,16 +155,16 @@ def _coloured(series: Sequence[Series]) -> list[Series]:
     return [Series(one.name, one.points, one.colour or next(fills), one.is_dashed) for one in series]
 
 
-def _line(one: Series, along: alt.X, up: alt.Y) -> list[alt.Chart]:
-    base = alt.Chart(records({"x": px, "y": py, "series": one.name} for px, py in one.points)).encode(x=along, y=up)
+def _line(one: Series, along: vl.X, up: vl.Y) -> list[vl.Chart]:
+    base = vl.Chart(records({"x": px, "y": py, "series": one.name} for px, py in one.points)).encode(x=along, y=up)
     dash = [5, 3] if one.is_dashed else [1, 0]
     line = base.mark_line(color=one.colour, strokeWidth=2, strokeDash=dash, strokeJoin="round")
     return [line, base.mark_point(color=one.colour, filled=True, opacity=1, size=28)]
 
 
 def _end_labels(
-    series: Sequence[Series], scale: Scale, bounds: tuple[float, float], along: alt.X, up: alt.Y
-) -> list[alt.Chart]:
+    series: Sequence[Series], scale: Scale, bounds: tuple[float, float], along: vl.X, up: vl.Y
+) -> list[vl.Chart]:
     low, high = (scale.place(bound) for bound in bounds)
     ends = [one.points[-1] for one in series]
     moved = _kept_inside([scale.place(py) for _, py in ends], low, high)
@@ -171,10 +172,10 @@ def _end_labels(
         {"x": px, "y": scale.at(place), "label": one.name, "colour": one.colour}
         for one, (px, _), place in zip(series, ends, moved, strict=True)
     ]
-    base = alt.Chart(records(rows)).encode(x=along, y=up, text=alt.Text("label:N"))
+    base = vl.Chart(records(rows)).encode(x=along, y=up, text=vl.Text("label:N"))
     halo = base.mark_text(align="left", baseline="middle", dx=8, stroke=theme.PAPER, strokeWidth=3)
     words = base.mark_text(align="left", baseline="middle", dx=8)
-    return [halo, words.encode(color=alt.Color("colour:N", scale=None))]
+    return [halo, words.encode(color=vl.Color("colour:N", scale=None))]
 
 
 def _kept_inside(places: Sequence[float], low: float, high: float) -> list[float]:
@@ -193,11 +194,9 @@ def _kept_inside(places: Sequence[float], low: float, high: float) -> list[float
     return moved
 
 
-def _cliffs(series: Sequence[Series], along: alt.X) -> alt.Chart:
+def _cliffs(series: Sequence[Series], along: vl.X) -> vl.Chart:
     rows = [{"x": start, "end": end} for start, end in cliffs(series)]
-    tint: alt.Chart = (
-        alt.Chart(records(rows)).mark_rect(color=theme.GRID, opacity=0.7).encode(x=along, x2=alt.X2("end:Q"))
-    )
+    tint: vl.Chart = vl.Chart(records(rows)).mark_rect(color=theme.GRID, opacity=0.7).encode(x=along, x2="end:Q")
     return tint
 
 
@@ -214,10 +213,10 @@ def _bounds(values: Sequence[float], scale: Scale) -> tuple[float, float]:
     return 2.0**first, 2.0 ** max(first + 1, math.ceil(math.log2(max(values)) - 1e-9))
 
 
-def _scale(scale: Scale, low: float, high: float) -> alt.Scale:
+def _scale(scale: Scale, low: float, high: float) -> dict[str, Any]:
     if scale is Scale.LINEAR:
-        return alt.Scale(domain=[low, high], nice=False)
-    return alt.Scale(type="log", base=2 if scale is Scale.LOG2 else 10, domain=[low, high], nice=False)
+        return vl.Scale(domain=[low, high], nice=False)
+    return vl.Scale(type="log", base=2 if scale is Scale.LOG2 else 10, domain=[low, high], nice=False)
 
 
 def _with_room(low: float, high: float, scale: Scale, characters: int) -> float:
@@ -227,7 +226,7 @@ def _with_room(low: float, high: float, scale: Scale, characters: int) -> float:
     return scale.at(start + (end - start) * theme.WIDTH_PX / (theme.WIDTH_PX - room_px))
 
 
-def _x_scale(series: Sequence[Series], scale: Scale) -> alt.Scale:
+def _x_scale(series: Sequence[Series], scale: Scale) -> dict[str, Any]:
     values = [px for one in series for px, _ in one.points]
     low, high = (min(0.0, *values) if scale is Scale.LINEAR else min(values)), max(values)
     if scale.place(high) <= scale.place(low):
@@ -235,7 +234,7 @@ def _x_scale(series: Sequence[Series], scale: Scale) -> alt.Scale:
     return _scale(scale, low, _with_room(low, high, scale, max(len(one.name) for one in series)))
 
 
-def _x_axis(points: Sequence[tuple[float, float]], scale: Scale) -> alt.Axis:
+def _x_axis(points: Sequence[tuple[float, float]], scale: Scale) -> dict[str, Any]:
     places = sorted({px for px, _ in points})
     if scale is Scale.LINEAR:
         ticks = linear_ticks(places[-1])
@@ -244,16 +243,16 @@ def _x_axis(points: Sequence[tuple[float, float]], scale: Scale) -> alt.Axis:
         ticks = ticks[:: math.ceil(len(ticks) / _MOST_TICKS)] or places
     else:
         ticks = log_ticks(places[0], places[-1]) or places
-    return alt.Axis(values=ticks, format=",~r", grid=False)
+    return vl.Axis(values=ticks, format=",~r", grid=False)
 
 
-def _value_axis(scale: Scale, low: float, high: float) -> alt.Axis:
+def _value_axis(scale: Scale, low: float, high: float) -> dict[str, Any]:
     if scale is Scale.LINEAR:
-        return alt.Axis(values=linear_ticks(high), format=",~r")
+        return vl.Axis(values=linear_ticks(high), format=",~r")
     if scale is Scale.LOG10:
-        return alt.Axis(values=log_ticks(low, high), format=",~g")
+        return vl.Axis(values=log_ticks(low, high), format=",~g")
     powers = range(round(math.log2(low)), round(math.log2(high)) + 1)
-    return alt.Axis(values=[2.0**power for power in powers][:: math.ceil(len(powers) / _MOST_TICKS)], format=",~g")
+    return vl.Axis(values=[2.0**power for power in powers][:: math.ceil(len(powers) / _MOST_TICKS)], format=",~g")
 
 
 # -- groups ------------------------------------------------------------------------------------------------------------
@@ -287,11 +286,11 @@ def _height(bars: Sequence[Bar]) -> float:
     return last + _BAR_PX
 
 
-def _group_titles(bars: Sequence[Bar], across: alt.Y) -> alt.Chart:
+def _group_titles(bars: Sequence[Bar], across: vl.Y) -> vl.Chart:
     first: dict[str, float] = {}
     for bar, at in zip(bars, _places(bars), strict=True):
         first.setdefault(bar.group, at - _BAR_PX)
     data = records({"group": group, "at": at} for group, at in first.items())
-    mark = alt.Chart(data).mark_text(align="left", baseline="middle", x=2, fontWeight="bold", color=theme.INK)
-    titles: alt.Chart = mark.encode(y=across, text=alt.Text("group:N"))
+    mark = vl.Chart(data).mark_text(align="left", baseline="middle", x=2, fontWeight="bold", color=theme.INK)
+    titles: vl.Chart = mark.encode(y=across, text=vl.Text("group:N"))
     return titles

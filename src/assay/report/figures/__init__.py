@@ -7,7 +7,7 @@ tables are made from the same arrays as the picture.
 from collections.abc import Callable, Iterator, Sequence
 
 from assay.report.figure import Figure
-from assay.report.figures import heat_map, latency, rates, roofline, time_budget, timeline
+from assay.report.figures import heat_map, latency, percentile_curve, rates, roofline, time_budget, timeline
 from assay.report.recording import OneResult, Recording
 from assay.results import Document, Result
 
@@ -18,7 +18,7 @@ OF_ALL: tuple[Callable[[Document], Iterator[Figure]], ...] = (
     roofline.draw,
 )
 """Over all results of a run."""
-OF_EACH: tuple[Callable[[OneResult], Iterator[Figure]], ...] = (timeline.draw, heat_map.draw)
+OF_EACH: tuple[Callable[[OneResult], Iterator[Figure]], ...] = (timeline.draw, heat_map.draw, percentile_curve.draw)
 """Of one result."""
 
 MOST_DRAWN = 60
@@ -34,11 +34,20 @@ def drawn_each(results: Sequence[Result], of_tool: Sequence[Figure]) -> int:
     return 0 if of_tool and len(results) > MOST_DRAWN else min(len(results), MOST_DRAWN)
 
 
-def overview_figures(document: Document, of_tool: Sequence[Figure]) -> Iterator[Figure]:
-    """Draw the figures over all results of a run, a bar each; none where that is a wall, or a tool's figures show them."""
-    if len(document.results) <= (MOST_DRAWN if of_tool else MOST_BARS):
+def overview_figures(recording: Recording, document: Document, of_tool: Sequence[Figure]) -> Iterator[Figure]:
+    """Draw the figures over all results of a run; of a classic tool's only where the time went, its own show the rest.
+
+    None where that is a wall of bars.
+    """
+    if of_tool:
+        if len(document.results) <= MOST_DRAWN:
+            yield from time_budget.draw(document)
+        return
+    if len(document.results) <= MOST_BARS:
         for draw in OF_ALL:
             yield from draw(document)
+    if len(document.results) <= MOST_DRAWN:
+        yield from percentile_curve.overlaid(recording, document)
 
 
 def result_figures(recording: Recording, results: Sequence[Result], number_of: int) -> Iterator[Figure]:

@@ -18,12 +18,12 @@ import numpy as np
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.histogram import QUANTILES, quantiles_ns, samples_needed
 from assay.report import theme
-from assay.report.axes import LATENCY_LABEL, Layered, decades_around, log_ticks, numeric_csv, records, spread
+from assay.report import vega_lite as vl
+from assay.report.axes import LATENCY_LABEL, Layered, decades_around, dense_log_ticks, numeric_csv, records, spread
 from assay.report.figure import Figure, Table
 from assay.report.numbers import span_s
-from assay.report.over_time import mark_lines, time_axis
+from assay.report.over_time import SAME_LEFT_EDGE, mark_lines, outside_window, time_axis
 from assay.report.recording import Latencies, NumberedMark, OneResult
-from assay.report.stack import alt
 from assay.report.titles import slug_of
 from assay.report.verdict import trust_words
 from assay.results import Result
@@ -58,9 +58,10 @@ def draw(one: OneResult) -> Iterator[Figure]:
             title=f"{one.name}: {words} over time",
             caption=_caption(gathered, words),
             alt_text=_words(latencies, result, one.name, words),
-            chart=chart(gathered, lines, one.marks, axis_title=words),
+            chart=chart(gathered, lines, one.marks, axis_title=words, window_s=result.window_s),
             table=_table(latencies, gathered),
             is_dense=True,
+            is_over_time=True,
         )
 
 
@@ -150,7 +151,7 @@ def _gather(latencies: Latencies, bands_per_decade: int, merge: int) -> Cells:
 
 
 def _caption(gathered: Cells, words: str) -> str:
-    text = f"Darker: more operations in that interval with that {words}; white: none."
+    text = f"Darker: more operations in that interval with that {words}; blank: none. Pale: outside the window."
     if gathered.intervals_per_column > 1:
         text += f" A column gathers {gathered.intervals_per_column} intervals."
     p50, p99 = (samples_needed(q) for q in _LINES.values())
@@ -194,29 +195,37 @@ def _at_most(value_ns: float | None) -> str:
 
 
 def chart(
-    cells: Cells, lines: dict[str, list[Step]], marks: Sequence[NumberedMark] = (), *, axis_title: str = "latency"
+    cells: Cells,
+    lines: dict[str, list[Step]],
+    marks: Sequence[NumberedMark] = (),
+    *,
+    axis_title: str = "latency",
+    window_s: tuple[float, float] | None = None,
 ) -> Layered:
-    """Draw how many operations took how long when, with percentile lines over it; empty is white."""
+    """Draw how many operations took how long when, with percentile lines; empty is white, outside the window pale."""
     low = 10.0 ** (float(cells.band.min()) / cells.bands_per_decade)
     high = 10.0 ** ((float(cells.band.max()) + 1) / cells.bands_per_decade)
     if high / low < 10:
         low, high = decades_around(low, high)
     x = time_axis(float(cells.edges_s[-1]))
-    y = alt.Y(
+    y = vl.Y(
         "low:Q",
         title=axis_title,
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True),
+        scale=vl.Scale(type="log", domain=[low, high], nice=False),
+        axis=vl.Axis(
+            values=dense_log_ticks(low, high, HEIGHT_PX), labelExpr=LATENCY_LABEL, grid=True, **SAME_LEFT_EDGE
+        ),
     )
-    layers: list[alt.Chart] = [
+    layers: list[vl.Chart] = [
         _cells(cells, x, y),
+        *(outside_window(window_s, float(cells.edges_s[-1]), x) if window_s else ()),
         *_percentile_lines(lines, (low, high), x, y),
         *mark_lines(marks, x),
     ]
     return Layered(layers, HEIGHT_PX)
 
 
-def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
+def _cells(cells: Cells, x: vl.X, y: vl.Y) -> vl.Chart:
     start, end = cells.edges_s[:-1], cells.edges_s[1:]
     span_s = float(cells.edges_s[-1])
     right = np.minimum(end + np.minimum((_OVERLAP - 1) * (end - start), _OVERLAP_OF_AXIS * span_s), span_s)
@@ -225,10 +234,10 @@ def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
     )
     most = int(cells.count.max())
     legend_values = [10**power for power in range(math.floor(math.log10(most)) + 1)]
-    colour = alt.Color(
+    colour = vl.Color(
         "operations:Q",
-        scale=alt.Scale(type="log", domain=[1, max(most, 10)], range=list(theme.HEAT_RANGE)),
-        legend=alt.Legend(
+        scale=vl.Scale(type="log", domain=[1, max(most, 10)], range=list(theme.HEAT_RANGE)),
+        legend=vl.Legend(
             title=f"operations in a cell, {most:,} at most",
             orient="top",
             direction="horizontal",
@@ -240,38 +249,38 @@ def _cells(cells: Cells, x: alt.X, y: alt.Y) -> alt.Chart:
         ),
     )
     tooltip = [
-        alt.Tooltip("t_s:Q", title="from, s", format=".2f"),
-        alt.Tooltip("low:Q", title="latency from, ns", format=",.3~r"),
-        alt.Tooltip("operations:Q", format=","),
+        vl.Tooltip("t_s:Q", title="from, s", format=".2f"),
+        vl.Tooltip("low:Q", title="latency from, ns", format=",.3~r"),
+        vl.Tooltip("operations:Q", format=","),
     ]
-    drawn: alt.Chart = (
-        alt.Chart(data)
+    drawn: vl.Chart = (
+        vl.Chart(data)
         .transform_calculate(
             low=f"pow(10, datum.band / {cells.bands_per_decade})",
             high=f"pow(10, (datum.band + {_OVERLAP}) / {cells.bands_per_decade})",
         )
         .mark_rect(clip=True)
-        .encode(x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("high:Q"), color=colour, tooltip=tooltip)
+        .encode(x=x, x2="right:Q", y=y, y2="high:Q", color=colour, tooltip=tooltip)
     )
     return drawn
 
 
-def _percentile_lines(lines: dict[str, list[Step]], domain: tuple[float, float], x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _percentile_lines(lines: dict[str, list[Step]], domain: tuple[float, float], x: vl.X, y: vl.Y) -> list[vl.Chart]:
     drawn = {name: steps for name, steps in lines.items() if steps}
     heights = [math.log10(steps[-1].value_ns) for steps in drawn.values()]
     apart = 15 / HEIGHT_PX * math.log10(domain[1] / domain[0])
-    layers: list[alt.Chart] = []
+    layers: list[vl.Chart] = []
     labels = []
     for (name, steps), height in zip(drawn.items(), spread(heights, apart), strict=True):
         colour = theme.PERCENTILE_COLOURS[name]
-        line = alt.Chart(numeric_csv(_unbroken(steps))).encode(x=x, y=y, detail=alt.Detail("piece:N"))
+        line = vl.Chart(numeric_csv(_unbroken(steps))).encode(x=x, y=y, detail="piece:N")
         for ink, width in ((theme.HALO, 3.6), (colour, 1.8)):
             layers.append(line.mark_line(interpolate="step-after", color=ink, strokeWidth=width, clip=True))
         labels.append({"t_s": steps[-1].end_s, "low": 10.0**height, "label": name, "ink": colour})
-    base = alt.Chart(records(labels)).encode(x=x, y=y, text=alt.Text("label:N"))
+    base = vl.Chart(records(labels)).encode(x=x, y=y, text=vl.Text("label:N"))
     place: dict[str, Any] = {"align": "left", "baseline": "middle", "dx": 5, "fontWeight": "bold"}
     layers.append(base.mark_text(stroke=theme.HALO, strokeWidth=3, strokeJoin="round", **place))
-    layers.append(base.mark_text(**place).encode(color=alt.Color("ink:N", scale=None)))
+    layers.append(base.mark_text(**place).encode(color=vl.Color("ink:N", scale=None)))
     return layers if drawn else []
 
 

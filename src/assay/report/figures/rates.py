@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, decades_around, linear_ticks, log_ticks, records
 from assay.report.by_result import ROW_PX, row, rows, titles
 from assay.report.figure import Figure, Table, sentence
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit, headline, rate, rate_unit
-from assay.report.stack import alt
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_words
 from assay.results import Document, Result
@@ -42,22 +42,21 @@ def chart(named: Sequence[tuple[str, Result]], unit: RateUnit) -> Layered:
         value = headline(result)[0]
         drawn_rows.append(row(i, result, title) | {"value": value, "label": format_number(value)})
     values = [one["value"] for one in drawn_rows if isinstance(one["value"], float) and one["value"] > 0]
-    base = alt.Chart(records(drawn_rows)).encode(y=rows(len(named)))
-    if values and max(values) > _BARS_FROM_ZERO_UP_TO * min(values):
+    base = vl.Chart(records(drawn_rows)).encode(y=rows(len(named)))
+    is_log = bool(values) and max(values) > _BARS_FROM_ZERO_UP_TO * min(values)
+    if is_log:
         low, high = decades_around(min(values), max(values))
-        scale = alt.Scale(type="log", domain=[low, high * 2.2], nice=False)
+        scale = vl.Scale(type="log", domain=[low, high * 2.2], nice=False)
         ticks = log_ticks(low, high)
     else:
-        scale = alt.Scale(domain=[0, 1.16 * max(values, default=1.0)], nice=False)
+        scale = vl.Scale(domain=[0, 1.16 * max(values, default=1.0)], nice=False)
         ticks = linear_ticks(max(values, default=1.0), 5)
-    x = alt.X("value:Q", title=unit.label, scale=scale, axis=alt.Axis(values=ticks, format=",~r", grid=True))
+    x = vl.X("value:Q", title=unit.label, scale=scale, axis=vl.Axis(values=ticks, format=",~r", grid=True))
     shape = (
-        base.mark_point(filled=True, size=90, opacity=1, yOffset=8)
-        if scale.type == "log"
-        else base.mark_bar(height=14, yOffset=8)
+        base.mark_point(filled=True, size=90, opacity=1, yOffset=8) if is_log else base.mark_bar(height=14, yOffset=8)
     )
     known = "isValid(datum.value) && datum.value > 0"
-    drawn = shape.transform_filter(known).encode(x=x, color=alt.Color("ink:N", scale=None))
+    drawn = shape.transform_filter(known).encode(x=x, color=vl.Color("ink:N", scale=None))
     value_label = base.transform_filter("isValid(datum.value)").mark_text(align="left", dx=8, dy=8, fontWeight="bold")
-    layers = [drawn, value_label.encode(x=x, text=alt.Text("label:N")), titles(base, len(named))]
-    return Layered(layers, alt.Step(ROW_PX))
+    layers = [drawn, value_label.encode(x=x, text=vl.Text("label:N")), titles(base, len(named))]
+    return Layered(layers, ROW_PX * len(named))

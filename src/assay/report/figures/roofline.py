@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from assay.analysis.ceilings import CACHED_READ, cached_read_bytes_per_s
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, decades_around, log_ticks, records, spread
 from assay.report.figure import Figure, Table, sentence
 from assay.report.numbers import MIB_PER_S, headline_rates, rate
-from assay.report.stack import alt
 from assay.report.titles import titles_of
 from assay.report.verdict import stands, trust_words
 from assay.results import ClientCeilings, Document, Result
@@ -114,20 +114,20 @@ def chart(placed: Sequence[tuple[int, str, Result]], lines: Sequence[Line], size
         for size, value in points
         if low <= value / MIB <= high
     ]
-    x = alt.X(
+    x = vl.X(
         "size:Q",
         title="bytes of an operation",
-        scale=alt.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False),
-        axis=alt.Axis(values=[2.0**power for power in range(0, 63, 2)], labelExpr=_SIZE_LABEL, grid=True),
+        scale=vl.Scale(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False),
+        axis=vl.Axis(values=[2.0**power for power in range(0, 63, 2)], labelExpr=_SIZE_LABEL, grid=True),
     )
-    y = alt.Y(
+    y = vl.Y(
         "rate:Q",
         title=MIB_PER_S.label,
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=log_ticks(low, high), format=",~r", grid=True),
+        scale=vl.Scale(type="log", domain=[low, high], nice=False),
+        axis=vl.Axis(values=log_ticks(low, high), format=",~r", grid=True),
     )
-    roofs = alt.Chart(records(drawn)).mark_line(strokeWidth=1.4, color=theme.MUTED_INK)
-    base = alt.Chart(records(dots)).encode(x=x, y=y, color=alt.Color("ink:N", scale=None))
+    roofs = vl.Chart(records(drawn)).mark_line(strokeWidth=1.4, color=theme.MUTED_INK)
+    base = vl.Chart(records(dots)).encode(x=x, y=y, color=vl.Color("ink:N", scale=None))
     layers = [
         roofs.encode(x=x, y=y, detail="line:N"),
         *(
@@ -146,14 +146,14 @@ def _highest_flat(lines: Sequence[Line]) -> float:
 
 def _labels(
     drawn: Sequence[dict[str, object]], lines: Sequence[Line], ends: tuple[float, float], *, middle: float
-) -> Iterator[alt.Chart]:
+) -> Iterator[vl.Chart]:
     """Write each line's words at its right end, as far as it is drawn; words that would lie on each other move apart."""
     last = {str(point["line"]): point for point in drawn}
     named = [last[words] for words, _ in lines if words in last]
     for is_wide in (True, False):
         chosen = [point for point in named if (_of(point, "size") > middle) == is_wide]
         rows = [{**point, "rate": rate} for point, rate in zip(chosen, _apart(chosen, ends), strict=True)]
-        base = alt.Chart(records(rows)).encode(text="line:N")
+        base = vl.Chart(records(rows)).encode(text="line:N")
         # What leaves the picture early has no room on its left.
         if is_wide:
             yield base.mark_text(align="right", dx=-4, dy=-7, fontSize=10, color=theme.MUTED_INK)
@@ -161,7 +161,7 @@ def _labels(
             yield base.mark_text(align="left", dx=6, dy=-7, fontSize=10, color=theme.MUTED_INK)
 
 
-def _numbers(dots: Sequence[dict[str, object]], ends: tuple[float, float]) -> alt.Chart:
+def _numbers(dots: Sequence[dict[str, object]], ends: tuple[float, float]) -> vl.Chart:
     """Write each dot's number on its right, those of one size apart from each other."""
     of_size: dict[int, list[dict[str, object]]] = {}
     for dot in dots:
@@ -169,8 +169,8 @@ def _numbers(dots: Sequence[dict[str, object]], ends: tuple[float, float]) -> al
     rows = [
         {**dot, "rate": rate} for same in of_size.values() for dot, rate in zip(same, _apart(same, ends), strict=True)
     ]
-    mark = alt.Chart(records(rows)).mark_text(align="left", dx=9, dy=1, fontWeight="bold")
-    words: alt.Chart = mark.encode(text="number:N", color=alt.Color("ink:N", scale=None))
+    mark = vl.Chart(records(rows)).mark_text(align="left", dx=9, dy=1, fontWeight="bold")
+    words: vl.Chart = mark.encode(text="number:N", color=vl.Color("ink:N", scale=None))
     return words
 
 

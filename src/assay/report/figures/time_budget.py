@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, records
 from assay.report.by_result import ROW_PX, row, rows, titles
 from assay.report.figure import Figure, Table, sentence
-from assay.report.stack import alt
 from assay.report.titles import titles_of
 from assay.results import Document, Result
 from assay.units import format_share
@@ -45,25 +45,25 @@ def chart(results: Sequence[Result]) -> Layered:
     bars = [segment for i, result in enumerate(results) for segment in _segments(i, result)]
     named = [row(i, result, title) for i, (title, result) in enumerate(zip(titles_of(results), results, strict=True))]
     kinds = list(theme.BUDGET.values())
-    colour = alt.Color(
+    colour = vl.Color(
         "kind:N",
-        scale=alt.Scale(domain=[words for words, _, _ in kinds], range=[fill for _, fill, _ in kinds]),
-        legend=alt.Legend(title=None, orient="top", direction="horizontal", columns=2, symbolType="square"),
+        scale=vl.Scale(domain=[words for words, _, _ in kinds], range=[fill for _, fill, _ in kinds]),
+        legend=vl.Legend(title=None, orient="top", direction="horizontal", columns=2, symbolType="square"),
     )
-    x = alt.X(
+    x = vl.X(
         "start:Q",
         title="share of the workers' wall time",
-        scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=False),
+        scale=vl.Scale(domain=[0, 1], nice=False),
+        axis=vl.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=False),
     )
-    base = alt.Chart(records(bars)).encode(y=rows(len(results)))
-    drawn = base.mark_bar(height=16, yOffset=8).encode(x=x, x2=alt.X2("end:Q"), color=colour)
+    base = vl.Chart(records(bars)).encode(y=rows(len(results)))
+    drawn = base.mark_bar(height=16, yOffset=8).encode(x=x, x2="end:Q", color=colour)
     labelled = base.transform_filter("datum.end - datum.start >= 0.1").mark_text(dy=8, fontSize=10)
     percent = labelled.encode(
-        x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"), color=alt.Color("ink:N", scale=None)
+        x=vl.X("middle:Q"), text=vl.Text("share:Q", format=".0%"), color=vl.Color("ink:N", scale=None)
     )
-    layers = [drawn, percent, titles(alt.Chart(records(named)), len(results))]
-    return Layered(layers, alt.Step(ROW_PX), independent_colours=True)
+    layers = [drawn, percent, titles(vl.Chart(records(named)), len(results))]
+    return Layered(layers, ROW_PX * len(results), independent_colours=True)
 
 
 def _segments(i: int, result: Result) -> Iterator[dict[str, object]]:

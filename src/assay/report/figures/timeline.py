@@ -14,12 +14,12 @@ import numpy as np
 
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, numeric_csv, records
 from assay.report.figure import Figure, Table
 from assay.report.numbers import RateUnit, rate, rate_unit, span_s, window_rate
-from assay.report.over_time import mark_lines, time_axis
+from assay.report.over_time import SAME_LEFT_EDGE, mark_lines, time_axis
 from assay.report.recording import NumberedMark, OneResult, Timeline
-from assay.report.stack import alt
 from assay.report.verdict import stands, trust_words
 from assay.results import Result
 from assay.units import format_number
@@ -41,6 +41,7 @@ def draw(one: OneResult) -> Iterator[Figure]:
         alt_text=_words(series, result, one.name),
         chart=chart(series, result, one.marks),
         table=_table(series, result),
+        is_over_time=True,
     )
 
 
@@ -135,11 +136,11 @@ def chart(series: Rates, result: Result, marks: Sequence[NumberedMark] = ()) -> 
     end_s = float(series.end_s[-1])
     top = 1.18 * max(float(series.highest.max()), window_rate(result)[0] or 0.0, 1e-9)
     x = time_axis(end_s)
-    y = alt.Y(
+    y = vl.Y(
         "rate:Q",
         title=series.unit.label,
-        scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(tickCount=4, format=",~r"),
+        scale=vl.Scale(domain=[0, top], nice=False),
+        axis=vl.Axis(tickCount=4, format=",~r", **SAME_LEFT_EDGE),
     )
     layers = _window(result, top, x)
     if series.is_gathered:
@@ -151,47 +152,47 @@ def chart(series: Rates, result: Result, marks: Sequence[NumberedMark] = ()) -> 
     return Layered(layers, HEIGHT_PX)
 
 
-def _window(result: Result, top: float, x: alt.X) -> list[alt.Chart]:
+def _window(result: Result, top: float, x: vl.X) -> list[vl.Chart]:
     start_s, end_s = result.window_s
     data = records([{"t_s": start_s, "end_s": end_s, "rate": top, "label": f"window {span_s(start_s, end_s)}"}])
-    base = alt.Chart(data)
-    tint = base.mark_rect(color=theme.WINDOW_TINT).encode(x=x, x2=alt.X2("end_s:Q"))
+    base = vl.Chart(data)
+    tint = base.mark_rect(color=theme.WINDOW_TINT).encode(x=x, x2="end_s:Q")
     label = base.mark_text(align="left", baseline="top", dx=4, dy=3, color=theme.MUTED_INK, fontSize=10)
-    return [tint, label.encode(x=x, y=alt.Y("rate:Q"), text=alt.Text("label:N"))]
+    return [tint, label.encode(x=x, y=vl.Y("rate:Q"), text=vl.Text("label:N"))]
 
 
-def _steps(series: Rates, window_s: tuple[float, float] | None, colour: str, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _steps(series: Rates, window_s: tuple[float, float] | None, colour: str, x: vl.X, y: vl.Y) -> list[vl.Chart]:
     start, end, mean = series.start_s, series.end_s, series.mean
     if window_s is not None:
         inside = series.inside(window_s)
         start, end, mean = start[inside], end[inside], mean[inside]
     # The last step needs a second point, or it would have no length.
     data = numeric_csv({"t_s": [*start, *end[-1:]], "rate": [*mean, *mean[-1:]]})
-    area = alt.Chart(data).mark_area(interpolate="step-after", color=colour, opacity=0.18)
-    line = alt.Chart(data).mark_line(interpolate="step-after", color=colour, strokeWidth=1.8)
-    tooltip = [alt.Tooltip("t_s:Q", title="from, s", format=".2f"), alt.Tooltip("rate:Q", title=series.unit.label)]
+    area = vl.Chart(data).mark_area(interpolate="step-after", color=colour, opacity=0.18)
+    line = vl.Chart(data).mark_line(interpolate="step-after", color=colour, strokeWidth=1.8)
+    tooltip = [vl.Tooltip("t_s:Q", title="from, s", format=".2f"), vl.Tooltip("rate:Q", title=series.unit.label)]
     return [area.encode(x=x, y=y), line.encode(x=x, y=y, tooltip=tooltip)]
 
 
-def _extremes(series: Rates, x: alt.X, y: alt.Y) -> alt.Chart:
+def _extremes(series: Rates, x: vl.X, y: vl.Y) -> vl.Chart:
     data = numeric_csv({"t_s": series.start_s, "rate": series.lowest, "highest": series.highest})
-    band = alt.Chart(data).mark_area(interpolate="step-after", color=theme.OUTSIDE, opacity=0.35)
-    drawn: alt.Chart = band.encode(x=x, y=y, y2=alt.Y2("highest:Q"))
+    band = vl.Chart(data).mark_area(interpolate="step-after", color=theme.OUTSIDE, opacity=0.35)
+    drawn: vl.Chart = band.encode(x=x, y=y, y2="highest:Q")
     return drawn
 
 
-def _result_line(series: Rates, result: Result, top: float, x: alt.X) -> list[alt.Chart]:
+def _result_line(series: Rates, result: Result, top: float, x: vl.X) -> list[vl.Chart]:
     value, unit = window_rate(result)
     if value is None or unit != series.unit:
         return []
     text = f"{format_number(value)} {unit.label}" + ("" if stands(result) else ", not to be trusted")
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}
-    base = alt.Chart(records([row])).encode(x=x, y=alt.Y("rate:Q"))
-    rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2=alt.X2("end_s:Q"))
+    base = vl.Chart(records([row])).encode(x=x, y=vl.Y("rate:Q"))
+    rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(x2="end_s:Q")
     # Below the line stand only pale areas; a value near zero has no room there.
     below: dict[str, Any] = {"baseline": "top", "dy": 5} if value > 0.2 * top else {"baseline": "bottom", "dy": -4}
     place: dict[str, Any] = {"align": "left", "dx": 6, "fontWeight": "bold"} | below
     halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **place).encode(
-        text=alt.Text("label:N")
+        text=vl.Text("label:N")
     )
-    return [rule, halo, base.mark_text(color=theme.INK, **place).encode(text=alt.Text("label:N"))]
+    return [rule, halo, base.mark_text(color=theme.INK, **place).encode(text=vl.Text("label:N"))]

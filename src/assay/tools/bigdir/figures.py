@@ -6,9 +6,9 @@ from assay.analysis.arrays import FloatArray
 from assay.analysis.statistics.levels import find_levels
 from assay.analysis.thresholds import SHORTEST_PIECE
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, numeric_csv, records
 from assay.report.figure import Figure, Table
-from assay.report.stack import alt
 from assay.units import format_ns
 
 _HEIGHT_PX = 220
@@ -68,37 +68,35 @@ def _caption(clients: int, by: int, until: int | None) -> str:
 
 def _curve(
     entries: "np.typing.NDArray[np.int64]", low: FloatArray, mean: FloatArray, high: FloatArray
-) -> list[alt.Chart]:
+) -> list[vl.Chart]:
     top = 1.1 * float(high.max()) / 1e3
-    y = alt.Y(
+    y = vl.Y(
         "mean:Q",
         title="µs",
-        scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(values=linear_ticks(top, 5), format=",~r"),
+        scale=vl.Scale(domain=[0, top], nice=False),
+        axis=vl.Axis(values=linear_ticks(top, 5), format=",~r"),
     )
     end = float(entries[-1])
-    x = alt.X(
+    x = vl.X(
         "entries:Q",
         title="entries in the directory",
-        scale=alt.Scale(domain=[0, end], nice=False),
-        axis=alt.Axis(values=linear_ticks(end), format=",~r", grid=False),
+        scale=vl.Scale(domain=[0, end], nice=False),
+        axis=vl.Axis(values=linear_ticks(end), format=",~r", grid=False),
     )
     data = numeric_csv({"entries": entries, "low": low / 1e3, "mean": mean / 1e3, "high": high / 1e3})
-    base = alt.Chart(data)
-    band = base.mark_area(color=theme.MEASURED, opacity=0.18).encode(
-        x=x, y=alt.Y("low:Q", title="µs"), y2=alt.Y2("high:Q")
-    )
+    base = vl.Chart(data)
+    band = base.mark_area(color=theme.MEASURED, opacity=0.18).encode(x=x, y=vl.Y("low:Q", title="µs"), y2="high:Q")
     mark = base.mark_line(color=theme.MEASURED, strokeWidth=1.8) if len(entries) > 1 else base.mark_point(filled=True)
     return [band, mark.encode(x=x, y=y)]
 
 
-def _rules(changes: list[int], until: int | None) -> list[alt.Chart]:
-    drawn: list[alt.Chart] = []
+def _rules(changes: list[int], until: int | None) -> list[vl.Chart]:
+    drawn: list[vl.Chart] = []
     for places, ink, dash in (
         (changes, theme.INK, [5, 3]),
         ([until] if until is not None else [], theme.OUTSIDE, [1, 0]),
     ):
         if places:
             rows = records([{"entries": place} for place in places])
-            drawn.append(alt.Chart(rows).mark_rule(color=ink, strokeDash=dash).encode(x=alt.X("entries:Q")))
+            drawn.append(vl.Chart(rows).mark_rule(color=ink, strokeDash=dash).encode(x=vl.X("entries:Q")))
     return drawn

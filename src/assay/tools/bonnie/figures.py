@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figure import Figure, Table
-from assay.report.stack import alt
 from assay.tools.bonnie.measured import MeasuredPass, MeasuredTest
 from assay.tools.bonnie.plan import FILE_TESTS, IO_TESTS
 from assay.units import KIB, format_ns, format_number, format_seconds
@@ -98,15 +98,15 @@ def _chart(part: _Part, named: Sequence[tuple[str, MeasuredTest]]) -> Layered:
     top = max([1e-9, *(test.rate / part.scale for _, test in named)])
     data = records(_row(part, name, test, top) for name, test in named)
     order = [name for name, _ in named]
-    y = alt.Y("test:N", title=None, sort=order, axis=alt.Axis(labelLimit=0, domain=False, ticks=False))
-    scale = alt.Scale(domain=[0, _LATENCY_END * top], nice=False)
+    y = vl.Y("test:N", title=None, sort=order, axis=vl.Axis(labelLimit=0, domain=False, ticks=False))
+    scale = vl.Scale(domain=[0, _LATENCY_END * top], nice=False)
     ticks = linear_ticks(top, most=4)
-    x = alt.X("rate:Q", title=part.unit, scale=scale, axis=alt.Axis(values=ticks, grid=False, titleAnchor="start"))
-    base = alt.Chart(data)
-    bars = base.mark_bar(height={"band": 0.7}).encode(x=x, y=y, color=alt.Color("ink:N", scale=None))
-    numbers = base.mark_text(align="left", dx=4).encode(x=x, y=y, text=alt.Text("label:N"))
+    x = vl.X("rate:Q", title=part.unit, scale=scale, axis=vl.Axis(values=ticks, grid=False, titleAnchor="start"))
+    base = vl.Chart(data)
+    bars = base.mark_bar(height={"band": 0.7}).encode(x=x, y=y, color=vl.Color("ink:N", scale=None))
+    numbers = base.mark_text(align="left", dx=4).encode(x=x, y=y, text=vl.Text("label:N"))
     latency = base.mark_text(align="right", color=theme.MUTED_INK).encode(
-        x=alt.X("end:Q"), y=y, text=alt.Text("slowest:N")
+        x=vl.X("end:Q"), y=y, text=vl.Text("slowest:N")
     )
     return Layered([bars, numbers, latency], _BAR_PX * len(named))
 

@@ -8,9 +8,9 @@ below its map.
 from collections.abc import Iterator, Sequence
 
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figure import Figure, Table
-from assay.report.stack import alt
 from assay.tools.iozone.columns import Column
 from assay.tools.iozone.isometric import Surface, svg
 from assay.tools.iozone.matrix import Cell
@@ -106,15 +106,15 @@ def _map(
         for cell, value in values.items()
     )
     low, high = domain if domain[1] > domain[0] else (domain[0] * 0.9, domain[0] * 1.1)
-    scale = alt.Scale(type="log", domain=[low, high], range=list(theme.HEAT_RANGE), interpolate="rgb")
-    base = alt.Chart(data).encode(
-        x=alt.X("record:O", title="record size", sort=[_size(size) for size in sizes], axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("file:O", title="file size", sort=[_size(size) for size in files]),
+    scale = vl.Scale(type="log", domain=[low, high], range=list(theme.HEAT_RANGE), interpolate="rgb")
+    base = vl.Chart(data).encode(
+        x=vl.X("record:O", title="record size", sort=[_size(size) for size in sizes], axis=vl.Axis(labelAngle=0)),
+        y=vl.Y("file:O", title="file size", sort=[_size(size) for size in files]),
     )
-    tooltip = [alt.Tooltip("file:N"), alt.Tooltip("record:N"), alt.Tooltip("label:N", title=unit)]
-    filled = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=None), tooltip=tooltip)
-    labels = base.mark_text(fontSize=10).encode(text=alt.Text("label:N"), color=alt.Color("ink:N", scale=None))
-    return Layered([filled, labels], alt.Step(_CELL_PX), independent_colours=True)
+    tooltip = [vl.Tooltip("file:N"), vl.Tooltip("record:N"), vl.Tooltip("label:N", title=unit)]
+    filled = base.mark_rect().encode(color=vl.Color("value:Q", scale=scale, legend=None), tooltip=tooltip)
+    labels = base.mark_text(fontSize=10).encode(text=vl.Text("label:N"), color=vl.Color("ink:N", scale=None))
+    return Layered([filled, labels], _CELL_PX * len(files), independent_colours=True)
 
 
 def _size(size_kib: int) -> str:
@@ -169,10 +169,10 @@ def _bar_chart(rows: Sequence[tuple[str, float, float, float | None]], unit: str
         for title, total, parent, _ in rows
     )
     top = max(max(row[1], row[2]) for row in rows) or 1.0
-    scale = alt.Scale(domain=[0, 1.16 * top], nice=False)
-    x = alt.X("total:Q", title=unit, scale=scale, axis=alt.Axis(values=linear_ticks(top, 5), format=",~r"))
-    base = alt.Chart(data).encode(y=alt.Y("test:N", title=None, sort=None))
+    scale = vl.Scale(domain=[0, 1.16 * top], nice=False)
+    x = vl.X("total:Q", title=unit, scale=scale, axis=vl.Axis(values=linear_ticks(top, 5), format=",~r"))
+    base = vl.Chart(data).encode(y=vl.Y("test:N", title=None, sort=None))
     bars = base.mark_bar(color=theme.MEASURED).encode(x=x)
-    labels = base.mark_text(align="left", dx=6, fontWeight="bold").encode(x=x, text=alt.Text("label:N"))
+    labels = base.mark_text(align="left", dx=6, fontWeight="bold").encode(x=x, text=vl.Text("label:N"))
     strokes = base.mark_tick(color=theme.PERCENTILE_COLOURS["p50"], thickness=3, size=_BAR_PX - 6)
-    return Layered([bars, strokes.encode(x=alt.X("parent:Q", scale=scale)), labels], alt.Step(_BAR_PX))
+    return Layered([bars, strokes.encode(x=vl.X("parent:Q", scale=scale)), labels], _BAR_PX * len(rows))

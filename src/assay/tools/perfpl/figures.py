@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figure import Figure, Table
-from assay.report.stack import alt
 from assay.tools.perfpl.settings import WRITE
 from assay.units import format_ns, format_number
 
@@ -42,9 +42,9 @@ def iteration_figures(
     return _rates(numbers, rates, warm_up, words, total), _parts(numbers, parts, writes_per_file)
 
 
-def _x(numbers: Sequence[int]) -> alt.X:
+def _x(numbers: Sequence[int]) -> vl.X:
     every = max(1, len(numbers) // _MOST_LABELLED + 1)
-    return alt.X("iteration:O", title="iteration", axis=alt.Axis(values=list(numbers[::every]), labelAngle=0))
+    return vl.X("iteration:O", title="iteration", axis=vl.Axis(values=list(numbers[::every]), labelAngle=0))
 
 
 def _rates(numbers: Sequence[int], rates: npt.NDArray[np.float64], warm_up: int, words: str, total: float) -> Figure:
@@ -53,20 +53,20 @@ def _rates(numbers: Sequence[int], rates: npt.NDArray[np.float64], warm_up: int,
         for at, (number, rate) in enumerate(zip(numbers, rates, strict=True))
     ]
     top = 1.15 * float(rates.max())
-    y = alt.Y(
+    y = vl.Y(
         "rate:Q",
         title="MiB/s",
-        scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(values=linear_ticks(top, 5), format=",~r"),
+        scale=vl.Scale(domain=[0, top], nice=False),
+        axis=vl.Axis(values=linear_ticks(top, 5), format=",~r"),
     )
-    bars = alt.Chart(records(rows)).mark_bar().encode(x=_x(numbers), y=y, color=alt.Color("ink:N", scale=None))
-    base = alt.Chart(records([{"rate": total, "label": f"total work by total time: {format_number(total)} MiB/s"}]))
+    bars = vl.Chart(records(rows)).mark_bar().encode(x=_x(numbers), y=y, color=vl.Color("ink:N", scale=None))
+    base = vl.Chart(records([{"rate": total, "label": f"total work by total time: {format_number(total)} MiB/s"}]))
     rule = base.mark_rule(color=theme.INK, strokeDash=[5, 3]).encode(y=y)
     label: dict[str, Any] = {"align": "left", "baseline": "bottom", "x": 4, "dy": -3, "fontWeight": "bold"}
     halo = base.mark_text(stroke=theme.PAPER, strokeWidth=3, strokeJoin="round", **label).encode(
-        y=y, text=alt.Text("label:N")
+        y=y, text=vl.Text("label:N")
     )
-    name = base.mark_text(color=theme.INK, **label).encode(y=y, text=alt.Text("label:N"))
+    name = base.mark_text(color=theme.INK, **label).encode(y=y, text=vl.Text("label:N"))
     grey = f" Grey: the first {warm_up}, which stand apart." if warm_up else ""
     return Figure(
         slug="perfpl-iterations",
@@ -94,13 +94,13 @@ def _parts(numbers: Sequence[int], parts: Mapping[str, Sequence[float]], writes_
         for order, name in enumerate(of_file)
         for at, number in enumerate(numbers)
     ]
-    colour = alt.Color(
+    colour = vl.Color(
         "operation:N",
-        scale=alt.Scale(domain=list(of_file), range=list(_PART_COLOURS[: len(of_file)])),
-        legend=alt.Legend(title=None, orient="top", direction="horizontal", symbolType="square"),
+        scale=vl.Scale(domain=list(of_file), range=list(_PART_COLOURS[: len(of_file)])),
+        legend=vl.Legend(title=None, orient="top", direction="horizontal", symbolType="square"),
     )
-    y = alt.Y("us:Q", title="µs of a file, mean", stack="zero", axis=alt.Axis(tickCount=5, format=",~r"))
-    bars = alt.Chart(records(rows)).mark_bar().encode(x=_x(numbers), y=y, color=colour, order=alt.Order("order:Q"))
+    y = vl.Y("us:Q", title="µs of a file, mean", stack="zero", axis=vl.Axis(tickCount=5, format=",~r"))
+    bars = vl.Chart(records(rows)).mark_bar().encode(x=_x(numbers), y=y, color=colour, order=vl.Order("order:Q"))
     last = ", ".join(f"{name} {format_ns(values[-1])}" for name, values in of_file.items())
     heads = tuple(f"{name}, of a file" for name in of_file)
     return Figure(

@@ -8,9 +8,9 @@ import numpy as np
 from assay.analysis import histogram
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.report import theme
+from assay.report import vega_lite as vl
 from assay.report.axes import LATENCY_LABEL, Layered, decades_around, linear_ticks, log_ticks, records
 from assay.report.figure import Figure, Table
-from assay.report.stack import alt
 from assay.tools import measured
 from assay.tools.postmark.plan import TITLES
 from assay.tools.postmark.rates import HEADINGS, ResultRow, row_of
@@ -43,13 +43,13 @@ def _rates_figure(row: ResultRow) -> Figure:
     rows = [{"row": i, "title": title, "value": value} for i, (title, value) in enumerate(shown.items())]
     highest = max((value for value in shown.values() if value), default=1.0)
     labelled = [row | {"label": format_number(row["value"])} for row in rows]
-    base = alt.Chart(records(labelled)).encode(y=_rows(len(rows)))
-    scale = alt.Scale(domain=[0, 1.16 * highest], nice=False)
-    x = alt.X("value:Q", title="per second", scale=scale, axis=alt.Axis(values=linear_ticks(highest, 5), format=",~r"))
+    base = vl.Chart(records(labelled)).encode(y=_rows(len(rows)))
+    scale = vl.Scale(domain=[0, 1.16 * highest], nice=False)
+    x = vl.X("value:Q", title="per second", scale=scale, axis=vl.Axis(values=linear_ticks(highest, 5), format=",~r"))
     known = base.transform_filter("isValid(datum.value)")
     layers = [
         known.mark_bar(height=14, yOffset=8, color=theme.MEASURED).encode(x=x),
-        known.mark_text(align="left", dx=8, dy=8, fontWeight="bold").encode(x=x, text=alt.Text("label:N")),
+        known.mark_text(align="left", dx=8, dy=8, fontWeight="bold").encode(x=x, text=vl.Text("label:N")),
         _titles(base, len(rows)),
     ]
     numbers = zip(HEADINGS[1:], dataclasses.astuple(row)[1:], strict=True)
@@ -60,7 +60,7 @@ def _rates_figure(row: ResultRow) -> Figure:
         caption="Reads and appends are counted over the transactions, of which they are a part."
         " PostMark itself prints whole numbers over whole seconds.",
         alt_text=f"Bars of PostMark's rates. {words}.",
-        chart=Layered(layers, alt.Step(_ROW_PX)),
+        chart=Layered(layers, _ROW_PX * len(rows)),
         table=Table(("Column", "Value"), tuple((name, format_number(value)) for name, value in numbers)),
     )
 
@@ -96,17 +96,17 @@ def _latency_figure(latencies: Sequence[_Latency]) -> Figure:
     ]
     known = [value for one in latencies for value in (one.p50_ns, one.p99_ns, one.max_ns) if value]
     low, high = decades_around(min(known), max(known))
-    scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
-    base = alt.Chart(records(rows)).encode(y=_rows(len(rows)))
+    scale = vl.Scale(type="log", domain=[low, high], nice=False)
+    axis = vl.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
+    base = vl.Chart(records(rows)).encode(y=_rows(len(rows)))
     layers = [
         base.transform_filter("isValid(datum.p50)")
         .mark_bar(height=14, yOffset=8, color=theme.MEASURED)
-        .encode(x=alt.X("p50:Q", title="latency: bar p50, stroke p99, ring slowest", scale=scale, axis=axis)),
+        .encode(x=vl.X("p50:Q", title="latency: bar p50, stroke p99, ring slowest", scale=scale, axis=axis)),
         *(
             base.transform_filter(f"isValid(datum.{key})")
             .mark_point(shape=shape, angle=angle, size=80, opacity=1, strokeWidth=2.2, yOffset=8, color=theme.INK)
-            .encode(x=alt.X(f"{key}:Q", scale=scale, axis=axis))
+            .encode(x=vl.X(f"{key}:Q", scale=scale, axis=axis))
             for key, shape, angle in (("p99", "stroke", 90), ("max", "circle", 0))
         ),
         _titles(base, len(rows)),
@@ -121,16 +121,16 @@ def _latency_figure(latencies: Sequence[_Latency]) -> Figure:
         title="Latency of PostMark's operations",
         caption="From before the open to after the close, as one operation. A percentile needs enough operations.",
         alt_text=f"Latency of each operation in each phase. {words}.",
-        chart=Layered(layers, alt.Step(_ROW_PX)),
+        chart=Layered(layers, _ROW_PX * len(rows)),
         table=Table(("Phase and operation", "Operations", "p50", "p99", "Slowest"), cells),
     )
 
 
-def _rows(count: int) -> alt.Y:
-    return alt.Y("row:O", axis=None, sort=None, scale=alt.Scale(domain=list(range(count)), paddingOuter=0.05))
+def _rows(count: int) -> vl.Y:
+    return vl.Y("row:O", axis=None, sort=None, scale=vl.Scale(domain=list(range(count)), paddingOuter=0.05))
 
 
-def _titles(base: alt.Chart, rows: int) -> alt.Chart:
+def _titles(base: vl.Chart, rows: int) -> vl.Chart:
     mark = base.mark_text(align="left", baseline="middle", x=2, dy=-9, color=theme.INK)
-    words: alt.Chart = mark.encode(y=_rows(rows), text=alt.Text("title:N"))
+    words: vl.Chart = mark.encode(y=_rows(rows), text=vl.Text("title:N"))
     return words

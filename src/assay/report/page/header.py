@@ -1,0 +1,69 @@
+"""The top of the page: what was measured, the answer in words, and how the run was made."""
+
+import re
+
+from assay import events
+from assay.analysis.record import RunRecord
+from assay.outward import markup
+from assay.report.answer import answer
+from assay.report.page.anchors import Places
+from assay.report.verdict import stands
+from assay.results import Document
+
+_ROWS = re.compile(
+    r"\brows? [0-9]+(?:-[0-9]+)?(?:, [0-9]+(?:-[0-9]+)?)*|\([0-9]+(?:-[0-9]+)?(?:, [0-9]+(?:-[0-9]+)?)*\)"
+)
+"""Rows as the answer names them: `rows 1-3, 5`, `(4)`."""
+_SECTIONS = {
+    "warnings": "Warnings",
+    "overview": "Overview",
+    "summary": "Summary",
+    "results": "Results",
+    "environment": "Environment",
+}
+
+
+def header(run: RunRecord, document: Document, places: Places) -> str:
+    """Say it."""
+    told = document.run
+    where = ", ".join(str(run.target_fact(target.name, "directory") or target.uri) for target in run.plan.targets)
+    lines = [f"<h1>{markup(run.plan.name)} on {markup(where)}</h1>", _verdict(run, document, places)]
+    if not run.is_sealed:
+        lines.append('<p class="bad">This run did not come to its end. What was measured up to then is shown.</p>')
+    lines += [f'<p class="bad">{markup(_error_words(e))}</p>' for e in run.all(events.Error)]
+    if run.remarks.name or run.remarks.tags:
+        tags = " ".join(f"<code>{markup(tag)}</code>" for tag in run.remarks.tags)
+        lines.append(f"<p>{markup(run.remarks.name or '')} {tags}</p>")
+    if run.remarks.note:
+        lines.append(f"<p>Note of the operator: {markup(run.remarks.note)}</p>")
+    lines.append(
+        f'<p class="muted"><code>{markup(told.command)}</code> · run <code>{markup(told.id)}</code>, started'
+        f" {markup(told.started_utc)}, {told.seconds:.0f} s, exit code {told.exit_code},"
+        f" Assay {markup(run.info.assay_version)}. Bundle: <code>{markup(told.bundle)}</code></p>"
+    )
+    links = " · ".join(f'<a href="#{ident}">{words}</a>' for ident, words in _SECTIONS.items())
+    return f'<header>{"".join(lines)}<nav aria-label="Sections">{links}</nav></header><main>'
+
+
+def _verdict(run: RunRecord, document: Document, places: Places) -> str:
+    """Give the answer, a sentence a line, its rows linked."""
+    results = document.results
+    trusted = sum(result.trusted for result in results)
+    weak = sum(stands(result) and not result.trusted for result in results)
+    counted = f"{trusted} of {len(results):,} results are to be trusted" + (f", {weak:,} are weak" if weak else "")
+    colour = "good" if trusted == len(results) else "warn" if trusted + weak == len(results) else "bad"
+    said = "".join(f"<p>{_linked(markup(line), places)}</p>" for line in answer(document, run.plan.name))
+    return f'<div class="verdict"><p class="{colour}">{counted}.</p>{said}</div>'
+
+
+def _linked(escaped: str, places: Places) -> str:
+    """Link numbers of rows; the text is escaped already, and every number in a match is one."""
+
+    def link(found: re.Match[str]) -> str:
+        return re.sub(r"[0-9]+", lambda n: f'<a href="#{places.of(int(n[0]) - 1)}">{n[0]}</a>', found[0])
+
+    return _ROWS.sub(link, escaped)
+
+
+def _error_words(error: events.Error) -> str:
+    return f"Error: {error.text}" + (f" ({error.path})" if error.path else "")

@@ -1,0 +1,117 @@
+"""The main results as tiles: rate with its interval, p99, what limited it, and whether it may be trusted.
+
+A quick run has a tile for each kind of work. Another has one for each of its rows, or of many rows for the eight that were
+measured longest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.outward import markup
+from assay.report.numbers import headline, rate
+from assay.report.page.anchors import Places, struck, trust_told
+from assay.report.page.grouping import SummaryRow
+from assay.report.page.told_numbers import interval_told, limit_told, user_latency
+from assay.report.verdict import stands
+from assay.results import Result
+from assay.units import ABSENT, format_ns, format_number
+
+MOST_TILES = 8
+_QUICK = (
+    ("Streams", (("stream-write", "write"), ("stream-read", "read"))),
+    ("Random reads of 4 KiB", (("random-read-1", "depth 1"), ("random-read-32", "depth 32"))),
+    ("Synchronous writes", (("sync-write", "8 KiB"),)),
+    ("Metadata, 1 worker", (("create-1", "create"), ("stat-1", "stat"), ("delete-1", "delete"))),
+)
+"""Titles, and the phases of the quick suite that each tells of."""
+
+
+@dataclass(frozen=True)
+class _Tile:
+    title: str
+    told: tuple[tuple[str, int], ...]
+    """What to call each result, and its place."""
+
+
+def tiles(results: Sequence[Result], rows: Sequence[SummaryRow], places: Places, *, is_quick: bool) -> str:
+    """Show the main results; nothing where nothing was measured."""
+    if is_quick:
+        chosen = "".join(_tile(tile, results, places) for tile in _of_quick(results))
+    else:
+        longest = sorted(range(len(rows)), key=lambda k: -sum(results[i].seconds for i in rows[k].members))[:MOST_TILES]
+        chosen = "".join(_of_row(rows[k], results, places) for k in sorted(longest))
+    left = (
+        "" if is_quick or len(rows) <= MOST_TILES else f" The {MOST_TILES} of {len(rows)} that were measured longest."
+    )
+    note = f'<p class="muted">{left.strip()}</p>' if left else ""
+    if not chosen:
+        return ""
+    return (
+        '<section aria-labelledby="main-results"><h2 id="main-results" class="unseen">Main results</h2>'
+        f'<div class="tiles">{chosen}</div>{note}</section>'
+    )
+
+
+def _of_quick(results: Sequence[Result]) -> list[_Tile]:
+    at = {result.phase: i for i, result in reversed(list(enumerate(results)))}
+    made = [_Tile(title, tuple((name, at[phase]) for phase, name in parts if phase in at)) for title, parts in _QUICK]
+    return [tile for tile in made if tile.told]
+
+
+def _of_row(row: SummaryRow, results: Sequence[Result], places: Places) -> str:
+    if row.is_one:
+        return _tile(_Tile(row.title, (("", row.members[0]),)), results, places)
+    members = [results[i] for i in row.members]
+    return (
+        f'<div class="tile"><h3><a href="#{places.of(row.members[0])}">{markup(row.title)}</a></h3>'
+        f'<p class="figure">{range_told(members)}</p><p class="small">{counts_told(members)}</p></div>'
+    )
+
+
+def range_told(members: Sequence[Result]) -> str:
+    """Say from where to where the rates of several results go that may be shown as numbers."""
+    known = [(value, result) for result in members if stands(result) and (value := headline(result)[0])]
+    if not known:
+        return markup(ABSENT)
+    units = {headline(result)[1] for _, result in known}
+    if len(units) > 1:
+        return (
+            f'<span class="also">{len(members)} results in {" and ".join(sorted(unit.label for unit in units))}</span>'
+        )
+    (unit,) = units
+    low, high = min(value for value, _ in known), max(value for value, _ in known)
+    if len(known) == 1:
+        return markup(rate(low, unit))
+    return f"{markup(format_number(low))} to {markup(rate(high, unit))}"
+
+
+def counts_told(members: Sequence[Result]) -> str:
+    """Say how many of several results may be trusted."""
+    trusted = sum(result.trusted for result in members)
+    weak = sum(stands(result) and not result.trusted for result in members)
+    bad = len(members) - trusted - weak
+    counted = ((trusted, "good", "trusted"), (weak, "warn", "weak"), (bad, "bad", "not to be trusted"))
+    return ", ".join(f'<span class="{colour}">{n:,} {words}</span>' for n, colour, words in counted if n)
+
+
+def _tile(tile: _Tile, results: Sequence[Result], places: Places) -> str:
+    told = "".join(_told(name, results[i], places.of(i)) for name, i in tile.told)
+    return f'<div class="tile"><h3>{markup(tile.title)}</h3>{told}</div>'
+
+
+def _told(name: str, result: Result, anchor: str) -> str:
+    which, spread = user_latency(result)
+    known = interval_told(result)
+    between = f'<span class="also">{markup(known)}</span>' if known != ABSENT and stands(result) else ""
+    if result.committed is not None:
+        between = '<span class="also">with the flush</span>'
+    value = struck(rate(*headline(result)), result)
+    parts = [f"{'response ' if which == 'response' else ''}p99 {struck(format_ns(spread.p99), result)}"]
+    limit = limit_told(result)
+    if limit != ABSENT:
+        parts.append(f"limited by {markup(limit)}")
+    link = f'<a class="what" href="#{anchor}">{markup(name or "details")}</a>'
+    return (
+        f'<div class="told"><p class="figure">{value} {between}</p>'
+        f'<p class="small">{link} · {" · ".join(parts)}</p><p class="small">{trust_told(result)}</p></div>'
+    )

@@ -1,0 +1,92 @@
+"""What is to be distrusted, and the notes: each kind of finding once, linked to the results that it is about, and back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assay.analysis.findings import NOTE, SEVERITIES
+from assay.outward import markup
+from assay.report.page.anchors import Places, severity_class, warning_anchor
+from assay.results import Document, Finding
+
+_MOST_TEXTS = 4
+"""What one kind of finding says of different results is said so often; a card has it of its own."""
+
+
+@dataclass
+class _Kind:
+    severity: str
+    cure: str
+    said: dict[str, list[int]] = field(default_factory=dict)
+    """Places of results by what is said of them; of the whole run none."""
+
+    def results(self) -> list[int]:
+        return sorted({i for where in self.said.values() for i in where})
+
+
+def warnings(document: Document, places: Places) -> str:
+    """List all findings above a note, the gravest first, then the notes of the whole run, folded."""
+    kinds = _kinds(document)
+    listed = "".join(_listed(id_, kind, places) for id_, kind in kinds.items())
+    notes = _notes(document.findings)
+    if not listed and not notes:
+        return ""
+    shown = (
+        f'<ul class="findings kinds">{listed}</ul>'
+        if listed
+        else '<p class="good">Nothing speaks against the numbers.</p>'
+    )
+    return f'<section aria-labelledby="warnings"><h2 id="warnings">Warnings</h2>{shown}{notes}</section>'
+
+
+def _kinds(document: Document) -> dict[str, _Kind]:
+    found: dict[str, _Kind] = {}
+    told: list[tuple[Finding, int | None]] = [(finding, None) for finding in document.findings]
+    told += [(finding, i) for i, result in enumerate(document.results) for finding in result.findings]
+    for finding, i in sorted(told, key=lambda pair: SEVERITIES.index(pair[0].severity)):
+        if finding.severity != NOTE:
+            kind = found.setdefault(finding.id, _Kind(finding.severity, finding.cure))
+            kind.said.setdefault(finding.text, []).extend([] if i is None else [i])
+    return found
+
+
+def _listed(id_: str, kind: _Kind, places: Places) -> str:
+    concerned = kind.results()
+    where = places.links(concerned) if concerned else "the whole run"
+    said = sorted(kind.said.items(), key=lambda pair: -len(pair[1]))
+    texts = [_text(text, rows, places, alone=len(said) == 1) for text, rows in said[:_MOST_TEXTS]]
+    if len(said) > _MOST_TEXTS:
+        others = "".join(_text(text, rows, places, alone=False) for text, rows in said[_MOST_TEXTS : 10 * _MOST_TEXTS])
+        left = len(said) - 10 * _MOST_TEXTS
+        more = f'<p class="muted">and the like of {left} more: assay explain tells them.</p>' if left > 0 else ""
+        texts.append(f"<details><summary>The like of {len(said) - _MOST_TEXTS} more</summary>{others}{more}</details>")
+    cure = f'<p class="muted">→ {markup(kind.cure)}</p>' if kind.cure else ""
+    return (
+        f'<li id="{warning_anchor(id_)}"><p><span class="{severity_class(kind.severity)}">{markup(kind.severity)}</span>'
+        f" <code>{markup(id_)}</code> · {where}</p>{''.join(texts)}{cure}</li>"
+    )
+
+
+def _text(text: str, rows: Sequence[int], places: Places, *, alone: bool) -> str:
+    prefix = "" if alone or not rows else f'<span class="muted">{places.links(rows)}:</span> '
+    return f"<p>{prefix}{markup(text)}</p>"
+
+
+def _notes(found: Sequence[Finding]) -> str:
+    notes = "".join(finding_item(finding, linked=False) for finding in found if finding.severity == NOTE)
+    count = sum(finding.severity == NOTE for finding in found)
+    if not notes:
+        return ""
+    words = "1 note" if count == 1 else f"{count} notes"
+    return f'<details><summary>{words} on the whole run</summary><ul class="findings">{notes}</ul></details>'
+
+
+def finding_item(finding: Finding, *, linked: bool) -> str:
+    """Tell one finding; `linked` leads to where it is told of all results."""
+    cure = f' <span class="muted">{markup(finding.cure)}</span>' if finding.cure else ""
+    name = f"<code>{markup(finding.id)}</code>"
+    if linked and finding.severity != NOTE:
+        name = f'<a href="#{warning_anchor(finding.id)}">{name}</a>'
+    return (
+        f'<li><span class="{severity_class(finding.severity)}">{markup(finding.severity)}</span> {name}:'
+        f" {markup(finding.text)}{cure}</li>"
+    )
