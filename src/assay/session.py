@@ -153,7 +153,7 @@ class Session:
         judged = document(run)
         keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head_of(judged, run)))
         output = registry.output(run)
-        report = self._write_report(run, judged, output) if self._report and error is None else None
+        report = self._write_report(run, judged) if self._report and error is None else None
         if self._json:
             sys.stdout.write(f"{to_json(judged)}\n")
             sys.stdout.flush()
@@ -185,11 +185,11 @@ class Session:
             return
         render_beside(judged, head_of(judged, run), console(stderr=True), html=report)
 
-    def _write_report(self, run: RunRecord, judged: Document, output: "Output[Any] | None") -> Path | None:
+    def _write_report(self, run: RunRecord, judged: Document) -> Path | None:
         try:
             from assay.report.html import write_html  # noqa: PLC0415 - it needs the libraries that draw
 
-            of_tool = output.figures() if output else ()
+            of_tool = registry.figures(run, judged)
             return write_html(run, judged, self._runs / f"{run.run_id}.html", of_tool=of_tool)
         except (RunError, InputError) as missing:
             sys.stderr.write(f"No report: {missing} 'assay report {run.run_id} -o FILE' makes it again\n")

@@ -360,7 +360,7 @@ def test_no_cell_seems_to_last_beyond_the_phase() -> None:
 
 
 def test_time_shares_fill_the_bar_and_what_is_not_counted_is_left_out(results: tuple[Result, ...]) -> None:
-    bars = [row for row in rows_of(time_budget.chart(results)) if "share" in row]
+    bars = [row for row in rows_of(time_budget.chart([(result.title, result) for result in results])) if "share" in row]
 
     for i, result in enumerate(results):
         mine = [bar for bar in bars if bar["row"] == i]

@@ -9,6 +9,7 @@ to its bucket: the middle of the bucket is returned, never more than the exact l
 half a bucket, 0.05 %.
 """
 
+import functools
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -51,6 +52,7 @@ def bucket_middle_ns(index: IntArray) -> FloatArray:
     return bucket_lowest_ns(index) + (bucket_width_ns(index) - 1) / 2
 
 
+@functools.cache
 def samples_needed(quantile: Fraction) -> int:
     """Samples below which a percentile would rest on fewer than ten values beyond it: 10 / (1 - q)."""
     return int(TAIL_SAMPLES / (1 - quantile))

@@ -77,6 +77,7 @@ def export(
 
         with damage_told(bundle.path):
             recorded = read(bundle)
-            of_tool, pictures = registry.figures(recorded), PictureFormat(picture_format)
-            for path in write_charts(recorded, document(recorded), charts, pictures, of_tool=of_tool):
+            judged, pictures = document(recorded), PictureFormat(picture_format)
+            of_tool = registry.figures(recorded, judged)
+            for path in write_charts(recorded, judged, charts, pictures, of_tool=of_tool):
                 say(path)

@@ -6,7 +6,7 @@ JavaScript every number is still there: each figure has its table.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from assay.report.page import cards
 from assay.report.page.anchors import Places
 from assay.report.page.grouping import summary_rows
 from assay.report.page.header import header
-from assay.report.page.summary import rows_by_result, summary_table
+from assay.report.page.summary import row_anchor, rows_by_result, summary_table
 from assay.report.page.tiles import tiles
 from assay.report.page.warned import warnings
 from assay.report.quick_words import QUICK
@@ -59,7 +59,8 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     results = document.results
     rows = summary_rows(results, of_tool=bool(of_tool))
     told = cards.cards(results, cards.MOST_CARDS if len(rows) == len(results) else cards.MOST_CARDS_OF_A_TOOL)
-    places = Places(rows_by_result(rows), set(told))
+    shared = {} if all(row.is_one for row in rows) else {row_anchor(row): row.title for row in rows}
+    places = Places(rows_by_result(rows), set(told), shared)
     is_quick = run.plan.name == QUICK
     body = [
         header(run, document, places),
@@ -67,7 +68,7 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
         warnings(document, places),
         _overview(recording, document, of_tool),
         summary_table(recording, results, rows, places),
-        _results(recording, results, told, of_tool),
+        _results(recording, results, places, [row.members[0] for row in rows] if of_tool else told, of_tool),
         *(part(run) for part in (sections.preparation, sections.environment, sections.plan)),
     ]
     title = markup(f"{run.plan.name} · {document.run.id} · Assay")
@@ -90,13 +91,20 @@ def _overview(recording: Recording, document: Document, of_tool: Sequence[Figure
     left = cards.not_drawn(len(results), drawn_each, has_overview=bool(overview))
     return (
         '<section aria-labelledby="overview"><h2 id="overview">Overview</h2>'
-        f'<div class="figures">{drawn_all}</div>{left}</section>'
+        f'<div class="figures flow">{drawn_all}</div>{left}</section>'
     )
 
 
-def _results(recording: Recording, results: Sequence[Result], told: Sequence[int], of_tool: Sequence[Figure]) -> str:
-    titles, drawn_each = titles_of(results), figures.drawn_each(results, of_tool)
-    doubted = [i for i in told if not results[i].trusted]
+def _results(
+    recording: Recording,
+    results: Sequence[Result],
+    places: Places,
+    drawn: Container[int],
+    of_tool: Sequence[Figure],
+) -> str:
+    titles, drawn_each, told = titles_of(results), figures.drawn_each(results, of_tool), sorted(places.cards)
+    # The figures of a tool tell of all its results at once; a card is for who looks one up.
+    doubted = [] if of_tool else [i for i in told if not results[i].trusted]
     is_open = set(doubted[: cards.MOST_OPEN])
     parts = [
         '<section aria-labelledby="results"><h2 id="results">Results</h2>',
@@ -104,11 +112,11 @@ def _results(recording: Recording, results: Sequence[Result], told: Sequence[int
         sections.marks(recording.marks),
     ]
     for i in told:
-        mine = tuple(figures.result_figures(recording, results, i)) if i < drawn_each else ()
+        mine = tuple(figures.result_figures(recording, results, i)) if i in drawn and i < drawn_each else ()
         over_time = "".join(_figure(figure) for figure in mine if figure.is_over_time)
         others = "".join(_figure(figure) for figure in mine if not figure.is_over_time)
         shown = f'<div class="figures"><div>{over_time}</div><div>{others}</div></div>' if mine else ""
-        parts.append(cards.card(i, titles[i], results[i], shown, is_open=i in is_open))
+        parts.append(cards.card(i, titles[i], results[i], shown, row=places.rows[i], is_open=i in is_open))
     return "".join((*parts, "</section>"))
 
 

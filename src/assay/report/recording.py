@@ -46,7 +46,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Sparse histogram over the intervals: `count[i]` values near `value_ns[i]` in interval `interval[i]`."""
+    """Sparse histogram over the intervals, in their order: `count[i]` values near `value_ns[i]` in `interval[i]`."""
 
     edges_s: FloatArray
     """Start of the first interval and end of each, shape `(intervals + 1,)`."""
@@ -54,6 +54,11 @@ class Latencies:
     value_ns: FloatArray
     width_ns: FloatArray
     count: IntArray
+
+    def between(self, first: int, stop: int) -> slice:
+        """Give the places of the intervals from `first` up to, without, `stop`."""
+        start, end = np.searchsorted(self.interval, (first, stop))
+        return slice(int(start), int(end))
 
 
 class Recording:
@@ -65,6 +70,7 @@ class Recording:
         self._phases = {(record.phase.name, record.phase.repeat): record for record in run.phases}
         self._earliest_s = 0.1 * run.plan.sample_interval_s
         self._edges_s: dict[int, FloatArray] = {}
+        self._latencies: dict[tuple[int, str, str, str], Latencies | None] = {}
         self.marks = tuple((mark.t_ns / 1e9, mark.label, mark.source) for mark in run.all(events.Mark))
         """Time since the start of the run, label and source of every mark."""
 
@@ -113,16 +119,26 @@ class Recording:
     def latencies(self, result: Result, series: str) -> Latencies | None:
         """Give the histogram of a result's operation; `series` is `latency` or `response`. None where it is empty."""
         phase = self.phase_of(result)
-        rows = phase.buckets(result.job, result.operation, series) if phase else None
-        if phase is None or not rows:
+        if phase is None:
             return None
-        bucket = rows.column("bucket")
+        place = (phase.index, result.job, result.operation, series)
+        if place not in self._latencies:
+            self._latencies[place] = self._latencies_of(phase, *place[1:])
+        return self._latencies[place]
+
+    def _latencies_of(self, phase: PhaseRecord, job: str, operation: str, series: str) -> Latencies | None:
+        rows = phase.buckets(job, operation, series)
+        if not rows:
+            return None
+        interval = self._interval_numbers(rows.t_ns, phase)
+        order = np.argsort(interval, kind="stable")
+        bucket = rows.column("bucket")[order]
         return Latencies(
             edges_s=self.edges_s(phase),
-            interval=self._interval_numbers(rows.t_ns, phase),
+            interval=interval[order],
             value_ns=bucket_middle_ns(bucket),
             width_ns=bucket_width_ns(bucket).astype(np.float64),
-            count=rows.column("n"),
+            count=rows.column("n")[order],
         )
 
     def marks_in(self, result: Result) -> tuple[NumberedMark, ...]:

@@ -1,9 +1,19 @@
 """May a result's number be used? One answer for words, tables and figures."""
 
-from assay.results import Result
+from collections.abc import Mapping
+
+from assay.results import Document, Result
 from assay.verdicts import TrustLevel
 
 _WORDS = {TrustLevel.YES: "trusted", TrustLevel.WEAK: "weak", TrustLevel.NO: "not to be trusted"}
+
+Doubts = Mapping[tuple[str, str], bool]
+"""Results that are less than trusted, by phase and operation: whether the number stands all the same."""
+
+
+def doubts_of(document: Document) -> Doubts:
+    """Give what a tool's own figures have to mark."""
+    return {(result.phase, result.operation): stands(result) for result in document.results if not result.trusted}
 
 
 def stands(result: Result) -> bool:

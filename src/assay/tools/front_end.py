@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     # Text is printed where the libraries that draw are not installed.
     from assay.report.figure import Figure
+    from assay.report.verdict import Doubts
 
 S = TypeVar("S")
 """Settings of a tool: a frozen value."""
@@ -178,3 +179,7 @@ class Output(abc.ABC, Generic[S]):
     def figures(self) -> Sequence["Figure"]:
         """Draw what the readers of the tool look at."""
         return ()
+
+    def marked_figures(self, doubts: "Doubts") -> Sequence["Figure"]:
+        """Draw it with those numbers marked that are less than trusted."""
+        return self.figures()

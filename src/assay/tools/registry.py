@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
     from assay.plan import Plan
     from assay.report.figure import Figure
+    from assay.results import Document
     from assay.tools.front_end import FrontEnd, Output
 
 TOOLS: dict[str, str] = {
@@ -42,10 +43,12 @@ def output(run: "RunRecord") -> "Output[Any] | None":
     return tool.output(run) if tool else None
 
 
-def figures(run: "RunRecord") -> "Sequence[Figure]":
+def figures(run: "RunRecord", document: "Document") -> "Sequence[Figure]":
     """Draw what the readers of a tool look at; nothing where the run is none of a tool."""
+    from assay.report.verdict import doubts_of  # noqa: PLC0415 - only what is drawn has to know
+
     found = output(run)
-    return found.figures() if found else ()
+    return found.marked_figures(doubts_of(document)) if found else ()
 
 
 def output_of(run: "RunRecord") -> "Output[Any]":

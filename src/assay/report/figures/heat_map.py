@@ -119,7 +119,7 @@ def quantile_steps(latencies: Latencies, intervals_per_column: int, q: Fraction)
             first = next_start
         if gathered < samples_needed(q):
             continue
-        inside = (latencies.interval >= first) & (latencies.interval < next_start)
+        inside = latencies.between(first, next_start)
         (value_ns,) = quantiles_ns(latencies.value_ns[inside], latencies.count[inside], (q,))
         if value_ns is not None:
             edges = latencies.edges_s
@@ -132,17 +132,18 @@ def _gather(latencies: Latencies, bands_per_decade: int, merge: int) -> Cells:
     column = latencies.interval // merge
     # A latency of 0 ns (below the clock's step) has no logarithm and belongs to the lowest band.
     band = np.floor(np.log10(np.maximum(latencies.value_ns, 1.0)) * bands_per_decade).astype(np.int64)
-    places, at = np.unique(np.stack([column, band]), axis=1, return_inverse=True)
-    count = np.zeros(places.shape[1], dtype=np.int64)
-    np.add.at(count, at.reshape(-1), latencies.count)
+    order = np.lexsort((band, column))
+    column, band = column[order], band[order]
+    first = np.flatnonzero(np.append(True, (np.diff(column) != 0) | (np.diff(band) != 0))[: len(column)])
+    count = np.add.reduceat(latencies.count[order], first) if len(first) else latencies.count[order]
     last = latencies.edges_s[-1:]
     edges = latencies.edges_s[:-1:merge] if len(latencies.edges_s) > 1 else latencies.edges_s
     return Cells(
         bands_per_decade=bands_per_decade,
         intervals_per_column=merge,
         edges_s=np.concatenate([edges, last]),
-        column=places[0],
-        band=places[1],
+        column=column[first],
+        band=band[first],
         count=count,
     )
 
@@ -174,12 +175,13 @@ def _words(latencies: Latencies, result: Result, name: str, words: str) -> str:
 def _table(latencies: Latencies, gathered: Cells) -> Table:
     decade = np.floor(np.log10(np.maximum(latencies.value_ns, 1.0))).astype(int)
     decades = range(int(decade.min()), int(decade.max()) + 1)
-    column = latencies.interval // gathered.intervals_per_column
+    by = gathered.intervals_per_column
     rows = []
     for i, (start, end) in enumerate(zip(gathered.edges_s[:-1], gathered.edges_s[1:], strict=True)):
-        mine = column == i
+        mine = latencies.between(i * by, (i + 1) * by)
         value, count = latencies.value_ns[mine], latencies.count[mine]
-        in_decades = (int(count[decade[mine] == power].sum()) for power in decades)
+        found = np.bincount(decade[mine] - decades[0], weights=count, minlength=len(decades))
+        in_decades = map(round, found.tolist())
         slowest = float((value + latencies.width_ns[mine] / 2).max()) if len(value) else None
         percentiles = map(format_ns, quantiles_ns(value, count, _LINES.values()))
         rows.append((span_s(start, end), *percentiles, _at_most(slowest), *(f"{n:,}" for n in in_decades)))

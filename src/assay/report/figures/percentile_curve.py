@@ -85,8 +85,12 @@ def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: floa
     if total == 0:
         return None
     last = math.log10(total)
-    nines = np.append(np.arange(0.0, last, 1 / _PARTS), [last, *(-math.log10(1 - q) for q in _DOTS.values())])
-    nines = np.unique(nines[nines <= last])
+    places = {
+        *(i / _PARTS for i in range(math.ceil(last * _PARTS))),
+        last,
+        *(-math.log10(1 - q) for q in _DOTS.values()),
+    }
+    nines = np.array(sorted(place for place in places if place <= last), dtype=np.float64)
     wanted = np.clip(np.ceil(np.round((1 - 10.0**-nines) * total, 6)), 1, total)
     wanted[-1] = total  # the slowest has no place on an axis of nines: it stands at the end
     found = value_ns[np.searchsorted(ranks, wanted)]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from assay.report import theme
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, records
@@ -14,36 +16,42 @@ from assay.units import format_share
 
 def draw(document: Document) -> Iterator[Figure]:
     """Draw the time budget of every result."""
-    results = document.results
-    if not results:
+    named = [
+        (title, result)
+        for title, result in zip(titles_of(document.results), document.results, strict=True)
+        if any(part is not None for part in msgspec.structs.astuple(result.time_budget))
+    ]
+    if not named:
         return
     told = []
-    for title, result in zip(titles_of(results), results, strict=True):
+    for title, result in named:
         spent = result.time_budget
         parts = (spent.on_cpu, spent.run_delay, spent.block_delay, spent.idle, spent.other_wait)
         told.append((title, *(format_share(part) for part in parts)))
-    unsplit = any(result.time_budget.block_delay is None for result in results)
+    unsplit = any(result.time_budget.block_delay is None for _, result in named)
     yield Figure(
         slug="overview-time-budget",
         title="Where the workers' time went",
-        caption="Mean over the workers of each result, in its window."
+        caption="Mean over the workers of each result, in its window. A part of a loop has no time of its own."
+        if len(named) < len(document.results)
+        else "Mean over the workers of each result, in its window."
         + (" Where the kernel does not count block delay, it is part of the other waits." if unsplit else ""),
         alt_text="Where the workers' time went. "
         + sentence(
             f"{r[0]}: on CPU {r[1]}, waiting for a CPU {r[2]}, block I/O {r[3]}, idle {r[4]}, other {r[5]}"
             for r in told
         ),
-        chart=chart(results),
+        chart=chart(named),
         table=Table(
             ("Result", "On CPU", "Waiting for a CPU", "Waiting for block I/O", "Idle", "Other waits"), tuple(told)
         ),
     )
 
 
-def chart(results: Sequence[Result]) -> Layered:
+def chart(results: Sequence[tuple[str, Result]]) -> Layered:
     """Draw where the wall time of each result's workers went, as shares that fill the row."""
-    bars = [segment for i, result in enumerate(results) for segment in _segments(i, result)]
-    named = [row(i, result, title) for i, (title, result) in enumerate(zip(titles_of(results), results, strict=True))]
+    bars = [segment for i, (_, result) in enumerate(results) for segment in _segments(i, result)]
+    named = [row(i, result, title) for i, (title, result) in enumerate(results)]
     kinds = list(theme.BUDGET.values())
     colour = vl.Color(
         "kind:N",

@@ -4,8 +4,9 @@ A number that is struck through leads to the warning that strikes it, and the wa
 about: to its card, or where it has none, to its row.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from assay.outward import markup
 from assay.report.titles import slug_of
@@ -15,6 +16,8 @@ from assay.units import ABSENT
 
 _COLOURS = {"note": "muted", "weak": "warn", "warning": "bad", "invalid": "bad"}
 _MOST_LINKS = 24
+_MOST_OF_TESTS = 3
+"""Results of shared rows that are named one by one."""
 
 
 def severity_class(severity: str) -> str:
@@ -40,13 +43,19 @@ class Places:
     """Anchor of the row of the summary that a result is in, by its place among the results."""
     cards: Collection[int]
     """Those that have a card."""
+    tests: Mapping[str, str] = field(default_factory=dict)
+    """Where many results share few rows: the words of each row, by its anchor."""
 
     def of(self, i: int) -> str:
         """Give the anchor at which most is said of a result."""
         return card_anchor(i) if i in self.cards else self.rows.get(i, "summary")
 
     def links(self, numbers: Sequence[int]) -> str:
-        """Link the numbers of results, those that follow each other as one range."""
+        """Link the numbers of results, those that follow each other as one range; of many that share rows, the rows."""
+        if self.tests and len(numbers) > _MOST_OF_TESTS:
+            counted = Counter(self.rows[i] for i in numbers if i in self.rows)
+            named = [f'<a href="#{row}">{markup(self.tests[row])}</a> ({n:,})' for row, n in counted.items()]
+            return f"{len(numbers):,} results: {', '.join(named)}"
         ranges: list[list[int]] = []
         for i in sorted(numbers):
             if ranges and i == ranges[-1][-1] + 1:

@@ -44,8 +44,8 @@ def not_told(results: int, told: int) -> str:
     )
 
 
-def card(i: int, title: str, result: Result, figures: str, *, is_open: bool) -> str:
-    """Show one result; `figures` is HTML that is already made."""
+def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open: bool) -> str:
+    """Show one result; `figures` is HTML that is already made, `row` the anchor of its row in the summary."""
     value, unit = headline(result)
     other = OPS_PER_S if unit is MIB_PER_S else MIB_PER_S
     also = other.of(*headline_rates(result))
@@ -62,7 +62,7 @@ def card(i: int, title: str, result: Result, figures: str, *, is_open: bool) -> 
     return (
         f'<details class="card" id="{card_anchor(i)}"{" open" if is_open else ""}>'
         f"<summary><h3>{i + 1}. {markup(title)}</h3> {brief}</summary>"
-        f'<p class="where">{markup(where)} · <a href="#row-{i + 1}">in the summary</a></p>'
+        f'<p class="where">{markup(where)} · <a href="#{row}">in the summary</a></p>'
         f'<p class="rate">{main}{also_words}</p><p>{trust_told(result)}</p><dl>{items}</dl>{listed}{figures}</details>'
     )
 

@@ -151,6 +151,11 @@ def _row(anchor: str, number: str, title: str, cells: Sequence[_Cell]) -> str:
     )
 
 
+def row_anchor(row: SummaryRow) -> str:
+    """Name the place of a row."""
+    return f"row-{row.members[0] + 1}"
+
+
 def rows_by_result(rows: Sequence[SummaryRow]) -> dict[int, str]:
     """Name the row in which each result is."""
-    return {i: f"row-{row.members[0] + 1}" for row in rows for i in row.members}
+    return {i: row_anchor(row) for row in rows for i in row.members}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.outward import markup
-from assay.report.numbers import headline, rate
+from assay.report.numbers import MIB_PER_S, headline, headline_rates, rate
 from assay.report.page.anchors import Places, struck, trust_told
 from assay.report.page.grouping import SummaryRow
 from assay.report.page.told_numbers import interval_told, limit_told, user_latency
@@ -74,12 +74,11 @@ def range_told(members: Sequence[Result]) -> str:
     if not known:
         return markup(ABSENT)
     units = {headline(result)[1] for _, result in known}
-    if len(units) > 1:
-        return (
-            f'<span class="also">{len(members)} results in {" and ".join(sorted(unit.label for unit in units))}</span>'
-        )
-    (unit,) = units
-    low, high = min(value for value, _ in known), max(value for value, _ in known)
+    unit = units.pop() if len(units) == 1 else MIB_PER_S
+    values = [value for _, result in known if (value := unit.of(*headline_rates(result))) is not None]
+    if len(values) < len(known):
+        return f'<span class="also">{len(members)} results in different units</span>'
+    low, high = min(values), max(values)
     if len(known) == 1:
         return markup(rate(low, unit))
     return f"{markup(format_number(low))} to {markup(rate(high, unit))}"

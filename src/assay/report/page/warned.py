@@ -28,8 +28,6 @@ def warnings(document: Document, places: Places) -> str:
     kinds = _kinds(document)
     listed = "".join(_listed(id_, kind, places) for id_, kind in kinds.items())
     notes = _notes(document.findings)
-    if not listed and not notes:
-        return ""
     shown = (
         f'<ul class="findings kinds">{listed}</ul>'
         if listed
@@ -53,12 +51,14 @@ def _listed(id_: str, kind: _Kind, places: Places) -> str:
     concerned = kind.results()
     where = places.links(concerned) if concerned else "the whole run"
     said = sorted(kind.said.items(), key=lambda pair: -len(pair[1]))
-    texts = [_text(text, rows, places, alone=len(said) == 1) for text, rows in said[:_MOST_TEXTS]]
-    if len(said) > _MOST_TEXTS:
-        others = "".join(_text(text, rows, places, alone=False) for text, rows in said[_MOST_TEXTS : 10 * _MOST_TEXTS])
+    shown = 1 if places.tests else _MOST_TEXTS
+    texts = [_text(text, rows, places, alone=len(said) == 1 or bool(places.tests)) for text, rows in said[:shown]]
+    if len(said) > shown:
+        others = "".join(_text(text, rows, places, alone=False) for text, rows in said[shown : 10 * _MOST_TEXTS])
         left = len(said) - 10 * _MOST_TEXTS
-        more = f'<p class="muted">and the like of {left} more: assay explain tells them.</p>' if left > 0 else ""
-        texts.append(f"<details><summary>The like of {len(said) - _MOST_TEXTS} more</summary>{others}{more}</details>")
+        more = f'<p class="muted">and the like {left} times more: assay explain tells them.</p>' if left > 0 else ""
+        words = f"The like of other results, in {len(said) - shown} wordings"
+        texts.append(f"<details><summary>{words}</summary>{others}{more}</details>")
     cure = f'<p class="muted">→ {markup(kind.cure)}</p>' if kind.cure else ""
     return (
         f'<li id="{warning_anchor(id_)}"><p><span class="{severity_class(kind.severity)}">{markup(kind.severity)}</span>'

@@ -30,7 +30,7 @@ _WORDS = {
     "ran_delete": "remove, shuffled",
 }
 _BAR_PX = 24
-_LATENCY_END = 1.6
+_LATENCY_END = 2.4
 """The axis is longer than the longest bar by this factor: its number and the slowest operation stand in that room."""
 
 
@@ -96,7 +96,7 @@ def _figure(part: _Part, rows: Sequence[tuple[int, MeasuredTest]], *, several: b
 
 def _chart(part: _Part, named: Sequence[tuple[str, MeasuredTest]]) -> Layered:
     top = max([1e-9, *(test.rate / part.scale for _, test in named)])
-    data = records(_row(part, name, test, top) for name, test in named)
+    data = records(_row(part, name, test) for name, test in named)
     order = [name for name, _ in named]
     y = vl.Y("test:N", title=None, sort=order, axis=vl.Axis(labelLimit=0, domain=False, ticks=False))
     scale = vl.Scale(domain=[0, _LATENCY_END * top], nice=False)
@@ -105,19 +105,14 @@ def _chart(part: _Part, named: Sequence[tuple[str, MeasuredTest]]) -> Layered:
     base = vl.Chart(data)
     bars = base.mark_bar(height={"band": 0.7}).encode(x=x, y=y, color=vl.Color("ink:N", scale=None))
     numbers = base.mark_text(align="left", dx=4).encode(x=x, y=y, text=vl.Text("label:N"))
-    latency = base.mark_text(align="right", color=theme.MUTED_INK).encode(
-        x=vl.X("end:Q"), y=y, text=vl.Text("slowest:N")
-    )
-    return Layered([bars, numbers, latency], _BAR_PX * len(named))
+    return Layered([bars, numbers], _BAR_PX * len(named))
 
 
-def _row(part: _Part, name: str, test: MeasuredTest, top: float) -> dict[str, object]:
-    took = f"  in {format_seconds(test.seconds)}" if test.is_hidden else ""
+def _row(part: _Part, name: str, test: MeasuredTest) -> dict[str, object]:
+    took = f" in {format_seconds(test.seconds)}" if test.is_hidden else ""
     return {
         "test": name,
         "rate": test.rate / part.scale,
-        "label": format_number(test.rate / part.scale) + took,
-        "end": _LATENCY_END * top,
-        "slowest": f"slowest {format_ns(test.slowest_ns)}",
+        "label": f"{format_number(test.rate / part.scale)}{took}, slowest {format_ns(test.slowest_ns)}",
         "ink": theme.UNTRUSTED if test.is_hidden else theme.MEASURED,
     }

@@ -6,11 +6,14 @@ below its map.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from assay.report import theme
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.figure import Figure, Table
+from assay.report.verdict import Doubts
+from assay.tools.iozone import single
 from assay.tools.iozone.columns import Column
 from assay.tools.iozone.isometric import Surface, svg
 from assay.tools.iozone.matrix import Cell
@@ -27,26 +30,57 @@ _TIMING = (
 )
 
 
-def figures(measured: Measured) -> Sequence[Figure]:
-    """Draw the surfaces, or the sums of the children."""
+def figures(measured: Measured, doubts: Doubts) -> Sequence[Figure]:
+    """Draw the surfaces, with what is less than trusted marked, or the sums of the children."""
     if measured.settings.is_throughput:
         return tuple(_bars(measured))
-    return tuple(_surfaces(measured))
+    return tuple(_surfaces(measured, doubts))
 
 
 # -- one stream --------------------------------------------------------------------------------------------------------
 
 
-def _surfaces(measured: Measured) -> Iterator[Figure]:
+@dataclass(frozen=True)
+class _Numbers:
+    """What a map shows."""
+
+    values: dict[Cell, float]
+    doubted: dict[Cell, bool]
+    """Cells that are less than trusted, and whether their numbers stand all the same."""
+
+    def stands(self, cell: Cell) -> bool:
+        return self.doubted.get(cell, True)
+
+    def marked(self, cell: Cell) -> str:
+        """Print a number; one that is weak has a ring, one that is not to be trusted stands in brackets."""
+        number = format_number(self.values.get(cell))
+        return number if cell not in self.doubted else f"{number}°" if self.doubted[cell] else f"({number})"
+
+    def marks_told(self) -> str:
+        """Say what the marks mean that are there."""
+        weak, bad = sum(self.doubted.values()), sum(not stands for stands in self.doubted.values())
+        marks = [f" °: weak ({weak} cells)."] if weak else []
+        marks += [f" Grey and in brackets: not to be trusted ({bad} cells)."] if bad else []
+        return "".join(marks) + (" The warnings say why." if marks else "")
+
+
+def _surfaces(measured: Measured, doubts: Doubts) -> Iterator[Figure]:
     cells = measured.settings.matrix.cells()
     by_column = {column: _cell_values(measured, column, cells) for column in measured.settings.measured()}
     shown = [value for values in by_column.values() for value in values.values()]
     if not shown:
         return
     domain = (min(shown), max(shown))
+    timing = _TIMING
     for column, values in by_column.items():
         if values:
-            yield _surface(measured, column, values, domain)
+            mine = {
+                cell: doubts[place]
+                for cell in values
+                if (place := (single.phase_name(column, cell), column.key)) in doubts
+            }
+            yield _surface(measured, column, _Numbers(values, mine), domain, timing)
+            timing = ""
 
 
 def _cell_values(measured: Measured, column: Column, cells: Sequence[Cell]) -> dict[Cell, float]:
@@ -65,7 +99,14 @@ def _unit(measured: Measured) -> str:
     return "ops/s" if measured.settings.ops_per_s else "MiB/s"
 
 
-def _surface(measured: Measured, column: Column, values: dict[Cell, float], domain: tuple[float, float]) -> Figure:
+def _surface(
+    measured: Measured,
+    column: Column,
+    numbers: _Numbers,
+    domain: tuple[float, float],
+    timing: str,
+) -> Figure:
+    values = numbers.values
     unit, name = _unit(measured), column.key.replace("-", " ")
     files = list(dict.fromkeys(cell.file_kib for cell in values))
     sizes = sorted({cell.record_kib for cell in values})
@@ -73,37 +114,36 @@ def _surface(measured: Measured, column: Column, values: dict[Cell, float], doma
     words = (
         f"{name.capitalize()}: {len(values)} cells of {unit} by file size and record size. Lowest"
         f" {format_number(values[low])} with {_cell_words(low)}; highest {format_number(values[high])} with"
-        f" {_cell_words(high)}."
+        f" {_cell_words(high)}.{numbers.marks_told()}"
     )
     rows = [
-        (_size(file_kib), *(format_number(values.get(Cell(file_kib, record_kib))) for record_kib in sizes))
-        for file_kib in files
+        (_size(file_kib), *(numbers.marked(Cell(file_kib, record_kib)) for record_kib in sizes)) for file_kib in files
     ]
     return Figure(
         slug=f"iozone-{column.key}",
         title=f"{name}: {unit} by file and record size",
-        caption="Darker is more; all tests share the scale of colours. White: left out."
-        " Files much smaller than the memory show the page cache: look at the findings." + _TIMING,
+        caption="Higher is darker; all tests share the scale of colours. Blank: left out."
+        + numbers.marks_told()
+        + timing,
         alt_text=words,
-        chart=_map(values, files, sizes, domain, unit),
+        chart=_map(numbers, files, sizes, domain, unit),
         table=Table(("File", *(f"{_size(record_kib)} records" for record_kib in sizes)), tuple(rows)),
         in_space=svg(Surface(values, files, sizes, domain), name_of=_size, unit=unit, words=words),
     )
 
 
-def _map(
-    values: dict[Cell, float], files: list[int], sizes: list[int], domain: tuple[float, float], unit: str
-) -> Layered:
+def _map(numbers: _Numbers, files: list[int], sizes: list[int], domain: tuple[float, float], unit: str) -> Layered:
     middle = (domain[0] * domain[1]) ** 0.5
     data = records(
         {
             "file": _size(cell.file_kib),
             "record": _size(cell.record_kib),
             "value": value,
-            "label": format_number(value),
-            "ink": theme.PAPER if value > middle else theme.INK,
+            "label": numbers.marked(cell),
+            "ink": theme.ON_DARK_FILL if numbers.stands(cell) and value > middle else theme.ON_LIGHT_FILL,
+            "stands": numbers.stands(cell),
         }
-        for cell, value in values.items()
+        for cell, value in numbers.values.items()
     )
     low, high = domain if domain[1] > domain[0] else (domain[0] * 0.9, domain[0] * 1.1)
     scale = vl.Scale(type="log", domain=[low, high], range=list(theme.HEAT_RANGE), interpolate="rgb")
@@ -112,9 +152,11 @@ def _map(
         y=vl.Y("file:O", title="file size", sort=[_size(size) for size in files]),
     )
     tooltip = [vl.Tooltip("file:N"), vl.Tooltip("record:N"), vl.Tooltip("label:N", title=unit)]
-    filled = base.mark_rect().encode(color=vl.Color("value:Q", scale=scale, legend=None), tooltip=tooltip)
+    known = base.transform_filter("datum.stands").mark_rect()
+    filled = known.encode(color=vl.Color("value:Q", scale=scale, legend=None), tooltip=tooltip)
+    grey = base.transform_filter("!datum.stands").mark_rect(color=theme.OUTSIDE).encode(tooltip=tooltip)
     labels = base.mark_text(fontSize=10).encode(text=vl.Text("label:N"), color=vl.Color("ink:N", scale=None))
-    return Layered([filled, labels], _CELL_PX * len(files), independent_colours=True)
+    return Layered([filled, grey, labels], _CELL_PX * len(files), independent_colours=True)
 
 
 def _size(size_kib: int) -> str:

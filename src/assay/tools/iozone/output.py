@@ -16,6 +16,7 @@ from assay.tools.output_files import OutputFile
 
 if TYPE_CHECKING:
     from assay.report.figure import Figure
+    from assay.report.verdict import Doubts
 
 
 class IOzoneOutput(Output[Settings]):
@@ -43,9 +44,13 @@ class IOzoneOutput(Output[Settings]):
 
     def figures(self) -> "Sequence[Figure]":
         """Draw the surfaces of the matrix, or the rates of the children."""
-        from assay.tools.iozone.figures import figures  # noqa: PLC0415 - it needs the charting library
+        return self.marked_figures({})
 
-        return figures(self._measured)
+    def marked_figures(self, doubts: "Doubts") -> "Sequence[Figure]":
+        """Draw them with the cells marked that are less than trusted."""
+        from assay.tools.iozone.figures import figures  # noqa: PLC0415 - the text does without what draws
+
+        return figures(self._measured, doubts)
 
 
 OUTPUT = IOzoneOutput

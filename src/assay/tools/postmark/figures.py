@@ -100,14 +100,28 @@ def _latency_figure(latencies: Sequence[_Latency]) -> Figure:
     axis = vl.Axis(values=log_ticks(low, high), labelExpr=LATENCY_LABEL, grid=True)
     base = vl.Chart(records(rows)).encode(y=_rows(len(rows)))
     layers = [
-        base.transform_filter("isValid(datum.p50)")
-        .mark_bar(height=14, yOffset=8, color=theme.MEASURED)
-        .encode(x=vl.X("p50:Q", title="latency: bar p50, stroke p99, ring slowest", scale=scale, axis=axis)),
+        *(
+            base.transform_filter(f"isValid(datum.{start}) && isValid(datum.{end})")
+            .mark_rule(yOffset=8, strokeWidth=width, strokeDash=dash, color=theme.MEASURED)
+            .encode(
+                x=vl.X(f"{start}:Q", title="latency: dot p50, stroke p99, ring slowest", scale=scale, axis=axis), x2=end
+            )
+            for start, end, width, dash in (("p50", "p99", 4, [1, 0]), ("p99", "max", 1.2, [3, 2]))
+        ),
         *(
             base.transform_filter(f"isValid(datum.{key})")
-            .mark_point(shape=shape, angle=angle, size=80, opacity=1, strokeWidth=2.2, yOffset=8, color=theme.INK)
+            .mark_point(
+                shape=shape,
+                angle=angle,
+                filled=key == "p50",
+                size=80,
+                opacity=1,
+                strokeWidth=2.2,
+                yOffset=8,
+                color=theme.MEASURED,
+            )
             .encode(x=vl.X(f"{key}:Q", scale=scale, axis=axis))
-            for key, shape, angle in (("p99", "stroke", 90), ("max", "circle", 0))
+            for key, shape, angle in (("p50", "circle", 0), ("p99", "stroke", 90), ("max", "circle", 0))
         ),
         _titles(base, len(rows)),
     ]

@@ -53,7 +53,7 @@ class PostMarkOutput(Output[Settings]):
 
     def figures(self) -> "Sequence[Figure]":
         """Draw the rates that PostMark's readers look at, as they were, and the latency of its operations."""
-        # Altair takes longer to load than the text takes to print.
+        # NumPy takes longer to load than the text takes to print.
         from assay.tools.postmark.figures import figures  # noqa: PLC0415
 
         return figures(self.run, self._totals)
