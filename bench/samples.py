@@ -40,8 +40,8 @@ class Scene:
         command = [str(Path(sys.executable).with_name("assay")), *words]
         print("assay", *words, file=sys.stderr)
         env = {"ASSAY_RUNS": str(self._runs), "NO_COLOR": "1"}
-        shown, said, _ = printed(command, (COLUMNS, LINES), env=env, cwd=self._work)
-        return self._as_a_readers(shown or said)
+        told = printed(command, (COLUMNS, LINES), env=env, cwd=self._work)
+        return self._as_a_readers(told.text or told.beside)
 
     def _as_a_readers(self, text: str) -> str:
         for own, shown in (
@@ -59,7 +59,7 @@ class Scene:
 
     def from_memory(self) -> str:
         """Give what Assay says of a read that memory serves."""
-        words = ("--read", "--bs", "1MiB", "--size", "256MiB", "--time", "5s")
+        words = ("--read", "--bs", "1m", "--size", "256m", "--cache", "as-is", "--time", "5s")
         return self.output("measure", str(self._directory), *words)
 
     def fio(self) -> str:

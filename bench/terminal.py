@@ -9,9 +9,27 @@ import subprocess
 import tempfile
 import termios
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a command printed."""
+
+    raw: str
+    """On the terminal, as it came."""
+    beside: str
+    """On standard error, where that was not the terminal."""
+    code: int
+    """Its exit code."""
+
+    @property
+    def text(self) -> str:
+        """What came to the terminal, without colours."""
+        return _ANSI.sub("", self.raw).replace("\r\n", "\n")
 
 
 def printed(
@@ -20,35 +38,41 @@ def printed(
     *,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-) -> tuple[str, str, int]:
-    """Run a command with its standard output on a terminal and its standard error in a file.
+    has_all: bool = False,
+) -> Printed:
+    """Run a command on a terminal of its own.
 
     Args:
         command: Program and arguments.
         size: Columns and lines.
         env: Variables on top of one's own.
         cwd: Folder to run in.
-
-    Returns what came to the terminal, without colours; what came to the file; the exit code.
+        has_all: Whether standard error is that terminal too, and not a file.
     """
     columns, lines = size
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     own = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
-    env = own | {"TERM": "xterm"} | dict(env or {})
     with (
         tempfile.TemporaryFile() as beside,
-        subprocess.Popen(command, stdin=follower, stdout=follower, stderr=beside, env=env, cwd=cwd) as running,
+        subprocess.Popen(
+            command,
+            stdin=follower,
+            stdout=follower,
+            stderr=follower if has_all else beside,
+            env=own | {"TERM": "xterm-256color"} | dict(env or {}),
+            cwd=cwd,
+        ) as running,
     ):
         os.close(follower)
         shown = bytearray()
         while piece := _read(leader):
             shown += piece
-        running.wait()
+        code = running.wait()
         beside.seek(0)
         said = beside.read().decode()
     os.close(leader)
-    return _ANSI.sub("", shown.decode()).replace("\r\n", "\n"), said, running.returncode
+    return Printed(raw=shown.decode(), beside=said, code=code)
 
 
 def _read(leader: int) -> bytes:

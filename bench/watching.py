@@ -71,7 +71,9 @@ def section(rounds: int = ROUNDS) -> Iterator[str]:
         "The engine looks at the machine's counters and hands its histograms over once an interval. One worker reads 4 KiB"
         f" at random from the page cache for {SECONDS:g} s, with and without that, {rounds} pairs in turns. The share of a"
         " core is the engine's own count of its main and sampling threads; the rate is given as the median of the pairs'"
-        " ratios with its 95 % interval. `python -m bench.watching` measures this part alone."
+        " ratios with its 95 % interval. Where others share the machine that interval is wider than what is looked for, and"
+        " half a per cent of the rate cannot be told: then the share of a core is what is known."
+        " `python -m bench.watching` measures this part alone."
     )
     yield textwrap.fill(text, LINE_CHARACTERS)
     yield ""

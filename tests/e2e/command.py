@@ -2,16 +2,16 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from bench.terminal import printed
 
 COMMAND = Path(sys.executable).parent / "assay"
 TIMEOUT_S = 900.0
@@ -95,27 +95,7 @@ def need_command() -> None:
 
 def on_a_terminal(assay: Assay, words: list[str], place: Path, columns: int = 150) -> str:
     """Run a command on a terminal of its own and give what it was told to show."""
-    mine, theirs = pty.openpty()
-    got: list[bytes] = []
-
-    def listen() -> None:
-        try:
-            while chunk := os.read(mine, 1 << 16):
-                got.append(chunk)
-        except OSError:
-            return  # the other end is closed
-
-    listener = threading.Thread(target=listen)
-    listener.start()
-    environment = os.environ | {"ASSAY_RUNS": str(assay.runs), "TERM": "xterm-256color", "COLUMNS": str(columns)}
-    subprocess.run(
-        [COMMAND, *words], cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-        timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
-    os.close(theirs)
-    listener.join(TIMEOUT_S)
-    os.close(mine)
-    return b"".join(got).decode()
+    return printed([COMMAND, *words], (columns, 24), env={"ASSAY_RUNS": str(assay.runs)}, cwd=place, has_all=True).raw
 
 
 def _output(done: subprocess.CompletedProcess[str]) -> str:

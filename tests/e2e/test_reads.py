@@ -1,4 +1,4 @@
-"""How often a command reads a run: each table once, whatever it prints and writes."""
+"""How often a command reads a run: each table once, and none of what was worked out before."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from assay.bundle import RunBundle
 from assay.bundle.catalog import resolve
+from assay.bundle.kept_list import CATALOG
 from assay.cli import app
 
 TABLES = ("intervals", "histograms", "workers", "host")
@@ -55,6 +56,13 @@ def end(words: Sequence[str]) -> None:
     assert done.exit_code in (0, 1), done.output
 
 
+def forget(folder: Path, reads: Counter[str]) -> None:
+    """Have what was worked out of runs worked out again, and counts begin anew."""
+    for file in (folder / "runs").glob(f"{CATALOG}*"):
+        file.unlink()
+    reads.clear()
+
+
 def once() -> dict[str, int]:
     return dict.fromkeys((*TABLES, "events"), 1)
 
@@ -72,19 +80,31 @@ def test_a_run_of_postmark_reads_each_table_once(at_work: Path, reads: Counter[s
 )
 def test_a_look_at_a_run_reads_each_table_once(at_work: Path, reads: Counter[str], words: list[str]) -> None:
     end([*postmark(at_work, "run"), "--no-report"])
-    reads.clear()
+    forget(at_work, reads)
 
     end(words)
 
     assert reads == once()
 
 
-def test_the_list_works_an_exit_code_out_once(at_work: Path, reads: Counter[str]) -> None:
+def test_the_list_works_out_once_what_a_run_came_to(at_work: Path, reads: Counter[str]) -> None:
     end([*postmark(at_work, "run"), "--no-report"])
-    reads.clear()
+    forget(at_work, reads)
 
     end(["ls"])
     end(["ls"])
 
     assert reads == once()
     assert RunBundle.open(resolve("last", at_work / "runs")).info.exit_code is None
+
+
+@pytest.mark.parametrize("words", [["show"], ["show", "--json"], ["ls"]], ids=" ".join)
+def test_what_was_worked_out_at_the_end_of_a_run_is_not_read_again(
+    at_work: Path, reads: Counter[str], words: list[str]
+) -> None:
+    end([*postmark(at_work, "run"), "--no-report"])
+    reads.clear()
+
+    end(words)
+
+    assert reads == Counter()

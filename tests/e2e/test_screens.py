@@ -9,10 +9,9 @@ from bench.terminal import printed
 from e2e.command import COMMAND, need_command
 
 SIZES = ((80, 24), (100, 30), (160, 50))
-OPEN_LOOP = Path(__file__).parents[2] / "docs" / "examples" / "open-loop.toml"
 RUNS: dict[str, tuple[str, ...]] = {
     "quick": ("quick", "{directory}", "--time", "8s"),
-    "open loop": ("run", str(OPEN_LOOP), "{directory}", "--time", "3s"),
+    "open loop": ("run", "open-loop", "{directory}", "--time", "3s"),
     "iozone": ("iozone", "-a", "-g", "1m", "-f", "{directory}/iozone.tmp"),
     "bonnie": ("bonnie", "-d", "{directory}", "-s", "64", "-r", "32", "-n", "1", "-u", "root"),
 }
@@ -29,9 +28,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def on_screen(runs: Path, size: tuple[int, int], *words: str) -> tuple[str, str]:
     """What `assay WORDS` shows on a terminal, and what it says beside that."""
-    shown, said, code = printed([COMMAND, *words], size, env={"ASSAY_RUNS": str(runs)})
-    assert code in {0, 1}, said
-    return shown, said
+    told = printed([COMMAND, *words], size, env={"ASSAY_RUNS": str(runs)})
+    assert told.code in {0, 1}, told.beside
+    return told.text, told.beside
 
 
 def answer_of(text: str) -> list[str]:

@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"errors", "input_text", "units", "xdg"},
     "bundle": {"assay", "config", "errors", "events", "host", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units", "xdg"},
-    "analysis": {"bundle", "errors", "events", "host", "plan", "power_meter", "results", "units", "verdicts"},
+    "analysis": {"assay", "bundle", "errors", "events", "host", "plan", "power_meter", "results", "units", "verdicts"},
     "decode": {"errors", "outward", "units", "verdicts"},
     "report": {
         "analysis",

@@ -2,6 +2,7 @@
 
 import io
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 
@@ -160,3 +161,16 @@ def test_nothing_measured_is_said_in_words() -> None:
 
     assert "Nothing was measured." in shown
     assert "1 of 1 phases are not complete" in " ".join(shown.split())
+
+
+def test_what_the_user_calls_a_run_stands_first() -> None:
+    recorded = read(example())
+    shown = document(recorded)
+    called = msgspec.structs.replace(shown.run, name="baseline", tags=("nvme", "lab"), note="before\nthe change")
+    console = PlainConsole(file=io.StringIO(), width=80, color_system=None)
+
+    text.render(msgspec.structs.replace(shown, run=called), head_of(shown, recorded), console)
+
+    first = console.file.getvalue().splitlines()[0]  # type: ignore[attr-defined]
+    assert first.startswith("called   baseline   [nvme, lab]   before")
+    assert first.endswith("the change")

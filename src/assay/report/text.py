@@ -42,7 +42,7 @@ def render(
         has_notes: Whether notes are printed in full.
     """
     width = _width(console)
-    lines = [*(_pair(key, value) for key, value in head.pairs), Text()]
+    lines = [*(_pair(key, value) for key, value in (*_called(document), *head.pairs)), Text()]
     lines += table(document.results, width if console.is_terminal else None)
     lines += _findings(document, width, has_notes=has_notes)
     lines += _footer(document, html)
@@ -76,6 +76,14 @@ def _print(console: PlainConsole, lines: Iterable[Text]) -> None:
 
 
 # -- header and footer -------------------------------------------------------------------------------------------------
+
+
+def _called(document: Document) -> list[tuple[str, str]]:
+    """Give what the user calls the run, where that is anything."""
+    run = document.run
+    tags = f"[{', '.join(run.tags)}]" if run.tags else ""
+    said = "   ".join(part for part in (run.name, tags, run.note) if part)
+    return [("called", said)] if said else []
 
 
 def _pair(key: str, value: str) -> Text:

@@ -22,7 +22,9 @@ class BigDir(FrontEnd[Settings]):
     --readdir-only   list names alone [default: look at each entry too]
     --clients N      so many at once, each in a directory of its own
     --dir DIR        where [default: the working directory]
-    --json  --no-report  --quiet  --runs DIR  --user NAME   as with every command that measures
+    --json  --no-report  --quiet  --runs DIR  --user NAME
+    --name NAME  --tag TAG  --note TEXT  --live-json FILE
+                     as with every command that measures
 
     Standard output is the tool's CSV, with several clients the mean over them. The report has the curves with the
     fastest and slowest client. See docs/tools/bigdir.md.

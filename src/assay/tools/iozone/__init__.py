@@ -44,8 +44,9 @@ class IOzone(FrontEnd[Settings]):
       -O -N         operations per second, microseconds per operation
       -Q            latency files wol.dat, rwol.dat, rol.dat, rrol.dat
 
-    Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet. The data lies in
-    Assay's folder beside FILE, and findings go to standard error.
+    Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet,
+    --name NAME, --tag TAG, --note TEXT, --live-json FILE. The data lies in Assay's folder beside
+    FILE, and findings go to standard error.
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "iozone"

@@ -25,7 +25,9 @@ class PerfPl(FrontEnd[Settings]):
     --fsync          flush each file before its close, in the time
     --sync           flush the file system after each iteration, in the time
     --dir DIR        where [default: the working directory]
-    --json  --no-report  --quiet  --runs DIR  --user NAME   as with every command that measures
+    --json  --no-report  --quiet  --runs DIR  --user NAME
+    --name NAME  --tag TAG  --note TEXT  --live-json FILE
+                     as with every command that measures
 
     Standard output is the script's: its clock counts whole seconds, and its last row is a mean of rates. Standard error
     says the same exactly, the warm-up apart. Numbers of the two modes do not compare. See docs/tools/perfpl.md.

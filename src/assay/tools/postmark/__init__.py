@@ -24,7 +24,8 @@ class PostMark(FrontEnd[Settings]):
     end goes on at a prompt. 'help' lists the commands, 'show' what is set, 'run' measures. docs/tools/postmark.md says what
     differs from the original.
 
-    Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet.
+    Assay's own options: --runs DIR, --user NAME, --json, --no-report, --quiet, --name NAME, --tag TAG,
+    --note TEXT, --live-json FILE.
     """
 
     name = "postmark"
