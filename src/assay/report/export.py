@@ -37,6 +37,7 @@ def write_charts(
         InputError: the folder is a file, or lies inside a run bundle.
         RunError: a file cannot be written.
     """
+    vl_convert()  # before the folder is made
     make_folder(directory)
     return [
         write_whole(directory / f"{figure.slug}.{picture_format.value}", render(figure, picture_format))
