@@ -110,7 +110,7 @@ lock: $(READY)
 	@! grep -nE '://|^-' requirements.lock
 
 pictures: $(READY)
-	cd tests && ../.venv/bin/python -m e2e.pictures "$(abspath $(DIR))"
+	cd tests && PYTHONPATH=.. ../$(BIN)/python -m e2e.pictures "$(abspath $(DIR))"
 
 wheels: $(READY)
 	rm -rf dist
