@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test repeats hostile cuts calls fuzz endure faults lab goldens check fix bench lock wheels clean
+.PHONY: run unit test repeats hostile cuts calls fuzz endure faults lab goldens check fix bench lock pictures wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -108,6 +108,9 @@ lock: $(READY)
 	    --no-emit-index-url --no-emit-find-links --no-emit-package assay-engine \
 	    --extra report --group dev --output-file requirements.lock pyproject.toml
 	@! grep -nE '://|^-' requirements.lock
+
+pictures: $(READY)
+	cd tests && ../.venv/bin/python -m e2e.pictures "$(abspath $(DIR))"
 
 wheels: $(READY)
 	rm -rf dist

@@ -124,9 +124,11 @@ class Page:
         ]
         return [url for url in asked if not url.startswith(("data:", "blob:"))]
 
-    def picture(self, path: Path, *, whole: bool = True) -> Path:
-        """Write a picture of the page, or of what is to be seen of it."""
-        shot = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def picture(self, path: Path, *, height: int) -> Path:
+        """Write a picture of the top of the page, as wide as the window."""
+        width = self.evaluate("window.innerWidth")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        shot = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(shot["data"]))
         return path
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay import events, plan
-from assay.analysis.record import read
+from assay.analysis.record import RunRecord, read
 from assay.bundle.tables import INTERVALS
 from assay.errors import InputError
 from assay.plan.walk import job_actions, job_ops
@@ -280,8 +280,8 @@ def test_what_does_not_go_together_is_refused_with_the_cure(arguments: str) -> N
 # -- the figures -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", ["-s 64 -r 16 -i 0 -e", "-t 1 -s 64 -r 16 -i 0 -e"])
-def test_a_figure_says_that_its_rates_are_by_iozone_s_own_timing(arguments: str) -> None:
+def timed_run(arguments: str) -> RunRecord:
+    """A run whose every phase takes 40 ms, a flush among them."""
     asked = made(arguments)
     rows: list[dict[str, object]] = []
     lines: list[events.Event] = [hello()]
@@ -295,9 +295,24 @@ def test_a_figure_says_that_its_rates_are_by_iozone_s_own_timing(arguments: str)
             })  # fmt: skip
         begin_ns = int(begin_s * 1e9)
         lines.append(finished(index, job.name, begin_ns=begin_ns, end_ns=begin_ns + 40_000_000, ops=5))
-    run = read(MemoryRun(plan=asked, lines=lines, tables={INTERVALS: table(INTERVALS, rows)}))
+    return read(MemoryRun(plan=asked, lines=lines, tables={INTERVALS: table(INTERVALS, rows)}))
 
-    figure = FRONT_END.output(run).figures()[0]
+
+@pytest.mark.parametrize("arguments", ["-s 64 -r 16 -i 0 -e", "-t 1 -s 64 -r 16 -i 0 -e"])
+def test_a_figure_says_that_its_rates_are_by_iozone_s_own_timing(arguments: str) -> None:
+    figure = FRONT_END.output(timed_run(arguments)).figures()[0]
 
     assert "IOzone's own timing" in figure.caption
     assert "window" in figure.caption
+
+
+def test_cells_that_are_less_than_trusted_are_marked_in_their_map() -> None:
+    output = FRONT_END.output(timed_run("-s 64 -r 16 -i 0 -e"))
+
+    write, rewrite = output.marked_figures({("write-64-16", "write"): False, ("rewrite-64-16", "rewrite"): True})
+
+    assert "Grey and in brackets: not to be trusted (1 cells)" in write.caption
+    assert "°: weak (1 cells)" in rewrite.caption
+    ((_, bad),), ((_, weak),) = write.table.rows, rewrite.table.rows
+    # 64 KiB in the 10 ms of its records and the 30 ms of its flush.
+    assert (bad, weak) == ("(1.56)", "1.56°")
