@@ -34,15 +34,17 @@ _MEASURED = """\
 
 Both were run in turn in one directory ({where}), {rounds} rounds of {seconds:g} s each: `python -m bench.from_fio DIR`. A
 ratio is the IOPS of Assay by those of fio, the geometric mean over the rounds with its 95 % interval; `fio / fio` is the
-same of two runs of fio in each round, which is how far the machine itself goes. Writes of fio had `--overwrite=1` here.
+same of two runs of fio in each round, which is how far the machine itself goes. Writes of fio had `--overwrite=1` and
+`--refill_buffers` here (the verified ones have contents of their own).
 {tools}; {machine}.
 
 | | IOPS of Assay | Assay / fio | fio / fio |
 | --- | ---: | ---: | ---: |
 """
 _WHY = """
-Where the storage is the limit, both give the same. Where memory answers, the program is the limit, and Assay's share of an
-I/O is smaller ([what an operation costs](../performance.md)).
+Where the storage is the limit, both give the same. Where the processor is (memory answers, contents are made anew, or the
+machine is busy with other things), the one that needs less of it for an I/O gives more
+([what an operation costs](../performance.md)).
 """
 
 

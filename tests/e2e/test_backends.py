@@ -81,7 +81,7 @@ name = "read"
 title = "sizes that O_DIRECT does not take"
 [[phase.job]]
 direct = "on"
-op = { op = "read", set = "data", access = { kind = "random", align = "4KiB" }, size = "1000B" }
+op = { op = "read", set = "data", access = "random", size = "512B" }
 stop = { ops = 10 }
 """
 
@@ -125,15 +125,19 @@ def test_flushes_by_io_uring_are_counted_as_work_of_kernel_threads(measure: Meas
     assert "100 % of the requests went to threads of the kernel" in text
 
 
-def test_sizes_that_direct_io_does_not_take_are_refused_in_words(assay: Assay, tmp_path: Path, device: Path) -> None:
+def test_sizes_that_a_device_does_not_take_past_the_cache_are_refused_in_words(assay: Assay, tmp_path: Path) -> None:
     load = tmp_path / "load.toml"
     load.write_text(MISALIGNED)
 
-    with filesystem(device) as directory:
+    with (
+        tmpfs(440 * MIB) as memory,
+        loop_device(400 * MIB, backing=memory, sector_bytes=4096) as device,
+        filesystem(device) as directory,
+    ):
         done = assay("run", load, directory, check=3)
 
     said = " ".join((done.stdout + done.stderr).split())
-    assert "must be multiples of 512 bytes, and the load's are multiples of 1000" in said
+    assert "must be multiples of 4096 bytes, and the load's are multiples of 512" in said
 
 
 @contextmanager

@@ -89,13 +89,19 @@ def _offsets(assay: Assay, directory: Path, call: str, *arguments: str) -> list[
     """Offsets of a worker's transfers of 4 KiB, in order, as the kernel was asked for them."""
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
-    traced = directory.parent / "trace"
-    strace = ("strace", "-f", "-qq", "-e", f"trace={call}", "-o", str(traced))
+    strace = ("strace", "-ff", "-y", "-qq", "-e", f"trace={call}", "-o", str(directory.parent / "trace"))
     if subprocess.run([*strace, "true"], check=False, capture_output=True).returncode:
         pytest.skip("strace may not trace here")
+    for earlier in directory.parent.glob("trace.*"):
+        earlier.unlink()
     assay("vxbench", *arguments, "--no-report", directory / "one", check=0, prefix=strace)
-    # A call that another thread's cut in two ends on a line of its own, with the same words.
-    ends = re.findall(rf"{call}.*, 4096, (\d+)\) += 4096$", traced.read_text(), re.MULTILINE)
+    (offsets,) = filter(None, (_of_data(call, traced) for traced in directory.parent.glob("trace.*")))
+    return offsets
+
+
+def _of_data(call: str, traced: Path) -> list[int]:
+    """Offsets of the transfers of 4 KiB of a thread on the data, in order."""
+    ends = re.findall(rf"^{call}\(\d+<.*/assay-data/.*, 4096, (\d+)\) += 4096$", traced.read_text(), re.MULTILINE)
     return [int(offset) for offset in ends]
 
 
@@ -150,15 +156,14 @@ def test_processes_are_processes_and_threads_are_threads(
 ) -> None:
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
-    traced = directory.parent / "trace"
-    prefix = ("strace", "-f", "-qq", "-e", "trace=pread64", "-o", str(traced))
+    prefix = ("strace", "-ff", "-y", "-qq", "-e", "trace=pread64", "-o", str(directory.parent / "trace"))
 
     assay("vxbench", letter, "-w", "read", "-i", "iosize=4k,iocount=30", "--no-report", directory / "one", directory / "two",
           prefix=prefix)  # fmt: skip
 
     kinds = {job["as"] for phase in json.loads(_resolved(assay))["phases"] for job in phase["jobs"]}
     assert kinds == {"process" if processes else "thread"}
-    readers = set(re.findall(r"^(\d+) +.*pread64.*, 4096, \d+\) += 4096$", traced.read_text(), re.MULTILINE))
+    readers = [traced for traced in directory.parent.glob("trace.*") if _of_data("pread64", traced)]
     assert len(readers) == 2
 
 

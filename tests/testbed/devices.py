@@ -19,13 +19,14 @@ FORCE = {"ext4": ("-q", "-F"), "xfs": ("-q", "-f"), "btrfs": ("-q", "-f")}
 
 
 @contextmanager
-def loop_device(size_bytes: int, *, backing: Path, direct_io: bool = True) -> Iterator[Path]:
+def loop_device(size_bytes: int, *, backing: Path, direct_io: bool = True, sector_bytes: int = 512) -> Iterator[Path]:
     """Make a block device of a new file in the folder `backing`, fully allocated, so that reads reach the folder.
 
     Args:
         size_bytes: Size of the device.
         backing: A folder. On tmpfs the device is memory, and its speed is the processor's.
         direct_io: The loop driver passes the page cache of the backing file by.
+        sector_bytes: Logical block, which O_DIRECT moves multiples of.
 
     Yields:
         The device, `/dev/loopN`.
@@ -37,20 +38,21 @@ def loop_device(size_bytes: int, *, backing: Path, direct_io: bool = True) -> It
     try:
         with os.fdopen(descriptor):
             os.posix_fallocate(descriptor, 0, size_bytes)
-        with attached_loop(file, direct_io=direct_io) as device:
+        with attached_loop(file, direct_io=direct_io, sector_bytes=sector_bytes) as device:
             yield device
     finally:
         file.unlink()
 
 
 @contextmanager
-def attached_loop(file: Path, *, direct_io: bool) -> Iterator[Path]:
+def attached_loop(file: Path, *, direct_io: bool, sector_bytes: int = 512) -> Iterator[Path]:
     """Make a block device of an existing file, and check that direct I/O is as asked."""
     need_root()
     need_tools("losetup")
     if not os.access("/dev/loop-control", os.R_OK | os.W_OK):
         pytest.skip("needs /dev/loop-control, readable and writable")
-    name = command("losetup", "--find", "--show", f"--direct-io={'on' if direct_io else 'off'}", file).strip()
+    options = (f"--direct-io={'on' if direct_io else 'off'}", f"--sector-size={sector_bytes}")
+    name = command("losetup", "--find", "--show", *options, file).strip()
     device = Path(name)
     made.loops[name] = file
     try:

@@ -371,7 +371,7 @@ def test_what_cannot_be_read_is_said(text: str, said: str) -> None:
     [
         (("1GB", None, None, None), "--link: '1GB' is not a rate such as 1Gbit"),
         (("0Gbit", None, None, None), "--link: a rate is above 0"),
-        ((None, "4GB", None, None), "--ram: '4GB'"),
+        ((None, "4GB", None, None), "--ram: '4GB' means two things"),
         ((None, "0", None, None), "--ram: 0 is no memory"),
         ((None, None, "lots", None), "--server-ram: 'lots' is not a size"),
         ((None, None, None, "1e9"), "--device: '1e9' is not a rate such as 640MB/s"),

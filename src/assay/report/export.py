@@ -35,9 +35,9 @@ def write_charts(
 
     Raises:
         InputError: the folder is a file, or lies inside a run bundle.
-        RunError: a file cannot be written.
+        RunError: a file cannot be written, or what draws is not there.
     """
-    vl_convert()  # before the folder is made
+    vl_convert()  # where it cannot be had, no folder is made
     make_folder(directory)
     return [
         write_whole(directory / f"{figure.slug}.{picture_format.value}", render(figure, picture_format))
