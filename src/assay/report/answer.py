@@ -6,7 +6,7 @@ A number that is not to be trusted is not told; the last lines say why. Three to
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.report.limited_by import limit_words
-from assay.report.numbers import OPS_PER_S, headline, rate
+from assay.report.numbers import OPS_PER_S, headline, is_with_flush, rate
 from assay.report.quick_words import QUICK, quick_words
 from assay.report.titles import titles_of
 from assay.report.verdict import stands
@@ -17,8 +17,8 @@ from assay.verdicts import ScheduleVerdict, TrustLevel
 
 _MOST_TOLD = 3
 """Results that are told one by one."""
-_LINE, _SHORTEST_TITLE = 80, 16
-"""Columns that a line has at the least, and of them a title."""
+_SHORTEST_TITLE = 16
+"""Columns that a title has at the least."""
 _NONE = "no number to be trusted"
 _MOST_CAUSES = 4
 """Limits, or reasons, that are named."""
@@ -26,23 +26,24 @@ _MOST_RANGES = 4
 MEMORY_RUN = "memory-run"
 
 
-def answer(document: Document, load: str) -> tuple[str, ...]:
+def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[str, ...]:
     """Say it: a sentence a line.
 
     Args:
         document: The results.
         load: Name of the Plan: that of the quick suite has words of its own.
+        columns: Titles are cut where a line would be longer; None: they are not.
 
     Returns nothing where the run was cut before its first number.
     """
     results = document.results
     if not any(result.iops is not None for result in results):
         return ()
-    told = quick_words(document) if load == QUICK else tuple(_found(results))
+    told = quick_words(document) if load == QUICK else tuple(_found(results, columns))
     return tuple(line for line in (*told, *_whole(document), *_limited(results), *_distrust(results)) if line)
 
 
-def _found(results: Sequence[Result]) -> Iterator[str]:
+def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
     measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops]
     if len(measured) == 1:
         ((title, result),) = measured
@@ -52,7 +53,7 @@ def _found(results: Sequence[Result]) -> Iterator[str]:
         for title, result in measured:
             told = [_rate(result), *_schedule(result), *_spread(result, ("p99",))] if stands(result) else [_NONE]
             ending = f": {', '.join(told)}."
-            yield cut(title, max(_SHORTEST_TITLE, _LINE - len(ending))) + ending
+            yield (cut(title, max(_SHORTEST_TITLE, columns - len(ending))) if columns else title) + ending
     else:
         trusted = sum(result.trusted for result in results)
         weak = sum(result.trust.level is TrustLevel.WEAK for result in results)
@@ -65,7 +66,7 @@ def _rate(result: Result) -> str:
     told = rate(value, unit) if unit is not OPS_PER_S else f"{format_number(value)} IOPS"
     if result.iops_interval is not None:
         told += f" ± {format_percent(result.iops_interval.within_share)} %"
-    return told + (" with the flush" if result.committed is not None else "")
+    return told + (" with the flush" if is_with_flush(result) else "")
 
 
 def _schedule(result: Result) -> Iterator[str]:

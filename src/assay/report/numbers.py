@@ -12,6 +12,10 @@ STREAMING_BYTES_PER_OP = 64 << 10
 """From this mean size on, people ask for MiB/s; below it, for operations per second."""
 
 
+_SAME = 0.99
+"""Of a rate, from where on one with a flush is the same for a reader."""
+
+
 @dataclass(frozen=True, slots=True)
 class RateUnit:
     """A unit of rate and how to reach it from operations or bytes per second."""
@@ -54,6 +58,11 @@ def headline_rates(result: Result) -> tuple[float | None, float | None]:
     if committed is not None:
         return committed.iops, committed.throughput_bytes_per_s
     return result.iops, result.throughput_bytes_per_s
+
+
+def is_with_flush(result: Result) -> bool:
+    """Whether the headline of a result is another than its rate, because the closing flush is in it."""
+    return result.iops is not None and result.committed is not None and result.committed.iops < _SAME * result.iops
 
 
 def rate(value: float | None, unit: RateUnit) -> str:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from assay.report.limited_by import limit_words
-from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline_rates
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, headline_rates, is_with_flush
 from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.report.wrapping import cut, fill, wrap
@@ -26,8 +26,6 @@ _OF_WIDTH = 11
 _TRUST_WIDTH = 6
 _TITLE_WIDTH = 40
 _NARROWEST = 80
-_SAME = 0.99
-"""Of a rate, from where on one with a flush is the same for a reader."""
 _FLUSHED = "*"
 
 
@@ -158,11 +156,6 @@ def _columns(measured: Sequence[Result]) -> list[_Column]:
     if not any(result.efficiency.joules_per_gib for result in measured):
         left_out |= {"J/GiB"}
     return [column for column in _ALL if column.heading not in left_out]
-
-
-def is_with_flush(result: Result) -> bool:
-    """Whether the headline of a result is another than its rate, because the closing flush is in it."""
-    return result.iops is not None and result.committed is not None and result.committed.iops < _SAME * result.iops
 
 
 def _rate(result: Result) -> str:

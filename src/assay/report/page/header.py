@@ -52,7 +52,7 @@ def _verdict(run: RunRecord, document: Document, places: Places) -> str:
     weak = sum(stands(result) and not result.trusted for result in results)
     counted = f"{trusted} of {len(results):,} results are to be trusted" + (f", {weak:,} are weak" if weak else "")
     colour = "good" if trusted == len(results) else "warn" if trusted + weak == len(results) else "bad"
-    lines = answer(document, run.plan.name)
+    lines = answer(document, run.plan.name, columns=None)
     is_counted = lines and lines[0].startswith(f"{len(results):,} results: ")
     said = "".join(f"<p>{_linked(markup(line), places)}</p>" for line in lines[1 if is_counted else 0 :])
     return f'<div class="verdict"><p class="{colour}">{counted}.</p>{said}</div>'

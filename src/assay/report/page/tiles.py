@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.outward import markup
-from assay.report.numbers import MIB_PER_S, headline, headline_rates, rate
+from assay.report.numbers import MIB_PER_S, headline, headline_rates, is_with_flush, rate
 from assay.report.page.anchors import Places, struck, trust_told
 from assay.report.page.grouping import SummaryRow
 from assay.report.page.told_numbers import interval_told, limit_told, user_latency
@@ -102,7 +102,7 @@ def _told(name: str, result: Result, anchor: str) -> str:
     which, spread = user_latency(result)
     known = interval_told(result)
     between = f'<span class="also">{markup(known)}</span>' if known != ABSENT and stands(result) else ""
-    if result.committed is not None:
+    if is_with_flush(result):
         between = '<span class="also">with the flush</span>'
     value = struck(rate(*headline(result)), result)
     parts = [f"{'response ' if which == 'response' else ''}p99 {struck(format_ns(spread.p99), result)}"]
