@@ -2,7 +2,8 @@
 
 `python -m bench.samples DIR` measures DIR, which takes some five minutes, and writes what was printed into README.md and
 docs/tutorial.md, below each `<!-- sample: NAME -->`. Names of the directory, of the machine and of the runs' folder are
-replaced by ones that a reader can take for theirs; no number is touched. fio has to be installed.
+replaced by ones that a reader can take for theirs; no number is touched. fio has to be installed. Names of samples after
+DIR: only these.
 """
 
 import re
@@ -10,7 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +23,7 @@ BLOCK = re.compile(r"(<!-- sample: ([a-z -]+) -->\n```text\n)(.*?)(```\n)", re.D
 COLUMNS, LINES = 100, 30
 SHOWN_DIRECTORY, SHOWN_HOST, SHOWN_RUNS = "/mnt/scratch", "vm", "~/.local/share/assay/runs"
 _FIO_LINES = re.compile(r"^ +read: IOPS|^ +lat \(|^ +READ: bw", re.MULTILINE)
-FIO = "fio --name=read --filename={file} --size=256m --rw=read --bs=1m --time_based --runtime=5"
+FIO = "fio --name=read --filename={file} --size=256m --rw=read --bs=1m --invalidate=0 --time_based --runtime=5"
 
 
 class Scene:
@@ -146,22 +147,21 @@ SAMPLES: dict[str, Callable[[Scene], str]] = {
 }
 
 
-def with_samples(text: str, sample: Callable[[str], str]) -> str:
-    """Put samples into a page.
+def with_samples(text: str, scene: Scene, names: Sequence[str]) -> str:
+    """Put the samples of some names into a page."""
 
-    Args:
-        text: The page.
-        sample: Gives what stands in the block of a name.
-    """
-    return BLOCK.sub(lambda block: f"{block[1]}{sample(block[2])}{block[4]}", text)
+    def block(found: re.Match[str]) -> str:
+        return f"{found[1]}{SAMPLES[found[2]](scene)}{found[4]}" if found[2] in names else found[0]
+
+    return BLOCK.sub(block, text)
 
 
 def main() -> None:
     """Measure the directory of the command line and write the pages."""
-    (directory,) = sys.argv[1:]
+    directory, *names = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="assay-samples-") as work:
         scene = Scene(Path(directory).resolve(strict=True), Path(work))
-        written = [(page, with_samples(page.read_text(), lambda name: SAMPLES[name](scene))) for page in PAGES]
+        written = [(page, with_samples(page.read_text(), scene, names or list(SAMPLES))) for page in PAGES]
     for page, text in written:
         page.write_text(text)
 
