@@ -40,7 +40,7 @@ def printed(
     cwd: Path | None = None,
     has_all: bool = False,
 ) -> Printed:
-    """Run a command on a terminal of its own.
+    """Run a command on a terminal of its own, with nobody at its standard input.
 
     Args:
         command: Program and arguments.
@@ -57,7 +57,7 @@ def printed(
         tempfile.TemporaryFile() as beside,
         subprocess.Popen(
             command,
-            stdin=follower,
+            stdin=subprocess.DEVNULL,
             stdout=follower,
             stderr=follower if has_all else beside,
             env=own | {"TERM": "xterm-256color"} | dict(env or {}),
