@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bench.from_fio import PAIRS, Compared, Pair, assay_words, fio_words
+from bench.fio_pairs import PAIRS, Pair, assay_words, fio_words
+from bench.ratios import Compared
 from bench.tools import versions
 
 _COLUMNS = 125

@@ -1,7 +1,7 @@
 """Make the sample outputs of the documentation anew, each by the command that the page tells of: none is written by hand.
 
 `python -m bench.samples DIR` measures DIR, which takes some five minutes, and writes what was printed into README.md and
-docs/tutorial.md, below each `<!-- sample: NAME -->`. Names of the directory, of the machine and of the runs' folder are
+some pages of docs, below each `<!-- sample: NAME -->`. Names of the directory, of the machine and of the runs' folder are
 replaced by ones that a reader can take for theirs; no number is touched. fio has to be installed. Names of samples after
 DIR: only these.
 """
@@ -18,7 +18,10 @@ from pathlib import Path
 from bench.terminal import printed
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "tutorial.md")
+PAGES = tuple(
+    ROOT / page
+    for page in ("README.md", "docs/tutorial.md", "docs/how-to/cache-states.md", "docs/how-to/keep-track.md")
+)
 BLOCK = re.compile(r"(<!-- sample: ([a-z -]+) -->\n```text\n)(.*?)(```\n)", re.DOTALL)
 COLUMNS, LINES = 100, 30
 SHOWN_DIRECTORY, SHOWN_HOST, SHOWN_RUNS = "/mnt/scratch", "vm", "~/.local/share/assay/runs"
@@ -36,12 +39,12 @@ class Scene:
         self._runs = work / "runs"
 
     @cache  # noqa: B019 - there is one scene
-    def output(self, *words: str) -> str:
+    def output(self, *words: str, columns: int = COLUMNS) -> str:
         """Give what `assay WORDS` prints on a terminal of some columns, errors too where that is all."""
         command = [str(Path(sys.executable).with_name("assay")), *words]
         print("assay", *words, file=sys.stderr)
         env = {"ASSAY_RUNS": str(self._runs), "NO_COLOR": "1"}
-        told = printed(command, (COLUMNS, LINES), env=env, cwd=self._work)
+        told = printed(command, (columns, LINES), env=env, cwd=self._work)
         return self._as_a_readers(told.text or told.beside)
 
     def _as_a_readers(self, text: str) -> str:
@@ -52,7 +55,7 @@ class Scene:
             (str(Path(sys.executable).parent), "/opt/assay/bin"),
         ):
             text = text.replace(own, shown)
-        return text
+        return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
     def quick(self) -> str:
         """Give the output of the main job."""
@@ -100,6 +103,18 @@ class Scene:
     def _newest(self) -> str:
         return max(path.name for path in self._runs.iterdir() if path.is_dir() and "random-8k" in path.name)
 
+    def cached(self) -> str:
+        """Give the output of the example with none, half and all of a file in memory."""
+        return self.output("run", "cache-cold-half-warm", str(self._directory))
+
+    def runs(self) -> str:
+        """Give the list of two of the runs, one of which has a name."""
+        self.from_memory()
+        self.own_load()
+        self.output("tag", "last~1", "--name", "baseline", "--tag", "nvme")
+        lines = self.output("ls", columns=80).splitlines()
+        return "\n".join(lines[: 2 + 2 * 2]) + "\n"
+
     def doctor(self) -> str:
         """Give what the machine can measure."""
         return self.output("doctor", str(self._directory))
@@ -144,6 +159,8 @@ SAMPLES: dict[str, Callable[[Scene], str]] = {
     "bad load": Scene.bad_load,
     "difference": Scene.difference,
     "clean": Scene.clean,
+    "cached": lambda scene: table(scene.cached()),
+    "runs": Scene.runs,
 }
 
 

@@ -25,7 +25,7 @@ from assay.live.several import SeveralDisplays
 from assay.live.silent import SilentDisplay
 from assay.live.terminal import TerminalDisplay
 from assay.plan import Plan
-from assay.report.head import head_of
+from assay.report.head import Head, head_of
 from assay.report.kept_answers import KeptAnswer, keep_answer
 from assay.report.text import render, render_answer, render_beside
 from assay.results import Document, to_json
@@ -151,7 +151,8 @@ class Session:
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
         judged = document(run)
-        keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head_of(judged, run)))
+        head = head_of(judged, run)
+        keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head))
         output = registry.output(run)
         report = self._write_report(run, judged) if self._report and error is None else None
         if self._json:
@@ -160,12 +161,12 @@ class Session:
         elif output:
             sys.stdout.write(output.text())
             sys.stdout.flush()
-            self._say_beside(run, judged, output, report)
+            self._say_beside(judged, head, output, report)
         elif self._quiet:
-            render_answer(judged, head_of(judged, run), console())
+            render_answer(judged, head, console())
             sys.stdout.flush()
         elif judged.results or error is None:
-            render(judged, head_of(judged, run), console(), html=report)
+            render(judged, head, console(), html=report)
             sys.stdout.flush()
         for file in output.files() if output else ():
             if has_outputs:
@@ -177,13 +178,13 @@ class Session:
                 )
         return judged.run.exit_code
 
-    def _say_beside(self, run: RunRecord, judged: Document, output: "Output[Any]", report: Path | None) -> None:
+    def _say_beside(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
         """Say on standard error what stands beside a tool's own output."""
         sys.stderr.write(output.beside())
         if self._quiet:
-            render_answer(judged, head_of(judged, run), console(stderr=True))
+            render_answer(judged, head, console(stderr=True))
             return
-        render_beside(judged, head_of(judged, run), console(stderr=True), html=report)
+        render_beside(judged, head, console(stderr=True), html=report)
 
     def _write_report(self, run: RunRecord, judged: Document) -> Path | None:
         try:

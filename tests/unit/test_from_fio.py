@@ -6,7 +6,9 @@ import shlex
 import pytest
 
 from assay.loads.simple_load import simple_load
-from bench.from_fio import PAGE, PAIRS, Pair, assay_words, fio_words, ratio
+from bench.fio_pairs import PAIRS, Pair, assay_words, fio_words
+from bench.from_fio import PAGE
+from bench.ratios import ratio
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
