@@ -187,3 +187,9 @@ def test_what_cannot_be_carried_out_is_refused_in_the_words_of_the_options(optio
 
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("what", [{}, {"write": True}, {"mix": "70/30"}])
+def test_what_laying_out_left_in_memory_is_no_part_of_a_load_unless_it_is_wanted(what: dict[str, Any]) -> None:
+    assert simple_load(**what).cache == "cold"
+    assert simple_load(**what, cache="as-is").cache == "as-is"

@@ -96,7 +96,7 @@ def measure(
     ] = None,
     cache: Annotated[
         str | None,
-        _text("--cache", metavar="HOW", help="cold, warm or as-is at the start [default: cold for reads, else as-is]."),
+        _text("--cache", metavar="HOW", help="cold, warm or as-is at the start [default: cold]."),
     ] = None,
     time: Annotated[str | None, _text("--time", "--runtime", metavar="T", help="Of each row [default: 20s].")] = None,
     extend: Annotated[

@@ -23,7 +23,7 @@ _NONE = "no number to be trusted"
 _MOST_CAUSES = 4
 """Limits, or reasons, that are named."""
 _MOST_RANGES = 4
-MEMORY_RUN = "memory-run"
+_MEMORY_RUN = "memory-run"
 
 
 def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def _spread(result: Result, names: Sequence[str]) -> Iterator[str]:
 def _whole(document: Document) -> Iterator[str]:
     """Say what holds of the whole run."""
     for finding in document.findings:
-        if finding.id == MEMORY_RUN:
+        if finding.id == _MEMORY_RUN:
             yield "Served by memory: the numbers of data say nothing of the storage."
 
 
