@@ -43,6 +43,7 @@ def fio_iops(pair: Pair, directory: Path, seconds: float) -> float:
             capture_output=True,
             text=True,
             check=False,
+            cwd=own,  # where a job that verifies leaves its state
         )
     if done.returncode:
         raise SystemExit(f"fio {pair.name}: {done.stderr.strip() or done.stdout[-500:]}")
