@@ -58,10 +58,8 @@ PAIRS = (
         "--rw=randread --bs=4k --direct=1 --ioengine=io_uring --iodepth=32",
         "--read --random --bs 4k --direct --depth 32",
         "256m",
-        "Assay takes all that came back and submits as many anew in one call, with registered files and buffers: less"
-        " processor time for an I/O. fio submits each by itself. Where the storage answers best to that, as the virtual disk"
-        " below does, fio's rate is higher, with as many in flight; with `--iodepth_batch=32"
-        " --iodepth_batch_complete_max=32` it does as Assay does.",
+        "Assay has registered files and buffers, which fio has with `--registerfiles --fixedbufs`: less processor time"
+        " for an I/O. Both hand each over by itself; fio's `--iodepth_batch=16` is `--batch 16`.",
     ),
     Pair(
         "randwrite-fsync",
@@ -80,7 +78,7 @@ PAIRS = (
         "--rw=randrw --rwmixread=70 --bs=8k --direct=1 --ioengine=io_uring --iodepth=16",
         "--mix 70/30 --random --bs 8k --direct --depth 16",
         "256m",
-        "Both draw each operation by its share; what is said of writes and of batches above holds. Assay has a row"
+        "Both draw each operation by its share; what is said of writes above holds. Assay has a row"
         " for reads, one for writes and one for both.",
         FOR_WRITES,
     ),

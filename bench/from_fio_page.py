@@ -36,7 +36,9 @@ _MEASURED = """\
 Both were run in turn in one directory ({where}), {rounds} rounds of {seconds:g} s each: `python -m bench.from_fio DIR`. A
 ratio is the IOPS of Assay by those of fio, the geometric mean over the rounds with its 95 % interval; `fio / fio` is the
 same of two runs of fio in each round, which is how far the machine itself goes. Writes of fio had `--overwrite=1` and
-`--refill_buffers` here (the verified ones have contents of their own).
+`--refill_buffers` here (the verified ones have contents of their own). The CPUs were kept from idling: in a virtual machine
+storage answers the later the longer a CPU takes to wake, and the program that takes more CPU time for an I/O is then the
+faster one (128 KiB writes: 0.82 with CPUs that idle).
 {tools}; {machine}.
 
 | | IOPS of Assay | Assay / fio | fio / fio |

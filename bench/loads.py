@@ -78,6 +78,7 @@ def direct_random_read(data_bytes: int) -> Load:
         body=_random_reads(),
         backend=plan.IoUring(),
         queue_depth=QUEUE_DEPTH,
+        batch=plan.Batch(submit=16),
         open=plan.OpenFlags(direct=plan.Direct.ON),
     )
     return Load("uring", _one_file(data_bytes), job)

@@ -39,7 +39,7 @@ pub struct WorkerCounters {
     pub first_op_ns: Counter,
     /// Completion of the latest that is timed.
     pub last_op_ns: Counter,
-    /// Sum of the I/Os in flight at each submission.
+    /// Sum of the I/Os in flight when each came back, itself included.
     pub depth_sum: Counter,
     /// Submissions.
     pub submissions: Counter,

@@ -1,11 +1,14 @@
 """A load without a file: is what `assay measure` carries out the load file that it prints?"""
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay import events
 from e2e.command import Assay
 
 WORDS = (
@@ -73,3 +76,36 @@ def _document(assay: Assay, *words: str | Path) -> dict[str, Any]:
 def _plan(assay: Assay, document: dict[str, Any]) -> dict[str, Any]:
     plan: dict[str, Any] = json.loads((assay.runs / document["run"]["id"] / "resolved.json").read_text())
     return plan
+
+
+@pytest.mark.parametrize(
+    ("batch", "expected"),
+    [
+        ("{}", (1, 1)),
+        ("{ submit = 3 }", (3, 1)),
+        ("{ submit = 99 }", (8, 1)),
+        ("{ submit = 8, complete_min = 8 }", (8, 8)),
+    ],
+)
+def test_batches_are_those_that_the_kernel_is_asked_for(
+    batch: str, expected: tuple[int, int], assay: Assay, tmp_path: Path, hello: events.Hello
+) -> None:
+    if not hello.capabilities.io_uring or shutil.which("strace") is None:
+        pytest.skip("needs io_uring, and strace (apt-get install strace)")
+    words = ("--read", "--random", "--direct", "--depth", "8", *BRIEFLY)
+    load, trace = tmp_path / "load.toml", tmp_path / "trace"
+    text = assay("measure", tmp_path, *words, "--as-toml", check=0).stdout
+    load.write_text(text.replace("queue_depth = 8\n", f"queue_depth = 8\nbatch = {batch}\n"))
+
+    strace = ("strace", "-f", "-qq", "-e", "trace=io_uring_enter", "-o", str(trace))
+    assert assay("run", load, tmp_path, prefix=strace).returncode in {0, 1}
+
+    calls = re.findall(r"io_uring_enter\(\d+, (\d+), (\d+),", trace.read_text())
+    submitted, waited_for = ({int(number) for number in numbers} for numbers in zip(*calls, strict=True))
+    # The last waits may be for fewer.
+    assert (max(submitted), max(waited_for)) == expected
+    most_submitted, _ = expected
+    # The first eight, in full batches; the last of them goes with the first wait.
+    first = [int(number) for number, _ in calls[: -(-8 // most_submitted)]]
+    assert sum(first) == 8
+    assert set(first[:-1]) <= {most_submitted}

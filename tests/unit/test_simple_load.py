@@ -193,3 +193,10 @@ def test_what_cannot_be_carried_out_is_refused_in_the_words_of_the_options(optio
 def test_what_laying_out_left_in_memory_is_no_part_of_a_load_unless_it_is_wanted(what: dict[str, Any]) -> None:
     assert simple_load(**what).cache == "cold"
     assert simple_load(**what, cache="as-is").cache == "as-is"
+
+
+def test_a_batch_is_said_where_there_is_a_queue() -> None:
+    assert only_job(depth="8", batch="4").batch == plan.Batch(submit=4)
+    assert only_job(batch="4").batch == plan.Batch()
+    with pytest.raises(InputError, match="--batch 0"):
+        only_job(batch="0")

@@ -6,12 +6,11 @@
 
 use super::kernel::OverKernel;
 use super::pieces::Pieces;
-use super::{Backend, Completion, Note, Report, Request, RequestKind, last_errno, or_errno};
+use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait, last_errno, or_errno};
 use crate::buffer::Buffers;
 use crate::concern::Concern;
 use std::io;
 use std::ptr;
-use std::time::Duration;
 
 /// `struct iocb` of linux/aio_abi.h.
 #[repr(C)]
@@ -91,16 +90,6 @@ impl Aio {
         })
     }
 
-    /// Submit the queue and take at least one completion, or what `at_most` allows.
-    fn complete_by(&mut self, at_most: Option<Duration>, done: &mut Vec<Completion>) -> io::Result<()> {
-        self.push();
-        done.append(&mut self.refused);
-        if self.in_flight == 0 {
-            return Ok(());
-        }
-        self.reap(usize::from(done.is_empty()), at_most, done)
-    }
-
     /// Hand the queue to the kernel, as far as it takes it.
     fn push(&mut self) {
         let mut next = 0;
@@ -147,9 +136,10 @@ impl Aio {
         self.refused.push(Completion { slot: data as usize, result });
     }
 
-    /// Wait for at least `at_least` completions, or until `at_most` has passed, and take all that are there.
-    fn reap(&mut self, at_least: usize, at_most: Option<Duration>, done: &mut Vec<Completion>) -> io::Result<()> {
-        let timeout = at_most
+    /// Wait for completions, and take them.
+    fn reap(&mut self, done: &mut Vec<Completion>, wait: Wait) -> io::Result<()> {
+        let timeout = wait
+            .within
             .map(|time| libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) });
         loop {
             // SAFETY: `events` has room for as many events as there are slots; the timeout, if any, outlives the call.
@@ -157,8 +147,8 @@ impl Aio {
                 libc::syscall(
                     libc::SYS_io_getevents,
                     self.context,
-                    at_least as libc::c_long,
-                    self.events.len() as libc::c_long,
+                    wait.at_least as libc::c_long,
+                    self.events.len().min(wait.at_most) as libc::c_long,
                     self.events.as_mut_ptr(),
                     timeout.as_ref().map_or(ptr::null(), ptr::from_ref),
                 )
@@ -219,12 +209,20 @@ impl Backend for Aio {
         self.queued.push(&raw mut self.blocks[slot]);
     }
 
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        self.complete_by(None, done)
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.push();
+        Ok(())
     }
 
-    fn complete_within(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
-        self.complete_by(Some(at_most), done)
+    fn complete(&mut self, done: &mut Vec<Completion>, wait: Wait) -> io::Result<()> {
+        self.push();
+        let refused = self.refused.len().min(wait.at_most);
+        done.extend(self.refused.drain(..refused));
+        if self.in_flight == 0 || refused == wait.at_most {
+            return Ok(());
+        }
+        let at_least = wait.at_least.saturating_sub(refused).min(self.in_flight);
+        self.reap(done, Wait { at_least, at_most: wait.at_most - refused, ..wait })
     }
 
     fn execute(&mut self, request: Request) -> i64 {
@@ -234,7 +232,7 @@ impl Backend for Aio {
             return refused.result;
         }
         let mut done = std::mem::take(&mut self.refused);
-        let result = match self.reap(1, None, &mut done) {
+        let result = match self.reap(&mut done, Wait { at_least: 1, at_most: 1, within: None }) {
             Ok(()) => done[0].result,
             Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
         };

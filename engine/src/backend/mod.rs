@@ -70,6 +70,23 @@ pub struct Completion {
     pub result: i64,
 }
 
+/// How long to wait for what has been submitted, and how much of it to take.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait {
+    /// Come back when so many are done; as many are in flight.
+    pub at_least: usize,
+    /// Take no more of them.
+    pub at_most: usize,
+    /// Come back with fewer, or none, once so much time has passed.
+    pub within: Option<Duration>,
+}
+
+impl Wait {
+    /// For one, and all that are there then.
+    #[cfg(test)]
+    pub const FOR_ONE: Self = Self { at_least: 1, at_most: usize::MAX, within: None };
+}
+
 /// Something of a backend that a reader of the numbers should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
@@ -119,16 +136,15 @@ pub trait Backend: Store {
         self.submit(slot, request);
     }
 
-    /// Hand what is queued to the kernel, wait for at least one completion, and append all that are there. An error
-    /// means that nothing can be waited for any more.
-    fn complete(&mut self, _done: &mut Vec<Completion>) -> io::Result<()> {
+    /// Hand what is queued to the kernel, as far as it takes it, and wait for nothing. An error means that nothing can be
+    /// waited for any more.
+    fn hand_over(&mut self) -> io::Result<()> {
         unreachable!("the compiler refuses a queue here")
     }
 
-    /// As [`Backend::complete`], but come back without a completion once `at_most` has passed. This one is for backends
-    /// that carry a request out when it is submitted: there is nothing to wait for.
-    fn complete_within(&mut self, done: &mut Vec<Completion>, _at_most: Duration) -> io::Result<()> {
-        self.complete(done)
+    /// Hand what is queued to the kernel, wait, and append completions. Errors as [`Backend::hand_over`].
+    fn complete(&mut self, _done: &mut Vec<Completion>, _wait: Wait) -> io::Result<()> {
+        unreachable!("the compiler refuses a queue here")
     }
 
     /// One request from start to end, for a worker that keeps one I/O in flight. Bytes moved or a negative errno.

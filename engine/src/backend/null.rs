@@ -5,7 +5,7 @@
 //! name; each is carried out when it begins, and is done when its time has passed.
 
 use super::store::{At, Handle, Lock, Store};
-use super::{Backend, Completion, Request, RequestKind, listing, piece_by_piece};
+use super::{Backend, Completion, Request, RequestKind, Wait, listing, piece_by_piece};
 use crate::buffer::Buffers;
 use crate::clock::Ticks;
 use std::cell::RefCell;
@@ -15,7 +15,6 @@ use std::io;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// What the storage is like.
 #[derive(Debug, Clone)]
@@ -241,13 +240,14 @@ impl<T: Ticks> Null<T> {
         }
     }
 
-    /// Let time pass until something is done or `at_most_ns` is there, and append what is done by then, the oldest first.
-    fn reap(&mut self, at_most_ns: u64, done: &mut Vec<Completion>) {
-        let Some(first_ns) = self.in_hand.iter().map(|&(done_ns, _)| done_ns).min() else { return };
-        self.clock.nap_until(first_ns.min(at_most_ns));
-        let now_ns = self.clock.now_ns();
+    /// Let time pass until enough are done or the wait is over, and append what is done by then, the oldest first.
+    fn reap(&mut self, done: &mut Vec<Completion>, wait: Wait) {
         self.in_hand.sort_by_key(|&(done_ns, _)| done_ns);
-        let count = self.in_hand.partition_point(|&(done_ns, _)| done_ns <= now_ns);
+        let Some(&(enough_ns, _)) = self.in_hand.get(wait.at_least - 1) else { return };
+        let over_ns = wait.within.map_or(u64::MAX, |time| self.clock.now_ns() + time.as_nanos() as u64);
+        self.clock.nap_until(enough_ns.min(over_ns));
+        let now_ns = self.clock.now_ns();
+        let count = self.in_hand.partition_point(|&(done_ns, _)| done_ns <= now_ns).min(wait.at_most);
         done.extend(self.in_hand.drain(..count).map(|(_, completion)| completion));
     }
 }
@@ -263,18 +263,17 @@ impl<T: Ticks> Backend for Null<T> {
         self.queued.push((slot, request));
     }
 
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
+    fn hand_over(&mut self) -> io::Result<()> {
         self.begin_queued();
         if self.manners.breaks_after.is_some_and(|requests| self.carried_out.borrow().len() >= requests) {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
-        self.reap(u64::MAX, done);
         Ok(())
     }
 
-    fn complete_within(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
-        self.begin_queued();
-        self.reap(self.clock.now_ns() + at_most.as_nanos() as u64, done);
+    fn complete(&mut self, done: &mut Vec<Completion>, wait: Wait) -> io::Result<()> {
+        self.hand_over()?;
+        self.reap(done, wait);
         Ok(())
     }
 

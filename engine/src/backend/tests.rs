@@ -9,7 +9,7 @@ use super::read_write::ReadWrite;
 use super::stdio::Stdio;
 use super::store::Handle;
 use super::uring::{Uring, UringOptions};
-use super::{Backend, CACHED_FIRST, Completion, Request, RequestKind};
+use super::{Backend, CACHED_FIRST, Completion, Request, RequestKind, Wait};
 use crate::events::CachedFirst;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::IntoRawFd;
@@ -137,7 +137,7 @@ fn keeps_a_queue_full(mut backend: impl Backend, depth: usize) {
             backend.submit(slot, request(fd, kind, next * BLOCK, BLOCK));
             next += 1;
         }
-        backend.complete(&mut done).unwrap();
+        backend.complete(&mut done, Wait::FOR_ONE).unwrap();
         assert!(!done.is_empty());
         for completion in done.drain(..) {
             let block = block_of[completion.slot];

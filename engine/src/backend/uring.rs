@@ -10,7 +10,7 @@ use super::kernel::OverKernel;
 use super::pieces::Pieces;
 use super::punts::PuntCounter;
 use super::store::Handle;
-use super::{Backend, Completion, Note, Report, Request, RequestKind};
+use super::{Backend, Completion, Note, Report, Request, RequestKind, Wait};
 use crate::buffer::Buffers;
 use crate::concern::Concern;
 use io_uring::{IoUring, opcode, squeue, types};
@@ -46,7 +46,7 @@ pub struct Uring {
     has_registered_buffers: bool,
     /// By slot: its latest request as the kernel reads it.
     entries: Vec<squeue::Entry>,
-    /// Slots that the kernel is to see with the next `complete` and no sooner: a polling thread of the kernel would
+    /// Slots that the kernel is to see with the next `hand_over` or `complete` and no sooner: a polling thread of the kernel would
     /// start on them before their clock does.
     queued: Vec<u32>,
     in_flight: usize,
@@ -164,33 +164,44 @@ impl Uring {
         error
     }
 
-    /// Take the completions that are there.
+    /// Take the completions that are there, up to `at_most`.
     #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>) {
+    fn reap(&mut self, done: &mut Vec<Completion>, at_most: usize) {
         let ring = self.ring.completion();
-        let count = ring.len();
+        let count = ring.len().min(at_most);
         done.reserve(count);
-        for (place, entry) in done.spare_capacity_mut().iter_mut().zip(ring) {
+        for (place, entry) in done.spare_capacity_mut()[..count].iter_mut().zip(ring) {
             place.write(Completion { slot: entry.user_data() as usize, result: i64::from(entry.result()) });
         }
-        // SAFETY: room for `count` was made, and as many were written: the ring ends where it did when it was asked.
+        // SAFETY: room for `count` was made, and as many were written: the ring had them when it was asked.
         unsafe { done.set_len(done.len() + count) };
         self.in_flight -= count;
     }
 
-    /// Show the queue to the kernel and wait for a completion.
+    /// Show the queue to the kernel and wait for so many completions.
     #[inline]
-    fn enter(&mut self) -> io::Result<()> {
+    fn enter(&mut self, at_least: usize) -> io::Result<()> {
         self.push()?;
         loop {
-            match self.ring.submit_and_wait(1) {
+            match self.ring.submit_and_wait(at_least) {
                 Ok(_) => {}
-                Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
+                Err(error) if can_try_again(&error) => {}
                 Err(error) => return Err(self.break_off(error)),
             }
-            if !self.ring.completion().is_empty() {
+            if self.ring.completion().len() >= at_least {
                 return Ok(());
             }
+        }
+    }
+
+    /// As [`Uring::enter`], but come back with fewer once the time is over.
+    fn enter_within(&mut self, at_least: usize, time: Duration) -> io::Result<()> {
+        self.push()?;
+        let timeout = types::Timespec::from(time);
+        match self.ring.submitter().submit_with_args(at_least, &types::SubmitArgs::new().timespec(&timeout)) {
+            Ok(_) => Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) || can_try_again(&error) => Ok(()),
+            Err(error) => Err(self.break_off(error)),
         }
     }
 }
@@ -218,28 +229,30 @@ impl Backend for Uring {
         self.queued.push(slot as u32);
     }
 
-    fn complete(&mut self, done: &mut Vec<Completion>) -> io::Result<()> {
-        self.enter()?;
-        self.reap(done);
-        Ok(())
+    #[inline]
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.push()?;
+        match self.ring.submit() {
+            Ok(_) => Ok(()),
+            // They lie in the ring, and go with the next call.
+            Err(error) if can_try_again(&error) => Ok(()),
+            Err(error) => Err(self.break_off(error)),
+        }
     }
 
-    fn complete_within(&mut self, done: &mut Vec<Completion>, at_most: Duration) -> io::Result<()> {
-        self.push()?;
-        let timeout = types::Timespec::from(at_most);
-        match self.ring.submitter().submit_with_args(1, &types::SubmitArgs::new().timespec(&timeout)) {
-            Ok(_) => {}
-            Err(error)
-                if matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
-            Err(error) => return Err(self.break_off(error)),
+    #[inline]
+    fn complete(&mut self, done: &mut Vec<Completion>, wait: Wait) -> io::Result<()> {
+        match wait.within {
+            None => self.enter(wait.at_least)?,
+            Some(time) => self.enter_within(wait.at_least, time)?,
         }
-        self.reap(done);
+        self.reap(done, wait.at_most);
         Ok(())
     }
 
     fn execute(&mut self, request: Request) -> i64 {
         self.submit(0, request);
-        if let Err(error) = self.enter() {
+        if let Err(error) = self.enter(1) {
             return -i64::from(error.raw_os_error().unwrap_or(libc::EIO));
         }
         self.in_flight -= 1;
@@ -268,6 +281,11 @@ impl Backend for Uring {
             ..Report::default()
         }
     }
+}
+
+/// Whether the kernel was called away, or has no room until completions are taken.
+fn can_try_again(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY))
 }
 
 fn build(options: UringOptions) -> io::Result<IoUring> {
@@ -303,7 +321,7 @@ impl Drop for Uring {
         self.queued.clear();
         let mut done = Vec::new();
         while self.in_flight > 0 {
-            if self.complete(&mut done).is_err() {
+            if self.complete(&mut done, Wait { at_least: 1, at_most: usize::MAX, within: None }).is_err() {
                 // The kernel may still write into the buffers: leaking them is the only safe way out.
                 let unreachable = Buffers::new(1, 1).expect("a page of memory");
                 std::mem::forget(std::mem::replace(&mut self.buffers, unreachable));

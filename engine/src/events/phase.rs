@@ -82,7 +82,7 @@ pub struct JobFacts {
     pub backend: String,
     /// Whether the files were open with O_DIRECT.
     pub direct: bool,
-    /// Mean number of I/Os in flight when one was submitted, itself included.
+    /// Mean number of I/Os in flight when one came back, itself included.
     pub mean_queue_depth: f64,
     /// Mean completions of one reap.
     pub mean_reap_batch: f64,

@@ -23,6 +23,9 @@ pub struct Job {
     pub backend: Backend,
     /// I/Os that each worker keeps in flight; 1 is synchronous.
     pub queue_depth: u32,
+    /// How requests of a queue are handed over and taken back.
+    #[serde(default)]
+    pub batch: Batch,
     /// Flags of the files it opens.
     pub open: OpenFlags,
     /// CPUs and memory of its workers.
@@ -33,6 +36,26 @@ pub struct Job {
     pub stop: Stop,
     /// Names of the operations and groups that are recorded; empty: all.
     pub timed: Vec<String>,
+}
+
+/// How many requests of a queue go to the kernel in one call, and how many come back from one wait.
+///
+/// Storage begins the sooner the fewer wait for one another; the worker needs the less CPU time the more go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Batch {
+    /// Handed over in one call, at most.
+    pub submit: u32,
+    /// Completions that a wait waits for, as far as so many are in flight.
+    pub complete_min: u32,
+    /// Completions taken at once, at most; None: all that are there.
+    pub complete_max: Option<u32>,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { submit: 1, complete_min: 1, complete_max: None }
+    }
 }
 
 /// What a worker is.

@@ -15,6 +15,15 @@ pub fn check_job(job: &Job) -> Result<()> {
     let refuse = |text: String| Err(EngineError::Plan(format!("job '{}': {text}", job.name)));
     let can = job.backend.abilities();
     let name = can.name;
+    if job.batch.complete_min > job.queue_depth {
+        return Err(EngineError::Plan(format!(
+            "job '{}': complete_min {} waits for more than the {} that queue_depth keeps in flight",
+            job.name, job.batch.complete_min, job.queue_depth
+        )));
+    }
+    if job.batch.complete_max.is_some_and(|most| most < job.batch.complete_min) {
+        return Err(EngineError::Plan(format!("job '{}': complete_max is below complete_min", job.name)));
+    }
     if job.queue_depth > 1 && !can.has_queue {
         return refuse(format!(
             "{name} keeps one I/O in flight, so queue_depth {depth} has no effect; use the backend io_uring, or {depth} \

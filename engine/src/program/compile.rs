@@ -43,6 +43,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
             slots: 0,
             buffer_bytes: 1,
             most_vectors: 1,
+            batch: job.batch,
             scratch_bytes: 0,
             opened: Vec::new(),
             sets: Vec::new(),

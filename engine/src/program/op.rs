@@ -3,7 +3,7 @@
 use crate::backend::uri::Scheme;
 use crate::draw::choice::Weights;
 use crate::draw::sizes::Sampler;
-use crate::plan::{Access, OpKind, Pick};
+use crate::plan::{Access, Batch, OpKind, Pick};
 use crate::program::actions::ActionNode;
 use crate::program::command::Command;
 use crate::program::lines::Lines;
@@ -28,6 +28,8 @@ pub struct Program {
     pub buffer_bytes: usize,
     /// Most pieces of a vectored call.
     pub most_vectors: u32,
+    /// How requests of a queue are handed over and taken back.
+    pub batch: Batch,
     /// Memory for lists of directory entries and for extended attributes.
     pub scratch_bytes: usize,
     /// File sets whose files are opened before the start, and whether to write.

@@ -28,7 +28,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     #[inline(always)]
     fn transfer_plainly(&mut self, op: &OpNode, request: Request, is_quick: bool) -> Done {
         let meter = &mut self.gate.meter;
-        meter.submitted(1, 1);
+        meter.submitted_alone(1);
         let issued_ns = meter.begin(op, is_quick);
         let result = self.tools.backend.execute(request);
         let done = meter.ended(issued_ns, result);
@@ -75,7 +75,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Carry a request out and wait for it. `is_quick`: it may begin where the operation before ended.
     #[inline(never)]
     fn transfer(&mut self, op: &OpNode, request: Request, index: u64, is_quick: bool) -> Done {
-        self.gate.meter.submitted(1, 1);
+        self.gate.meter.submitted_alone(1);
         self.prepare(op, request, index);
         let issued_ns = self.gate.meter.begin(op, is_quick | (self.is_made & self.joins));
         let result = self.tools.backend.execute(request);
@@ -95,7 +95,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         is_quick: bool,
         chunk_bytes: usize,
     ) -> Result<Done, StoppedBy> {
-        self.gate.meter.submitted(request.length.div_ceil(chunk_bytes) as u64, 1);
+        self.gate.meter.submitted_alone(request.length.div_ceil(chunk_bytes) as u64);
         self.prepare(op, request, index);
         let issued_ns = self.gate.meter.begin(op, is_quick | (self.is_made & self.joins));
         let result = self.tools.backend.execute_in_pieces(request, chunk_bytes, self.gate.stop());
@@ -139,7 +139,7 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         while at < bytes {
             let length = piece.min(bytes - at) as usize;
             let request = Request { offset: at, length, ..target.request };
-            self.gate.meter.submitted(1, 1);
+            self.gate.meter.submitted_alone(1);
             self.prepare(op, request, target.index);
             let issued_ns = self.gate.meter.look();
             let result = self.tools.backend.execute(request);

@@ -199,12 +199,12 @@ impl<T: Ticks> Meter<T> {
         self.ended(issued_ns, result)
     }
 
-    /// So many requests were handed over together, with so many in flight then.
+    /// So many requests were handed over, each when the one before was done.
     #[inline(always)]
-    pub(super) fn submitted(&self, requests: u64, in_flight: u64) {
+    pub(super) fn submitted_alone(&self, requests: u64) {
         let stats: &WorkerCounters = &self.stats;
         stats.submissions.add(requests);
-        stats.depth_sum.add(requests * in_flight);
+        stats.depth_sum.add(requests);
     }
 
     /// A transfer of `asked_bytes` has moved `result`.

@@ -2,12 +2,14 @@
 
 use super::parts::Worker;
 use super::source::{Source, Step};
-use crate::backend::{Backend, Completion, Request};
+use crate::backend::{Backend, Completion, Request, Wait};
 use crate::clock::Ticks;
 use crate::draw::offsets::Uniform;
 use crate::events::StoppedBy;
 use crate::pace::pacing::UNSCHEDULED;
+use crate::plan::Batch;
 use crate::program::op::OpNode;
+use std::io;
 use std::time::Duration;
 
 /// A place in the queue.
@@ -24,8 +26,11 @@ struct Queue<'a> {
     source: Source<'a>,
     places: Vec<Place<'a>>,
     free: Vec<usize>,
+    /// Every place has had a request.
+    was_full: bool,
     /// Places filled since the last submission.
     fresh: Vec<usize>,
+    batch: Batch,
     /// Why no more are to be put in.
     ending: Option<StoppedBy>,
     /// The only operation of the loop, where its requests differ in an offset alone, which is drawn.
@@ -34,30 +39,32 @@ struct Queue<'a> {
     ahead: u64,
 }
 
+impl Queue<'_> {
+    fn in_flight(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
 impl<B: Backend, T: Ticks> Worker<B, T> {
     /// Keep `depth` requests in flight of what the source says, until something ends it and the last has come back.
     pub(super) fn run_queued(&mut self, source: Source, depth: usize) -> Result<(), StoppedBy> {
         let places = vec![Place { op: None, length: 0, intended_ns: UNSCHEDULED }; depth];
         let (free, fresh) = ((0..depth).rev().collect(), Vec::with_capacity(depth));
         let drawn = source.only_op().and_then(|op| Some((op, self.tools.files.drawn(op)?)));
-        let mut queue = Queue { source, places, free, fresh, ending: None, drawn, ahead: 0 };
+        let batch = self.gate.job.program.batch;
+        let mut queue = Queue { source, places, free, fresh, batch, was_full: false, ending: None, drawn, ahead: 0 };
         let mut done: Vec<Completion> = Vec::with_capacity(depth);
         loop {
-            while let Some(place) = queue.free.pop() {
-                if !self.fill(&mut queue, place) {
-                    break;
-                }
-            }
-            if queue.free.len() == depth {
+            self.fill(&mut queue)?;
+            if queue.in_flight() == 0 {
                 if let Some(why) = queue.ending {
                     return Err(why);
                 }
                 self.gate.wait_until_due()?;
                 continue;
             }
-            self.gate.meter.start_in(&queue.fresh, (depth - queue.free.len()) as u64);
-            queue.fresh.clear();
-            self.reap(&mut done, queue.ending.is_none() && !queue.free.is_empty())?;
+            self.start(&mut queue);
+            self.reap(&mut done, &queue)?;
             if let Err(why) = self.gate.check() {
                 queue.ending.get_or_insert(why);
             }
@@ -65,32 +72,65 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         }
     }
 
-    /// Put one more request into a place of the queue, if one is due and there is one; else the place stays free. False: it
-    /// does.
+    /// Put requests into the free places, as far as they are due and there are any. All but the last batch are handed over:
+    /// that one goes with the wait that follows.
     #[inline(always)]
-    fn fill(&mut self, queue: &mut Queue, slot: usize) -> bool {
-        if queue.ending.is_none() && self.gate.is_due() {
-            match self.put(queue, slot) {
-                Ok(()) => {
-                    queue.fresh.push(slot);
-                    return true;
-                }
-                Err(why) => queue.ending = Some(why),
+    fn fill(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
+        while queue.ending.is_none() && !queue.free.is_empty() {
+            if queue.fresh.len() >= queue.batch.submit as usize {
+                self.start(queue);
+                let handed_over = self.tools.backend.hand_over();
+                self.or_give_up(handed_over)?;
+            }
+            if self.put_drawn(queue) {
+                continue;
+            }
+            if !self.gate.is_due() {
+                break;
+            }
+            if let Err(why) = self.put(queue) {
+                queue.ending = Some(why);
             }
         }
-        queue.free.push(slot);
-        false
+        Ok(())
     }
 
+    /// What was put in since the last submission goes to the kernel now.
     #[inline(always)]
-    fn put(&mut self, queue: &mut Queue, slot: usize) -> Result<(), StoppedBy> {
-        let op = match queue.drawn {
-            Some((op, _)) if queue.ahead > 0 => {
-                queue.ahead -= 1;
-                op
-            }
-            _ => self.admit_next(&mut queue.source)?,
-        };
+    fn start(&mut self, queue: &mut Queue) {
+        self.gate.meter.start_in(&queue.fresh);
+        queue.fresh.clear();
+    }
+
+    /// Put in as many as differ from those before them in an offset alone, and may begin without a look at the limits, up to
+    /// a batch. False: there are none.
+    #[inline(always)]
+    fn put_drawn(&mut self, queue: &mut Queue) -> bool {
+        let Some((op, (request, offsets))) = queue.drawn else { return false };
+        if !queue.was_full {
+            return false;
+        }
+        if queue.ahead == 0 {
+            queue.ahead = self.gate.take_ahead(op.counts);
+        }
+        let room = queue.free.len().min(queue.batch.submit as usize - queue.fresh.len());
+        let count = room.min(queue.ahead as usize);
+        let rest = queue.free.len() - count;
+        for &slot in &queue.free[rest..] {
+            let request = Request { offset: offsets.draw(&mut self.rng), ..request };
+            self.tools.backend.submit_again(slot, request);
+        }
+        queue.fresh.extend_from_slice(&queue.free[rest..]);
+        queue.free.truncate(rest);
+        queue.ahead -= count as u64;
+        count > 0
+    }
+
+    /// Put the next request into a place of the queue.
+    #[inline(always)]
+    fn put(&mut self, queue: &mut Queue) -> Result<(), StoppedBy> {
+        let slot = *queue.free.last().expect("there is a free place");
+        let op = self.admit_next(&mut queue.source)?;
         let tools = &mut self.tools;
         let target = match tools.files.settled(op, &mut self.rng) {
             Some(target) => target,
@@ -115,6 +155,9 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             self.gate.meter.take_place(slot, op);
             (place.op, place.length) = (Some(op), target.request.length);
         }
+        queue.fresh.push(slot);
+        queue.free.pop();
+        queue.was_full |= queue.free.is_empty();
         Ok(())
     }
 
@@ -139,53 +182,47 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     /// Wait for completions, but not past the next arrival where a place is free for it.
     #[inline(always)]
-    fn reap(&mut self, done: &mut Vec<Completion>, waits_for_arrival: bool) -> Result<(), StoppedBy> {
-        let reaped = if waits_for_arrival {
-            let at_most_ns = self.gate.nap_end_ns().saturating_sub(self.gate.meter.last_ns());
-            self.tools.backend.complete_within(done, Duration::from_nanos(at_most_ns))
-        } else {
-            self.tools.backend.complete(done)
-        };
-        self.gate.meter.reaped(done.len());
-        reaped.map_err(|error| {
+    fn reap(&mut self, done: &mut Vec<Completion>, queue: &Queue) -> Result<(), StoppedBy> {
+        let waits_for_arrival = queue.ending.is_none() && !queue.free.is_empty();
+        let within = waits_for_arrival
+            .then(|| Duration::from_nanos(self.gate.nap_end_ns().saturating_sub(self.gate.meter.last_ns())));
+        let Batch { complete_min, complete_max, .. } = queue.batch;
+        let at_least = queue.in_flight().min(complete_min as usize);
+        let at_most = complete_max.map_or(usize::MAX, |most| most as usize);
+        let reaped = self.tools.backend.complete(done, Wait { at_least, at_most, within });
+        self.gate.meter.reaped(done.len(), queue.in_flight());
+        self.or_give_up(reaped)
+    }
+
+    #[inline(always)]
+    fn or_give_up(&mut self, entered: io::Result<()>) -> Result<(), StoppedBy> {
+        entered.map_err(|error| {
             let why = format!("the queue of {}", B::NAME);
             self.gate.meter.give_up(why, error.raw_os_error().unwrap_or(libc::EIO))
         })
     }
 
-    /// Count what has come back, and put the next requests into its places.
+    /// Count what has come back; its places are free.
     #[inline(always)]
     fn take(&mut self, done: &mut Vec<Completion>, queue: &mut Queue) {
-        let (mut batch, mut taken) = (Default::default(), 0);
-        if let (Some((op, (request, offsets))), None) = (queue.drawn, queue.ending) {
-            if queue.ahead == 0 {
-                queue.ahead = self.gate.take_ahead(op.counts);
-            }
-            // The first, as long as they are what is to be expected: full transfers, of which the limits have let the next
-            // ones in.
-            let most = queue.ahead.min(done.len() as u64) as usize;
-            for &Completion { slot, result } in
-                done[..most].iter().take_while(|one| one.result == request.length as i64)
-            {
-                let counted = self.gate.meter.end_in(slot, op, UNSCHEDULED, result, &mut batch);
-                debug_assert!(counted.is_ok(), "a success ends nothing");
-                let request = Request { offset: offsets.draw(&mut self.rng), ..request };
-                self.tools.backend.submit_again(slot, request);
-                queue.fresh.push(slot);
-                taken += 1;
-            }
-            queue.ahead -= taken as u64;
-        }
-        for &Completion { slot, result } in &done[taken..] {
+        let mut batch = Default::default();
+        for &Completion { slot, result } in &*done {
             let place = &queue.places[slot];
-            let op = place.op.expect("only what was submitted completes");
-            self.gate.meter.moved(result, place.length);
-            let tools = &mut self.tools;
-            tools.filler.settle(slot, op, result, &mut tools.backend);
+            let op = match queue.drawn {
+                // A full transfer, as is to be expected, of what needs no settling.
+                Some((op, (request, _))) if result == request.length as i64 => op,
+                _ => {
+                    let op = place.op.expect("only what was submitted completes");
+                    self.gate.meter.moved(result, place.length);
+                    let tools = &mut self.tools;
+                    tools.filler.settle(slot, op, result, &mut tools.backend);
+                    op
+                }
+            };
             if let Err(why) = self.gate.meter.end_in(slot, op, place.intended_ns, result, &mut batch) {
                 queue.ending.get_or_insert(why);
             }
-            self.fill(queue, slot);
+            queue.free.push(slot);
         }
         self.gate.meter.end_batch(&mut batch);
         done.clear();

@@ -48,6 +48,15 @@ def measure(
             help="I/Os in flight for each worker; above 1 io_uring keeps them. 1,4,16,32 is a row for each.",
         ),
     ] = "1",
+    batch: Annotated[
+        str,
+        _text(
+            "--batch",
+            "--iodepth-batch",
+            metavar="N",
+            help="I/Os handed to the kernel in one call: more take less CPU time, and let storage wait.",
+        ),
+    ] = "1",
     workers: Annotated[
         str, _text("--workers", "--threads", "--numjobs", metavar="N", help="Threads that do the same.")
     ] = "1",
@@ -143,6 +152,7 @@ def measure(
             random=random,
             bs=bs,
             depth=depth,
+            batch=batch,
             workers=workers,
             files=files,
             size=size,

@@ -24,5 +24,11 @@ def confirmations(phase: plan.Phase) -> Iterator[plan.Phase]:
             phase,
             name=f"{phase.name}-{name}",
             title=f"{phase.title}: {words} as many in flight",
-            jobs=(msgspec.structs.replace(job, **changed),),
+            jobs=(_batched(msgspec.structs.replace(job, **changed)),),
         )
+
+
+def _batched(job: plan.Job) -> plan.Job:
+    """Let a wait of a job wait for no more than it keeps in flight."""
+    batch = msgspec.structs.replace(job.batch, complete_min=min(job.batch.complete_min, job.queue_depth))
+    return msgspec.structs.replace(job, batch=batch)

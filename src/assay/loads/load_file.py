@@ -110,6 +110,8 @@ class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     """How data operations reach the kernel."""
     queue_depth: int = 1
     """I/Os that each worker keeps in flight; 1 is synchronous."""
+    batch: plan.Batch = plan.Batch()
+    """How many requests of a queue go together."""
     direct: plan.Direct = plan.Direct.OFF
     """O_DIRECT; `true` and `false` stand for `on` and `off`."""
     sync: bool = False

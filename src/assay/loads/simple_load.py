@@ -48,6 +48,8 @@ class SimpleLoad(msgspec.Struct, frozen=True, kw_only=True):
     is_random: bool
     blocks_bytes: tuple[int, ...]
     depths: tuple[int, ...]
+    batch: int = 1
+    """I/Os of a queue that go to the kernel in one call, at most."""
     workers: int
     files: int
     file_bytes: int
@@ -89,6 +91,7 @@ def simple_load(
     random: bool = False,
     bs: str = "4KiB",
     depth: str = "1",
+    batch: str = "1",
     workers: str = "1",
     files: str | None = None,
     size: str | None = None,
@@ -126,6 +129,7 @@ def simple_load(
         is_random=random,
         blocks_bytes=blocks,
         depths=depths,
+        batch=_of("--batch", batch, lambda text: _count(text, "submit")),
         workers=crew,
         files=parts,
         file_bytes=_file_bytes(size or DEFAULT_SIZE, parts, blocks),

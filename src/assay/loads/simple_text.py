@@ -68,7 +68,7 @@ def _job(load: SimpleLoad, block: int, depth: int) -> Iterator[str]:
     elif load.engine != "psync":
         yield f'backend = "{load.engine}"'
     if depth > 1:
-        yield f"queue_depth = {depth}"
+        yield from _queue(load, depth)
     for flag, is_set in (("direct", load.is_direct), ("sync", load.sync), ("dsync", load.dsync)):
         if is_set:
             yield f"{flag} = true"
@@ -80,6 +80,12 @@ def _job(load: SimpleLoad, block: int, depth: int) -> Iterator[str]:
     if load.limit_bytes_per_s is not None:
         yield f'limit = {{ bytes_per_s = "{_size(int(load.limit_bytes_per_s))}" }}  # a closed loop that is held back'
     yield from _body(load, block)
+
+
+def _queue(load: SimpleLoad, depth: int) -> Iterator[str]:
+    yield f"queue_depth = {depth}"
+    if load.batch > 1:
+        yield f"batch = {{ submit = {load.batch} }}  # so many go to the kernel in one call"
 
 
 def _body(load: SimpleLoad, block: int) -> Iterator[str]:
@@ -158,6 +164,8 @@ def _title(load: SimpleLoad, blocks: tuple[int, ...], depths: tuple[int, ...]) -
         words.append(load.flush if load.flush_every == 1 else f"{load.flush} each {load.flush_every}")
     if load.depths != (1,):
         words.append(f"depth {' and '.join(map(str, depths))}")
+    if load.batch > 1:
+        words.append(f"batches of {load.batch}")
     if load.workers > 1:
         words.append(f"{load.workers} workers")
     if load.rate_per_s is not None:

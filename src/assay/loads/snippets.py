@@ -198,6 +198,7 @@ seconds = "20s"
     ),
     "`[[phase.job]]`": f'{_JOB}workers = 4\nqueue_depth = 32\nbackend = "io_uring"\ndirect = true\n{_READ.rstrip()}',
     "stop": 'stop = { seconds = "1min", bytes = "10GiB", of = "all" }',
+    "batch": 'queue_depth = 32\nbackend = "io_uring"\nbatch = { submit = 16, complete_max = 16 }',
     "limit": 'limit = { bytes_per_s = "100MiB" }',
     "script": f'[phase.job.script]\npath = "trace.ndjson"\nops = [{_OP}]',
     "groups": (

@@ -34,6 +34,8 @@ ELSEWHERE = {
     "filesize": "size",
     "ioengine": "backend",
     "iodepth": "queue_depth",
+    "iodepth_batch": "batch",
+    "iodepth_batch_submit": "batch",
     "libaio": "aio",
     "numjobs": "workers",
     "nrfiles": "files",

@@ -37,6 +37,20 @@ class Affinity(Value, kw_only=True):
     numa_node: int | None = None
 
 
+class Batch(Value, kw_only=True):
+    """How many requests of a queue go to the kernel in one call, and how many come back from one wait.
+
+    Storage begins the sooner the fewer wait for one another; the worker needs the less CPU time the more go together.
+    """
+
+    submit: int = 1
+    """Handed over in one call, at most; as many as `queue_depth` or more: all that are ready."""
+    complete_min: int = 1
+    """Completions that a wait waits for, as far as so many are in flight."""
+    complete_max: int | None = None
+    """Completions taken at once, at most; unset: all that are there."""
+
+
 class RateLimit(Value, kw_only=True):
     """Limits that pace a closed loop, over all workers of the job."""
 
@@ -87,6 +101,7 @@ class Job(Value, kw_only=True, rename={"kind": "as"}):
     backend: Backend = Psync()
     queue_depth: int = 1
     """I/Os that each worker keeps in flight. 1 means synchronous."""
+    batch: Batch = Batch()
     open: OpenFlags = OpenFlags()
     affinity: Affinity = Affinity()
     limit: RateLimit = RateLimit()

@@ -47,6 +47,7 @@ _RATE = Limit(1e-6, 1e9, "one each nanosecond, which is what clocks tell apart")
 _FILES = Limit(1, 1 << 32, "a list of operations knows files by 32 bits, and no common file system has more inodes")
 _ID = Limit(0, (1 << 32) - 2, "the kernel takes the number after it for nobody at all")
 _WEIGHT = Limit(0, _MOST, "bytes of a file may be weights, and files have no more")
+_IN_FLIGHT = Limit(1, 32_768, "the most entries of an io_uring")
 
 NUMBERS: Final[dict[str, Limit]] = {
     "align_bytes": _BYTES,
@@ -57,6 +58,8 @@ NUMBERS: Final[dict[str, Limit]] = {
     "churn": Limit(0, 1000, "after some rounds files and free space are as scattered as they get"),
     "compress_ratio": Limit(1, 10, "what content of 4 KiB blocks can be made to have"),
     "count": Limit(1, (1 << 32) - 1, "a semaphore counts in 32 bits"),
+    "complete_max": _IN_FLIGHT,
+    "complete_min": _IN_FLIGHT,
     "cpus": Limit(0, 8191, "the most CPUs that Linux is built for"),
     "create_workers": Limit(1, 1024, "more threads do not make files faster"),
     "dedupe_ratio": Limit(1, 1000, "more would be one block over and over"),
@@ -82,7 +85,7 @@ NUMBERS: Final[dict[str, Limit]] = {
     "ops": _COUNT,
     "ops_per_s": _RATE,
     "passes": _COUNT,
-    "queue_depth": Limit(1, 32_768, "the most entries of an io_uring"),
+    "queue_depth": _IN_FLIGHT,
     "ramp_s": _TIME,
     "rate_per_s": _RATE,
     "repeat": Limit(0, 19_999, "as many phases as a run may have"),
@@ -97,6 +100,7 @@ NUMBERS: Final[dict[str, Limit]] = {
     "size": _BYTES,
     "slot": Limit(0, 1023, "each worker has room for every slot up to the highest"),
     "stride_bytes": Limit(1, _LARGEST_BYTES, "4 EiB, half of what the kernel's offsets reach"),
+    "submit": _IN_FLIGHT,
     "theta": Limit(0.01, 10, "beyond it a single block gets all accesses"),
     "times": Limit(1, _MOST, "more than any storage does in a century"),
     "uid": _ID,

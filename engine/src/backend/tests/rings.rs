@@ -36,7 +36,7 @@ fn a_queue_with_requests_in_flight_can_be_dropped() {
             backend.submit(slot, request(fd, RequestKind::Write, slot * BLOCK, BLOCK));
         }
         let mut done = Vec::new();
-        backend.complete(&mut done).unwrap();
+        backend.complete(&mut done, Wait::FOR_ONE).unwrap();
         drop(backend);
         Psync::new(1, 1).unwrap().close_file(fd);
     }
@@ -58,7 +58,7 @@ fn a_request_that_failed_to_reach_the_kernel_is_not_answered_later_as_another() 
     let failed = backend.execute(request(fd, RequestKind::Read, 0, 100));
     enter(backend.descriptor(), ring);
     let next: Vec<i64> = (0..4).map(|_| backend.execute(request(fd, RequestKind::Read, BLOCK, BLOCK))).collect();
-    let queued = backend.complete(&mut Vec::new());
+    let queued = backend.complete(&mut Vec::new(), Wait::FOR_ONE);
 
     assert!(failed < 0, "{failed}");
     assert_eq!(next, [failed; 4]);

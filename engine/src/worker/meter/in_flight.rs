@@ -24,20 +24,23 @@ impl<T: Ticks> Meter<T> {
 
     /// What was put into these places goes to the kernel now.
     #[inline]
-    pub(in crate::worker) fn start_in(&mut self, places: &[usize], in_flight: u64) {
+    pub(in crate::worker) fn start_in(&mut self, places: &[usize]) {
         let now_ns = self.look();
-        self.stats.started.add(places.len() as u64);
-        self.submitted(places.len() as u64, in_flight);
+        let stats: &WorkerCounters = &self.stats;
+        stats.started.add(places.len() as u64);
+        stats.submissions.add(places.len() as u64);
         for &place in places {
             self.stats.slots[place].since_ns.set(now_ns);
         }
     }
 
-    /// A reap has ended now.
+    /// A wait for completions has ended now, with so many in flight until then.
     #[inline]
-    pub(in crate::worker) fn reaped(&mut self, completions: usize) {
+    pub(in crate::worker) fn reaped(&mut self, completions: usize, in_flight: usize) {
         self.look();
-        self.stats.reaps.add(u64::from(completions > 0));
+        let stats: &WorkerCounters = &self.stats;
+        stats.reaps.add(u64::from(completions > 0));
+        stats.depth_sum.add((completions * in_flight) as u64);
     }
 
     /// Count what a place has brought, which was to begin at `intended_ns`; a success with the others of its batch.
