@@ -79,7 +79,7 @@ lab: $(READY)
 
 # Quick runs in a row on each file system, on a machine that does nothing else: do trusted numbers repeat? Needs root.
 repeats: $(READY)
-	cd tests && ../$(BIN)/python -m e2e.repeats
+	cd tests && PYTHONPATH=.. ../$(BIN)/python -m e2e.repeats
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)
