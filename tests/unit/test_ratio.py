@@ -56,7 +56,9 @@ def test_how_many_runs_each_method_has() -> None:
     expected = stats.ttest_ind(
         np.log([109.0, 110.0, 112.0]), np.log([99.0, 100.0, 101.0]), equal_var=False
     ).confidence_interval(0.95)
-    assert (math.log(three.low or 0), math.log(three.high or 0)) == pytest.approx((expected.low, expected.high), rel=1e-6)
+    assert (math.log(three.low or 0), math.log(three.high or 0)) == pytest.approx(
+        (expected.low, expected.high), rel=1e-6
+    )
     alike = ratio_between([1.0] * 3, [2.0] * 3)
     assert (alike.ratio, alike.low, alike.high) == pytest.approx((2.0, 2.0, 2.0))
     with pytest.raises(ValueError, match="above 0"):

@@ -51,14 +51,17 @@ def p_value(a: Sequence[float], b: Sequence[float]) -> float:
     return min(1.0, 2 * at_most(smaller, len(a), len(b)))
 
 
-def shift(a: Sequence[float], b: Sequence[float], confidence: float) -> tuple[float, float, float] | None:
+def shift(a: Sequence[float], b: Sequence[float], confidence: float) -> tuple[float, float, float]:
     """Give the Hodges-Lehmann estimate of how far `b` lies above `a`, and its interval.
 
     The estimate is the median of all differences between one of `b` and one of `a`, and the ends of the interval are those
     differences that the exact distribution of U leaves (Lehmann, Nonparametrics, 2.5).
 
     Returns:
-        Estimate, lower and upper end; None where so few values can have no such interval (3 and 3 at 95 %).
+        Estimate, lower and upper end.
+
+    Raises:
+        ValueError: so few values can have no such interval (3 and 3 at 95 %).
     """
     n, m = len(a), len(b)
     apart = sorted(y - x for x, y in itertools.product(a, b))
@@ -66,5 +69,5 @@ def shift(a: Sequence[float], b: Sequence[float], confidence: float) -> tuple[fl
     while at_most(outside, n, m) <= (1 - confidence) / 2:
         outside += 1
     if outside == 0:
-        return None
+        raise ValueError(f"{n} and {m} values have no interval at this confidence")
     return median(apart), apart[outside - 1], apart[n * m - outside]

@@ -5,8 +5,8 @@ The unit is the run: intervals of one run say nothing of the next. Ratios are di
     one of either                the ratio alone: nobody knows what another run would give
     two of the fewer             the range of the ratios of any two
     three or four                Welch's t of the logarithms
-    five and more                the median of all ratios of one of B by one of A (Hodges-Lehmann of the logarithms), with the
-                                 interval of the exact Mann-Whitney distribution
+    five and more                the median of all ratios of one of B by one of A (Hodges-Lehmann of the logarithms), with
+                                 the interval of the exact Mann-Whitney distribution
 
 In simulations a percentile bootstrap of means has far less than its coverage with so few runs (METHOD 2.4), so there is
 none. tests/unit/test_ratio.py holds the coverage.
@@ -69,9 +69,7 @@ def ratio_between(a: Sequence[float], b: Sequence[float]) -> Ratio:
         return Ratio(middle, min(b) / max(a), max(b) / min(a), None, RatioMethod.RANGE)
     if fewer < _RANKS_FROM:
         return _welch(logs_a, logs_b)
-    found = rank_sum.shift(logs_a, logs_b, thresholds.CONFIDENCE)
-    assert found is not None, "five and five have an interval"
-    middle, low, high = map(math.exp, found)
+    middle, low, high = map(math.exp, rank_sum.shift(logs_a, logs_b, thresholds.CONFIDENCE))
     return Ratio(middle, low, high, rank_sum.p_value(a, b), RatioMethod.RANKS)
 
 
@@ -87,7 +85,7 @@ def _welch(a: Sequence[float], b: Sequence[float]) -> Ratio:
 
 
 def spread(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Pooled standard deviation of the logarithms, which is the coefficient of variation while it is small; None: unknown."""
+    """Pooled standard deviation of the logarithms, their coefficient of variation while small; None: unknown."""
     freedom = len(a) + len(b) - 2
     if freedom < 1:
         return None
