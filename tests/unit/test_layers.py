@@ -62,6 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "targets",
         "units",
     },
+    "__main__": {"start"},
     "start": {"cli", "errors", "running"},
     "session": {
         "analysis",

@@ -152,7 +152,7 @@ def _row(label: str, metric: Metric, a: Sequence[Sample], b: Sequence[Sample], e
     ends = None if found is None or found.low is None or found.high is None else (found.low, found.high)
     return Row(
         label=label,
-        title=_title(a[0]),
+        title=_title(a[0]) if _title(a[0]) == _title(b[0]) else label,
         metric=metric.name,
         unit=metric.unit,
         a=one,

@@ -118,7 +118,7 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
         if rows:
             names = ", ".join(f"{row.title}, {row.metric}" for row in rows)
             yield f"B is {verdict.words} by more than {100 * comparison.effect:g} % in {len(rows)}: {names}."
-    if against.rows and not any(row.interval for row in against.rows):
+    if any(row.verdict is ComparisonVerdict.INDICATIVE for row in against.rows):
         yield "No winner: an interval takes three runs of each; --repeat 5 measures five."
     for drift in against.drifts:
         yield f"The machine drifted: {drift.label} changed by {100 * drift.change:+.1f} % over all runs, whatever ran."
