@@ -77,7 +77,8 @@ def scaled(
 
 def _times(default: Scalar, least: Scalar, factor: float) -> str:
     (value, unit), (smallest, _) = _quantity(default), _quantity(least)
-    wanted = max(value * Fraction(factor), smallest)
+    # 0.3 is three tenths, as it was written.
+    wanted = max(value * Fraction(repr(factor)), smallest)
     if unit == "s":
         return f"{int(wanted * _MS) / _MS:g}s"
     if unit == "B":
