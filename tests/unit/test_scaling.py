@@ -87,6 +87,7 @@ def test_a_factor_that_no_machine_has_is_refused(factor: float) -> None:
         ('size = "10MiB"', 'size = "2GiB"', "load.toml:10: scale.size: 2GiB lies above the default, 1GiB"),
         ('size = "10MiB"', "size = true", "load.toml:10: scale.size: the least that it becomes is wanted"),
         ('size = "10MiB"', 'size = "much"', "load.toml:10: scale.size: 'much' is no size, time or count"),
+        ('size = "10MiB"', "size = inf", "load.toml:10: scale.size: 'inf' is no size, time or count"),
         ('block = "1KiB"', 'block = "1s"', "load.toml:11: scale.block: 1s is of another kind than the default, 64KiB"),
         ("files = 20", "other = 20", "load.toml:12: scale.other: [parameters] gives 'other' no default to scale"),
     ],
@@ -101,6 +102,11 @@ def test_a_wrong_table_is_refused_with_its_line_whether_it_is_used_or_not(line: 
         with pytest.raises(FrontEndError) as refused:
             read()
         assert str(refused.value).startswith(said)
+
+
+def test_a_time_for_the_whole_is_refused_where_times_differ_with_their_names() -> None:
+    with pytest.raises(FrontEndError, match="one by one: --set read_seconds=T, --set write_seconds=T"):
+        native.phase_count(suites.text("eleven-metrics"), "eleven")
 
 
 def test_every_suite_but_quick_scales_and_says_what_it_asks() -> None:

@@ -90,6 +90,10 @@ def phase_count(text: str, source: str) -> int:
     count = sum(PHASE_SECONDS in references(phase) for phase in phases)
     if not count:
         cure = 'its phases end by themselves; write seconds = "${phase_seconds}" in a phase to bound it'
+        if times := sorted(
+            {name for phase in phases if isinstance(phase, dict) for name in references(phase.get("seconds"))}
+        ):
+            cure = f"its times are set one by one: {', '.join(f'--set {name}=T' for name in times)}"
         raise FrontEndError(source, None, f"--time has nothing to set: no phase uses ${{phase_seconds}}; {cure}")
     return count
 

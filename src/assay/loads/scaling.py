@@ -5,6 +5,7 @@ the caller does not set himself is its default times F, rounded down (sizes to w
 whole milliseconds; counts to whole numbers), and never below that least. What is not named there stays as it is.
 """
 
+import math
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
@@ -90,7 +91,7 @@ def _times(default: Scalar, least: Scalar, factor: float) -> str:
 
 def _quantity(value: Scalar) -> tuple[Fraction, str]:
     """Read a size (B), a time (s) or a count; raises InputError for what is none."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
         raise InputError(f"'{value}' is no size, time or count")
     if not isinstance(value, str):
         return Fraction(value), ""
