@@ -137,6 +137,17 @@ def test_the_eleven_metrics_are_those_of_the_list() -> None:
     assert [job.open.sync for job in jobs] == [False] * 8 + [True, False, False]
 
 
+def test_names_and_inodes_are_dropped_before_the_cold_metrics_where_that_is_wanted() -> None:
+    text = suites.text("eleven-metrics")
+    dropped = {}
+    for wanted in ("false", "true"):
+        made = native.parse(text, "eleven", directory=Path("/mnt"), settings={"drop_caches": wanted})
+        dropped[wanted] = [phase.name for phase in made.phases if plan.DropCaches() in phase.before]
+
+    # 2 keeps what a server has, 4 and 6 what is there.
+    assert dropped == {"false": [], "true": ["1", "3", "5", "10"]}
+
+
 def test_a_scale_keeps_the_threads_and_can_keep_the_files_of_metric_10() -> None:
     text = suites.text("eleven-metrics")
     given = settings(text, "eleven", ["files=400000"], time=None, size=None, repeat=1, scale=0.01)
