@@ -248,13 +248,29 @@ def test_a_copy_reads_and_writes_each_object_whole(assay: Assay, directory: Path
     assert found["kernel", "kernel", "copy"]["ops"] == 25
 
 
-def test_clones_share_their_blocks_until_they_are_written_to(assay: Assay, btrfs: Path) -> None:
-    words = ("--set=size=16MiB", "--set=phase_seconds=1s")
+def test_clones_share_their_blocks(assay: Assay, btrfs: Path, tmp_path: Path) -> None:
+    text = suites.text("clones")
+    load = tmp_path / "kept.toml"
+    load.write_text(
+        text[: text.index('[[phase]]\nname = "read-plain"')].replace("_share = 0.05", "_share = 0.05\nkeep = true")
+    )
+    before = shutil.disk_usage(btrfs).used
 
-    found = by_name(run(assay, "clones", btrfs, *words))
+    found = by_name(run(assay, str(load), btrfs, "--set=size=16MiB", "--set=phase_seconds=10min"))
 
-    clone = found["clone", "clone", "clone"]
-    assert clone["ops"] == 19
+    assert found["clone", "clone", "clone"]["ops"] == 19
+    images = [file for file in (btrfs / "assay-data" / "images").iterdir() if file.name.startswith("f0")]
+    assert [file.stat().st_size for file in images] == [16 * MIB] * 20
+    assert len({file.read_bytes() for file in images}) == 1
+    subprocess.run(["sync", "-f", btrfs], check=True)
+    # Twenty files, and the room of one and a little.
+    assert shutil.disk_usage(btrfs).used - before < 3 * 16 * MIB
+
+
+def test_clones_are_read_and_written_to(assay: Assay, btrfs: Path) -> None:
+    found = by_name(run(assay, "clones", btrfs, "--set=size=16MiB", "--set=phase_seconds=1s"))
+
+    assert found["clone", "clone", "clone"]["ops"] == 19
     assert {phase for phase, _, _ in found} == {"clone", "read-plain", "read-clones", "write-plain", "write-clones"}
 
 
