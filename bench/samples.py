@@ -20,7 +20,13 @@ from bench.terminal import printed
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(
     ROOT / page
-    for page in ("README.md", "docs/tutorial.md", "docs/how-to/cache-states.md", "docs/how-to/keep-track.md")
+    for page in (
+        "README.md",
+        "docs/tutorial.md",
+        "docs/tutorial-suite.md",
+        "docs/how-to/cache-states.md",
+        "docs/how-to/keep-track.md",
+    )
 )
 BLOCK = re.compile(r"(<!-- sample: ([a-z -]+) -->\n```text\n)(.*?)(```\n)", re.DOTALL)
 COLUMNS, LINES = 100, 30
@@ -43,7 +49,7 @@ class Scene:
         """Give what `assay WORDS` prints on a terminal of some columns, errors too where that is all."""
         command = [str(Path(sys.executable).with_name("assay")), *words]
         print("assay", *words, file=sys.stderr)
-        env = {"ASSAY_RUNS": str(self._runs), "NO_COLOR": "1"}
+        env = {"ASSAY_RUNS": str(self._runs), "NO_COLOR": "1", "XDG_CONFIG_HOME": str(self._work / "config")}
         told = printed(command, (columns, LINES), env=env, cwd=self._work)
         return self._as_a_readers(told.text or told.beside)
 
@@ -92,6 +98,22 @@ class Scene:
         (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
         (self._work / "random-8k.toml").write_text(text)
         (self._work / "bad.toml").write_text(text.replace("queue_depth =", "queue_deep ="))
+
+    def own_suite(self) -> str:
+        """Give the output of the suite that tutorial-suite.md has its reader write."""
+        self._write_suite()
+        return self.output("run", "photos", str(self._directory), "--scale", "0.1")
+
+    def own_suite_shown(self) -> str:
+        """Give what is said of that suite."""
+        self._write_suite()
+        return self.output("suites", "show", "photos")
+
+    def _write_suite(self) -> None:
+        (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "tutorial-suite.md").read_text(), re.DOTALL)
+        folder = self._work / "config" / "assay" / "suites"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "photos.toml").write_text(text)
 
     def difference(self) -> str:
         """Give what `assay diff` says of two runs of it."""
@@ -157,6 +179,8 @@ SAMPLES: dict[str, Callable[[Scene], str]] = {
     "assay from memory": lambda scene: "\n".join((table(scene.from_memory()), answer(scene.from_memory()))),
     "own load": lambda scene: table(scene.own_load()),
     "bad load": Scene.bad_load,
+    "own suite shown": lambda scene: head(scene.own_suite_shown()),
+    "own suite": lambda scene: "\n".join((table(scene.own_suite()), answer(scene.own_suite()))),
     "difference": Scene.difference,
     "clean": Scene.clean,
     "cached": lambda scene: table(scene.cached()),

@@ -108,6 +108,12 @@ def setting(data: bytes) -> object:
     return native.parse(text, "fuzz.toml", directory=SOMEWHERE, settings=values)
 
 
+def scaled(data: bytes) -> object:
+    """Read a load file and what it says of its scale."""
+    text = data.decode(errors="replace")
+    return native.scaled_parameters(text, "fuzz.toml", 0.01, given=())
+
+
 def captured(data: bytes) -> object:
     """Read what another tool printed."""
     tool, figures = read_captured(data.decode(errors="replace"), "fuzz")
@@ -313,6 +319,18 @@ def remarks(data: bytes) -> object:
     return said
 
 
+SCALED = """name = "scaled"
+[parameters]
+size = "1GiB"
+files = 1000
+phase_seconds = "30s"
+[scale]
+size = "10MiB"
+files = 20
+phase_seconds = "3s"
+"""
+
+
 def files_of(pattern: str) -> list[bytes]:
     return [path.read_bytes() for path in sorted(GOLDEN.glob(pattern))]
 
@@ -326,6 +344,7 @@ READERS = {
             load_file,
             [*words_of_page("load-file.md"), *words_of_page("operations.md")],
         ),
+        Reader("scale", [SCALED.encode()], scaled, words_of_page("load-file.md")),
         Reader(
             "--set",
             [b"block=8KiB\nfiles=20\ndepth=4\n30s\n1GiB", b"files=1\ntitle=x\ndirect=false\n10s\n64MiB"],

@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "plan": {"errors", "tags"},
     "events": {"tags"},
     "targets": {"errors", "plan", "units"},
-    "loads": {"errors", "input_text", "plan", "targets", "units"},
+    "loads": {"errors", "input_text", "plan", "targets", "units", "xdg"},
     "host": {"errors"},
     "doctor": {"events", "host", "targets"},
     "live": {"analysis", "console", "errors", "events", "outward", "plan", "results", "units"},

@@ -267,9 +267,11 @@ def test_a_time_is_that_of_the_whole_run_with_its_repeats(repeat: int) -> None:
     assert sum(phase.stop.seconds or 0 for phase in made.phases) == 30
 
 
-def test_an_unknown_suite_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match="no suite 'quik'; there are: quick"):
+def test_an_unknown_suite_is_refused_with_the_one_that_is_meant_or_the_known_ones() -> None:
+    with pytest.raises(InputError, match=r"no suite 'quik'; did you mean 'quick'\? 'assay suites' lists them"):
         suites.text("quik")
+    with pytest.raises(InputError, match=r"no suite 'nothing-like'; there are: backup-streams, clones, .*zeros"):
+        suites.text("nothing-like")
 
 
 @pytest.mark.parametrize("name", suites.examples())

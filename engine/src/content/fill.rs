@@ -8,7 +8,8 @@
 //! differ for certain between blocks of one file and generation.
 //!
 //! Content that compresses gets its repeats put over it (`texture.rs`). Content with duplicates has blocks keyed by their
-//! number in the writer's stream instead (`duplicates.rs`). Stamped content gets its stamps last (`stamp.rs`).
+//! number in the writer's stream instead (`duplicates.rs`). Stamped content gets its stamps last (`stamp.rs`). Zeroes are asked
+//! for by themselves.
 
 use crate::content::BLOCK_BYTES;
 use crate::content::duplicates::Duplicates;
@@ -37,6 +38,8 @@ pub struct ContentFill {
     texture: Option<Texture>,
     duplicates: Option<(FileKey, Duplicates)>,
     stamper: Option<Stamper>,
+    /// Whether nothing but zeroes is made.
+    zeros: bool,
     /// Room for a block of which a part is wanted.
     scratch: Vec<u8>,
     /// The first block of the pool, once any of it was asked for.
@@ -50,6 +53,12 @@ impl ContentFill {
     ///
     /// A Plan error for content that cannot be.
     pub fn new(seed: u64, content: &Content, writer: u64) -> Result<Self> {
+        if content.zeros && (content.stamped || content.compress_ratio != 1.0 || content.dedupe_ratio != 1.0) {
+            return Err(EngineError::Plan(
+                "content: zeros are all alike: they have no stamps, and compress_ratio and dedupe_ratio must be 1 with them"
+                    .to_owned(),
+            ));
+        }
         let texture = Texture::new(content.compress_ratio)?;
         let stream = FileKey::new(seed, mix(writer), DUPLICATES);
         let duplicates = Duplicates::new(content.dedupe_ratio, stream.0)?.map(|duplicates| (stream, duplicates));
@@ -72,6 +81,7 @@ impl ContentFill {
             texture,
             duplicates,
             stamper,
+            zeros: content.zeros,
             scratch: vec![0; BLOCK_BYTES],
             pool_start: Vec::new(),
         })
@@ -117,6 +127,10 @@ impl ContentFill {
     }
 
     fn fill_plain(&mut self, buffer: &mut [u8], file_index: u64, offset_bytes: u64, generation: u64) {
+        if self.zeros {
+            buffer.fill(0);
+            return;
+        }
         let key = self.key.of_file(file_index, generation);
         let mut block = offset_bytes / BLOCK_BYTES as u64;
         let skip = (offset_bytes % BLOCK_BYTES as u64) as usize;

@@ -204,7 +204,7 @@ mod tests {
         let trial = Trial::making(500);
         let (shared, gates) = (trial.shared(), Gates::closed().unwrap());
         let stats = Arc::new(WorkerStats::new(shared.program.series.len(), false, 1).unwrap());
-        let content = Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false };
+        let content = Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false, zeros: false };
         let setup = Setup {
             position: 7,
             worker: 0,

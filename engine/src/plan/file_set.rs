@@ -48,7 +48,7 @@ impl FileSet {
             file_name: "f{index}".to_owned(),
             existing_share: 1.0,
             reuse: Reuse::Never,
-            content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false },
+            content: Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false, zeros: false },
             allocate: Allocate::Write,
             create_workers: 2,
             keep: false,
@@ -105,6 +105,9 @@ pub struct Content {
     pub dedupe_ratio: f64,
     /// Whether every sector carries its place, its generation and a checksum, verified on read.
     pub stamped: bool,
+    /// Nothing but zeroes, which many devices do not store.
+    #[serde(default)]
+    pub zeros: bool,
 }
 
 /// How file blocks come to be.

@@ -37,6 +37,12 @@ pub struct Plan {
     pub schema: String,
     /// Short name of the load, used in the run's folder name.
     pub name: String,
+    /// The question that the run answers, in a line; the engine has no use for it.
+    #[serde(default)]
+    pub answers: String,
+    /// What would make that answer void, in a line; the engine has no use for it.
+    #[serde(default)]
+    pub void_if: String,
     /// Where the Plan came from.
     pub origin: Origin,
     /// Seed of every random choice; the same seed gives the same sequence of operations.

@@ -12,6 +12,9 @@ pub struct Phase {
     pub name: String,
     /// What a person reads in the table.
     pub title: String,
+    /// Which uses of storage its numbers stand for; the engine has no use for it.
+    #[serde(default)]
+    pub stands_for: String,
     /// Which repeat of the same phase this is, from 0.
     pub repeat: u32,
     /// The state of the client's cache that the phase wants; the steps in `before` bring it about, cachestat checks it.

@@ -89,7 +89,7 @@ pub fn group(
     }
     if group.pooled && !sets.iter().all(|set| is_unique(&set.content)) {
         return refuse(
-            "pooled gives bytes that neither compress nor repeat; use file sets with compress_ratio and dedupe_ratio 1",
+            "pooled gives bytes that neither compress nor repeat; use file sets with compress_ratio and dedupe_ratio 1 and without zeros",
         );
     }
     if cuts && ops.iter().any(|op| op.kind.rules().moves_data() && (op.rw_flags != 0 || op.vectors > 1)) {
@@ -147,7 +147,7 @@ fn pooled_alone(ops: &[OpNode]) -> Option<usize> {
 
 /// Whether content neither compresses nor repeats.
 fn is_unique(content: &Content) -> bool {
-    content.compress_ratio == 1.0 && content.dedupe_ratio == 1.0
+    content.compress_ratio == 1.0 && content.dedupe_ratio == 1.0 && !content.zeros
 }
 
 /// What the first of some operations has to open its file for, from what the others do with it.

@@ -14,6 +14,8 @@ pub(crate) fn plan(uri: String, set: FileSet, jobs: Vec<Job>) -> Plan {
     Plan {
         schema: SCHEMA.to_owned(),
         name: test(),
+        answers: String::new(),
+        void_if: String::new(),
         origin: Origin { front_end: test(), source: test(), sha256: String::new(), counts: BTreeMap::new() },
         seed: 4,
         sample_interval_s: 0.1,
@@ -96,6 +98,7 @@ pub(crate) fn phase(jobs: Vec<Job>, before: Vec<Step>) -> Phase {
     Phase {
         name: "phase".to_owned(),
         title: "phase".to_owned(),
+        stands_for: String::new(),
         repeat: 0,
         cache: CacheCondition::AsIs,
         before,

@@ -30,6 +30,15 @@ Size = Annotated[
     str | None,
     typer.Option("--size", metavar="S", help="Size of the data set, such as 512MiB or 4GiB."),
 ]
+Scale = Annotated[
+    float | None,
+    typer.Option(
+        "--scale",
+        metavar="F",
+        help="Multiply by F the sizes, counts and times that the load says scale, each down to a least; --set, --size and "
+        "--time come first.",
+    ),
+]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, metavar="N", help="Run the whole sequence N times.")]
 Set = Annotated[
     list[str] | None,

@@ -17,6 +17,7 @@ from assay.cli.options import (
     Quiet,
     Repeat,
     Runs,
+    Scale,
     Set,
     Size,
     Tag,
@@ -31,13 +32,14 @@ from assay.cli.pipes import say
 
 def run(
     load: Annotated[
-        str, typer.Argument(metavar="NAME|FILE.toml", help="A suite's or an example's name, or a load file.")
+        str, typer.Argument(metavar="NAME|FILE.toml", help="A load's name (`assay suites` lists them), or a load file.")
     ],
     directory: Directory,
     repeat: Repeat = 1,
     set_: Set = None,
     time: Time = None,
     size: Size = None,
+    scale: Scale = None,
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
@@ -64,7 +66,7 @@ def run(
     text, source = suites.read(load)
     if choice := suites.choice(load):
         say(choice, err=True)
-    values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat)
+    values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat, scale=scale)
     plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
     check_commands(plan, are_allowed=allow_commands)
     session = Session(

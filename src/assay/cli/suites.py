@@ -1,14 +1,85 @@
-"""`assay suites`: which defined loads are there?"""
+"""`assay suites`: which defined loads are there, and what does one of them ask?"""
+
+import enum
+from typing import Annotated
+
+import typer
 
 from assay.cli.pipes import say
 
 
-def suites() -> None:
-    """List the loads that come with Assay, suites and examples, for `assay run NAME DIR`."""
-    from assay.loads import suites as shipped
+class What(enum.StrEnum):
+    """What is wanted."""
 
-    width = max(map(len, (*shipped.names(), *shipped.examples())))
-    for heading, names in (("suites", shipped.names()), ("examples", shipped.examples())):
+    LIST = "list"
+    SHOW = "show"
+
+
+def suites(
+    what: Annotated[What, typer.Argument(metavar="[list|show]", help="List them all, or show one.")] = What.LIST,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The one to show, or a load file.")] = None,
+) -> None:
+    """List the loads that `assay run NAME DIR` knows, yours too; `show NAME` prints one and the question that it answers."""
+    from assay.errors import InputError
+
+    if (what is What.SHOW) != (name is not None):
+        raise InputError("say which: assay suites show NAME" if name is None else "'assay suites' alone lists them all")
+    if name is None:
+        _list()
+    else:
+        _show(name)
+
+
+def _list() -> None:
+    from assay.errors import InputError
+    from assay.loads import own_suites
+    from assay.loads import suites as loads
+    from assay.outward import one_line
+
+    own = own_suites.names()
+    width = max(map(len, (*loads.names(), *own, *loads.examples())))
+    for heading, names in (("suites", loads.names()), ("examples", loads.examples())):
         say(f"{heading}, for `assay run NAME DIR`:")
         for name in names:
-            say(f"  {name:<{width}}  {shipped.description(name)}")
+            say(f"  {name:<{width}}  {loads.description(name)}")
+    shipped = {*loads.names(), *loads.examples()}
+    at = own_suites.folder()
+    if own:
+        say(f"yours, in {one_line(str(at))}:")
+    for name in own:
+        try:
+            told = (
+                f"the name of one that comes with Assay: run it by its path, {at / f'{name}.toml'}"
+                if at and name in shipped
+                else loads.description(name)
+            )
+        except InputError as error:
+            told = f"not taken: {error}"
+        say(f"  {one_line(name):<{width}}  {one_line(told)}")
+    if at and (why := own_suites.refusal(at, is_folder=True)):
+        say(f"assay: your suites are left out: {one_line(why)}", err=True)
+
+
+def _show(name: str) -> None:
+    from assay.loads import native
+    from assay.loads import suites as loads
+    from assay.outward import one_line
+
+    text, source = loads.read(name)
+    said = native.said(text, source)
+    pairs = [
+        ("suite", one_line(said.description)),
+        ("answers", one_line(said.answers)),
+        ("void if", one_line(said.void_if)),
+    ]
+    if said.parameters:
+        given = ", ".join(f"{key} = {value}" for key, value in said.parameters.items())
+        pairs.append(("set", one_line(given)))
+    if said.scale:
+        least = ", ".join(f"{key} (at least {value})" for key, value in said.scale.items())
+        pairs.append(("scale", one_line(least)))
+    for key, value in pairs:
+        if value:
+            say(f"{key + ':':<9} {value}")
+    say("")
+    say(text.rstrip("\n"))

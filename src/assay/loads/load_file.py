@@ -38,6 +38,10 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     """Short name of the load, used in the run's folder name."""
     description: str = ""
     """One line for people."""
+    answers: str = ""
+    """The question that the load answers, in a line; the report has it."""
+    void_if: str = ""
+    """What would make that answer void, in a line; the report has it."""
     seed: int = 1
     """Seed of every random choice; the same seed gives the same sequence of operations."""
     sample_interval_s: float | None = None
@@ -50,6 +54,8 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     """Ids of findings that you know of: they are notes, and cost no trust, unless they make a number unusable."""
     parameters: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
     """Names and default values; `"${name}"` stands for the value anywhere else, `--set name=value` replaces it."""
+    scale: dict[str, str | int | float] = msgspec.field(default_factory=dict)
+    """Parameters that `--scale F` multiplies by F, each with the least that it becomes: sizes, times, counts."""
     target: tuple[plan.Target, ...] = ()
     """Further targets. The directory of the command line is always there, as `target`."""
     file_set: tuple[plan.FileSet, ...] = ()
@@ -65,6 +71,8 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """Key of its results."""
     title: str = ""
     """What a person reads in the table; unset: the name."""
+    stands_for: str = ""
+    """Which uses of storage its numbers stand for, in a line; the report has it."""
     job: tuple[plan.Job, ...]
     """What runs."""
     cache: plan.CacheCondition = plan.CacheCondition.AS_IS

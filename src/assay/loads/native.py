@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -23,6 +23,7 @@ from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTabl
 from assay.loads.locate import Lines, Path, locate
 from assay.loads.parameters import PHASE_SECONDS, references, substitute
 from assay.loads.refusals import placed
+from assay.loads.scaling import check_scale, scaled
 from assay.loads.sequence import lay_out_sequence
 from assay.loads.text_bounds import check_document, check_text
 from assay.loads.toml_values import Reader
@@ -67,6 +68,7 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
     if repeat < 1:
         raise InputError(f"repeat is {repeat}; measuring takes 1 or more")
     document, lines = _toml(text, source)
+    check_scale(document, source, lines)
     values = substitute(document, settings, source, lines)
     try:
         made = _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
@@ -88,14 +90,47 @@ def phase_count(text: str, source: str) -> int:
     count = sum(PHASE_SECONDS in references(phase) for phase in phases)
     if not count:
         cure = 'its phases end by themselves; write seconds = "${phase_seconds}" in a phase to bound it'
+        if times := sorted(
+            {name for phase in phases if isinstance(phase, dict) for name in references(phase.get("seconds"))}
+        ):
+            cure = f"its times are set one by one: {', '.join(f'--set {name}=T' for name in times)}"
         raise FrontEndError(source, None, f"--time has nothing to set: no phase uses ${{phase_seconds}}; {cure}")
     return count
 
 
-def description(text: str, source: str) -> str:
-    """Give the one line that a load file says about itself, else an empty text."""
+def scaled_parameters(text: str, source: str, factor: float, *, given: Collection[str]) -> dict[str, str]:
+    """Give the parameters that `--scale` changes, but those that the caller sets himself, as text.
+
+    Raises:
+        InputError: a factor beyond its limits.
+        FrontEndError: the load says of no parameter that it scales, or says so wrongly.
+    """
+    document, lines = _toml(text, source)
+    return scaled(document, source, lines, factor, given=given)
+
+
+class Said(NamedTuple):
+    """What a load file says about itself; empty where it says nothing."""
+
+    description: str
+    answers: str
+    void_if: str
+    parameters: dict[str, object]
+    """Declared, with their defaults."""
+    scale: dict[str, object]
+    """Those that `--scale` changes, each with the least that it becomes."""
+
+
+def said(text: str, source: str) -> Said:
+    """Read what a load file says about itself."""
     document, _ = _toml(text, source)
-    return str(document.get("description", ""))
+    tables = {name: document.get(name) for name in ("parameters", "scale")}
+    return Said(
+        description=str(document.get("description", "")),
+        answers=str(document.get("answers", "")),
+        void_if=str(document.get("void_if", "")),
+        **{name: table if isinstance(table, dict) else {} for name, table in tables.items()},
+    )
 
 
 def _toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
@@ -154,6 +189,8 @@ class _Translation:
             raise FrontEndError(source, None, f"{len(top.phase)} phases {repeat} times: a run has at most {most}")
         return plan.Plan(
             name=top.name,
+            answers=top.answers,
+            void_if=top.void_if,
             origin=plan.Origin(front_end="native", source=source, sha256=hashlib.sha256(text.encode()).hexdigest()),
             seed=top.seed,
             targets=(target, *top.target),
@@ -225,6 +262,7 @@ class _Translation:
         phase = plan.Phase(
             name=table.name,
             title=table.title or table.name,
+            stands_for=table.stands_for,
             jobs=table.job,
             cache=table.cache,
             before=table.before,

@@ -1,7 +1,8 @@
 """What do the `${name}` in a load file stand for?
 
 The table `[parameters]` declares names with default values; the caller's settings replace them. Three names need no
-declaration, because the caller always can work them out: `size`, `files` and `phase_seconds`.
+declaration, because the caller always can work them out: `size`, `files` and `phase_seconds`. The table `[scale]` says which
+of them `--scale` makes larger or smaller (scaling.py).
 """
 
 import difflib
@@ -22,6 +23,8 @@ BUILT_IN = (SIZE, "files", PHASE_SECONDS)
 """Bytes of the data set, files of a metadata set, seconds of a timed phase."""
 
 Scalar = str | int | float | bool
+
+_OF_PARAMETERS = ("parameters", "scale")
 
 _REFERENCE = re.compile(r"\$(\$)?\{([^}]*)\}")
 
@@ -80,7 +83,7 @@ def references(value: object) -> set[str]:
 
 
 def _body(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in document.items() if key != "parameters"}
+    return {key: value for key, value in document.items() if key not in _OF_PARAMETERS}
 
 
 def _scalar(value: object, name: str, source: str, lines: Lines) -> Scalar:

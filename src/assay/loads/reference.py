@@ -100,6 +100,9 @@ before anything is touched, never skipped.
 - **Parameter**: `"${{name}}"` is replaced by the value that `[parameters]` declares or that `--set name=value` gives;
   inside a longer text it is put in as text; `$${{` is a literal `${{`. {built_in} need no declaration:
   `--size`, `--set files=N` and `--time` give them.
+- **Scale**: the table `[scale]` names parameters that have a default, each with the least that it becomes:
+  `size = "64MiB"`. With `--scale F` such a parameter is its default times F, rounded down (to whole MiB or KiB,
+  milliseconds, or ones), and never less than that. What `--set`, `--size` or `--time` gives stays as given.
 
 ## What is added
 

@@ -1,4 +1,4 @@
-"""Which values do `--set`, `--time` and `--size` give to the parameters of a load file?"""
+"""Which values do `--set`, `--time`, `--size` and `--scale` give to the parameters of a load file?"""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,14 @@ from assay.units import parse_seconds
 
 
 def settings(
-    text: str, source: str, pairs: Sequence[str], *, time: str | None, size: str | None, repeat: int
+    text: str,
+    source: str,
+    pairs: Sequence[str],
+    *,
+    time: str | None,
+    size: str | None,
+    repeat: int,
+    scale: float | None = None,
 ) -> dict[str, str]:
     """Values by the parameter's name, as text.
 
@@ -20,10 +27,11 @@ def settings(
         time: Measuring time of the whole run; each phase that uses `${phase_seconds}` gets an equal part in each repeat.
         size: Value of the parameter `size`.
         repeat: Times that the whole sequence of phases is measured.
+        scale: What the parameters of the table `[scale]` are multiplied by, but those that are given otherwise.
 
     Raises:
         InputError: what is given cannot be read.
-        FrontEndError: a time is given, and no phase goes by it.
+        FrontEndError: a time is given, and no phase goes by it, or a scale, and nothing scales.
     """
     values: dict[str, str] = {}
     for pair in pairs:
@@ -36,4 +44,6 @@ def settings(
         values[PHASE_SECONDS] = format_phase_seconds(parse_seconds(time) / phases)
     if size is not None:
         values["size"] = size
+    if scale is not None:
+        values |= native.scaled_parameters(text, source, scale, given=values)
     return values

@@ -172,10 +172,15 @@ TABLES: Final[dict[str, str]] = {
     "The file": f"""\
 name = "nightly"
 description = "cold sequential reads"
+answers = "how fast is last night's data read when nothing is cached?"
+void_if = "a server below has it in its cache"
 accept = ["small-set"]
 
 [parameters]
 size = "1GiB"
+
+[scale]
+size = "16MiB"
 
 [[file_set]]
 name = "data"
@@ -193,8 +198,8 @@ seconds = "20s"
     ),
     "content": "content = { compress_ratio = 2, dedupe_ratio = 1.5 }",
     "`[[phase]]`": (
-        f'[[phase]]\nname = "read"\ntitle = "cold reads"\ncache = "cold"\nramp = "2s"\nseconds = "20s"\n'
-        f'extend_to = "1min"\n{_JOB}{_READ.rstrip()}'
+        f'[[phase]]\nname = "read"\ntitle = "cold reads"\nstands_for = "a restore"\ncache = "cold"\nramp = "2s"\n'
+        f'seconds = "20s"\nextend_to = "1min"\n{_JOB}{_READ.rstrip()}'
     ),
     "`[[phase.job]]`": f'{_JOB}workers = 4\nqueue_depth = 32\nbackend = "io_uring"\ndirect = true\n{_READ.rstrip()}',
     "stop": 'stop = { seconds = "1min", bytes = "10GiB", of = "all" }',

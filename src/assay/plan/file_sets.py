@@ -72,6 +72,8 @@ class Content(Value, kw_only=True):
     """Blocks of 4 KiB written / distinct ones; 1 is all unique. It holds for transfers of whole blocks."""
     stamped: bool = False
     """Whether every sector carries its place, its generation and a checksum, verified on read."""
+    zeros: bool = False
+    """Nothing but zeroes, which many devices do not store: to compare with, by itself."""
 
 
 class FileSet(Value, kw_only=True):

@@ -43,6 +43,8 @@ class Phase(Value, kw_only=True):
     name: str
     title: str
     jobs: tuple[Job, ...]
+    stands_for: str = ""
+    """Which uses of storage its numbers stand for."""
     repeat: int = 0
     cache: CacheCondition = CacheCondition.AS_IS
     before: tuple[Step, ...] = ()

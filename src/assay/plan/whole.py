@@ -51,6 +51,10 @@ class Plan(Value, kw_only=True):
     targets: tuple[Target, ...]
     file_sets: tuple[FileSet, ...]
     phases: tuple[Phase, ...]
+    answers: str = ""
+    """The question that the run answers, in a line."""
+    void_if: str = ""
+    """What would make that answer void, in a line."""
     user: User | None = None
     """Who the engine runs as; None: who starts the run."""
     sample_interval_s: float = 1.0

@@ -30,6 +30,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 def head_of(document: Document, run: "RunRecord") -> Head:
     """Gather it from the record."""
     pairs = [("run", f"{document.run.id}   {document.run.command}")]
+    pairs += [pair for pair in (("answers", run.plan.answers), ("void if", run.plan.void_if)) if pair[1]]
     pairs += [("target", _target(target.name, target.uri, run.facts)) for target in run.plan.targets]
     pairs += _data(run)
     if hello := run.first(events.Hello):

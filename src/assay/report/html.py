@@ -6,7 +6,7 @@ JavaScript every number is still there: each figure has its table.
 """
 
 import json
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -68,7 +68,14 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
         warnings(document, places),
         _overview(recording, document, of_tool),
         summary_table(recording, results, rows, places),
-        _results(recording, results, places, [row.members[0] for row in rows] if of_tool else told, of_tool),
+        _results(
+            recording,
+            results,
+            places,
+            [row.members[0] for row in rows] if of_tool else told,
+            of_tool,
+            stands_for={phase.name: phase.stands_for for phase in run.plan.phases},
+        ),
         *(part(run) for part in (sections.preparation, sections.environment, sections.plan)),
     ]
     title = markup(f"{run.plan.name} · {document.run.id} · Assay")
@@ -101,6 +108,8 @@ def _results(
     places: Places,
     drawn: Container[int],
     of_tool: Sequence[Figure],
+    *,
+    stands_for: Mapping[str, str],
 ) -> str:
     titles, drawn_each, told = titles_of(results), figures.drawn_each(results, of_tool), sorted(places.cards)
     # The figures of a tool tell of all its results at once; a card is for who looks one up.
@@ -116,7 +125,10 @@ def _results(
         over_time = "".join(_figure(figure) for figure in mine if figure.is_over_time)
         others = "".join(_figure(figure) for figure in mine if not figure.is_over_time)
         shown = f'<div class="figures"><div>{over_time}</div><div>{others}</div></div>' if mine else ""
-        parts.append(cards.card(i, titles[i], results[i], shown, row=places.rows[i], is_open=i in is_open))
+        meant = stands_for.get(results[i].phase, "")
+        parts.append(
+            cards.card(i, titles[i], results[i], shown, row=places.rows[i], is_open=i in is_open, stands_for=meant)
+        )
     return "".join((*parts, "</section>"))
 
 

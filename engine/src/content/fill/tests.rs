@@ -3,7 +3,7 @@
 use crate::content::fill::*;
 use std::collections::HashSet;
 
-const PLAIN: Content = Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false };
+const PLAIN: Content = Content { compress_ratio: 1.0, dedupe_ratio: 1.0, stamped: false, zeros: false };
 const MIB: usize = 1 << 20;
 
 fn filled(length: usize, file: u64, offset: u64, generation: u64) -> Vec<u8> {
@@ -127,9 +127,25 @@ fn content_that_contradicts_itself_is_refused() {
         Content { dedupe_ratio: 0.0, ..PLAIN },
         Content { stamped: true, dedupe_ratio: 2.0, ..PLAIN },
         Content { stamped: true, compress_ratio: 8.0, ..PLAIN },
+        Content { zeros: true, stamped: true, ..PLAIN },
+        Content { zeros: true, compress_ratio: 2.0, ..PLAIN },
+        Content { zeros: true, dedupe_ratio: 2.0, ..PLAIN },
     ] {
         assert!(matches!(ContentFill::new(1, &content, 0), Err(EngineError::Plan(_))), "{content:?}");
     }
+}
+
+#[test]
+fn zeros_leave_nothing_of_what_a_buffer_held() {
+    let mut fill = ContentFill::new(1, &Content { zeros: true, ..PLAIN }, 0).unwrap();
+    let mut buffer = vec![7; BLOCK_BYTES + 100];
+
+    fill.fill(&mut buffer, 3, 4000, 1);
+    assert!(buffer.iter().all(|&byte| byte == 0));
+
+    buffer.fill(7);
+    fill.fill_pool(&mut buffer);
+    assert!(buffer.iter().all(|&byte| byte == 0));
 }
 
 #[test]

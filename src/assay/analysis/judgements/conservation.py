@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from assay.analysis import findings
 from assay.analysis.case import Case
+from assay.plan.walk import job_groups
 from assay.results import Finding
 
 _CURE = "The record is damaged or the engine has a fault: keep the run and report it."
@@ -32,12 +33,16 @@ def _histogram(case: Case) -> tuple[Finding, ...]:
 
 
 def _worker_bytes(case: Case) -> tuple[Finding, ...]:
-    """Check bytes by operation against bytes by worker, where every single operation of the job is recorded."""
+    """Check bytes by operation against bytes by worker, where every single operation of the job is recorded.
+
+    A worker counts a group as one operation when it is done: what it did of one that a stop broke off is in the members'
+    rows and not in the worker's, so jobs with groups are left out.
+    """
     job, record = case.job, case.record
     names = [operation.name for operation in record.operations[job.name].values() if not operation.is_group]
     is_complete = not job.timed or set(names) <= set(job.timed)
     by_worker = record.workers_at(job.name)
-    if record.finished is None or not is_complete or not by_worker:
+    if record.finished is None or not is_complete or not by_worker or any(job_groups(job)):
         return ()
     of_workers = sum(row["bytes"] for row in by_worker.values())
     of_operations = sum(record.rows(job.name, name).total("bytes") for name in names)

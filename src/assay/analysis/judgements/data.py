@@ -45,6 +45,9 @@ def _content(case: Case, file_set: plan.FileSet) -> list[Finding]:
         text = f"Set '{file_set.name}' was allocated but never written: the file system answers such reads itself."
         return [findings.warning("unwritten-blocks", text, "Lay the set out with allocate = write.")]
     content = file_set.content
+    if operation.direction and content.zeros:
+        text = f"Set '{file_set.name}' holds nothing but zeroes: storage may keep none of them, and move none."
+        return [findings.note("reducible-content", text)]
     if operation.direction and (content.compress_ratio > 1 or content.dedupe_ratio > 1):
         text = (
             f"Set '{file_set.name}' compresses {content.compress_ratio:g} : 1 and deduplicates"

@@ -17,7 +17,7 @@ from assay.analysis.case import Case
 from assay.analysis.recorded_operations import READS
 from assay.host.facts import LINK_FACT
 from assay.plan.durability import WRITES
-from assay.plan.walk import job_ops
+from assay.plan.walk import job_groups, job_ops
 from assay.results import Finding
 from assay.units import format_bytes, format_number
 
@@ -76,14 +76,16 @@ def _random_reads_per_s(case: Case) -> Iterator[float]:
 
 
 def _calls(case: Case) -> Iterator[Finding]:
-    """Hold operations against calls, where each is exactly one: plain reads and writes of one job of threads."""
+    """Hold operations against calls, where each is exactly one: plain reads and writes of a job of threads, in no group."""
     job, facts = case.job, case.subject.facts
     plain = facts is not None and facts.backend == "psync" and not facts.short_transfers
     if not (plain and case.is_whole and job.queue_depth == 1) or any(
         op.op not in READS | WRITES for op in job_ops(job)
     ):
         return
-    if any(op.flags.chunk_bytes or op.flags.nowait or op.flags.cached_first for op in job_ops(job)):
+    if any(job_groups(job)) or any(
+        op.flags.chunk_bytes or op.flags.nowait or op.flags.cached_first for op in job_ops(job)
+    ):
         return
     calls = [use.io_calls for use in case.uses]
     done, counted = sum(use.ops for use in case.uses), sum(count or 0 for count in calls)

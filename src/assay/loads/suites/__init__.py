@@ -1,5 +1,10 @@
-"""Defined loads that come with Assay, load files as data: suites, and beside them examples to start from."""
+"""Defined loads by name, load files as data: suites and examples that come with Assay, and those that the user has made.
 
+A name means what comes with Assay wherever it is that, so that `assay run NAME` is the same load for everybody; a suite of
+the user's of the same name is run by its path, and that is said.
+"""
+
+import difflib
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -7,7 +12,7 @@ from pathlib import Path
 
 from assay.errors import InputError
 from assay.input_text import read_text
-from assay.loads import native
+from assay.loads import native, own_suites
 
 _ENDING = ".toml"
 
@@ -23,30 +28,36 @@ def examples() -> tuple[str, ...]:
 
 
 def text(name: str) -> str:
-    """Give the load file of a suite or an example.
+    """Give the load file of a suite or an example, or of a suite of the user's.
 
     Raises:
-        InputError: neither has that name.
+        InputError: none has that name.
     """
-    shipped = _shipped()
-    if name not in shipped:
-        raise InputError(
-            f"no suite '{name}'; there are: {', '.join(names())}, and the examples that 'assay suites' lists."
-            " A load of your own ends in .toml"
-        )
-    return shipped[name].read_text(encoding="utf-8")
+    return _named(name)[0]
+
+
+def _named(name: str) -> tuple[str, str]:
+    """Give a load by its name, and what it is called in messages."""
+    if name in (shipped := _shipped()):
+        return shipped[name].read_text(encoding="utf-8"), name + _ENDING
+    if own := own_suites.text(name):
+        return own
+    close = difflib.get_close_matches(name, [*shipped, *own_suites.names()], n=1)
+    cure = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join((*names(), *own_suites.names()))}"
+    raise InputError(
+        f"no suite '{name}'; {cure} 'assay suites' lists them, with the examples. A load of your own ends in .toml, or lies"
+        f" in {own_suites.folder() or 'the folder suites of the configuration folder'}"
+    )
 
 
 def read(load: str) -> tuple[str, str]:
-    """Give the text of a load and its name for messages: one that comes with Assay by its name, else a load file.
+    """Give the text of a load and its name for messages: by name, one that comes with Assay or the user's, else a load file.
 
     Raises:
-        InputError: neither a readable load file nor a name of a load that comes with Assay.
+        InputError: neither a readable load file nor the name of a load.
     """
-    if load in _shipped():
-        return text(load), load + _ENDING
-    if not load.endswith(_ENDING) and "/" not in load:
-        return text(load), load
+    if load in _shipped() or (not load.endswith(_ENDING) and "/" not in load):
+        return _named(load)
     try:
         return read_text(load, "load file"), load
     except FileNotFoundError as error:
@@ -59,13 +70,15 @@ def choice(load: str) -> str:
     """Say which is taken where a load that comes with Assay has the name of a file here; empty: there is no choice."""
     if load not in _shipped():
         return ""
-    found = next((name for name in (load, load + _ENDING) if Path(name).is_file()), None)
-    return f"'{load}' is the load that comes with Assay; for the file here write ./{found}" if found else ""
+    here = next((f"the file here write ./{name}" for name in (load, load + _ENDING) if Path(name).is_file()), None)
+    own = f"yours write {own_suites.folder()}/{load}{_ENDING}" if load in own_suites.names() else None
+    found = " and for ".join(file for file in (here, own) if file)
+    return f"'{load}' is the load that comes with Assay; for {found}" if found else ""
 
 
 def description(name: str) -> str:
-    """Say what a suite or an example is for, in one line."""
-    return native.description(text(name), name)
+    """Say what a load is for, in one line."""
+    return native.said(*_named(name)).description
 
 
 def _examples() -> Traversable:

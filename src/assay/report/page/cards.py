@@ -44,8 +44,18 @@ def not_told(results: int, told: int) -> str:
     )
 
 
-def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open: bool) -> str:
-    """Show one result; `figures` is HTML that is already made, `row` the anchor of its row in the summary."""
+def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open: bool, stands_for: str = "") -> str:
+    """Show one result.
+
+    Args:
+        i: Its place among the results.
+        title: By which it is told from the others.
+        result: What it came to.
+        figures: HTML that is already made.
+        row: The anchor of its row in the summary.
+        is_open: Whether it is unfolded.
+        stands_for: Which uses of storage its numbers stand for, as the load says.
+    """
     value, unit = headline(result)
     other = OPS_PER_S if unit is MIB_PER_S else MIB_PER_S
     also = other.of(*headline_rates(result))
@@ -63,6 +73,7 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
         f'<details class="card" id="{card_anchor(i)}"{" open" if is_open else ""}>'
         f"<summary><h3>{i + 1}. {markup(title)}</h3> {brief}</summary>"
         f'<p class="where">{markup(where)} · <a href="#{row}">in the summary</a></p>'
+        f"{f'<p>Stands for: {markup(stands_for)}</p>' if stands_for else ''}"
         f'<p class="rate">{main}{also_words}</p><p>{trust_told(result)}</p><dl>{items}</dl>{listed}{figures}</details>'
     )
 

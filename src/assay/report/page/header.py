@@ -28,6 +28,7 @@ def header(run: RunRecord, document: Document, places: Places) -> str:
     told = document.run
     where = ", ".join(str(run.target_fact(target.name, "directory") or target.uri) for target in run.plan.targets)
     lines = [f"<h1>{markup(run.plan.name)} on {markup(where)}</h1>", _verdict(run, document, places)]
+    lines[1:1] = [f"<p>{markup(asked)}</p>" for asked in _asked(run)]
     if not run.is_sealed:
         lines.append('<p class="bad">This run did not come to its end. What was measured up to then is shown.</p>')
     lines += [f'<p class="bad">{markup(_error_words(e))}</p>' for e in run.all(events.Error)]
@@ -43,6 +44,12 @@ def header(run: RunRecord, document: Document, places: Places) -> str:
     )
     links = " · ".join(f'<a href="#{ident}">{words}</a>' for ident, words in _SECTIONS.items())
     return f'<header>{"".join(lines)}<nav aria-label="Sections">{links}</nav></header><main>'
+
+
+def _asked(run: RunRecord) -> list[str]:
+    """Say which question the load asks, and what would make its answer void."""
+    said = (("Question: ", run.plan.answers), ("Void if: ", run.plan.void_if))
+    return [word + text for word, text in said if text]
 
 
 def _verdict(run: RunRecord, document: Document, places: Places) -> str:
