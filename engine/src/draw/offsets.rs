@@ -477,4 +477,51 @@ mod tests {
         let chi_square: f64 = counts.iter().map(|n| (n - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(chi_square < 37.7, "{chi_square}");
     }
+
+    fn stream(region: Region, wrap: bool, jump_share: f64) -> Access {
+        Access::Stream { region, wrap, jump_share }
+    }
+
+    #[test]
+    fn those_who_follow_one_stream_share_its_blocks() {
+        let places = Arc::new(SharedSlice::zeroed(3).unwrap());
+        let region = Region::Range { from_bytes: 4096, length_bytes: 10_000 };
+        let follow = |size| {
+            Offsets::new(&stream(region.clone(), false, 0.0), 1 << 20, Some(size), alone(1)).unwrap().along(&places, 2)
+        };
+        let (mut one, mut other) = (follow(4096), follow(1024));
+        let mut rng = fastrand::Rng::with_seed(1);
+
+        let taken = [one.next(4096, &mut rng), other.next(1024, &mut rng), one.next(4096, &mut rng), other.next(1024, &mut rng)];
+
+        assert_eq!(taken, [Some((4096, 4096)), Some((8192, 1024)), Some((9216, 4096)), Some((13_312, 784))]);
+        one.rewind();
+        assert_eq!((one.next(4096, &mut rng), other.next(1024, &mut rng)), (None, None));
+        assert_eq!((places[0].load(Relaxed), places[1].load(Relaxed)), (0, 0));
+    }
+
+    #[test]
+    fn a_stream_that_wraps_begins_its_region_again() {
+        let access = stream(Region::Range { from_bytes: 512, length_bytes: 1024 }, true, 0.0);
+        let mut offsets = Offsets::new(&access, 1 << 20, Some(512), alone(1)).unwrap();
+        let mut rng = fastrand::Rng::with_seed(1);
+
+        let taken: Vec<_> = (0..5).map(|_| offsets.next(512, &mut rng).unwrap().0).collect();
+
+        assert_eq!(taken, [512, 1024, 512, 1024, 512]);
+    }
+
+    #[test]
+    fn a_stream_jumps_as_often_as_its_share_says_and_goes_on_from_there() {
+        let access = stream(Region::Whole {}, true, 0.2);
+        let mut offsets = Offsets::new(&access, 4096 << 20, Some(4096), alone(1)).unwrap();
+        let mut rng = fastrand::Rng::with_seed(7);
+
+        let taken: Vec<_> = (0..100_000).map(|_| offsets.next(4096, &mut rng).unwrap().0).collect();
+        let jumps = taken.windows(2).filter(|pair| pair[1] != pair[0] + 4096).count();
+
+        assert!(taken.iter().all(|offset| offset % 4096 == 0));
+        // 20,000 expected, with a standard deviation of 126.
+        assert!((19_400..20_600).contains(&jumps), "{jumps} jumps");
+    }
 }

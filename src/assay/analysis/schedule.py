@@ -30,7 +30,7 @@ def schedule_of(subject: Subject) -> Schedule | None:
 
 
 def scheduled_rate(arrival: Arrival, arrivals: Arrivals | None) -> float | None:
-    """Say how many arrivals a second there were to be; None for a closed loop, and for a share that nobody told the rate of."""
+    """Say how many arrivals a second there were to be; None: a closed loop, or a share of a rate that nobody told."""
     if isinstance(arrival, Open):
         return arrival.rate_per_s
     return arrivals.rate_per_s if isinstance(arrival, OpenShare) and arrivals else None

@@ -144,5 +144,9 @@ def _direct_numbers(op: plan.Op, file_set: plan.FileSet | None) -> Iterator[tupl
     if isinstance(region, plan.Range):
         yield "from", region.from_bytes
         yield "length", region.length_bytes
-    elif isinstance(access, plan.Sequential | plan.Stream | plan.Backward) and file_set and isinstance(file_set.size, plan.Fixed):
+    elif (
+        isinstance(access, plan.Sequential | plan.Stream | plan.Backward)
+        and file_set
+        and isinstance(file_set.size, plan.Fixed)
+    ):
         yield f"the size of file set '{file_set.name}'", file_set.size.value
