@@ -54,6 +54,22 @@ CASES = (
     Case("postmark", "asked", {"asked": f"{SHORT}run report\nquit\n"}, writes=("report",)),
     Case("postmark", "asked", {"asked": "set number 3\nset bias create 0\nset bias read -1\nrun\nquit\n"}),
     Case("vxbench", "-v -w write,read -i iosize=16k,iocount=16,nthreads=2,remove one two"),
+    Case(
+        "vdbench",
+        "-f load -e 2 -i 1 -o .",
+        {
+            "load": "sd=sd1,lun=disk,size=1m,threads=2\nwd=wd1,sd=sd1,rdpct=50\nrd=rd1,wd=wd1,iorate=curve,curve=(50,100)\n"
+        },
+        writes=("summary.html", "flatfile.html"),
+    ),
+    Case(
+        "vdbench",
+        "-f load",
+        {
+            "load": "fsd=fsd1,anchor=tree,depth=1,width=2,files=3,size=8k\nfwd=fwd1,fsd=fsd1,operations=(getattr,read)\n"
+            "rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=2,interval=1\n"
+        },
+    ),
     Case("perfpl", "4096 2 20 10 2 --fsync"),
     Case("perfpl", "4096 2 5 10 1 --mode fork", rerun="--allow-commands"),
     Case("bigdir", "60 5 --clients 2 --files"),

@@ -93,7 +93,9 @@ def test_variables_come_from_the_command_line_and_none_is_left_over() -> None:
 
 
 def test_parameters_of_the_command_line_reach_every_rd() -> None:
-    load = read(RAW + "rd=rd2,wd=wd1,elapsed=50\n", "-e", "12", "-i2", "-w", "4", "+", "iorate=7", "forthreads=(1,2)").load
+    load = read(
+        RAW + "rd=rd2,wd=wd1,elapsed=50\n", "-e", "12", "-i2", "-w", "4", "+", "iorate=7", "forthreads=(1,2)"
+    ).load
 
     assert [(rd.elapsed, rd.interval, rd.warmup) for rd in load.rds] == [(12, 2, 4)] * 2
     assert [run.name for run in runs(load)] == [
@@ -114,7 +116,9 @@ def test_loops_are_done_in_the_order_in_which_they_were_written() -> None:
 
 
 def test_a_curve_is_a_run_at_most_and_shares_of_it_for_each_loop() -> None:
-    load = read("sd=s,lun=f,size=1m\nwd=w,sd=s\nrd=r,wd=w,io=curve,forth=(1,2)\nrd=q,wd=w,io=curve,curve=(50,120)\n").load
+    load = read(
+        "sd=s,lun=f,size=1m\nwd=w,sd=s\nrd=r,wd=w,io=curve,forth=(1,2)\nrd=q,wd=w,io=curve,curve=(50,120)\n"
+    ).load
 
     found = [(run.of, run.share) for run in runs(load)]
 
@@ -131,7 +135,7 @@ def test_a_curve_is_a_run_at_most_and_shares_of_it_for_each_loop() -> None:
         ("sd=s,lun=f,size=1m,journal=/j\n", "load:1: 'journal=/j': data validation"),
         ("dedupratio=2\n" + RAW, "load:1: 'dedupratio=2': Assay's content has a ratio"),
         ("rg=group1,devices=(1,2)\n" + RAW, "load:1: 'rg=group1': replay needs a trace"),
-        ("startcmd=(\"rm x\")\n" + RAW, "load:1: 'startcmd=(rm x)': a parameter file starts no program here"),
+        ('startcmd=("rm x")\n' + RAW, "load:1: 'startcmd=(rm x)': a parameter file starts no program here"),
         ("sd=sd1,lun=/dev/sdb,size=1m\nwd=w,sd=sd1\nrd=r,wd=w\n", "load:1: sd=sd1: lun=/dev/sdb is a device"),
         ("sd=sd1,lun=f\nwd=w,sd=sd1\nrd=r,wd=w\n", "load:1: sd=sd1: size= is missing"),
         ("sd=sd1,lun=f,size=1q\n", "load:1: 'size=1q': '1q': write a whole number from"),
@@ -245,11 +249,28 @@ def test_shares_of_workloads_are_products_of_skew_direction_hits_and_sizes(tmp_p
         }
     )
     assert job.arrival == plan.Open(rate_per_s=1000.0, spacing=plan.Spacing.POISSON)
-    regions = {op.access.region for op in job_ops(job) if op.name == "b write" and isinstance(op.access, plan.RandomAccess)}
+    regions = {
+        op.access.region for op in job_ops(job) if op.name == "b write" and isinstance(op.access, plan.RandomAccess)
+    }
     assert regions == {
         plan.Range(from_bytes=0, length_bytes=1 << 20),
         plan.Range(from_bytes=1 << 20, length_bytes=63 << 20),
     }
+
+
+def test_shares_are_the_same_in_order_and_at_random_with_one_size_or_many(tmp_path: Path) -> None:
+    text = (
+        "sd=sd1,lun=f,size=64m\nwd=a,sd=sd1,seekpct=seq,rdpct=50,xfersize=64k,skew=50\nwd=b,sd=sd1,skew=30\n"
+        "wd=c,sd=sd1,xfersize=(4k,16k,4k),rdpct=0\nrd=r,wd=*,iorate=100\n"
+    )
+
+    (job,) = made(text, tmp_path).phases[0].jobs
+    (choice,) = (action for action in job_actions(job) if isinstance(action, plan.Choice))
+
+    names = [action.op.name for branch in choice.branches for action in branch.actions if isinstance(action, plan.Do)]
+    whole = sum(branch.weight for branch in choice.branches)
+    found = dict(zip(names, (branch.weight / whole for branch in choice.branches), strict=True))
+    assert found == pytest.approx({"a read": 0.25, "a write": 0.25, "b read": 0.3, "c write": 0.2})
 
 
 def test_a_rate_is_divided_up_between_sds_as_the_skews_say(tmp_path: Path) -> None:
@@ -277,9 +298,9 @@ def test_what_is_in_order_is_one_stream_for_all_threads(tmp_path: Path) -> None:
 
     half = plan.Range(from_bytes=1 << 18, length_bytes=1 << 19)
     assert [{op.access for op in job_ops(phase.jobs[0])} for phase in phases] == [
-        {plan.Stream(region=half)},
-        {plan.Stream(region=half, wrap=False)},
-        {plan.Stream(region=half, jump_share=0.2)},
+        {plan.SharedStream(region=half)},
+        {plan.SharedStream(region=half, wrap=False)},
+        {plan.SharedStream(region=half, jump_share=0.2)},
         {plan.RandomAccess(region=half)},
     ]
     assert phases[0].jobs[0].workers == 4
@@ -339,12 +360,21 @@ def test_at_a_rate_only_what_was_asked_for_counts(tmp_path: Path) -> None:
 
 
 def test_format_says_when_files_are_laid_out(tmp_path: Path) -> None:
-    text = FILES + "rd=rd2,fwd=fwd1\nrd=rd3,fwd=fwd1,format=yes\nrd=rd4,fwd=fwd1,format=only\nrd=rd5,fwd=fwd1,format=clean\n"
+    text = (
+        FILES
+        + "rd=rd2,fwd=fwd1\nrd=rd3,fwd=fwd1,format=yes\nrd=rd4,fwd=fwd1,format=only\nrd=rd5,fwd=fwd1,format=clean\n"
+    )
 
     laid_out = made(text, tmp_path)
 
     prepare, remove = plan.Prepare(set="fsd1"), plan.Remove(set="fsd1")
-    assert [phase.before for phase in laid_out.phases] == [(prepare,), (), (remove, prepare), (remove, prepare), (remove,)]
+    assert [phase.before for phase in laid_out.phases] == [
+        (prepare,),
+        (),
+        (remove, prepare),
+        (remove, prepare),
+        (remove,),
+    ]
     (file_set,) = laid_out.file_sets
     assert (file_set.files, file_set.layout, file_set.keep) == (10, plan.Tree(width=2, depth=1), True)
 

@@ -145,7 +145,7 @@ def _direct_numbers(op: plan.Op, file_set: plan.FileSet | None) -> Iterator[tupl
         yield "from", region.from_bytes
         yield "length", region.length_bytes
     elif (
-        isinstance(access, plan.Sequential | plan.Stream | plan.Backward)
+        isinstance(access, plan.Sequential | plan.SharedStream | plan.Backward)
         and file_set
         and isinstance(file_set.size, plan.Fixed)
     ):

@@ -43,7 +43,7 @@ class Sequential(Kind, kw_only=True):
     """Start over at the end; otherwise the worker is exhausted there."""
 
 
-class Stream(Kind, kw_only=True):
+class SharedStream(Kind, kw_only=True, tag="stream"):
     """Upwards as one stream, which all workers of the job and all its operations on the file go on with (pick `own`)."""
 
     region: Region = WholeFile()
@@ -98,4 +98,4 @@ class Whole(Kind, kw_only=True):
     """Size of a piece; 0: the operation's size."""
 
 
-Access = Sequential | Stream | Backward | Stride | RandomAccess | Append | Whole
+Access = Sequential | SharedStream | Backward | Stride | RandomAccess | Append | Whole

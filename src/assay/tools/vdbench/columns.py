@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.analysis.record import PhaseRecord
 from assay.plan.walk import job_ops
-from assay.tools.vdbench.measured import Interval, Measured
+from assay.tools.vdbench.measured import MeasuredRun, RunSpan
 from assay.units import ABSENT, MIB
 
 READ, WRITE = "read", "write"
@@ -15,7 +15,7 @@ _ASKED = (READ, WRITE, *FILE_OPERATIONS)
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
+class LineColumn:
     """A column: two lines of heading, how wide, with how many decimals, and what of a line's values it shows."""
 
     heading: tuple[str, str]
@@ -31,42 +31,42 @@ class Column:
 
 
 STORAGE = (
-    Column(("i/o", "rate"), 10, 2, "rate"),
-    Column(("MB/sec", "1024**2"), 8, 2, "MB/sec"),
-    Column(("bytes", "i/o"), 8, 0, "bytes/io"),
-    Column(("read", "pct"), 7, 2, "read%"),
-    Column(("resp", "time"), 8, 3, "resp"),
-    Column(("read", "resp"), 8, 3, "read_resp"),
-    Column(("write", "resp"), 8, 3, "write_resp"),
-    Column(("resp", "max"), 9, 3, "resp_max"),
-    Column(("resp", "stddev"), 8, 3, "resp_std"),
-    Column(("queue", "depth"), 6, 1, "queue_depth"),
-    Column(("cpu%", "sys+u"), 6, 1, "cpu_used"),
-    Column(("cpu%", "sys"), 5, 1, "cpu_kernel"),
+    LineColumn(("i/o", "rate"), 10, 2, "rate"),
+    LineColumn(("MB/sec", "1024**2"), 8, 2, "MB/sec"),
+    LineColumn(("bytes", "i/o"), 8, 0, "bytes/io"),
+    LineColumn(("read", "pct"), 7, 2, "read%"),
+    LineColumn(("resp", "time"), 8, 3, "resp"),
+    LineColumn(("read", "resp"), 8, 3, "read_resp"),
+    LineColumn(("write", "resp"), 8, 3, "write_resp"),
+    LineColumn(("resp", "max"), 9, 3, "resp_max"),
+    LineColumn(("resp", "stddev"), 8, 3, "resp_std"),
+    LineColumn(("queue", "depth"), 6, 1, "queue_depth"),
+    LineColumn(("cpu%", "sys+u"), 6, 1, "cpu_used"),
+    LineColumn(("cpu%", "sys"), 5, 1, "cpu_kernel"),
 )
 
 
-def _pair(word: str, name: str) -> tuple[Column, Column]:
-    return (Column((word, "rate"), 8, 1, f"{name}_rate"), Column(("", "resp"), 7, 3, f"{name}_resp"))
+def _pair(word: str, name: str) -> tuple[LineColumn, LineColumn]:
+    return (LineColumn((word, "rate"), 8, 1, f"{name}_rate"), LineColumn(("", "resp"), 7, 3, f"{name}_resp"))
 
 
 FILES = (
-    Column(("Reqstd", "rate"), 9, 1, "rate"),
-    Column(("Ops", "resp"), 7, 3, "resp"),
-    Column(("cpu%", "total"), 6, 1, "cpu_used"),
-    Column(("", "sys"), 5, 2, "cpu_kernel"),
-    Column(("read", "pct"), 6, 1, "read%"),
+    LineColumn(("Reqstd", "rate"), 9, 1, "rate"),
+    LineColumn(("Ops", "resp"), 7, 3, "resp"),
+    LineColumn(("cpu%", "total"), 6, 1, "cpu_used"),
+    LineColumn(("", "sys"), 5, 2, "cpu_kernel"),
+    LineColumn(("read", "pct"), 6, 1, "read%"),
     *_pair("read", "Read"),
     *_pair("write", "Write"),
-    Column(("mb/sec", "read"), 8, 2, "MB_read"),
-    Column(("mb/sec", "write"), 8, 2, "MB_write"),
-    Column(("mb/sec", "total"), 8, 2, "MB/sec"),
-    Column(("xfer", "size"), 8, 0, "Xfersize"),
+    LineColumn(("mb/sec", "read"), 8, 2, "MB_read"),
+    LineColumn(("mb/sec", "write"), 8, 2, "MB_write"),
+    LineColumn(("mb/sec", "total"), 8, 2, "MB/sec"),
+    LineColumn(("xfer", "size"), 8, 0, "Xfersize"),
     *(column for name in FILE_OPERATIONS for column in _pair(name, name.capitalize())),
 )
 
 
-def storage_values(interval: Interval) -> dict[str, float | None]:
+def storage_values(interval: RunSpan) -> dict[str, float | None]:
     """Give the values of a line of SDs, by the names of the flatfile."""
     reads, writes = (_of_kind(interval.record, kind) for kind in (READ, WRITE))
     both, read, write = interval.of([*reads, *writes]), interval.of(reads), interval.of(writes)
@@ -86,7 +86,7 @@ def storage_values(interval: Interval) -> dict[str, float | None]:
     }
 
 
-def file_values(interval: Interval) -> dict[str, float | None]:
+def file_values(interval: RunSpan) -> dict[str, float | None]:
     """Give the values of a line of file systems, by the names of the flatfile."""
     recorded = {name: _named(interval.record, name) for name in _ASKED}
     sums = {name: interval.of(pairs) for name, pairs in recorded.items()}
@@ -110,7 +110,7 @@ def file_values(interval: Interval) -> dict[str, float | None]:
     return values
 
 
-def _cpu(interval: Interval) -> dict[str, float | None]:
+def _cpu(interval: RunSpan) -> dict[str, float | None]:
     used, kernel = interval.cpu or (None, None)
     return {
         "cpu_used": used,
@@ -146,6 +146,6 @@ def _asked_for(record: PhaseRecord) -> list[list[tuple[str, str]]]:
     return found
 
 
-def columns_of(measured: Measured) -> tuple[Sequence[Column], Callable[[Interval], dict[str, Any]]]:
+def columns_of(measured: MeasuredRun) -> tuple[Sequence[LineColumn], Callable[[RunSpan], dict[str, Any]]]:
     """Give the columns of a run, and what gives its values."""
     return (FILES, file_values) if measured.run.rd.fwds else (STORAGE, storage_values)

@@ -10,7 +10,7 @@ from assay.tools.vdbench.filesystems import Fwd, operation
 from assay.tools.vdbench.hosts import check_host
 from assay.tools.vdbench.keywords import LOOPS
 from assay.tools.vdbench.storage import Sd, Wd, seekpct
-from assay.tools.vdbench.text import Definition, Parameter, Place
+from assay.tools.vdbench.text import Definition, GivenParameter, Line
 from assay.tools.vdbench.values import Transfer
 
 MAX = math.inf
@@ -33,7 +33,7 @@ class Rd:
     """A run definition; one run for each combination of its loops."""
 
     name: str
-    place: Place
+    place: Line
     wds: tuple[Wd, ...] = ()
     fwds: tuple[Fwd, ...] = ()
     loops: tuple[tuple[str, tuple[object, ...]], ...] = ()
@@ -60,7 +60,7 @@ class Around:
     override: Override
 
 
-def read_rd(definition: Definition, own: Mapping[str, Parameter], around: Around) -> Rd:
+def read_rd(definition: Definition, own: Mapping[str, GivenParameter], around: Around) -> Rd:
     """Read an rd; raises FrontEndError."""
     check_host(own, around.hosts)
     times: dict[str, Any] = {name: values.seconds(own[name]) for name in _TIMES if name in own}
@@ -85,7 +85,7 @@ def read_rd(definition: Definition, own: Mapping[str, Parameter], around: Around
 
 
 def _wds_of(
-    definition: Definition, own: Mapping[str, Parameter], wds: Sequence[Wd], sds: Mapping[str, Sd]
+    definition: Definition, own: Mapping[str, GivenParameter], wds: Sequence[Wd], sds: Mapping[str, Sd]
 ) -> tuple[Wd, ...]:
     if "fwd" in own:
         if "wd" in own or "sd" in own:
@@ -115,14 +115,14 @@ def _check_rd(definition: Definition, rd: Rd) -> None:
         raise definition.error("format=limited ends a format by time; it is done whole here")
 
 
-def _loop(parameter: Parameter, name: str) -> tuple[object, ...]:
+def _loop(parameter: GivenParameter, name: str) -> tuple[object, ...]:
     if name == "operation":
         words = tuple(operation(parameter, word) for word in parameter.values)
         return tuple((word,) for word in words) if parameter.name.startswith("for") else (words,)
     return _each(parameter, name)
 
 
-def _each(parameter: Parameter, name: str) -> tuple[object, ...]:
+def _each(parameter: GivenParameter, name: str) -> tuple[object, ...]:
     if name == "iorate":
         return tuple(_rate(parameter, word) for word in values.counted(parameter))
     words = values.counted(parameter)
@@ -140,17 +140,17 @@ def _each(parameter: Parameter, name: str) -> tuple[object, ...]:
     return tuple(one(word) for word in words)
 
 
-def _rate(parameter: Parameter, word: str) -> float:
+def _rate(parameter: GivenParameter, word: str) -> float:
     if word == "max":
         return MAX
     return CURVE if word == "curve" else values.real(parameter, word, least=1e-3, most=1e9)
 
 
-def _curve(parameter: Parameter) -> tuple[float, ...]:
+def _curve(parameter: GivenParameter) -> tuple[float, ...]:
     return tuple(values.real(parameter, word, least=0.1, most=1000) for word in values.counted(parameter))
 
 
-def _is_even(parameter: Parameter | None) -> bool:
+def _is_even(parameter: GivenParameter | None) -> bool:
     if parameter is None:
         return False
     word = parameter.values[0]
@@ -165,7 +165,7 @@ def _is_even(parameter: Parameter | None) -> bool:
     )
 
 
-def _format(parameter: Parameter | None) -> frozenset[str]:
+def _format(parameter: GivenParameter | None) -> frozenset[str]:
     known = ("yes", "no", "restart", "only", "clean", "once", "limited")
     if parameter is None:
         return frozenset()

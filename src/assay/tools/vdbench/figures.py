@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from assay.report.figure import Figure, Table
 from assay.tools.charts import Axis, Series, lines
 from assay.tools.vdbench.columns import columns_of
-from assay.tools.vdbench.measured import Measured
+from assay.tools.vdbench.measured import MeasuredRun
 from assay.units import format_number
 
 _MOST_CURVES = 6
@@ -13,7 +13,7 @@ _MOST_CURVES = 6
 _LEAST_POINTS = 2
 
 
-def figures(measured: Sequence[Measured]) -> Sequence[Figure]:
+def figures(measured: Sequence[MeasuredRun]) -> Sequence[Figure]:
     """Draw the curves of each rd: six loops of it in one picture, further ones in further pictures."""
     found = []
     for name in dict.fromkeys(each.run.rd.name for each in measured if each.run.of):
@@ -26,7 +26,7 @@ def figures(measured: Sequence[Measured]) -> Sequence[Figure]:
     return tuple(found)
 
 
-def _curves(measured: Sequence[Measured]) -> dict[str, tuple[tuple[float, float], ...]]:
+def _curves(measured: Sequence[MeasuredRun]) -> dict[str, tuple[tuple[float, float], ...]]:
     """Points by the run at most that they are shares of: the points and that run, by their rate."""
     points: dict[str, list[tuple[float, float]]] = {}
     for each in measured:
@@ -38,7 +38,7 @@ def _curves(measured: Sequence[Measured]) -> dict[str, tuple[tuple[float, float]
 
 
 def _figure(
-    name: str, number: int, curves: dict[str, tuple[tuple[float, float], ...]], measured: Sequence[Measured]
+    name: str, number: int, curves: dict[str, tuple[tuple[float, float], ...]], measured: Sequence[MeasuredRun]
 ) -> Figure:
     loops = {each.run.name: each.run.loops for each in measured}
     series = [Series(loops.get(most) or name, points) for most, points in curves.items()]

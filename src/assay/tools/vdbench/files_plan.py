@@ -18,7 +18,7 @@ from assay.tools.vdbench.definitions import MAX
 from assay.tools.vdbench.file_loops import Body, mean_size
 from assay.tools.vdbench.filesystems import Fsd, Fwd
 from assay.tools.vdbench.load import Load
-from assay.tools.vdbench.runs import Run
+from assay.tools.vdbench.runs import OneRun
 from assay.tools.vdbench.storage_plan import open_flags, size_of
 from assay.tools.vdbench.values import Transfer
 
@@ -39,7 +39,7 @@ class Made:
     notes: tuple[Untranslated, ...]
 
 
-def make(run: Run, load: Load, *, is_first: bool) -> Made:
+def make(run: OneRun, load: Load, *, is_first: bool) -> Made:
     """Make the phases of a run.
 
     Args:
@@ -54,7 +54,7 @@ def make(run: Run, load: Load, *, is_first: bool) -> Made:
 
 
 class _Maker:
-    def __init__(self, run: Run, load: Load, *, is_first: bool) -> None:
+    def __init__(self, run: OneRun, load: Load, *, is_first: bool) -> None:
         self._run = run
         self._rd = run.rd
         self._load = load
@@ -109,7 +109,7 @@ class _Maker:
                 plan.Prepare(set=name) for name in dict.fromkeys(_sets_of(jobs)) if name not in _sets_of(directories)
             ),
             stop=plan.Stop(seconds=float(rd.warmup + rd.elapsed)),
-            ramp_s=float(rd.warmup or rd.interval),
+            ramp_s=float(run.ramp_s),
             after=(plan.Sleep(seconds=float(rd.pause)),) if rd.pause else (),
         )
 

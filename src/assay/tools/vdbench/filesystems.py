@@ -7,7 +7,7 @@ from typing import Any
 from assay.tools.vdbench import values
 from assay.tools.vdbench.hosts import check_host
 from assay.tools.vdbench.keywords import Known
-from assay.tools.vdbench.text import Definition, Parameter, Place
+from assay.tools.vdbench.text import Definition, GivenParameter, Line
 from assay.tools.vdbench.values import Transfer
 
 OPERATIONS = ("read", "write", "create", "delete", "getattr", "setattr", "mkdir", "rmdir", "open", "close")
@@ -25,7 +25,7 @@ class Fsd:
 
     name: str
     anchor: str
-    place: Place
+    place: Line
     depth: int
     width: int
     files: int
@@ -43,7 +43,7 @@ class Fwd:
 
     name: str
     fsds: tuple[str, ...]
-    place: Place
+    place: Line
     operations: tuple[str, ...] = ("read",)
     rdpct: float | None = None
     is_random: bool = False
@@ -55,7 +55,7 @@ class Fwd:
     flags: frozenset[str] = frozenset()
 
 
-def read_fsd(definition: Definition, own: Mapping[str, Parameter], hosts: frozenset[str]) -> Fsd:
+def read_fsd(definition: Definition, own: Mapping[str, GivenParameter], hosts: frozenset[str]) -> Fsd:
     """Read an fsd; raises FrontEndError."""
     check_host(own, hosts)
     for name in ("anchor", "depth", "width", "files", "sizes"):
@@ -76,7 +76,7 @@ def read_fsd(definition: Definition, own: Mapping[str, Parameter], hosts: frozen
     )
 
 
-def sizes_of(parameter: Parameter) -> tuple[tuple[int, float], ...]:
+def sizes_of(parameter: GivenParameter) -> tuple[tuple[int, float], ...]:
     """Read the sizes of files: one, or pairs of size and per cent."""
     if len(parameter.values) == 1:
         return ((values.size(parameter, parameter.single), 100.0),)
@@ -84,7 +84,7 @@ def sizes_of(parameter: Parameter) -> tuple[tuple[int, float], ...]:
 
 
 def read_fwds(
-    entries: Sequence[tuple[Definition, dict[str, Parameter]]],
+    entries: Sequence[tuple[Definition, dict[str, GivenParameter]]],
     fsds: Mapping[str, Fsd],
     hosts: frozenset[str],
     known: Known,
@@ -105,7 +105,9 @@ def read_fwds(
     return threads, found
 
 
-def _fwd(definition: Definition, own: Mapping[str, Parameter], fsds: Mapping[str, Fsd], hosts: frozenset[str]) -> Fwd:
+def _fwd(
+    definition: Definition, own: Mapping[str, GivenParameter], fsds: Mapping[str, Fsd], hosts: frozenset[str]
+) -> Fwd:
     check_host(own, hosts)
     if "fsd" not in own:
         raise definition.error("fsd= is missing: what it works on")
@@ -129,7 +131,7 @@ def _fwd(definition: Definition, own: Mapping[str, Parameter], fsds: Mapping[str
     return dataclasses.replace(fwd, **found)
 
 
-def operation(parameter: Parameter, word: str) -> str:
+def operation(parameter: GivenParameter, word: str) -> str:
     """Read the name of an operation."""
     if word in _NO_OPERATIONS:
         raise parameter.error(f"'{word}' has no equal: {_NO_OPERATIONS[word]}")
@@ -138,7 +140,7 @@ def operation(parameter: Parameter, word: str) -> str:
     return word
 
 
-def _fileio(parameter: Parameter) -> bool:
+def _fileio(parameter: GivenParameter) -> bool:
     first, *rest = parameter.values
     for word in rest:
         if word == "delete":
@@ -152,7 +154,7 @@ def _fileio(parameter: Parameter) -> bool:
     raise parameter.error("it is random or sequential")
 
 
-def _fileselect(parameter: Parameter) -> str:
+def _fileselect(parameter: GivenParameter) -> str:
     word = parameter.single
     found = next((name for name in ("random", "sequential", "once") if name.startswith(word)), None)
     if found is None:

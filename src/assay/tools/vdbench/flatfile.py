@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.tools.vdbench.columns import FILE_OPERATIONS, columns_of
-from assay.tools.vdbench.measured import Interval, Measured
+from assay.tools.vdbench.measured import MeasuredRun, RunSpan
 from assay.tools.vdbench.storage import Wd
 from assay.tools.vdbench.values import Transfer
 from assay.units import ABSENT
@@ -57,7 +57,7 @@ _FILES: Mapping[str, str] = {
 }
 
 
-def flatfile(runs: Sequence[Measured], at: Callable[[int], dt.datetime]) -> str:
+def flatfile(runs: Sequence[MeasuredRun], at: Callable[[int], dt.datetime]) -> str:
     """Write all runs; `at` gives the time of day of the engine's times."""
     if not runs:
         return ""
@@ -74,7 +74,9 @@ def _line(cells: Sequence[str]) -> str:
     return " ".join([f" {cells[0]:>12}", f"{cells[1]:>23}", *(f"{cell:>12}" for cell in cells[2:])])
 
 
-def _cells(each: Measured, interval: Interval, names: Mapping[str, str], at: Callable[[int], dt.datetime]) -> list[str]:
+def _cells(
+    each: MeasuredRun, interval: RunSpan, names: Mapping[str, str], at: Callable[[int], dt.datetime]
+) -> list[str]:
     when = at(interval.span.end_ns)
     rate = each.rate_per_s
     name = each.record.phase.name if each.record.phase.name != each.run.name else each.run.rd.name
@@ -97,7 +99,7 @@ def _number(value: float | None) -> str:
     return ABSENT if value is None else f"{value:.4f}"
 
 
-def _asked(each: Measured) -> Mapping[str, str]:
+def _asked(each: MeasuredRun) -> Mapping[str, str]:
     """What was asked for, where it is one value for all workloads of the run."""
     wds, values = each.run.rd.wds, each.run.values
     if not wds:

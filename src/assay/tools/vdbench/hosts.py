@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.tools.vdbench import values
 from assay.tools.vdbench.keywords import Known
-from assay.tools.vdbench.text import Definition, Parameter
+from assay.tools.vdbench.text import Definition, GivenParameter
 
 _LOCAL = ("localhost", "127.0.0.1", "*")
 
@@ -27,7 +27,7 @@ def local_hosts(definitions: Sequence[Definition], known: Known) -> frozenset[st
     return frozenset(names)
 
 
-def check_host(own: Mapping[str, Parameter], hosts: frozenset[str]) -> None:
+def check_host(own: Mapping[str, GivenParameter], hosts: frozenset[str]) -> None:
     """Refuse a definition for a host that is not this machine."""
     if parameter := own.get("host"):
         for host in parameter.values:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from assay.plan import Untranslated
 from assay.tools.arguments import cut
-from assay.tools.vdbench.text import Definition, Parameter
+from assay.tools.vdbench.text import COMMAND_LINE, Definition, GivenParameter
 
 _LEAST_LETTERS = 2
 
@@ -208,13 +208,13 @@ class Known:
         """Say something of a parameter."""
         self._notes.setdefault(what, why)
 
-    def take(self, kind: str, parameters: Iterable[Parameter]) -> dict[str, Parameter]:
+    def take(self, kind: str, parameters: Iterable[GivenParameter]) -> dict[str, GivenParameter]:
         """Give the parameters of a definition by their usual names, in order.
 
         Raises:
             FrontEndError: one that is not known, has no equal here, or is given twice.
         """
-        found: dict[str, Parameter] = {}
+        found: dict[str, GivenParameter] = {}
         for parameter in parameters:
             meaning = self._meaning(kind, parameter)
             if isinstance(meaning, Refused):
@@ -222,6 +222,8 @@ class Known:
             if isinstance(meaning, Noted):
                 self.note(parameter.written, meaning.why)
                 continue
+            if parameter.place.file == COMMAND_LINE:
+                found.pop(meaning.name, None)
             if meaning.name in found:
                 raise parameter.error(
                     f"{meaning.name} is given twice for one {kind or 'file'}; kinds of definitions follow one another as hd,"
@@ -230,7 +232,7 @@ class Known:
             found[meaning.name] = parameter
         return found
 
-    def _meaning(self, kind: str, parameter: Parameter) -> Meaning:
+    def _meaning(self, kind: str, parameter: GivenParameter) -> Meaning:
         known = _OF_KIND[kind]
         if parameter.name in known:
             return known[parameter.name]
@@ -245,14 +247,16 @@ class Known:
         raise parameter.error(f"there is no {where} '{cut(parameter.name)}' here; there are {near}")
 
 
-def merged(definitions: Iterable[Definition], kind: str, known: Known) -> list[tuple[Definition, dict[str, Parameter]]]:
+def merged(
+    definitions: Iterable[Definition], kind: str, known: Known
+) -> list[tuple[Definition, dict[str, GivenParameter]]]:
     """Give the definitions of a kind but its defaults, each with its own parameters over those of the defaults before it.
 
     Raises:
         FrontEndError: as for `Known.take`, or a name that two have.
     """
-    defaults: dict[str, Parameter] = {}
-    found: dict[str, tuple[Definition, dict[str, Parameter]]] = {}
+    defaults: dict[str, GivenParameter] = {}
+    found: dict[str, tuple[Definition, dict[str, GivenParameter]]] = {}
     for definition in definitions:
         if definition.kind != kind:
             continue
@@ -266,6 +270,6 @@ def merged(definitions: Iterable[Definition], kind: str, known: Known) -> list[t
     return list(found.values())
 
 
-def _over(defaults: dict[str, Parameter], own: dict[str, Parameter]) -> dict[str, Parameter]:
+def _over(defaults: dict[str, GivenParameter], own: dict[str, GivenParameter]) -> dict[str, GivenParameter]:
     # What is given anew goes to its new place: loops are done in the order in which they were written.
     return {name: value for name, value in defaults.items() if name not in own} | own

@@ -11,7 +11,7 @@ from assay.tools.vdbench.filesystems import Fsd, read_fsd, read_fwds
 from assay.tools.vdbench.hosts import local_hosts
 from assay.tools.vdbench.keywords import Known, merged
 from assay.tools.vdbench.storage import Sd, read_sds, read_wd
-from assay.tools.vdbench.text import Definition, Parameter
+from assay.tools.vdbench.text import Definition, GivenParameter
 
 _NO_OVERRIDE = Override()
 
@@ -30,7 +30,7 @@ class Load:
 
 
 def load(
-    general: Sequence[Parameter], definitions: Sequence[Definition], source: str, override: Override = _NO_OVERRIDE
+    general: Sequence[GivenParameter], definitions: Sequence[Definition], source: str, override: Override = _NO_OVERRIDE
 ) -> Load:
     """Read definitions.
 
@@ -71,7 +71,7 @@ def load(
     )
 
 
-def _yes(parameter: Parameter | None) -> bool:
+def _yes(parameter: GivenParameter | None) -> bool:
     if parameter is None:
         return False
     word = parameter.single.lower()

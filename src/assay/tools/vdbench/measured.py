@@ -14,8 +14,7 @@ import numpy as np
 from assay.analysis.latency import OperationLatency
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S, Span
-from assay.tools.vdbench.plan import ramp
-from assay.tools.vdbench.runs import Run
+from assay.tools.vdbench.runs import OneRun
 
 _IDLE = ("idle_ns", "iowait_ns")
 _KERNEL = ("system_ns", "irq_ns", "softirq_ns")
@@ -24,7 +23,7 @@ _TOLERANCE = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class Sums:
+class KindSums:
     """Operations of a kind in a span."""
 
     ops: int
@@ -49,20 +48,20 @@ class Sums:
 
 
 @dataclasses.dataclass(frozen=True)
-class Interval:
+class RunSpan:
     """A part of a run."""
 
     label: str
     record: PhaseRecord
     span: Span
 
-    def of(self, operations: Iterable[tuple[str, str]]) -> Sums:
+    def of(self, operations: Iterable[tuple[str, str]]) -> KindSums:
         """Sum operations up, each given as job and name."""
         rows = [self.record.rows(job, name) for job, name in operations]
         ops, moved, spent = (
             sum(part.total(column, self.span) for part in rows) for column in ("ops", "bytes", "latency_sum_ns")
         )
-        return Sums(ops, moved, spent, self.span.seconds)
+        return KindSums(ops, moved, spent, self.span.seconds)
 
     def spread(self, operations: Iterable[tuple[str, str]]) -> tuple[float | None, float | None]:
         """Give the longest response time and the standard deviation, in ms; None: there was none."""
@@ -92,13 +91,13 @@ class Interval:
 
 
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class MeasuredRun:
     """A run as it was measured."""
 
-    run: Run
+    run: OneRun
     record: PhaseRecord
-    intervals: tuple[Interval, ...]
-    mean: Interval | None
+    intervals: tuple[RunSpan, ...]
+    mean: RunSpan | None
     """Over the intervals that count; None: there is none."""
 
     @property
@@ -114,7 +113,7 @@ class Measured:
         return sum(known) if known and len(known) == len(rates) else None
 
 
-def measured(run: RunRecord, asked: Sequence[Run]) -> tuple[Measured, ...]:
+def measured(run: RunRecord, asked: Sequence[OneRun]) -> tuple[MeasuredRun, ...]:
     """Give the runs that began, in order, and the phases that laid out for them."""
     by_name = {each.name: each for each in asked}
     found = []
@@ -125,25 +124,29 @@ def measured(run: RunRecord, asked: Sequence[Run]) -> tuple[Measured, ...]:
     return tuple(found)
 
 
-def _measured(record: PhaseRecord, run: Run) -> Measured:
-    length_ns = run.rd.interval * NS_PER_S
+def _measured(record: PhaseRecord, run: OneRun) -> MeasuredRun:
+    length_ns, is_layout = run.rd.interval * NS_PER_S, record.phase.name != run.name
     spans: dict[int, Span] = {}
     for part in record.grid:
         number = max(1, -(-((part.begin_ns + part.end_ns) // 2 - record.start_ns) // length_ns))
+        # What was begun at the end is done a little later.
+        number = number if is_layout else min(number, run.intervals)
         before = spans.get(number)
         spans[number] = Span(before.begin_ns if before else part.begin_ns, part.end_ns)
-    intervals = tuple(Interval(str(number), record, span) for number, span in sorted(spans.items()))
-    is_layout = record.phase.name != run.name
-    skipped = 0 if is_layout else ramp(run.rd) // run.rd.interval
+    intervals = tuple(RunSpan(str(number), record, span) for number, span in sorted(spans.items()))
+    skipped = 0 if is_layout else run.ramp_s // run.rd.interval
     whole = [
         (int(each.label), each.span)
         for each in intervals
         if int(each.label) > skipped and each.span.seconds >= _TOLERANCE * run.rd.interval
     ]
     if not whole:
-        whole = [(int(each.label), each.span) for each in intervals] if is_layout else []
+        # It ended by itself, before a whole interval was over.
+        whole = [(int(each.label), each.span) for each in intervals if int(each.label) > skipped] or [
+            (int(each.label), each.span) for each in intervals
+        ]
     mean = None
     if whole:
         span = Span(whole[0][1].begin_ns, whole[-1][1].end_ns)
-        mean = Interval(f"avg_{whole[0][0]}-{whole[-1][0]}", record, span)
-    return Measured(run, record, intervals, mean)
+        mean = RunSpan(f"avg_{whole[0][0]}-{whole[-1][0]}", record, span)
+    return MeasuredRun(run, record, intervals, mean)

@@ -19,7 +19,7 @@ from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
 from assay.tools.vdbench.columns import columns_of
 from assay.tools.vdbench.flatfile import flatfile
-from assay.tools.vdbench.measured import Measured, measured
+from assay.tools.vdbench.measured import MeasuredRun, measured
 from assay.tools.vdbench.runs import runs
 from assay.tools.vdbench.settings import Settings
 
@@ -33,7 +33,7 @@ class VdbenchOutput(Output[Settings]):
     """What vdbench prints."""
 
     @cached_property
-    def _measured(self) -> tuple[Measured, ...]:
+    def _measured(self) -> tuple[MeasuredRun, ...]:
         return measured(self.run, runs(self.settings.load))
 
     @cached_property
@@ -57,7 +57,7 @@ class VdbenchOutput(Output[Settings]):
         elif not self._measured:
             yield "Files were laid out, or removed; nothing was measured."
 
-    def _run(self, each: Measured) -> Iterator[str]:
+    def _run(self, each: MeasuredRun) -> Iterator[str]:
         columns, values = columns_of(each)
         begin = self._at(each.record.start_ns)
         yield f"{_time(begin)} Starting RD={starting(each)}"
@@ -93,7 +93,7 @@ class VdbenchOutput(Output[Settings]):
         return figures(self._measured)
 
 
-def starting(each: Measured) -> str:
+def starting(each: MeasuredRun) -> str:
     """Say what a run is, in vdbench's words."""
     run, rd = each.run, each.run.rd
     if each.record.phase.name != run.name:

@@ -16,9 +16,8 @@ from assay import plan
 from assay.errors import FrontEndError, InputError
 from assay.targets import check_directory
 from assay.tools.vdbench import files_plan, storage_plan
-from assay.tools.vdbench.definitions import Rd
 from assay.tools.vdbench.filesystems import Fsd
-from assay.tools.vdbench.runs import Run, runs
+from assay.tools.vdbench.runs import OneRun, runs
 from assay.tools.vdbench.settings import NAME, Settings
 from assay.tools.vdbench.storage import Sd
 
@@ -72,13 +71,13 @@ class _Maker:
                 jobs = storage_plan.jobs(run, disks)
                 yield self._phase(run, jobs, [disk.file_set for disk in self._disks_of(run, disks)], run is last)
 
-    def _disks_of(self, run: Run, disks: Mapping[str, storage_plan.Disk]) -> list[storage_plan.Disk]:
+    def _disks_of(self, run: OneRun, disks: Mapping[str, storage_plan.Disk]) -> list[storage_plan.Disk]:
         return [disks[name] for name in dict.fromkeys(name for wd in run.rd.wds for name in wd.sds)]
 
     def _is_used(self, sd: str) -> bool:
         return any(sd in wd.sds for rd in self._load.rds for wd in rd.wds)
 
-    def _phase(self, run: Run, jobs: tuple[plan.Job, ...], sets: list[str], is_last: bool) -> plan.Phase:
+    def _phase(self, run: OneRun, jobs: tuple[plan.Job, ...], sets: list[str], is_last: bool) -> plan.Phase:
         layout = [plan.Prepare(set=name) for name in sets if name not in self._laid_out]
         self._laid_out.update(sets)
         return plan.Phase(
@@ -87,7 +86,7 @@ class _Maker:
             jobs=jobs,
             before=tuple(layout),
             stop=plan.Stop(seconds=float(run.rd.warmup + run.rd.elapsed)),
-            ramp_s=float(ramp(run.rd)),
+            ramp_s=float(run.ramp_s),
             after=(plan.Sleep(seconds=float(run.rd.pause)),) if run.rd.pause and not is_last else (),
         )
 
@@ -148,7 +147,7 @@ class _Maker:
 
     # -- file systems --------------------------------------------------------------------------------------------------
 
-    def _of_files(self, run: Run, *, is_first: bool) -> Iterator[plan.Phase]:
+    def _of_files(self, run: OneRun, *, is_first: bool) -> Iterator[plan.Phase]:
         made = files_plan.make(run, self._load, is_first=is_first)
         for fsd, file_set in made.sets:
             target = self._target(fsd.anchor, fsd, is_file=False)
@@ -173,11 +172,6 @@ class _Maker:
                 step.set for step in phase.before if isinstance(step, plan.Prepare)
             }
             yield msgspec.structs.replace(phase, before=tuple(before))
-
-
-def ramp(rd: Rd) -> int:
-    """Say how many seconds are kept out of the mean of a run: its warm-up, or without one the first interval."""
-    return rd.warmup or rd.interval
 
 
 def _known_by(name: str) -> str:

@@ -9,11 +9,12 @@ from assay.tools.vdbench.load import Load
 from assay.tools.vdbench.values import Transfer
 from assay.units import MIB
 
-_PER_CENT = frozenset({"rdpct", "seekpct", "rhpct", "whpct"})
+ENDING = frozenset({"create", "delete", "mkdir", "rmdir"})
+"""Operations that use up what there is."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Run:
+class OneRun:
     """One run: a phase of the Plan."""
 
     rd: Rd
@@ -30,10 +31,29 @@ class Run:
     share: float = 0.0
     """And the share of its rate, in per cent."""
 
+    @property
+    def ramp_s(self) -> int:
+        """Seconds that are kept out of its mean: the warm-up, or without one the first interval, as vdbench does.
 
-def runs(load: Load) -> tuple[Run, ...]:
+        Of runs that end when there is nothing left to do, which may be at once, nothing is.
+        """
+        return self.rd.warmup or (0 if self._ends_by_itself else self.rd.interval)
+
+    @property
+    def intervals(self) -> int:
+        """How many it has."""
+        return (self.rd.warmup + self.rd.elapsed) // self.rd.interval
+
+    @property
+    def _ends_by_itself(self) -> bool:
+        asked = self.values.get("operation")
+        operations = {word for fwd in self.rd.fwds for word in (asked if isinstance(asked, tuple) else fwd.operations)}
+        return bool(operations & ENDING) or any(fwd.fileselect == "once" for fwd in self.rd.fwds)
+
+
+def runs(load: Load) -> tuple[OneRun, ...]:
     """Give all runs of a load, in order."""
-    found: list[Run] = []
+    found: list[OneRun] = []
     names: set[str] = set()
     for rd in load.rds:
         for run in _runs_of(rd):
@@ -47,9 +67,9 @@ def runs(load: Load) -> tuple[Run, ...]:
     return tuple(found)
 
 
-def _runs_of(rd: Rd) -> Iterator[Run]:
+def _runs_of(rd: Rd) -> Iterator[OneRun]:
     if "only" in rd.format or "clean" in rd.format:
-        yield Run(rd, rd.name, {}, MAX, "")
+        yield OneRun(rd, rd.name, {}, MAX, "")
         return
     keys = [name for name, _ in rd.loops]
     for combination in itertools.product(*(values for _, values in rd.loops)):
@@ -62,12 +82,12 @@ def _runs_of(rd: Rd) -> Iterator[Run]:
             shown = "max" if rate == MAX else f"{rate:g}"
             unit = "fwdrate" if rd.fwds else "iorate"
             loops = " ".join(filter(None, (said, f"{unit}={shown}" if rates > 1 else "")))
-            yield Run(rd, f"{name} {unit}={shown}" if rates > 1 else name, chosen, rate, loops)
+            yield OneRun(rd, f"{name} {unit}={shown}" if rates > 1 else name, chosen, rate, loops)
             continue
         most = f"{name} max"
-        yield Run(rd, most, chosen, MAX, said)
+        yield OneRun(rd, most, chosen, MAX, said)
         for point in rd.curve:
-            yield Run(rd, f"{name} {point:g} %", chosen, MAX, said, of=most, share=point)
+            yield OneRun(rd, f"{name} {point:g} %", chosen, MAX, said, of=most, share=point)
 
 
 def _shown(name: str, value: object) -> str:

@@ -15,7 +15,7 @@ from assay.tools.arguments import cut
 from assay.tools.vdbench import values
 from assay.tools.vdbench.definitions import Override
 from assay.tools.vdbench.load import Load, load
-from assay.tools.vdbench.text import Parameter, Place, definitions, logical_lines, parameters_in
+from assay.tools.vdbench.text import COMMAND_LINE, GivenParameter, Line, definitions, logical_lines, parameters_in
 
 NAME = "vdbench"
 TEXT = "--text"
@@ -140,9 +140,14 @@ def parse(words: Sequence[str]) -> Settings:
     if not found.texts:
         raise InputError(f"{NAME}: give a parameter file: -f FILE, or -t for a short test")
     source = found.texts[0][0]
-    lines = list(logical_lines(found.texts, found.variables, found.extra))
+    lines = list(logical_lines(found.texts, found.variables))
     _check_variables(found)
     general, defined = definitions(parameters_in(lines))
+    extra = tuple(parameters_in((Line(COMMAND_LINE, 1), item) for item in found.extra))
+    defined = tuple(
+        dataclasses.replace(each, parameters=(*each.parameters, *extra)) if each.kind == "rd" else each
+        for each in defined
+    )
     override = Override(**{name: _seconds(name, found.values.get(name)) for name in ("elapsed", "interval", "warmup")})
     size = found.values.get("size")
     return Settings(
@@ -153,8 +158,8 @@ def parse(words: Sequence[str]) -> Settings:
     )
 
 
-def _word(option: str, value: str) -> Parameter:
-    return Parameter(option, (value,), Place("command line", 1))
+def _word(option: str, value: str) -> GivenParameter:
+    return GivenParameter(option, (value,), Line(COMMAND_LINE, 1))
 
 
 def _seconds(name: str, text: str | None) -> int | None:

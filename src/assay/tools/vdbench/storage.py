@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.tools.vdbench import values
 from assay.tools.vdbench.hosts import check_host
-from assay.tools.vdbench.text import Definition, Parameter, Place
+from assay.tools.vdbench.text import Definition, GivenParameter, Line
 from assay.tools.vdbench.values import Transfer
 from assay.units import MIB
 
@@ -18,7 +18,7 @@ class Sd:
 
     name: str
     lun: str
-    place: Place
+    place: Line
     size: int | None = None
     threads: int = 8
     hitarea: int = MIB
@@ -34,7 +34,7 @@ class Wd:
 
     name: str
     sds: tuple[str, ...]
-    place: Place
+    place: Line
     transfer: Transfer = values.OF_4K
     rdpct: float = 100.0
     seekpct: float = 100.0
@@ -47,7 +47,7 @@ class Wd:
     flags: frozenset[str] = frozenset()
 
 
-def read_sds(definition: Definition, own: Mapping[str, Parameter], hosts: frozenset[str]) -> Iterable[Sd]:
+def read_sds(definition: Definition, own: Mapping[str, GivenParameter], hosts: frozenset[str]) -> Iterable[Sd]:
     """Read an sd, which count= makes many of; raises FrontEndError."""
     check_host(own, hosts)
     if "lun" not in own:
@@ -78,14 +78,14 @@ def read_sds(definition: Definition, own: Mapping[str, Parameter], hosts: frozen
     ]
 
 
-def _counted_lun(sd: Sd, count: Parameter, number: int) -> str:
+def _counted_lun(sd: Sd, count: GivenParameter, number: int) -> str:
     made, found = re.subn(r"%0?([0-9]?)d", lambda match: f"{number:0{match[1] or 1}d}", sd.lun)
     if found > 1:
         raise count.error("lun= has more than one place for the number")
     return made if found else f"{sd.lun}{number}"
 
 
-def seekpct(parameter: Parameter, word: str) -> float:
+def seekpct(parameter: GivenParameter, word: str) -> float:
     """Read seekpct: 0 in order, 100 at random, below 0 in order up to the end."""
     lower = word.lower()
     if lower in {"eof", "-1"}:
@@ -98,7 +98,9 @@ def seekpct(parameter: Parameter, word: str) -> float:
     return values.per_cent(parameter, word)
 
 
-def read_wd(definition: Definition, own: Mapping[str, Parameter], sds: Mapping[str, Sd], hosts: frozenset[str]) -> Wd:
+def read_wd(
+    definition: Definition, own: Mapping[str, GivenParameter], sds: Mapping[str, Sd], hosts: frozenset[str]
+) -> Wd:
     """Read a wd; raises FrontEndError."""
     check_host(own, hosts)
     if "sd" not in own:
@@ -125,7 +127,7 @@ def read_wd(definition: Definition, own: Mapping[str, Parameter], sds: Mapping[s
     )
 
 
-def _rate_of_wd(parameter: Parameter | None) -> float | None:
+def _rate_of_wd(parameter: GivenParameter | None) -> float | None:
     if parameter is None:
         return None
     return values.real(parameter, parameter.single, least=1e-3, most=1e9)

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay import plan
 from assay.tools.vdbench.definitions import MAX
-from assay.tools.vdbench.runs import Run
+from assay.tools.vdbench.runs import OneRun
 from assay.tools.vdbench.storage import Sd, Wd
 from assay.tools.vdbench.values import Transfer
 
@@ -39,7 +39,7 @@ class _Leaf:
     op: plan.Op
 
 
-def jobs(run: Run, disks: Mapping[str, Disk]) -> tuple[plan.Job, ...]:
+def jobs(run: OneRun, disks: Mapping[str, Disk]) -> tuple[plan.Job, ...]:
     """Make the jobs of a run.
 
     Args:
@@ -84,7 +84,7 @@ def _with_threads(disk: Disk, values: Mapping[str, object]) -> Disk:
     return dataclasses.replace(disk, sd=dataclasses.replace(disk.sd, **given))
 
 
-def _check(run: Run, wds: Sequence[Wd]) -> None:
+def _check(run: OneRun, wds: Sequence[Wd]) -> None:
     for key in ("operation", "depth", "width", "files", "sizes"):
         if key in run.values:
             raise run.rd.place.error(f"rd={run.rd.name}: {key}= is of file systems, and this run is of SDs")
@@ -109,7 +109,7 @@ def _check(run: Run, wds: Sequence[Wd]) -> None:
 # -- jobs --------------------------------------------------------------------------------------------------------------
 
 
-def _jobs_of(run: Run, wds: Sequence[Wd], disk: Disk) -> Iterator[plan.Job]:
+def _jobs_of(run: OneRun, wds: Sequence[Wd], disk: Disk) -> Iterator[plan.Job]:
     mine = [wd for wd in wds if disk.sd.name in wd.sds]
     part = shares(wds)
     weights = [part[wd.name] / len(wd.sds) for wd in mine]
@@ -124,14 +124,14 @@ def _jobs_of(run: Run, wds: Sequence[Wd], disk: Disk) -> Iterator[plan.Job]:
     yield _job(run, leaves, arrival, name=disk.sd.name, disks=[disk], wds=mine)
 
 
-def _one_job(run: Run, wds: Sequence[Wd], disks: Mapping[str, Disk]) -> plan.Job:
+def _one_job(run: OneRun, wds: Sequence[Wd], disks: Mapping[str, Disk]) -> plan.Job:
     part = shares(wds)
     leaves = [leaf for wd in wds for name in wd.sds for leaf in _leaves(wd, disks[name], part[wd.name] / len(wd.sds))]
     return _job(run, leaves, _arrival(run, run.rate), name="all sds", disks=list(disks.values()), wds=wds)
 
 
 def _job(
-    run: Run,
+    run: OneRun,
     leaves: Sequence[_Leaf],
     arrival: plan.Arrival,
     *,
@@ -168,11 +168,11 @@ def open_flags(words: frozenset[str]) -> plan.OpenFlags:
     return plan.OpenFlags(direct=direct, sync="sync" in words, dsync="dsync" in words)
 
 
-def _spacing(run: Run) -> plan.Spacing:
+def _spacing(run: OneRun) -> plan.Spacing:
     return plan.Spacing.UNIFORM if run.rd.is_even else plan.Spacing.POISSON
 
 
-def _arrival(run: Run, rate: float) -> plan.Arrival:
+def _arrival(run: OneRun, rate: float) -> plan.Arrival:
     if run.of:
         return plan.OpenShare(phase=run.of, rate_share=run.share / 100, spacing=_spacing(run))
     return plan.Closed() if run.rate == MAX else plan.Open(rate_per_s=rate, spacing=_spacing(run))
@@ -201,9 +201,12 @@ def _leaves(wd: Wd, disk: Disk, weight: float) -> Iterator[_Leaf]:
 
 
 def _sizes(wd: Wd, transfer: Transfer) -> Iterator[tuple[Transfer, float]]:
-    """Random I/O of several sizes goes to multiples of each: an operation a size. A stream takes them as they come."""
+    """Give sizes with their share in per cent.
+
+    Random I/O of several sizes goes to multiples of each: an operation a size. A stream takes them as they come.
+    """
     if transfer.align or wd.seekpct < 100:
-        yield transfer, 1.0
+        yield transfer, 100.0
         return
     for size, share in transfer.sizes:
         if share > 0:
@@ -217,7 +220,7 @@ def _op(wd: Wd, disk: Disk, area: tuple[int, int], transfer: Transfer, *, is_rea
         region = plan.WholeFile()
     access: plan.Access = plan.RandomAccess(region=region, align_bytes=max(transfer.align, disk.sd.align))
     if wd.seekpct < 100:
-        access = plan.Stream(region=region, wrap=wd.seekpct >= 0, jump_share=max(wd.seekpct, 0.0) / 100)
+        access = plan.SharedStream(region=region, wrap=wd.seekpct >= 0, jump_share=max(wd.seekpct, 0.0) / 100)
     return plan.Op(
         op=plan.OpKind.READ if is_read else plan.OpKind.WRITE,
         name=f"{wd.name} {word}",

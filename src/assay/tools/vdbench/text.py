@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from assay.errors import FrontEndError
 from assay.tools.arguments import cut
 
+COMMAND_LINE = "command line"
+"""As the file of what no file says."""
 MOST_LINES = 100_000
 MOST_PARAMETERS = 50_000
 MOST_DEFINITIONS = 4_000
@@ -30,7 +32,7 @@ _BEGINS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class Line:
     """Where something stands."""
 
     file: str
@@ -42,12 +44,12 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True)
-class Parameter:
+class GivenParameter:
     """A parameter with its values as written."""
 
     name: str
     values: tuple[str, ...]
-    place: Place
+    place: Line
     is_list: bool = False
     """Whether it stood in parentheses."""
 
@@ -75,30 +77,29 @@ class Definition:
 
     kind: str
     name: str
-    place: Place
-    parameters: tuple[Parameter, ...]
+    place: Line
+    parameters: tuple[GivenParameter, ...]
 
     def error(self, why: str) -> FrontEndError:
         """Refuse it."""
         return self.place.error(f"{self.kind}={cut(self.name)}: {why}")
 
 
-Lines = Iterable[tuple[Place, str]]
+Lines = Iterable[tuple[Line, str]]
 
 
-def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str], extra: Sequence[str]) -> Lines:
+def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]) -> Lines:
     """Give the lines of files that say something, comments off, continued ones joined, variables put in.
 
     Args:
         texts: Name and text of each file, includes put in already (`words.py`).
         variables: By their names.
-        extra: Parameters for every rd, as `name=value`.
 
     Raises:
         FrontEndError: a variable that nobody gave, or more lines than anybody writes.
     """
     for file, text in texts:
-        begun: tuple[Place, str] | None = None
+        begun: tuple[Line, str] | None = None
         lines = text.splitlines()
         if len(lines) > MOST_LINES:
             raise FrontEndError(file, MOST_LINES, f"the file goes on; {MOST_LINES} lines are the most")
@@ -107,22 +108,17 @@ def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]
                 break
             if not line.strip() or line.strip()[0] in "/#*":
                 continue
-            place = Place(file, number)
+            place = Line(file, number)
             said = _before_comment(_with_variables(line.strip(), variables, place), place)
             begun = (begun[0], begun[1] + said) if begun else (place, said)
             if not said.endswith(","):
-                yield _with_extra(begun, extra)
+                yield begun
                 begun = None
         if begun:
-            yield _with_extra(begun, extra)
+            yield begun
 
 
-def _with_extra(line: tuple[Place, str], extra: Sequence[str]) -> tuple[Place, str]:
-    place, said = line
-    return (place, ",".join([said.rstrip(","), *extra])) if extra and said.startswith("rd=") else line
-
-
-def _with_variables(line: str, variables: Mapping[str, str], place: Place) -> str:
+def _with_variables(line: str, variables: Mapping[str, str], place: Line) -> str:
     def value(match: re.Match[str]) -> str:
         word, name = match[0], match[1]
         if word == "#host" or name == "host":
@@ -136,7 +132,7 @@ def _with_variables(line: str, variables: Mapping[str, str], place: Place) -> st
     return _VARIABLE.sub(value, line) if "$" in line or "!" in line or "#host" in line else line
 
 
-def _before_comment(line: str, place: Place) -> str:
+def _before_comment(line: str, place: Line) -> str:
     """Cut a line at its first blank outside of quotes."""
     is_quoted = False
     for at, letter in enumerate(line):
@@ -152,14 +148,14 @@ def _before_comment(line: str, place: Place) -> str:
     return line
 
 
-def parameters_in(lines: Lines) -> Iterator[Parameter]:
+def parameters_in(lines: Lines) -> Iterator[GivenParameter]:
     """Take lines apart; raises FrontEndError where one cannot be."""
     for place, line in lines:
         for item in _items(line, place):
             yield _parameter(item, place)
 
 
-def _items(line: str, place: Place) -> Iterator[str]:
+def _items(line: str, place: Line) -> Iterator[str]:
     """Cut at the commas outside of parentheses and quotes."""
     depth, begin, is_quoted = 0, 0, False
     for at, letter in enumerate(line):
@@ -179,7 +175,7 @@ def _items(line: str, place: Place) -> Iterator[str]:
         yield line[begin:]
 
 
-def _parameter(item: str, place: Place) -> Parameter:
+def _parameter(item: str, place: Line) -> GivenParameter:
     name, separator, value = item.partition("=")
     if not separator or not name or not value:
         raise place.error(f"'{cut(item)}' is no parameter; write name=value")
@@ -192,21 +188,21 @@ def _parameter(item: str, place: Place) -> Parameter:
     values = tuple(part.replace('"', "") for part in _values(inside)) if is_list else (inside.replace('"', ""),)
     if not all(values):
         raise place.error(f"'{cut(item)}': a value is empty")
-    return Parameter(name.lower(), values, place, is_list)
+    return GivenParameter(name.lower(), values, place, is_list)
 
 
 def _values(inside: str) -> list[str]:
     return re.findall(r'(?:"[^"]*"|[^,"])+|(?<=,)(?=,)|^(?=,)|(?<=,)$|^$', inside)
 
 
-def definitions(parameters: Iterable[Parameter]) -> tuple[tuple[Parameter, ...], tuple[Definition, ...]]:
+def definitions(parameters: Iterable[GivenParameter]) -> tuple[tuple[GivenParameter, ...], tuple[Definition, ...]]:
     """Gather parameters into definitions: those of the whole file, and the definitions in order.
 
     Raises:
         FrontEndError: more of them than anybody writes, or a name without letters.
     """
-    general: list[Parameter] = []
-    found: list[tuple[Parameter, list[Parameter]]] = []
+    general: list[GivenParameter] = []
+    found: list[tuple[GivenParameter, list[GivenParameter]]] = []
     kind = ""
     for count, parameter in enumerate(parameters):
         if count >= MOST_PARAMETERS:

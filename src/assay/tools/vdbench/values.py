@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from assay.tools.vdbench.text import Parameter
+from assay.tools.vdbench.text import GivenParameter
 
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([kmgt]?)b?", re.IGNORECASE | re.ASCII)
 _TIME = re.compile(r"([0-9]{1,9})([smh]?)", re.IGNORECASE | re.ASCII)
@@ -31,7 +31,7 @@ def number(text: str) -> Fraction | None:
     return Fraction(match[1]) * _FACTORS[match[2].lower()] if match else None
 
 
-def size(parameter: Parameter, text: str, *, least: int = 0, most: int = MOST_BYTES) -> int:
+def size(parameter: GivenParameter, text: str, *, least: int = 0, most: int = MOST_BYTES) -> int:
     """Read a size in bytes; raises FrontEndError where it is none, or out of range."""
     found = number(text)
     if found is None or found.denominator != 1:
@@ -41,7 +41,7 @@ def size(parameter: Parameter, text: str, *, least: int = 0, most: int = MOST_BY
     return int(found)
 
 
-def transfer(parameter: Parameter, text: str) -> int:
+def transfer(parameter: GivenParameter, text: str) -> int:
     """Read the size of an I/O: a multiple of 512 bytes."""
     found = size(parameter, text, least=512, most=1 << 30)
     if found % 512:
@@ -49,7 +49,7 @@ def transfer(parameter: Parameter, text: str) -> int:
     return found
 
 
-def seconds(parameter: Parameter) -> int:
+def seconds(parameter: GivenParameter) -> int:
     """Read a time; raises FrontEndError where it is none."""
     match = _TIME.fullmatch(parameter.single)
     found = int(match[1]) * _SECONDS[match[2].lower()] if match else -1
@@ -58,7 +58,7 @@ def seconds(parameter: Parameter) -> int:
     return found
 
 
-def whole(parameter: Parameter, text: str, *, least: int, most: int) -> int:
+def whole(parameter: GivenParameter, text: str, *, least: int, most: int) -> int:
     """Read a whole number in a range; raises FrontEndError."""
     found = number(text)
     if found is None or found.denominator != 1 or not least <= found <= most:
@@ -66,7 +66,7 @@ def whole(parameter: Parameter, text: str, *, least: int, most: int) -> int:
     return int(found)
 
 
-def real(parameter: Parameter, text: str, *, least: float, most: float) -> float:
+def real(parameter: GivenParameter, text: str, *, least: float, most: float) -> float:
     """Read a number in a range; raises FrontEndError."""
     found = number(text)
     if found is None or not least <= found <= most:
@@ -74,12 +74,12 @@ def real(parameter: Parameter, text: str, *, least: float, most: float) -> float
     return float(found)
 
 
-def per_cent(parameter: Parameter, text: str) -> float:
+def per_cent(parameter: GivenParameter, text: str) -> float:
     """Read a share in per cent."""
     return real(parameter, text.removesuffix("%"), least=0, most=100)
 
 
-def counted(parameter: Parameter) -> tuple[str, ...]:
+def counted(parameter: GivenParameter) -> tuple[str, ...]:
     """Write a list out: values as they stand, and ranges `(a-b,step)` or `(a-b,d)` value by value.
 
     Raises:
@@ -126,7 +126,7 @@ class Transfer:
 OF_4K = Transfer(((4096, 100.0),))
 
 
-def numbers(own: Mapping[str, Parameter], **ranges: tuple[int, int]) -> dict[str, int]:
+def numbers(own: Mapping[str, GivenParameter], **ranges: tuple[int, int]) -> dict[str, int]:
     """Read the parameters of some names that are given, each a whole number in a range."""
     return {
         name: whole(own[name], own[name].single, least=least, most=most)
@@ -135,14 +135,14 @@ def numbers(own: Mapping[str, Parameter], **ranges: tuple[int, int]) -> dict[str
     }
 
 
-def two(parameter: Parameter, form: str) -> tuple[str, ...]:
+def two(parameter: GivenParameter, form: str) -> tuple[str, ...]:
     """Give the two values of a parameter."""
     if len(parameter.values) != 2:
         raise parameter.error(f"write it as {form}")
     return parameter.values
 
 
-def part(parameter: Parameter | None) -> tuple[float, float] | None:
+def part(parameter: GivenParameter | None) -> tuple[float, float] | None:
     """Begin and end: per cents of the size up to 100, else bytes."""
     if parameter is None:
         return None
@@ -152,7 +152,7 @@ def part(parameter: Parameter | None) -> tuple[float, float] | None:
     return begin, end
 
 
-def flags(parameter: Parameter | None) -> frozenset[str]:
+def flags(parameter: GivenParameter | None) -> frozenset[str]:
     """Read openflags, each by what it does: direct, sync, dsync, fsync."""
     if parameter is None:
         return frozenset()
@@ -164,7 +164,7 @@ def flags(parameter: Parameter | None) -> frozenset[str]:
     return frozenset(found)
 
 
-def transfers(parameter: Parameter) -> Transfer:
+def transfers(parameter: GivenParameter) -> Transfer:
     """Read xfersize: a size, a distribution of pairs, or (min,max,align)."""
     words = parameter.values
     if len(words) == 1:
@@ -180,7 +180,7 @@ def transfers(parameter: Parameter) -> Transfer:
     return Transfer(pairs(parameter, transfer))
 
 
-def pairs(parameter: Parameter, read: Callable[[Parameter, str], int]) -> tuple[tuple[int, float], ...]:
+def pairs(parameter: GivenParameter, read: Callable[[GivenParameter, str], int]) -> tuple[tuple[int, float], ...]:
     """Read sizes with per cents that add up to 100."""
     words = parameter.values
     if len(words) % 2 or len(words) > 2 * MOST_VALUES // 4:
@@ -205,7 +205,7 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if form.fullmatch(name)]
 
 
-def named(parameter: Parameter, names: Sequence[str]) -> tuple[str, ...]:
+def named(parameter: GivenParameter, names: Sequence[str]) -> tuple[str, ...]:
     """Give the names that a parameter means; raises FrontEndError where one means none."""
     found: list[str] = []
     for pattern in parameter.values:
