@@ -155,7 +155,7 @@ def test_a_curve_is_a_run_at_most_and_shares_of_it_for_each_loop() -> None:
         (RAW.replace("wd=wd1\n", "wd=wd1,stopcurve=1\n"), "no point is left out by what came before"),
         ("sd=a,lun=f,size=(1m\n", "load:1: '(' without ')'"),
         ('sd=a,lun="f\n', "load:1: a quotation mark has no second one"),
-        ("sd=a,lun\n", "load:1: 'lun' is no parameter; write name=value"),
+        ("sd=a,lun\n", "load:1: 'lun' is no parameter; write name=value, or * in front of a comment"),
         ("sd=a,lun=,size=1m\n", "load:1: 'lun=' is no parameter"),
         ("", "there is no rd=, so nothing would run"),
         (FILES.replace("fsd=fsd1\n", "fsd=fsd1,operation=copy\n"), "'copy' has no equal: vdbench reads and writes"),

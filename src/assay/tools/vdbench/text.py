@@ -178,7 +178,7 @@ def _items(line: str, place: Line) -> Iterator[str]:
 def _parameter(item: str, place: Line) -> GivenParameter:
     name, separator, value = item.partition("=")
     if not separator or not name or not value:
-        raise place.error(f"'{cut(item)}' is no parameter; write name=value")
+        raise place.error(f"'{cut(item)}' is no parameter; write name=value, or * in front of a comment")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,31}", name, re.ASCII):
         raise place.error(f"'{cut(name)}' is no name of a parameter")
     is_list = value.startswith("(")
