@@ -1,17 +1,25 @@
 """vdbench's parameter files: what is read, what is refused with its line, and which Plan and text come of it."""
 
 import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from assay import plan
+from assay.analysis.record import RunRecord
+from assay.analysis.record import read as analysed
+from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS
 from assay.errors import FrontEndError, InputError
 from assay.plan.walk import job_actions, job_ops
 from assay.tools.vdbench import FRONT_END
 from assay.tools.vdbench.runs import runs
 from assay.tools.vdbench.settings import TEXT, Settings, with_texts
 from goldens import Goldens
+from unit import classic_runs as classic
+from unit.memory_run import MemoryRun, bucket_of, hello
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "vdbench"
 CASES = sorted(GOLDEN.glob("*.vdb"))
@@ -390,3 +398,141 @@ def test_a_working_set_is_a_share_of_the_files(tmp_path: Path) -> None:
 
 def test_the_largest_rate_is_none() -> None:
     assert runs(read(RAW).load)[0].rate == math.inf
+
+
+# -- what is printed ---------------------------------------------------------------------------------------------------
+
+MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an operation did in an interval of a second: so many, of so many bytes, each in so many ms."""
+
+    operation: str
+    ops: int
+    size: int
+    each_ms: int
+
+
+def run_of(text: str, phases: Sequence[Sequence[Sequence[Done]]], *words: str) -> RunRecord:
+    """A run of one job `sd1` of which is known what each phase did, second by second."""
+    asked = (TEXT, "load", text, "--dir", "/", *words)
+    made_of = FRONT_END.to_plan(FRONT_END.parse(asked), FRONT_END.origin(asked), Path())
+    rows, buckets, host = [], [], []
+    for index, seconds in enumerate(phases):
+        begin_s = 100 * index
+        host.append(
+            {"phase_index": index, "t_s": begin_s, "source": "process", "instance": "", "name": "x", "value": 0.0}
+        )
+        for mode in ("user_ns", "system_ns", "idle_ns"):
+            host.append(
+                {"phase_index": index, "t_s": begin_s, "source": "cpu", "instance": "", "name": mode, "value": 0.0}
+            )
+        longest: dict[str, int] = {}
+        for second, done in enumerate(seconds, start=1):
+            t_s = float(begin_s + second)
+            for mode, share in (("user_ns", 0.3), ("system_ns", 0.2), ("idle_ns", 0.5)):
+                value = share * second * 1e9
+                host.append(
+                    {"phase_index": index, "t_s": t_s, "source": "cpu", "instance": "", "name": mode, "value": value}
+                )
+            host.append(
+                {"phase_index": index, "t_s": t_s, "source": "process", "instance": "", "name": "x", "value": 1.0}
+            )
+            for one in done:
+                spent = one.each_ms * MS
+                longest[one.operation] = max(longest.get(one.operation, 0), spent)
+                rows.append(
+                    {
+                        "phase_index": index, "t_s": t_s, "dt_s": 1.0, "job": "sd1", "operation": one.operation,
+                        "ops": one.ops, "bytes": one.ops * one.size, "errors": 0, "latency_sum_ns": one.ops * spent,
+                        "latency_max_ns": longest[one.operation],
+                    }
+                )  # fmt: skip
+                buckets.append(
+                    {
+                        "phase_index": index, "t_s": t_s, "job": "sd1", "operation": one.operation, "series": "latency",
+                        "bucket": bucket_of(spent), "n": one.ops,
+                    }
+                )  # fmt: skip
+    tables = {
+        INTERVALS: classic.table(INTERVALS, rows),
+        HISTOGRAMS: classic.table(HISTOGRAMS, buckets),
+        HOST: classic.table(HOST, host),
+    }
+    return analysed(MemoryRun(plan=made_of, lines=[hello()], tables=tables))
+
+
+def lines_of(run: RunRecord) -> dict[str, list[float | str]]:
+    """Values of the lines by interval."""
+    found = [
+        line.split() for line in classic.text(run).splitlines() if re.match(r"\d\d:\d\d:\d\d\.\d{3} +(\d|avg)", line)
+    ]
+    return {label: [value if value == "n/a" else float(value) for value in rest] for _, label, *rest in found}
+
+
+def test_lines_hold_the_rates_and_means_of_their_interval() -> None:
+    text = RAW.replace("wd=wd1\n", "wd=wd1,rdpct=75,iorate=max,elapsed=3,interval=1\n")
+    seconds = [
+        [Done("wd1 read", 10, 4096, 9), Done("wd1 write", 10, 4096, 9)],
+        [Done("wd1 read", 600, 4096, 2), Done("wd1 write", 200, 8192, 6)],
+        [Done("wd1 read", 600, 4096, 4), Done("wd1 write", 200, 8192, 8)],
+    ]
+
+    found = lines_of(run_of(text, [seconds]))
+
+    mib = (600 * 4096 + 200 * 8192) / (1 << 20)
+    # Rate, MB/s, bytes, read %, resp, reads, writes, longest, deviation, queue depth, CPU, system.
+    deviation = math.sqrt(0.75 * 1 + 0.25 * 9)
+    second = [800, mib, 5120, 75, 3, 2, 6, 6, deviation, 2.4, 50, 20]
+    assert found["2"] == pytest.approx(second, abs=0.006)
+    spread = math.sqrt((600 * 4 + 200 * 4 + 600 * 0 + 200 * 16) / 1600)
+    assert found["avg_2-3"] == pytest.approx([800, mib, 5120, 75, 4, 3, 7, 8, spread, 3.2, 50, 20], abs=0.006)
+    assert list(found) == ["1", "2", "3", "avg_2-3"]
+
+
+def test_the_mean_begins_after_the_warm_up_and_intervals_are_as_long_as_asked() -> None:
+    text = RAW.replace("wd=wd1\n", "wd=wd1,iorate=max,elapsed=4,interval=2,warmup=4\n") + "rd=rd2,wd=wd1,interval=1\n"
+    seconds = [[Done("wd1 read", ops, 4096, 1)] for ops in (1, 2, 3, 4, 10, 20, 30, 40)]
+
+    found = lines_of(run_of(text, [seconds]))
+
+    assert {label: values[0] for label, values in found.items()} == {
+        "1": 1.5, "2": 3.5, "3": 15, "4": 35, "avg_3-4": 25
+    }  # fmt: skip
+    assert found["1"][6] == "n/a"
+
+
+def test_the_flatfile_has_the_same_numbers_by_name() -> None:
+    text = RAW.replace("wd=wd1\n", "wd=wd1,iorate=300,elapsed=2,interval=1\n").replace("sd=sd1\n", "sd=sd1,seekpct=0\n")
+    run = run_of(text, [[[Done("wd1 read", 200, 4096, 5)], [Done("wd1 read", 300, 4096, 5)]]], "-o", "out")
+
+    summary, flat = classic.files(run)
+
+    assert (str(summary.path), str(flat.path)) == ("out/summary.html", "out/flatfile.html")
+    lines = [line.split() for line in flat.content.decode().splitlines() if line and line[0] not in "*<"]
+    row = dict(zip(lines[0], lines[2], strict=True))
+    wanted = {"Run": "rd1", "Interval": "2", "rate": "300.0000", "resp": "5.0000", "xfersize": "4096", "threads": "8",
+              "rdpct": "100", "seekpct": "0", "write_resp": "n/a", "queue_depth": "1.5000", "cpu_used": "50.0000"}  # fmt: skip
+    assert {name: row[name] for name in wanted} == wanted
+    assert [line[3] for line in lines[1:]] == ["1", "2", "avg_2-2"]
+
+
+def test_the_curve_is_drawn_from_the_means_of_its_points() -> None:
+    text = RAW.replace("wd=wd1\n", "wd=wd1,iorate=curve,curve=(50,80),elapsed=2,interval=1\n")
+    phases = [
+        [[Done("wd1 read", 1, 4096, 1)], [Done("wd1 read", ops, 4096, ms)]]
+        for ops, ms in ((1000, 8), (500, 1), (800, 2))
+    ]
+
+    (figure,) = classic.figures(run_of(text, phases))
+
+    drawn = [
+        (row["x"], row["y"])
+        for rows in figure.chart.to_dict()["datasets"].values()
+        for row in rows
+        if {"x", "y"} <= row.keys()
+    ]
+    assert {(500.0, 1.0), (800.0, 2.0), (1000.0, 8.0)} <= set(drawn)
+    assert [row[1] for row in figure.table.rows] == ["max", "50 %", "80 %"]

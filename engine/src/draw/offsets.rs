@@ -492,7 +492,12 @@ mod tests {
         let (mut one, mut other) = (follow(4096), follow(1024));
         let mut rng = fastrand::Rng::with_seed(1);
 
-        let taken = [one.next(4096, &mut rng), other.next(1024, &mut rng), one.next(4096, &mut rng), other.next(1024, &mut rng)];
+        let taken = [
+            one.next(4096, &mut rng),
+            other.next(1024, &mut rng),
+            one.next(4096, &mut rng),
+            other.next(1024, &mut rng),
+        ];
 
         assert_eq!(taken, [Some((4096, 4096)), Some((8192, 1024)), Some((9216, 4096)), Some((13_312, 784))]);
         one.rewind();

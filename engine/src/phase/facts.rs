@@ -48,7 +48,7 @@ impl JobEnd<'_> {
                     scheduled: self.sum(|s| s.arrivals.get() + s.unissued.get()),
                     missed: self.sum(|s| s.missed.get()),
                     unissued: self.sum(|s| s.unissued.get()),
-                    rate_per_s,
+                    rate_per_s: Some(rate_per_s),
                 }),
                 Arrival::Closed {} | Arrival::OpenShare { .. } => None,
             },

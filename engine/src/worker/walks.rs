@@ -119,7 +119,8 @@ impl Way {
                 let seed = walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9);
                 let walk = |file: &OpenFile| {
                     let (seed, file_seed) = (mix(seed ^ mix(file.index)), mix(set_seed ^ mix(file.index)));
-                    let walk = Offsets::new(&access, file.bytes, op.size.is_fixed(), Walker { seed, file_seed, ..walker })?;
+                    let walk =
+                        Offsets::new(&access, file.bytes, op.size.is_fixed(), Walker { seed, file_seed, ..walker })?;
                     Ok(walk.along(&job.streams[*position], file.index))
                 };
                 let files = &opened[*position];
