@@ -396,10 +396,6 @@ def test_a_working_set_is_a_share_of_the_files(tmp_path: Path) -> None:
     assert picks == [plan.RandomFile(distribution=plan.Uniform(min=0.0, max=0.25))]
 
 
-def test_the_largest_rate_is_none() -> None:
-    assert runs(read(RAW).load)[0].rate == math.inf
-
-
 # -- what is printed ---------------------------------------------------------------------------------------------------
 
 MS = 1_000_000
@@ -415,6 +411,22 @@ class Done:
     each_ms: int
 
 
+def host_rows(index: int, t_s: float, busy_s: float) -> list[dict[str, object]]:
+    """Counters of a machine that is half idle."""
+    shares = {("cpu", "user_ns"): 0.3, ("cpu", "system_ns"): 0.2, ("cpu", "idle_ns"): 0.5, ("process", "x"): 1.0}
+    return [
+        {
+            "phase_index": index,
+            "t_s": t_s,
+            "source": source,
+            "instance": "",
+            "name": name,
+            "value": share * busy_s * 1e9,
+        }
+        for (source, name), share in shares.items()
+    ]
+
+
 def run_of(text: str, phases: Sequence[Sequence[Sequence[Done]]], *words: str) -> RunRecord:
     """A run of one job `sd1` of which is known what each phase did, second by second."""
     asked = (TEXT, "load", text, "--dir", "/", *words)
@@ -422,24 +434,11 @@ def run_of(text: str, phases: Sequence[Sequence[Sequence[Done]]], *words: str) -
     rows, buckets, host = [], [], []
     for index, seconds in enumerate(phases):
         begin_s = 100 * index
-        host.append(
-            {"phase_index": index, "t_s": begin_s, "source": "process", "instance": "", "name": "x", "value": 0.0}
-        )
-        for mode in ("user_ns", "system_ns", "idle_ns"):
-            host.append(
-                {"phase_index": index, "t_s": begin_s, "source": "cpu", "instance": "", "name": mode, "value": 0.0}
-            )
+        host += host_rows(index, begin_s, 0)
         longest: dict[str, int] = {}
         for second, done in enumerate(seconds, start=1):
             t_s = float(begin_s + second)
-            for mode, share in (("user_ns", 0.3), ("system_ns", 0.2), ("idle_ns", 0.5)):
-                value = share * second * 1e9
-                host.append(
-                    {"phase_index": index, "t_s": t_s, "source": "cpu", "instance": "", "name": mode, "value": value}
-                )
-            host.append(
-                {"phase_index": index, "t_s": t_s, "source": "process", "instance": "", "name": "x", "value": 1.0}
-            )
+            host += host_rows(index, t_s, second)
             for one in done:
                 spent = one.each_ms * MS
                 longest[one.operation] = max(longest.get(one.operation, 0), spent)
@@ -513,8 +512,10 @@ def test_the_flatfile_has_the_same_numbers_by_name() -> None:
     assert (str(summary.path), str(flat.path)) == ("out/summary.html", "out/flatfile.html")
     lines = [line.split() for line in flat.content.decode().splitlines() if line and line[0] not in "*<"]
     row = dict(zip(lines[0], lines[2], strict=True))
-    wanted = {"Run": "rd1", "Interval": "2", "rate": "300.0000", "resp": "5.0000", "xfersize": "4096", "threads": "8",
-              "rdpct": "100", "seekpct": "0", "write_resp": "n/a", "queue_depth": "1.5000", "cpu_used": "50.0000"}  # fmt: skip
+    wanted = {
+        "Run": "rd1", "Interval": "2", "rate": "300.0000", "resp": "5.0000", "xfersize": "4096", "threads": "8",
+        "rdpct": "100", "seekpct": "0", "write_resp": "n/a", "queue_depth": "1.5000", "cpu_used": "50.0000",
+    }  # fmt: skip
     assert {name: row[name] for name in wanted} == wanted
     assert [line[3] for line in lines[1:]] == ["1", "2", "avg_2-2"]
 
