@@ -161,6 +161,8 @@ def test_a_curve_is_a_run_at_most_and_shares_of_it_for_each_loop() -> None:
         (RAW.replace("wd=wd1\n", "wd=wd1,iorate=(9-1,1)\n"), "write a range as (from-to,step)"),
         (RAW.replace("wd=wd1\n", "wd=wd1,iorate=(1-9999,1)\n"), "the range has more than 1000 values"),
         (RAW.replace("wd=wd1\n", "wd=wd1,stopcurve=1\n"), "no point is left out by what came before"),
+        (RAW.replace("sd=sd1\n", "sd=sd1,iorate=5\n").replace("wd=wd1\n", "wd=wd1,iorate=9\n"), "beside a rate, a curve"),
+        (RAW.replace("sd=sd1\n", "sd=sd1,openflags=fsync\n"), "openflags=fsync flushes when an SD is closed"),
         ("sd=a,lun=f,size=(1m\n", "load:1: '(' without ')'"),
         ('sd=a,lun="f\n', "load:1: a quotation mark has no second one"),
         ("sd=a,lun\n", "load:1: 'lun' is no parameter; write name=value, or * in front of a comment"),
@@ -356,7 +358,7 @@ def test_a_file_is_opened_gone_through_and_closed(tmp_path: Path) -> None:
 
 
 def test_at_a_rate_only_what_was_asked_for_counts(tmp_path: Path) -> None:
-    text = FILES.replace("fsd=fsd1\n", "fsd=fsd1,operation=write,rdpct=30,fileio=random\n").replace(
+    text = FILES.replace("fsd=fsd1\n", "fsd=fsd1,operation=write,rdpct=30,fileio=random,xfersize=4k\n").replace(
         "format=yes", "format=yes,fwdrate=(50,max)"
     )
 

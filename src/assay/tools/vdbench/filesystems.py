@@ -48,7 +48,7 @@ class Fwd:
     rdpct: float | None = None
     is_random: bool = False
     fileselect: str = "random"
-    transfer: Transfer = values.OF_4K
+    transfer: Transfer = values.OF_128K
     threads: int = 1
     skew: float | None = None
     stopafter: int | None = None

@@ -95,6 +95,11 @@ def _check(run: OneRun, wds: Sequence[Wd]) -> None:
                 f"wd={wd.name}: iorate= of one workload needs threads of its own here, and its SD serves"
                 f" {others[0].name} too; give it an sd, or use skew= and the iorate= of the rd"
             )
+        if wd.iorate is not None and (run.rate != MAX or run.of or any(other.skew is not None for other in wds)):
+            raise wd.place.error(
+                f"wd={wd.name}: iorate= of a workload beside a rate, a curve or a skew of the run has no equal; give the run"
+                " iorate=max, or each workload a skew="
+            )
         if wd.seekpct < 100 and any(other.seekpct < 100 for other in others):
             raise wd.place.error(
                 f"wd={wd.name}: two workloads go through one SD in order, and an SD has one stream here; give each an sd"
@@ -147,6 +152,11 @@ def _job(
     if len(flags) > 1:
         raise run.rd.place.error(
             f"rd={run.rd.name}: the workloads of job '{name}' differ in openflags; give them the same"
+        )
+    if "fsync" in next(iter(flags)):
+        raise run.rd.place.error(
+            f"rd={run.rd.name}: openflags=fsync flushes when an SD is closed, which is after the run; use o_dsync, or"
+            " leave it out"
         )
     if len(leaves) == 1:
         actions: tuple[plan.Action, ...] = (plan.Do(op=leaves[0].op),)

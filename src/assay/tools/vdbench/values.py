@@ -92,8 +92,8 @@ def counted(parameter: GivenParameter) -> tuple[str, ...]:
             raise parameter.error(f"{len(values)} values; {MOST_VALUES} are the most")
         return values
     begin, end = number(first), number(last)
-    if len(values) != 2 or begin is None or end is None or not 0 < begin <= end:
-        raise parameter.error("write a range as (from-to,step), or (from-to,d) to double, upwards from above 0")
+    if len(values) != 2 or begin is None or end is None or begin > end or (values[1] == "d" and not begin):
+        raise parameter.error("write a range as (from-to,step), or (from-to,d) to double from above 0, upwards")
     step = None if values[1] == "d" else number(values[1])
     if (step is not None and step <= 0) or (step is None and values[1] != "d"):
         raise parameter.error("the step of a range is a number above 0, or d to double")
@@ -124,6 +124,8 @@ class Transfer:
 
 
 OF_4K = Transfer(((4096, 100.0),))
+OF_128K = Transfer(((128 << 10, 100.0),))
+"""What a file is gone through with where nothing is said, from version 5.03 on."""
 
 
 def numbers(own: Mapping[str, GivenParameter], **ranges: tuple[int, int]) -> dict[str, int]:
