@@ -7,10 +7,12 @@ use crate::events::StoppedBy;
 use crate::files::fileset::FileSetState;
 use crate::pace::coordination::Coordination;
 use crate::pace::limits::JobLimits;
-use crate::program::op::Program;
+use crate::plan::Access;
+use crate::program::op::{FileSource, OpenedSet, Program};
 use crate::shared::{Shareable, SharedBox, SharedSlice};
 use crate::sys::advice::Advice;
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -43,11 +45,32 @@ pub struct JobShared {
     pub advice: Option<Advice>,
     /// By operation: how many files `pick next` has handed out.
     pub next_file: SharedSlice<AtomicU64>,
+    /// By set whose files are opened before the start, and by file: where access `stream` has got to. Empty where nothing
+    /// follows one.
+    pub streams: Vec<Arc<SharedSlice<AtomicU64>>>,
     /// Semaphores and token buckets of the phase.
     pub coordination: Arc<Coordination>,
 }
 
 impl JobShared {
+    /// The beginnings of the streams of a program.
+    ///
+    /// # Errors
+    ///
+    /// The kernel has no memory for them.
+    pub fn streams_of(program: &Program, sets: &[Arc<FileSetState>]) -> io::Result<Vec<Arc<SharedSlice<AtomicU64>>>> {
+        let follows = |opened: usize| {
+            program.ops().any(|op| {
+                matches!(op.access, Access::Stream { .. })
+                    && matches!(op.file, FileSource::Opened { opened: of, .. } if of == opened)
+            })
+        };
+        let files = |(position, opened): (usize, &OpenedSet)| {
+            if follows(position) { sets[opened.set].set().files as usize } else { 0 }
+        };
+        program.opened.iter().enumerate().map(files).map(|files| SharedSlice::zeroed(files).map(Arc::new)).collect()
+    }
+
     /// The set whose folder a worker can work in: all names of the job lie in it. None where there is more than one, and for
     /// jobs that run programs, which are to find themselves where the engine is.
     pub fn working_set(&self) -> Option<&FileSetState> {

@@ -12,6 +12,8 @@ use crate::memory;
 use crate::observe::{HostObserver, cache, is_in_memory};
 use crate::past::Past;
 use crate::phase;
+use crate::phase::rates;
+use crate::phase::rates::Rates;
 use crate::phase::{PhaseEnd, Surroundings};
 use crate::plan;
 use crate::plan::{Job, Phase, Plan, limits};
@@ -103,6 +105,7 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
         )));
     }
     limits::check(plan)?;
+    rates::check(&plan.phases)?;
     for set in &plan.file_sets {
         unit_of(plan, set)?;
         if !plan.targets.iter().any(|target| target.name == set.target) {
@@ -150,7 +153,7 @@ impl<'a> Run<'a> {
     /// Walk through the phases; whatever ends this, the data is still to be cleaned up.
     fn phases(&mut self, programs: Vec<Vec<Program>>) -> Result<Outcome> {
         let mut host = HostObserver::new();
-        let mut seen = Seen::new();
+        let (mut seen, mut rates) = (Seen::new(), Rates::default());
         for ((index, phase), programs) in self.plan.phases.iter().enumerate().zip(programs) {
             let index = index as u32;
             if !phase.before.is_empty() {
@@ -163,7 +166,8 @@ impl<'a> Run<'a> {
             let watched = self.watched_sets(&programs);
             self.residency(index, Moment::Before, &watched, &mut seen);
             let past = Past::before(&self.data.sets, &programs);
-            let end = self.measure(index, phase, programs, &mut host)?;
+            let (end, reached) = self.measure(index, &rates.settle(phase)?, programs, &mut host)?;
+            rates.keep(phase, reached);
             seen.clear();
             self.residency(index, Moment::After, &watched, &mut seen);
             if !matches!(end, PhaseEnd::Failed(_)) {
@@ -193,7 +197,13 @@ impl<'a> Run<'a> {
     }
 
     /// The timed part of a phase.
-    fn measure(&self, index: u32, phase: &Phase, programs: Vec<Program>, host: &mut HostObserver) -> Result<PhaseEnd> {
+    fn measure(
+        &self,
+        index: u32,
+        phase: &Phase,
+        programs: Vec<Program>,
+        host: &mut HostObserver,
+    ) -> Result<(PhaseEnd, Vec<f64>)> {
         let contents: Vec<_> = self.plan.file_sets.iter().map(|set| set.content.clone()).collect();
         let io_uring = if self.capabilities.io_uring {
             Ok(())

@@ -168,6 +168,8 @@ class Arrivals(StreamPart, kw_only=True):
     """Issued when the same worker's next one was due already."""
     unissued: int
     """Never issued: they are in no histogram."""
+    rate_per_s: float | None = None
+    """Arrivals per second over all workers, as they were scheduled; None: of an engine that did not tell."""
 
 
 class CachedFirst(StreamPart, kw_only=True):

@@ -24,6 +24,7 @@ from unit.memory_run import MemoryRun, hello
 if TYPE_CHECKING:
     # Text is printed where the libraries that draw are not installed.
     from assay.report.figure import Figure
+    from assay.tools.output_files import OutputFile
 
 DIRECTORY = Path("/mnt/nfs3/testing")
 SECOND_NS = 1_000_000_000
@@ -37,6 +38,11 @@ def text(run: RunRecord) -> str:
 def beside(run: RunRecord) -> str:
     """What is said on standard error."""
     return registry.output_of(run).beside()
+
+
+def files(run: RunRecord) -> "Sequence[OutputFile]":
+    """Files that are left beside the text."""
+    return registry.output_of(run).files()
 
 
 def figures(run: RunRecord) -> "Sequence[Figure]":

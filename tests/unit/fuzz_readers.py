@@ -26,6 +26,7 @@ from assay.loads.settings import settings
 from assay.plan import Plan
 from assay.power_meter import parse_power_meter
 from assay.tools import registry
+from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
 from unit.bundle_streams import begun, encoded, stream
@@ -52,6 +53,7 @@ ARGUMENTS = {
         "-w write -p 3 -i nrep=2 f1 f2",
         "-w aread,sleep,mmap_write -i stride=3,rdpct=10,sleeptime=1,startoffset=4k,maxfilesize=1m,depth=4,seed=9 -P -M -s f",
     ],
+    "vdbench": ["-t -e 10 -i1 -w 2 + iorate=5", "-tf -o out --dir /tmp --size 10m +fwdrate=(1,2)"],
     "perfpl": ["4096 3 25 10 2 --mode fork --fsync --dir /tmp", "1 1 1 1 1", "35000 1 100 10 3 --sync --mode=native"],
     "bigdir": ["1050 500 --dir /tmp --readdir-only", "10 5 --type dir --clients 2", "7 --files --dir=."],
 }
@@ -79,6 +81,10 @@ POSTMARK = (
     b"set size number seed transactions location subdirectories read write buffering bias create report verbose terse true "
     b"false run load show help quit"
 ).split()
+PARAMETERS = [
+    *(name.encode() for kind in (GENERAL, HD, SD, WD, FSD, FWD, RD) for name in kind),
+    *b"(1k-64k,d) (1-9,2) curve max seq random eof default sd= wd= rd= fsd= fwd= hd= 100% 99999999999 $x !y #host".split(),
+]
 VALUES = {"size": "1GiB", "files": "20", "phase_seconds": "2.5"}
 
 
@@ -189,6 +195,14 @@ def postmark(data: bytes) -> object:
             assert isinstance(text, str)
 
     return front_end.follow(["commands"], Door())
+
+
+def parameter_file(data: bytes) -> object:
+    """Read a parameter file of vdbench, as far as the Plan that it means."""
+    front_end = registry.front_end("vdbench")
+    words = ["--text", "fuzz.vdb", data.decode(errors="replace"), "--dir", "/", "--size", "1m"]
+    settings = front_end.parse(words)
+    return front_end.to_plan(settings, front_end.origin(["fuzz"]), SOMEWHERE)
 
 
 # -- bundles -----------------------------------------------------------------------------------------------------------
@@ -359,6 +373,7 @@ READERS = {
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),
         Reader("postmark", files_of("classic/postmark/*.pm"), postmark, POSTMARK),
+        Reader("vdbench file", files_of("classic/vdbench/*.vdb"), parameter_file, PARAMETERS),
         *bundle_readers(),
     ]
 }

@@ -26,6 +26,7 @@ from assay.plan import (
     Loop,
     New,
     Op,
+    OpenShare,
     OpKind,
     Phase,
     Plan,
@@ -92,9 +93,22 @@ def complete_plan(**fields: Any) -> Plan:
     missing = sorted(sets - {file_set.name for file_set in there})
     file_sets = (*there, *(FileSet(name=name, target="t", path="", files=1, size=Fixed(value=1.0)) for name in missing))
     places = {file_set.target for file_set in file_sets} | {step.target for step in steps if hasattr(step, "target")}
+    phases = (*_shared_with(phases), *phases)
     known: tuple[Target, ...] = fields.pop("targets")
     targets = (*known, *(Target(name=name, uri="") for name in sorted(places - {target.name for target in known})))
     return Plan(targets=targets, file_sets=file_sets, phases=phases, **fields)
+
+
+def _shared_with(phases: Iterable[Phase]) -> Iterable[Phase]:
+    """The earlier phases that rates are shares of."""
+    jobs: dict[tuple[str, int], dict[str, Job]] = {}
+    for phase in phases:
+        for job in phase.jobs:
+            if isinstance(job.arrival, OpenShare):
+                there = jobs.setdefault((job.arrival.phase, phase.repeat), {})
+                there[job.name] = Job(name=job.name, body=Loop(actions=()))
+    for (name, repeat), of_phase in jobs.items():
+        yield Phase(name=name, title="", jobs=tuple(of_phase.values()), repeat=repeat)
 
 
 def _complete_phase(phase: Phase) -> Phase:

@@ -4,6 +4,9 @@ use crate::draw::permutation::Permutation;
 use crate::draw::ranks::Ranks;
 use crate::error::{EngineError, Result};
 use crate::plan::{Access, Coverage, Region};
+use crate::shared::SharedSlice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Draws after which a place for an operation that is long for its region is taken at the region's end.
 const MOST_DRAWS: u32 = 64;
@@ -19,11 +22,54 @@ pub struct Offsets {
 #[derive(Debug, Clone)]
 enum Walk {
     Sequential { at: u64, wrap: bool },
+    Stream(Stream),
     Backward { at: u64, wrap: bool },
     Stride { at: u64, stride: u64, wrap: bool },
     Uniform { align: u64, size: u64, blocks: u64 },
     Ranked { align: u64, blocks: u64, ranks: Box<Ranks> },
     Permuted(Box<Permuted>),
+}
+
+/// One stream through a file, for all who follow it.
+#[derive(Debug, Clone)]
+struct Stream {
+    /// Where the streams of all files have got to: the place behind the last operation, 0 before the first.
+    places: Arc<SharedSlice<AtomicU64>>,
+    /// Which of them is this file's.
+    file: usize,
+    wrap: bool,
+    jump_share: f64,
+    /// What places to jump to are multiples of.
+    unit: u64,
+}
+
+impl Stream {
+    #[inline(never)]
+    fn next(&self, from: u64, end: u64, size: u64, rng: &mut fastrand::Rng) -> Option<(u64, u64)> {
+        let place = self.places.get(self.file)?;
+        if self.jump_share > 0.0 && rng.f64() < self.jump_share {
+            let blocks = blocks_of(end - from, size, self.unit);
+            if blocks > 0 {
+                let offset = from + rng.u64(..blocks) * self.unit;
+                place.store(offset + size, Relaxed);
+                return Some((offset, size));
+            }
+        }
+        let mut at = place.load(Relaxed);
+        loop {
+            let offset = match at {
+                _ if from >= end => return None,
+                at if at >= end && !self.wrap => return None,
+                at if at >= end || at < from => from,
+                at => at,
+            };
+            let length = size.min(end - offset);
+            match place.compare_exchange_weak(at, offset + length, Relaxed, Relaxed) {
+                Ok(_) => return Some((offset, length)),
+                Err(now) => at = now,
+            }
+        }
+    }
 }
 
 /// Every block once, in a random order.
@@ -93,6 +139,7 @@ impl Offsets {
     pub fn new(access: &Access, file_bytes: u64, size_bytes: Option<u64>, walker: Walker) -> Result<Self> {
         let region = match access {
             Access::Sequential { region, .. }
+            | Access::Stream { region, .. }
             | Access::Backward { region, .. }
             | Access::Stride { region, .. }
             | Access::Random { region, .. } => region,
@@ -102,6 +149,10 @@ impl Offsets {
         let (from, end) = bounds(region, file_bytes, unit, walker)?;
         let walk = match access {
             Access::Sequential { wrap, .. } => Walk::Sequential { at: from, wrap: *wrap },
+            Access::Stream { wrap, jump_share, .. } => {
+                let places = Arc::new(SharedSlice::zeroed(1).map_err(EngineError::no_shared_memory)?);
+                Walk::Stream(Stream { places, file: 0, wrap: *wrap, jump_share: *jump_share, unit })
+            }
             Access::Backward { wrap, .. } => Walk::Backward { at: end, wrap: *wrap },
             Access::Stride { stride_bytes, wrap, .. } => {
                 if *stride_bytes == 0 {
@@ -119,13 +170,22 @@ impl Offsets {
         Ok(Self { from, end, walk })
     }
 
-    /// Go back to the start of the walk, for another pass.
+    /// The same walk, as a stream that goes on where the others who follow that of a file have got to; any other walk is
+    /// the walker's own.
+    pub fn along(mut self, streams: &Arc<SharedSlice<AtomicU64>>, file: u64) -> Self {
+        if let Walk::Stream(stream) = &mut self.walk {
+            (stream.places, stream.file) = (Arc::clone(streams), file as usize);
+        }
+        self
+    }
+
+    /// Go back to the start of the walk, for another pass; a stream is not one walker's to turn back.
     pub fn rewind(&mut self) {
         match &mut self.walk {
             Walk::Sequential { at, .. } | Walk::Stride { at, .. } => *at = self.from,
             Walk::Backward { at, .. } => *at = self.end,
             Walk::Permuted(walk) => walk.next = 0,
-            Walk::Uniform { .. } | Walk::Ranked { .. } => {}
+            Walk::Stream(_) | Walk::Uniform { .. } | Walk::Ranked { .. } => {}
         }
     }
 
@@ -133,7 +193,7 @@ impl Offsets {
     pub fn fits(&self, size: u64) -> bool {
         let room = self.end - self.from;
         match &self.walk {
-            Walk::Sequential { .. } => room > 0,
+            Walk::Sequential { .. } | Walk::Stream(_) => room > 0,
             Walk::Permuted(walk) => walk.order.count() > 0 && size <= room,
             Walk::Backward { .. } | Walk::Stride { .. } | Walk::Uniform { .. } | Walk::Ranked { .. } => size <= room,
         }
@@ -141,7 +201,7 @@ impl Offsets {
 
     /// Whether finding the next offset takes less than a look at the clock.
     pub fn is_quick(&self) -> bool {
-        !matches!(self.walk, Walk::Ranked { .. } | Walk::Permuted(_))
+        !matches!(self.walk, Walk::Ranked { .. } | Walk::Permuted(_) | Walk::Stream(_))
     }
 
     /// The walk of operations of `size` bytes, if each of their offsets is drawn alike.
@@ -166,6 +226,7 @@ impl Offsets {
             }
             Walk::Ranked { align, blocks, ranks } => ranked(from, end, *align, *blocks, ranks, size, rng),
             Walk::Permuted(walk) => walk.next(from, end, size, rng),
+            Walk::Stream(stream) => stream.next(from, end, size, rng),
             Walk::Sequential { at, wrap } => {
                 if *at >= end {
                     if !*wrap || from >= end {
@@ -415,5 +476,57 @@ mod tests {
         // Chi-square with 15 degrees of freedom: 37.7 is passed by chance once in a thousand seeds; this one is fixed.
         let chi_square: f64 = counts.iter().map(|n| (n - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(chi_square < 37.7, "{chi_square}");
+    }
+
+    fn stream(region: Region, wrap: bool, jump_share: f64) -> Access {
+        Access::Stream { region, wrap, jump_share }
+    }
+
+    #[test]
+    fn those_who_follow_one_stream_share_its_blocks() {
+        let places = Arc::new(SharedSlice::zeroed(3).unwrap());
+        let region = Region::Range { from_bytes: 4096, length_bytes: 10_000 };
+        let follow = |size| {
+            Offsets::new(&stream(region.clone(), false, 0.0), 1 << 20, Some(size), alone(1)).unwrap().along(&places, 2)
+        };
+        let (mut one, mut other) = (follow(4096), follow(1024));
+        let mut rng = fastrand::Rng::with_seed(1);
+
+        let taken = [
+            one.next(4096, &mut rng),
+            other.next(1024, &mut rng),
+            one.next(4096, &mut rng),
+            other.next(1024, &mut rng),
+        ];
+
+        assert_eq!(taken, [Some((4096, 4096)), Some((8192, 1024)), Some((9216, 4096)), Some((13_312, 784))]);
+        one.rewind();
+        assert_eq!((one.next(4096, &mut rng), other.next(1024, &mut rng)), (None, None));
+        assert_eq!((places[0].load(Relaxed), places[1].load(Relaxed)), (0, 0));
+    }
+
+    #[test]
+    fn a_stream_that_wraps_begins_its_region_again() {
+        let access = stream(Region::Range { from_bytes: 512, length_bytes: 1024 }, true, 0.0);
+        let mut offsets = Offsets::new(&access, 1 << 20, Some(512), alone(1)).unwrap();
+        let mut rng = fastrand::Rng::with_seed(1);
+
+        let taken: Vec<_> = (0..5).map(|_| offsets.next(512, &mut rng).unwrap().0).collect();
+
+        assert_eq!(taken, [512, 1024, 512, 1024, 512]);
+    }
+
+    #[test]
+    fn a_stream_jumps_as_often_as_its_share_says_and_goes_on_from_there() {
+        let access = stream(Region::Whole {}, true, 0.2);
+        let mut offsets = Offsets::new(&access, 4096 << 20, Some(4096), alone(1)).unwrap();
+        let mut rng = fastrand::Rng::with_seed(7);
+
+        let taken: Vec<_> = (0..100_000).map(|_| offsets.next(4096, &mut rng).unwrap().0).collect();
+        let jumps = taken.windows(2).filter(|pair| pair[1] != pair[0] + 4096).count();
+
+        assert!(taken.iter().all(|offset| offset % 4096 == 0));
+        // 20,000 expected, with a standard deviation of 126.
+        assert!((19_400..20_600).contains(&jumps), "{jumps} jumps");
     }
 }

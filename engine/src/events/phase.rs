@@ -116,6 +116,8 @@ pub struct Arrivals {
     pub missed: u64,
     /// Never issued: they are in no histogram.
     pub unissued: u64,
+    /// Arrivals per second over all workers, as they were scheduled; null: an engine that did not tell.
+    pub rate_per_s: Option<f64>,
 }
 
 /// Errors of one kind.

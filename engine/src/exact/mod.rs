@@ -123,8 +123,10 @@ impl Trial {
         let coordination = Coordination::new(&Names::of(&phase).unwrap()).unwrap();
         coordination.join(self.job.workers);
         let rule = |stop| Rule::new(stop).unwrap();
+        let sets = vec![Arc::new(state)];
         Arc::new(JobShared {
-            sets: vec![Arc::new(state)],
+            streams: JobShared::streams_of(&program, &sets).unwrap(),
+            sets,
             orders: SharedBox::zeroed().unwrap(),
             limits: JobLimits::new(rule(&self.job.stop), rule(&phase.stop)),
             open_flags: libc::O_RDWR,

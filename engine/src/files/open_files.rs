@@ -146,7 +146,9 @@ fn units(op: &OpNode, file_bytes: Option<u64>) -> Vec<u64> {
         _ => op.size.is_fixed().map(|size| size / u64::from(op.vectors.max(1))),
     };
     let (region, step) = match &op.access {
-        Access::Sequential { region, .. } | Access::Backward { region, .. } => (region, None),
+        Access::Sequential { region, .. } | Access::Stream { region, .. } | Access::Backward { region, .. } => {
+            (region, None)
+        }
         Access::Stride { region, stride_bytes, .. } => (region, Some(*stride_bytes)),
         Access::Random { region, align_bytes, .. } => (region, Some(*align_bytes)),
         Access::Append {} | Access::Whole { .. } => (&Region::Whole {}, None),

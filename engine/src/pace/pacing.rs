@@ -74,7 +74,8 @@ impl Pacer {
                     bytes_paid_ns: 0.0,
                 })
             }
-            Arrival::Closed {} => Self::Free,
+            // A share of a rate has become a rate before workers are made (`phase/rates.rs`).
+            Arrival::Closed {} | Arrival::OpenShare { .. } => Self::Free,
         }
     }
 
@@ -227,9 +228,14 @@ pub fn check(job: &Job) -> Result<()> {
             return refuse(format!("limit.{name} is {rate}; it must be above 0"));
         }
     }
-    if let Arrival::Open { rate_per_s, .. } = job.arrival {
-        if !(rate_per_s.is_finite() && rate_per_s > 0.0) {
-            return refuse(format!("arrival.rate_per_s is {rate_per_s}; it must be above 0"));
+    let rate = match job.arrival {
+        Arrival::Closed {} => None,
+        Arrival::Open { rate_per_s, .. } => Some(("rate_per_s", rate_per_s)),
+        Arrival::OpenShare { rate_share, .. } => Some(("rate_share", rate_share)),
+    };
+    if let Some((name, rate)) = rate {
+        if !(rate.is_finite() && rate > 0.0) {
+            return refuse(format!("arrival.{name} is {rate}; it must be above 0"));
         }
         if limits.iter().any(|(_, rate)| rate.is_some()) {
             return refuse("a schedule of arrivals and a rate limit exclude each other; give one of them".to_owned());

@@ -88,6 +88,7 @@ fn changes_blocks(kind: OpKind) -> bool {
 fn goes_everywhere(access: &Access) -> bool {
     match access {
         Access::Sequential { region, .. }
+        | Access::Stream { region, .. }
         | Access::Backward { region, .. }
         | Access::Stride { region, .. }
         | Access::Random { region, .. } => !matches!(region, Region::Range { .. }),

@@ -43,11 +43,15 @@ impl JobEnd<'_> {
             short_transfers: self.sum(|s| s.short_transfers.get()),
             punted: self.punted(),
             cached_first: self.cached_first(),
-            arrivals: matches!(self.job.arrival, Arrival::Open { .. }).then(|| Arrivals {
-                scheduled: self.sum(|s| s.arrivals.get() + s.unissued.get()),
-                missed: self.sum(|s| s.missed.get()),
-                unissued: self.sum(|s| s.unissued.get()),
-            }),
+            arrivals: match self.job.arrival {
+                Arrival::Open { rate_per_s, .. } => Some(Arrivals {
+                    scheduled: self.sum(|s| s.arrivals.get() + s.unissued.get()),
+                    missed: self.sum(|s| s.missed.get()),
+                    unissued: self.sum(|s| s.unissued.get()),
+                    rate_per_s: Some(rate_per_s),
+                }),
+                Arrival::Closed {} | Arrival::OpenShare { .. } => None,
+            },
         }
     }
 

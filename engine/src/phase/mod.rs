@@ -10,6 +10,7 @@ mod ending;
 mod facts;
 mod gates;
 mod jobs;
+pub mod rates;
 mod setup;
 mod surroundings;
 mod watch;
@@ -29,8 +30,13 @@ use crew::Crew;
 use ending::Ending;
 use watch::Watch;
 
-/// Run one phase from ready to finished.
-pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs: Vec<Program>) -> Result<PhaseEnd> {
+/// Run one phase from ready to finished; gives also what each of its jobs did a second.
+pub fn run(
+    around: &mut Surroundings,
+    phase_index: u32,
+    phase: &Phase,
+    programs: Vec<Program>,
+) -> Result<(PhaseEnd, Vec<f64>)> {
     let phase_rule = Rule::new(&phase.latest_stop()).map_err(EngineError::no_shared_memory)?;
     let jobs = jobs::make_ready(around, phase_index, phase, programs, &phase_rule)?;
     let (crew, workers) = Crew::bring_to_life(around, phase, &jobs)?;
@@ -57,6 +63,8 @@ pub fn run(around: &mut Surroundings, phase_index: u32, phase: &Phase, programs:
         pauses: Pauses::of_this_thread(),
         phase_stonewall: phase_rule.is_stonewall(),
         growth,
+        ramp_ns: (phase.ramp_s * 1e9) as u64,
+        ramped: None,
         ending: Ending::default(),
     };
     let result = watch.walk(&crew);

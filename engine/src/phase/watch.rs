@@ -4,6 +4,8 @@
 use super::crew::Crew;
 use super::ending::{Conclusion, Ending, PhaseEnd};
 use super::jobs::ReadyJob;
+use super::rates;
+use super::rates::Done;
 use crate::backend::Report;
 use crate::concern::Concern;
 use crate::control::{Inbox, Message};
@@ -44,18 +46,22 @@ pub(super) struct Watch<'a> {
     /// Whether the first worker that stops ends all jobs.
     pub phase_stonewall: bool,
     pub growth: Growth,
+    /// From the start to the end of the ramp.
+    pub ramp_ns: u64,
+    /// What the jobs had done then.
+    pub ramped: Option<Vec<Done>>,
     /// What has ended so far, and why.
     pub ending: Ending,
 }
 
 impl Watch<'_> {
     /// From the first worker that gets ready to the last that has stopped, and the report of it.
-    pub fn walk(mut self, crew: &Crew) -> Result<PhaseEnd> {
+    pub fn walk(mut self, crew: &Crew) -> Result<(PhaseEnd, Vec<f64>)> {
         if !self.wait_until_ready()? {
-            return Ok(PhaseEnd::Stopped);
+            return Ok((PhaseEnd::Stopped, Vec::new()));
         }
         let Some(agreed_ns) = self.wait_for_order()? else {
-            return Ok(PhaseEnd::Stopped);
+            return Ok((PhaseEnd::Stopped, Vec::new()));
         };
         self.sampler.begin(self.emitter);
         let start_ns = agreed_ns.max(self.emitter.now_ns() + self.waking_ns());
@@ -63,8 +69,9 @@ impl Watch<'_> {
         crew.start(start_ns);
         self.watch(start_ns)?;
         self.sampler.end(self.emitter);
-        let Self { emitter, phase_index, jobs, sampler, ending, .. } = self;
-        Ok(Conclusion { emitter, phase_index, start_ns, jobs, workers: &sampler.workers }.tell(ending))
+        let Self { emitter, phase_index, jobs, sampler, ending, ramped, .. } = self;
+        let rates = ramped.map_or_else(Vec::new, |before| rates::since(&before, jobs, &sampler.workers));
+        Ok((Conclusion { emitter, phase_index, start_ns, jobs, workers: &sampler.workers }.tell(ending), rates))
     }
 
     /// Wait until every worker holds its files. False: stopped.
@@ -176,8 +183,14 @@ impl Watch<'_> {
     /// Tick on the grid until every worker has stopped.
     fn watch(&mut self, start_ns: u64) -> Result<()> {
         let (mut next, mut look) = (start_ns + self.interval_ns, start_ns + LOOK_NS);
+        if self.ramp_ns == 0 {
+            self.ramped = Some(rates::so_far(self.jobs, &self.sampler.workers, start_ns));
+        }
         while self.ending.ended.len() < self.sampler.workers.len() {
             let mut now = self.emitter.now_ns();
+            if self.ramped.is_none() && now >= start_ns + self.ramp_ns {
+                self.ramped = Some(rates::so_far(self.jobs, &self.sampler.workers, now));
+            }
             if now >= look {
                 self.stalls.look(self.emitter, self.phase_index, &self.sampler.jobs, &self.sampler.workers);
                 self.look_at_growth();

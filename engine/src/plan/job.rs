@@ -81,6 +81,15 @@ pub enum Arrival {
         /// Time between arrivals.
         spacing: Spacing,
     },
+    /// As `open`, at a share of the rate that the job of the same name had in an earlier phase, from its ramp on.
+    OpenShare {
+        /// Name of that phase; of several of the same repeat, the last before this one.
+        phase: String,
+        /// Of the operations per second there; above 1 for more of them.
+        rate_share: f64,
+        /// Time between arrivals.
+        spacing: Spacing,
+    },
 }
 
 /// Time between arrivals of an open loop.

@@ -191,6 +191,15 @@ pub enum Access {
         /// Start over at the end; otherwise the worker is exhausted there.
         wrap: bool,
     },
+    /// Upwards as one stream, which all workers of the job and all its operations on the file go on with (pick `own`).
+    Stream {
+        /// Part of the file.
+        region: Region,
+        /// Start over at the end; otherwise it is exhausted there.
+        wrap: bool,
+        /// Share of the operations that begin at a random place, from which the stream then goes on.
+        jump_share: f64,
+    },
     /// Downwards from the end.
     Backward {
         /// Part of the file.

@@ -5,7 +5,7 @@ use crate::backend::abilities::{Appends, DirectIo};
 use crate::backend::pieces::MOST_PIECES;
 use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
-use crate::plan::{Access, Backend, Body, Direct, Distribution, FileSet, Job, Op, Plan};
+use crate::plan::{Access, Backend, Body, Coverage, Direct, Distribution, FileSet, Job, Op, Pick, Plan, Region};
 use crate::program::op::{FileSource, OpNode, Program};
 use crate::sys::advice::Advice;
 use crate::sys::cpu_cache;
@@ -204,11 +204,25 @@ pub fn check_program(job: &Job, program: &Program) -> Result<()> {
         if !can.in_slots && rules.request.is_some() && matches!(op.file, FileSource::Slot(_)) {
             return refuse(op, "mmap maps the files of a set before the start, not a slot; use 'set', or psync");
         }
+        let is_own = matches!(&op.file, FileSource::Opened { pick: Pick::Own {}, .. });
+        if matches!(op.access, Access::Stream { .. }) && !is_own && program.script.is_none() {
+            return refuse(op, "one stream goes through one file; use pick 'own'");
+        }
+        if matches!(op.file, FileSource::Slot(_)) && !is_anywhere(&op.access) {
+            return refuse(op, "random access in a slot is even over the whole file, with repeats; leave the rest out");
+        }
         if !can.flushes && rules.flushes() {
             return refuse(op, "a ring with iopoll takes no flushes; use dsync on the writes, or leave iopoll out");
         }
     }
     Ok(())
+}
+
+/// Whether random access is all over a file, each place as likely as any other; so is any that is not random.
+fn is_anywhere(access: &Access) -> bool {
+    let Access::Random { region, distribution, coverage, .. } = access else { return true };
+    let is_even = matches!(distribution, Distribution::Uniform { min, max } if *min == 0.0 && *max == 1.0);
+    *region == (Region::Whole {}) && is_even && *coverage == Coverage::WithRepeats
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn numbers_of(op: &Op, set: &FileSet) -> Result<Vec<u64>> {
         refuse(set, &format!("operation '{}' needs sizes that are fixed, or a table of fixed ones", op.name))
     })?;
     let region = match &op.access {
-        Access::Sequential { region, .. } => region,
+        Access::Sequential { region, .. } | Access::Stream { region, .. } => region,
         Access::Backward { region, .. } => {
             // It begins at the file's end.
             let ends = Sampler::new(&set.size)?.values();

@@ -135,11 +135,14 @@ impl Files {
     ) -> Result<(Spot, u64), Miss> {
         let FileSource::Slot(slot) = op.file else { return self.spot_in_set(op, line, size, flush, backend, rng) };
         let file = self.slots[slot].as_mut().ok_or(None)?;
-        let offset = match line {
-            Some(entry) => entry.offset,
+        let offset = match (line, &op.access) {
+            (Some(entry), _) => entry.offset,
+            (None, Access::Random { align_bytes, .. }) => {
+                anywhere(self.job.sets[file.set].size_of(file.index), size, *align_bytes, rng)
+            }
             // Over what lies before the position, which stays.
-            None if matches!(op.access, Access::Backward { .. }) => file.at.saturating_sub(size),
-            None => file.at,
+            (None, Access::Backward { .. }) => file.at.saturating_sub(size),
+            (None, _) => file.at,
         };
         file.at = offset + size;
         Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size))
@@ -294,4 +297,10 @@ struct Spot {
     bytes: u64,
     /// Whether finding it took no time to speak of.
     is_near: bool,
+}
+
+/// A place for `size` bytes in a file, each as likely as any other; the file's start where it is too short for them.
+fn anywhere(file_bytes: u64, size: u64, align_bytes: u64, rng: &mut fastrand::Rng) -> u64 {
+    let align = if align_bytes == 0 { size.max(1) } else { align_bytes };
+    file_bytes.checked_sub(size).map_or(0, |room| rng.u64(..=room / align) * align)
 }

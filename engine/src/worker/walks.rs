@@ -119,7 +119,9 @@ impl Way {
                 let seed = walker.seed ^ (op.state as u64 + 1).wrapping_mul(0x9e37_79b9);
                 let walk = |file: &OpenFile| {
                     let (seed, file_seed) = (mix(seed ^ mix(file.index)), mix(set_seed ^ mix(file.index)));
-                    Offsets::new(&access, file.bytes, op.size.is_fixed(), Walker { seed, file_seed, ..walker })
+                    let walk =
+                        Offsets::new(&access, file.bytes, op.size.is_fixed(), Walker { seed, file_seed, ..walker })?;
+                    Ok(walk.along(&job.streams[*position], file.index))
                 };
                 let files = &opened[*position];
                 way.walks = files.iter().map(walk).collect::<Result<_>>()?;
@@ -207,7 +209,10 @@ impl Way {
 /// Whether a way that goes through its file in order starts over there; None: it does not go in order.
 fn wraps(access: &Access) -> Option<bool> {
     match access {
-        Access::Sequential { wrap, .. } | Access::Backward { wrap, .. } | Access::Stride { wrap, .. } => Some(*wrap),
+        Access::Sequential { wrap, .. }
+        | Access::Stream { wrap, .. }
+        | Access::Backward { wrap, .. }
+        | Access::Stride { wrap, .. } => Some(*wrap),
         Access::Random { .. } | Access::Append {} | Access::Whole { .. } => None,
     }
 }
@@ -219,7 +224,7 @@ fn single_pass(access: &Access, pick: &Pick) -> Access {
         Access::Sequential { wrap, .. } | Access::Backward { wrap, .. } | Access::Stride { wrap, .. } => {
             *wrap &= *pick != Pick::Next {};
         }
-        Access::Random { .. } | Access::Append {} | Access::Whole { .. } => {}
+        Access::Stream { .. } | Access::Random { .. } | Access::Append {} | Access::Whole { .. } => {}
     }
     access
 }

@@ -60,7 +60,7 @@ class Operation:
     @property
     def is_sequential(self) -> bool:
         """Whether all its reads go through their region in order, so that one pass meets no byte twice."""
-        in_order = (plan.Sequential, plan.Backward, plan.Whole)
+        in_order = (plan.Sequential, plan.SharedStream, plan.Backward, plan.Whole)
         return all(isinstance(op.access, in_order) for op in self.ops if op.op in READS)
 
 

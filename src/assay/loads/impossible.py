@@ -44,7 +44,7 @@ def _of_ends(phase: plan.Phase) -> Iterator[str]:
     if _has_rule(phase.stop):
         return
     for job in phase.jobs:
-        if isinstance(job.arrival, plan.Open) and not _has_rule(job.stop) and not _runs_out(job):
+        if isinstance(job.arrival, plan.Open | plan.OpenShare) and not _has_rule(job.stop) and not _runs_out(job):
             yield f", job '{job.name}': arrival goes on without an end; give the phase or the job seconds, or a stop"
 
 
@@ -144,5 +144,9 @@ def _direct_numbers(op: plan.Op, file_set: plan.FileSet | None) -> Iterator[tupl
     if isinstance(region, plan.Range):
         yield "from", region.from_bytes
         yield "length", region.length_bytes
-    elif isinstance(access, plan.Sequential | plan.Backward) and file_set and isinstance(file_set.size, plan.Fixed):
+    elif (
+        isinstance(access, plan.Sequential | plan.SharedStream | plan.Backward)
+        and file_set
+        and isinstance(file_set.size, plan.Fixed)
+    ):
         yield f"the size of file set '{file_set.name}'", file_set.size.value

@@ -30,7 +30,7 @@ from assay.loads.toml_values import Reader
 from assay.plan import OpKind, limits
 from assay.plan.durability import leaves_unflushed
 from assay.plan.phases import check_longest_time
-from assay.plan.references import UnknownNameError, check_job, check_semaphores
+from assay.plan.references import UnknownNameError, check_job, check_semaphores, check_shares
 from assay.plan.walk import job_actions
 from assay.targets import of_directory
 from assay.units import format_seconds
@@ -183,6 +183,7 @@ class _Translation:
         self._unique("file_set", "file set", [item.name for item in top.file_set])
         self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in top.file_set])
         self._unique("phase", "phase", [item.name for item in top.phase])
+        self._check_shares(top)
         drop_caches = frozenset(self._drop_caches)
         most = int(limits.LISTS["phases"].most)
         if len(top.phase) * repeat > most:
@@ -200,6 +201,13 @@ class _Translation:
             reserve_bytes=top.reserve_bytes,
             accept=top.accept,
         )
+
+    def _check_shares(self, top: LoadFile) -> None:
+        for index in range(len(top.phase)):
+            try:
+                check_shares(top.phase[: index + 1])
+            except UnknownNameError as error:
+                raise self._reader.unknown(("phase", index), error.what, error.name, error.known) from error
 
     def _with_what_follows(self, top: LoadFile) -> tuple[plan.Phase, ...]:
         """Add flushes after changes that none follows, where nothing is said of what comes then, and the confirmations."""

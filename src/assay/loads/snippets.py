@@ -23,7 +23,10 @@ _CONTEXTS: Final = {
         f'name = "a"\n{_DATA}{_PHASE}{_JOB}op = {{ op = "read", set = "data", size = "4KiB",'
         ' access = { kind = "random", @ } }\n'
     ),
-    "arrival": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n{_READ}',
+    "arrival": (
+        f'name = "a"\n{_DATA}[[phase]]\nname = "at most"\nseconds = "10s"\n{_JOB}name = "one"\n{_READ}'
+        f"{_PHASE}{_JOB}@\n{_READ}"
+    ),
     "backend": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n{_READ}',
     "The file": "@\n",
     "`[[target]]`": f'name = "a"\n{_DATA}@\n{_PHASE}{_JOB}{_READ}',
@@ -32,6 +35,7 @@ _CONTEXTS: Final = {
     "`[[phase]]`": f'name = "a"\n{_DATA}@\n',
     "`[[phase.job]]`": f'name = "a"\n{_DATA}{_PHASE}@\n',
     "stop": f'name = "a"\n{_DATA}[[phase]]\nname = "one"\n@\n{_JOB}{_READ}',
+    "batch": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n{_READ}',
     "limit": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n{_READ}',
     "script": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n',
     "groups": f'name = "a"\n{_DATA}{_PHASE}{_JOB}[phase.job.script]\npath = "trace.ndjson"\n@\n',
@@ -108,6 +112,7 @@ KINDS: Final[dict[str, dict[str, str]]] = {
     },
     "access": {
         "sequential": 'access = { kind = "sequential", region = "slice" }',
+        "stream": 'pick = "own", access = { kind = "stream", jump_share = 0.2 }',
         "backward": 'access = { kind = "backward", wrap = false }',
         "stride": 'access = { stride = "64KiB" }',
         "random": 'access = { kind = "random", coverage = "rounds" }',
@@ -122,6 +127,7 @@ KINDS: Final[dict[str, dict[str, str]]] = {
     "arrival": {
         "closed": 'arrival = "closed"',
         "open": 'arrival = { open = 500, spacing = "poisson" }',
+        "open_share": 'arrival = { kind = "open_share", phase = "at most", rate_share = 0.7 }',
     },
     "backend": {
         "psync": 'backend = "psync"',

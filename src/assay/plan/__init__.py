@@ -16,6 +16,7 @@ from assay.plan.access import (
     Range,
     Region,
     Sequential,
+    SharedStream,
     Slice,
     Stride,
     Whole,
@@ -56,7 +57,20 @@ from assay.plan.distributions import (
     Zipf,
 )
 from assay.plan.file_sets import Allocate, Content, FileSet, Flat, Layout, PerDirectory, Reuse, Target, Tree, TreeGamma
-from assay.plan.jobs import Affinity, Arrival, Batch, Closed, Job, Open, RateLimit, Spacing, Stop, StopOf, WorkerKind
+from assay.plan.jobs import (
+    Affinity,
+    Arrival,
+    Batch,
+    Closed,
+    Job,
+    Open,
+    OpenShare,
+    RateLimit,
+    Spacing,
+    Stop,
+    StopOf,
+    WorkerKind,
+)
 from assay.plan.operations import (
     Existing,
     FileRef,

@@ -43,6 +43,17 @@ class Sequential(Kind, kw_only=True):
     """Start over at the end; otherwise the worker is exhausted there."""
 
 
+class SharedStream(Kind, kw_only=True, tag="stream"):
+    """Upwards as one stream, which all workers of the job and all its operations on the file go on with (pick `own`)."""
+
+    region: Region = WholeFile()
+    """Part of the file."""
+    wrap: bool = True
+    """Start over at the end; otherwise it is exhausted there."""
+    jump_share: float = 0.0
+    """Share of the operations that begin at a random place, from which the stream then goes on."""
+
+
 class Backward(Kind, kw_only=True):
     """Downwards from the end."""
 
@@ -87,4 +98,4 @@ class Whole(Kind, kw_only=True):
     """Size of a piece; 0: the operation's size."""
 
 
-Access = Sequential | Backward | Stride | RandomAccess | Append | Whole
+Access = Sequential | SharedStream | Backward | Stride | RandomAccess | Append | Whole

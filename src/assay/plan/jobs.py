@@ -27,7 +27,18 @@ class Open(Kind, kw_only=True):
     """Time between arrivals: equal, or exponential."""
 
 
-Arrival = Closed | Open
+class OpenShare(Kind, kw_only=True):
+    """As `open`, at a share of the rate that the job of the same name had in an earlier phase, from its ramp on."""
+
+    phase: str
+    """Name of that phase; of several of the same repeat, the last before this one."""
+    rate_share: float
+    """Of the operations per second there; above 1 for more of them."""
+    spacing: Spacing = Spacing.UNIFORM
+    """Time between arrivals: equal, or exponential."""
+
+
+Arrival = Closed | Open | OpenShare
 
 
 class Affinity(Value, kw_only=True):

@@ -68,6 +68,7 @@ NUMBERS: Final[dict[str, Limit]] = {
     "existing_share": _SHARE,
     "extend_to_s": _TIME,
     "access_share": _SHARE,
+    "jump_share": _SHARE,
     "range_share": _SHARE,
     "share": _SHARE,
     "used_share": _SHARE,
@@ -88,6 +89,7 @@ NUMBERS: Final[dict[str, Limit]] = {
     "queue_depth": _IN_FLIGHT,
     "ramp_s": _TIME,
     "rate_per_s": _RATE,
+    "rate_share": Limit(1e-6, 1000, "nothing comes a thousand times as often as it could be done"),
     "repeat": Limit(0, 19_999, "as many phases as a run may have"),
     "reserve_bytes": _BYTES,
     "sample_interval_s": Limit(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from assay.errors import PlanError
 from assay.plan.actions import FinishOn, Post, Wait
 from assay.plan.file_sets import FileSet, Target
-from assay.plan.jobs import Job
+from assay.plan.jobs import Job, OpenShare
 from assay.plan.operations import FromSet, Slot
 from assay.plan.phases import Phase
 from assay.plan.walk import job_actions, job_groups, job_ops, job_sets
@@ -43,6 +43,7 @@ def check_plan(targets: Iterable[Target], file_sets: Collection[FileSet], phases
             _require(f"{where}: job '{job.name}'", "file set", job_sets(job), known_sets)
             check_job(job)
         check_semaphores(phase)
+    check_shares(tuple(phases))
 
 
 def check_job(job: Job) -> None:
@@ -67,6 +68,16 @@ def check_semaphores(phase: Phase) -> None:
         if isinstance(action, Wait):
             where = f"phase '{phase.name}': job '{job.name}'"
             _require(where, "post to semaphore", [action.semaphore], posted)
+
+
+def check_shares(phases: tuple[Phase, ...]) -> None:
+    """Raise PlanError where a rate is a share of that of a phase which does not come before, or has no such job."""
+    for position, phase in enumerate(phases):
+        for job in phase.jobs:
+            if isinstance(job.arrival, OpenShare):
+                before = [other for other in phases[:position] if other.repeat == phase.repeat]
+                known = [other.name for other in before if any(each.name == job.name for each in other.jobs)]
+                _require(f"phase '{phase.name}': job '{job.name}'", "earlier phase", [job.arrival.phase], known)
 
 
 def _named(step: object, field: str) -> list[str]:

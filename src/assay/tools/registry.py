@@ -19,6 +19,7 @@ TOOLS: dict[str, str] = {
     "bonnie": "Run bonnie++'s tests: one large file byte by byte and in blocks, random seeks, and many small files.",
     "postmark": "PostMark: small files made, read, appended to and deleted, as a mail server does.",
     "vxbench": "Load files the way vxbench does, and print a line for each worker.",
+    "vdbench": "Run vdbench's parameter files: raw loads and file systems, at rates, at most, and along curves.",
     "perfpl": "The small-file test perf.pl: the same bytes written as few or many files.",
     "bigdir": "The test of one big directory: make entries, list them all after every step.",
 }

@@ -11,10 +11,10 @@ from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.analysis.record import PhaseRecord
 from assay.analysis.recorded_operations import work_of
 from assay.analysis.rows import NS_PER_S, Span
+from assay.analysis.schedule import scheduled_rate
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.host.facts import DEVICE_FACT, LINK_FACT
-from assay.plan import Open
 from assay.results import LatencyNs
 
 _LIMIT = re.compile(r"(\d+:\d+) ([rw])(bps|iops)=(\d+)")
@@ -88,12 +88,11 @@ def _number(value: object) -> float | None:
 def _schedule(subject: Subject) -> tuple[float | None, float]:
     """Arrivals a second of an open loop, and which part of them was late."""
     job, facts = subject.job, subject.facts
-    if not isinstance(job.arrival, Open):
-        return None, 0.0
     arrivals = facts.arrivals if facts else None
-    if arrivals is None or not arrivals.scheduled:
-        return job.arrival.rate_per_s, 0.0
-    return job.arrival.rate_per_s, (arrivals.missed + arrivals.unissued) / arrivals.scheduled
+    rate_per_s = scheduled_rate(job.arrival, arrivals)
+    if rate_per_s is None or arrivals is None or not arrivals.scheduled:
+        return rate_per_s, 0.0
+    return rate_per_s, (arrivals.missed + arrivals.unissued) / arrivals.scheduled
 
 
 def _curve(subject: Subject) -> Iterator[CurvePoint]:

@@ -1,0 +1,83 @@
+"""`assay vdbench`: vdbench's parameter files.
+
+vdbench itself needs Java, may not be handed on, and is not run here. What is taken as its behaviour, and from where, stands
+in docs/tools/vdbench.md.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.errors import InputError
+from assay.plan import Origin, Plan
+from assay.report.output import make_folder
+from assay.tools.front_end import Door, FrontEnd
+from assay.tools.vdbench.plan import to_plan
+from assay.tools.vdbench.settings import NAME, Settings, parse, with_texts
+
+
+class Vdbench(FrontEnd[Settings]):
+    """Run vdbench's parameter files: raw loads (sd, wd, rd) and file systems (fsd, fwd, rd), with rates and curves.
+
+    \b
+    assay vdbench -f FILE [FILE...] [-o DIR] [-e S] [-i S] [-w S]
+                  [NAME=VALUE...] [+ PARAMETER...]
+    assay vdbench -t | -tf
+
+    \b
+    -f FILE        parameter files, in order
+    -t, -tf        a test of five seconds that comes with it, raw or of files
+    -o DIR         write summary.html and flatfile.html there
+    -e S, -i S, -w S
+                   elapsed, interval and warmup of every rd; 2m, 1h too
+    NAME=VALUE     value of $NAME in the files
+    + PARAMETER    parameters for every rd, such as + forthreads=(1,8)
+    --dir DIR      have all luns and anchors lie in DIR; their names, devices
+                   too, only tell them apart
+    --size SIZE    size of each lun that the file gives none for
+
+    \b
+    Also: --runs DIR, --user NAME, --json, --no-report, --quiet, --name NAME,
+    --tag TAG, --note TEXT, --live-json FILE.
+
+    A lun names a file, an anchor a directory: data lies in assay-data beside
+    it or in it, and what has the name is neither read nor written. What has
+    no equal is refused with its line. See docs/tools/vdbench.md.
+    """  # noqa: D301 - click keeps the lines after this sign as they are
+
+    name = NAME
+    shims = (NAME,)
+    help_words = frozenset({"-h", "--help"})
+    room_cure = "give size=, files= or sizes= less"
+
+    def follow(self, words: Sequence[str], door: Door) -> int:
+        """Read the files, and carry them out as one run."""
+        return door.measure(with_texts(words))
+
+    def parse(self, words: Sequence[str]) -> Settings:
+        """Read words with the texts of files in them."""
+        return parse(words)
+
+    def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
+        """Make the Plan."""
+        return to_plan(settings, origin)
+
+    def output_names(self, settings: Settings) -> Sequence[str]:
+        """Name the files of the folder that is asked for."""
+        return (
+            ()
+            if settings.output is None
+            else [str(Path(settings.output) / name) for name in ("summary.html", "flatfile.html")]
+        )
+
+    def check_outputs(self, settings: Settings) -> None:
+        """Make the folder, and look whether its files can be written."""
+        if settings.output is not None:
+            if settings.output.endswith(("+", ".tod")):
+                raise InputError(
+                    f"{NAME}: -o {settings.output}: name the folder itself; nothing is counted up or dated"
+                )
+            make_folder(Path(settings.output))
+        super().check_outputs(settings)
+
+
+FRONT_END = Vdbench()

@@ -1,0 +1,80 @@
+"""What a parameter file asks for, complete after defaults: storage, workloads, file systems and runs."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from assay.errors import FrontEndError
+from assay.plan import Untranslated
+from assay.tools.vdbench import values
+from assay.tools.vdbench.definitions import Around, Override, Rd, read_rd
+from assay.tools.vdbench.filesystems import Fsd, read_fsd, read_fwds
+from assay.tools.vdbench.hosts import local_hosts
+from assay.tools.vdbench.keywords import Known, merged
+from assay.tools.vdbench.storage import Sd, read_sds, read_wd
+from assay.tools.vdbench.text import Definition, GivenParameter
+
+_NO_OVERRIDE = Override()
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """A whole parameter file."""
+
+    sds: Mapping[str, Sd]
+    fsds: Mapping[str, Fsd]
+    rds: tuple[Rd, ...]
+    compress_ratio: float
+    creates_anchors: bool
+    format_threads: int
+    notes: tuple[Untranslated, ...]
+
+
+def load(
+    general: Sequence[GivenParameter], definitions: Sequence[Definition], source: str, override: Override = _NO_OVERRIDE
+) -> Load:
+    """Read definitions.
+
+    Args:
+        general: Parameters before the first of them.
+        definitions: In order.
+        source: Name of the file, for what is missing.
+        override: From the command line.
+
+    Raises:
+        FrontEndError: something that is wrong, or has no equal here.
+    """
+    known = Known()
+    whole = known.take("", general)
+    hosts = local_hosts(definitions, known)
+    sds = {sd.name: sd for entry in merged(definitions, "sd", known) for sd in read_sds(*entry, hosts)}
+    wds = [read_wd(*entry, sds, hosts) for entry in merged(definitions, "wd", known)]
+    fsds = {entry[0].name: read_fsd(*entry, hosts) for entry in merged(definitions, "fsd", known)}
+    formats, fwds = read_fwds(merged(definitions, "fwd", known), fsds, hosts, known)
+    around = Around(wds, fwds, sds, hosts, override)
+    rds = [read_rd(*entry, around) for entry in merged(definitions, "rd", known)]
+    if not rds:
+        raise FrontEndError(
+            source, None, "there is no rd=, so nothing would run; add one, such as rd=rd1,wd=*,iorate=max"
+        )
+    if bool(fsds) == bool(sds):
+        what = "sd= and fsd= together: a run is of one of them" if sds else "there is neither an sd= nor an fsd="
+        raise FrontEndError(source, None, what)
+    ratio = whole.get("compratio")
+    return Load(
+        sds=sds,
+        fsds=fsds,
+        rds=tuple(rds),
+        compress_ratio=values.real(ratio, ratio.single, least=1, most=10) if ratio else 1.0,
+        creates_anchors=_yes(whole.get("create_anchors")),
+        format_threads=formats,
+        notes=known.notes,
+    )
+
+
+def _yes(parameter: GivenParameter | None) -> bool:
+    if parameter is None:
+        return False
+    word = parameter.single.lower()
+    if not ("yes".startswith(word) or "no".startswith(word)):
+        raise parameter.error("it is yes or no")
+    return "yes".startswith(word)

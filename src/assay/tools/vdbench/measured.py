@@ -1,0 +1,152 @@
+"""What vdbench's lines are made of: each interval of a run, and the mean over those after its warm-up.
+
+Times are issue to completion, as vdbench's are: an operation of a fixed rate that waits for a free thread waits outside of
+them (the run's own document has the response times from the arrival on). The mean is over whole intervals that begin after
+the warm-up, or without one after the first interval, as vdbench counts. CPU is of the whole machine.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from assay.analysis.latency import OperationLatency
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.rows import NS_PER_S, Span
+from assay.tools.vdbench.runs import OneRun
+
+_IDLE = ("idle_ns", "iowait_ns")
+_KERNEL = ("system_ns", "irq_ns", "softirq_ns")
+_TOLERANCE = 0.5
+"""Of an interval: how far the end of the run may lie before that of its last interval."""
+
+
+@dataclasses.dataclass(frozen=True)
+class KindSums:
+    """Operations of a kind in a span."""
+
+    ops: int
+    bytes: int
+    latency_sum_ns: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Operations a second."""
+        return self.ops / self.seconds if self.seconds else 0.0
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes a second."""
+        return self.bytes / self.seconds if self.seconds else 0.0
+
+    @property
+    def mean_ms(self) -> float | None:
+        """Mean response time; None: there was none."""
+        return self.latency_sum_ns / self.ops / 1e6 if self.ops else None
+
+
+@dataclasses.dataclass(frozen=True)
+class RunSpan:
+    """A part of a run."""
+
+    label: str
+    record: PhaseRecord
+    span: Span
+
+    def of(self, operations: Iterable[tuple[str, str]]) -> KindSums:
+        """Sum operations up, each given as job and name."""
+        rows = [self.record.rows(job, name) for job, name in operations]
+        ops, moved, spent = (
+            sum(part.total(column, self.span) for part in rows) for column in ("ops", "bytes", "latency_sum_ns")
+        )
+        return KindSums(ops, moved, spent, self.span.seconds)
+
+    def spread(self, operations: Iterable[tuple[str, str]]) -> tuple[float | None, float | None]:
+        """Give the longest response time and the standard deviation, in ms; None: there was none."""
+        parts = [OperationLatency(self.record, job, name, "latency", self.span) for job, name in operations]
+        parts = [part for part in parts if part.buckets()[1].sum()]
+        if not parts:
+            return None, None
+        values = np.concatenate([part.buckets()[0] for part in parts])
+        count = np.concatenate([part.buckets()[1] for part in parts])
+        mean = float((values * count).sum() / count.sum())
+        deviation = float(np.sqrt((count * (values - mean) ** 2).sum() / count.sum()))
+        longest = max(part.values.max or 0.0 for part in parts)
+        return longest / 1e6, deviation / 1e6
+
+    @functools.cached_property
+    def cpu(self) -> tuple[float, float] | None:
+        """CPU of the machine in per cent: user and system together, and system; None: it was not sampled."""
+        deltas = {
+            name: self.record.counters.delta(self.span, "cpu", "", name) for name in self.record.counters.names("cpu")
+        }
+        known = {name: value for name, value in deltas.items() if value is not None}
+        whole = sum(known.values())
+        if not whole:
+            return None
+        busy = whole - sum(known.get(name, 0.0) for name in _IDLE)
+        return 100 * busy / whole, 100 * sum(known.get(name, 0.0) for name in _KERNEL) / whole
+
+
+@dataclasses.dataclass(frozen=True)
+class MeasuredRun:
+    """A run as it was measured."""
+
+    run: OneRun
+    record: PhaseRecord
+    intervals: tuple[RunSpan, ...]
+    mean: RunSpan | None
+    """Over the intervals that count; None: there is none."""
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """Arrivals a second over all jobs, as scheduled; None: as fast as it went."""
+        rates = []
+        for job in self.record.phase.jobs:
+            facts = self.record.job_facts(job.name)
+            if facts is None or facts.arrivals is None:
+                return None if not self.run.of and self.run.rate == float("inf") else self.run.rate
+            rates.append(facts.arrivals.rate_per_s)
+        known = [rate for rate in rates if rate is not None]
+        return sum(known) if known and len(known) == len(rates) else None
+
+
+def measured(run: RunRecord, asked: Sequence[OneRun]) -> tuple[MeasuredRun, ...]:
+    """Give the runs that began, in order, and the phases that laid out for them."""
+    by_name = {each.name: each for each in asked}
+    found = []
+    for record in run.phases:
+        of = by_name.get(record.phase.name) or by_name.get(record.phase.name.removeprefix("format_for_"))
+        if of is not None:
+            found.append(_measured(record, of))
+    return tuple(found)
+
+
+def _measured(record: PhaseRecord, run: OneRun) -> MeasuredRun:
+    length_ns, is_layout = run.rd.interval * NS_PER_S, record.phase.name != run.name
+    spans: dict[int, Span] = {}
+    for part in record.grid:
+        number = max(1, -(-((part.begin_ns + part.end_ns) // 2 - record.start_ns) // length_ns))
+        # What was begun at the end is done a little later.
+        number = number if is_layout else min(number, run.intervals)
+        before = spans.get(number)
+        spans[number] = Span(before.begin_ns if before else part.begin_ns, part.end_ns)
+    intervals = tuple(RunSpan(str(number), record, span) for number, span in sorted(spans.items()))
+    skipped = 0 if is_layout else run.ramp_s // run.rd.interval
+    whole = [
+        (int(each.label), each.span)
+        for each in intervals
+        if int(each.label) > skipped and each.span.seconds >= _TOLERANCE * run.rd.interval
+    ]
+    if not whole:
+        # It ended by itself, before a whole interval was over.
+        whole = [(int(each.label), each.span) for each in intervals if int(each.label) > skipped] or [
+            (int(each.label), each.span) for each in intervals
+        ]
+    mean = None
+    if whole:
+        span = Span(whole[0][1].begin_ns, whole[-1][1].end_ns)
+        mean = RunSpan(f"avg_{whole[0][0]}-{whole[-1][0]}", record, span)
+    return MeasuredRun(run, record, intervals, mean)

@@ -1,0 +1,229 @@
+"""A vdbench command line: `-f FILE... [-o DIR] [-e S] [-i S] [-w S] [NAME=VALUE...] [+ PARAMETER...]`, or `-t`, `-tf`.
+
+Files are read once, by `with_texts`; the words then hold what stood in them, so that a run can be told of and repeated
+without them. `parse` looks at nothing but the words.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from assay.errors import FrontEndError, InputError
+from assay.input_text import check_count, read_text
+from assay.tools.arguments import cut
+from assay.tools.vdbench import values
+from assay.tools.vdbench.definitions import Override
+from assay.tools.vdbench.load import Load, load
+from assay.tools.vdbench.text import COMMAND_LINE, GivenParameter, Line, definitions, logical_lines, parameters_in
+
+NAME = "vdbench"
+TEXT = "--text"
+"""In front of a name and a text, in words that need no file."""
+_MOST_FILES = 100
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+_RAW_TEST = """sd=sd1,lun=vdbench_test,size=40m
+wd=wd1,sd=sd1,xfersize=1k,rdpct=50,seekpct=random
+rd=rd1,wd=wd1,iorate=100,elapsed=5,interval=1
+"""
+_FILES_TEST = """fsd=fsd1,anchor=vdbench_test_files,depth=1,width=1,files=100,size=128k
+fwd=fwd1,fsd=fsd1,operation=read,xfersize=4k,fileio=sequential,fileselect=random,threads=2
+rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=5,interval=1
+"""
+_TESTS = {"-t": _RAW_TEST, "-tf": _FILES_TEST}
+_REFUSED = {
+    "-s": "nothing is simulated; the Plan is in every run ('assay show RUN --plan')",
+    "-v": "data validation has no equal; content = { stamped = true } of a load file verifies every read",
+    "-j": "journals have no equal; content = { stamped = true } of a load file verifies every read",
+    "-m": "there are no Java machines here; threads= says how many are at work",
+    "-l": "a run is done once; start it again in a loop of the shell",
+    "-r": "all rd are run; take those that are not wanted out of the file",
+    "-c": "files are laid out as format= says; write it in the rd",
+    "-p": "no socket is opened",
+    "-d": "there is nothing of vdbench's to debug here",
+    "-k": "there are no counters of Solaris here",
+    "-g": "there is no window; the report is an HTML file",
+    "-x": "there is no window; the report is an HTML file",
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a command line asks for, with the files' content."""
+
+    load: Load
+    output: str | None = None
+    """Folder for vdbench's files."""
+    directory: str | None = None
+    """Where all luns and anchors lie; None: where the file says."""
+    lun_size: int | None = None
+    """Bytes of a lun that the file gives none for."""
+
+
+@dataclasses.dataclass
+class _Words:
+    files: list[str] = dataclasses.field(default_factory=list)
+    texts: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+    values: dict[str, str] = dataclasses.field(default_factory=dict)
+    variables: dict[str, str] = dataclasses.field(default_factory=dict)
+    extra: list[str] = dataclasses.field(default_factory=list)
+
+
+_VALUED = {"-o": "output", "-e": "elapsed", "-i": "interval", "-w": "warmup", "--dir": "dir", "--size": "size"}
+
+
+def with_texts(words: Sequence[str]) -> list[str]:
+    """Read the files that words name, and give words with what stands in them instead.
+
+    Raises:
+        InputError: a file that is not there, is no text, or lies where an include may not reach.
+    """
+    found = _taken(words)
+    texts = [text for name in found.files for text in _texts_of(name)]
+    kept = [word for option, key in _VALUED.items() if key in found.values for word in (option, found.values[key])]
+    kept += [word for name, text in (*found.texts, *texts) for word in (TEXT, name, text)]
+    kept += [f"{name}={value}" for name, value in found.variables.items()]
+    return kept + [f"+{item}" for item in found.extra]
+
+
+def _texts_of(name: str) -> Iterator[tuple[str, str]]:
+    """Give a file's text, cut where it includes another, whose text comes between."""
+    text = _read(name)
+    begin = 0
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if line.strip().startswith("eof"):
+            break
+        if not line.strip().startswith("include="):
+            continue
+        yield name, "\n" * begin + "\n".join(lines[begin:number])
+        included = _beside(name, number + 1, line.strip().removeprefix("include=").split()[0:1])
+        inside = _read(included)
+        for at, further in enumerate(inside.splitlines(), start=1):
+            if further.strip().startswith("include="):
+                raise FrontEndError(
+                    included, at, "an included file includes another; vdbench does not follow that either"
+                )
+        yield included, inside
+        begin = number + 1
+    yield name, "\n" * begin + "\n".join(lines[begin:])
+
+
+def _beside(name: str, line: int, words: list[str]) -> str:
+    """Say where an included file lies: beside the one that names it or below, so that a load has no other file read."""
+    if not words:
+        raise FrontEndError(name, line, "include= names no file")
+    folder, wanted = Path(name).resolve().parent, Path(words[0])
+    if wanted.is_absolute() or ".." in wanted.parts or "\0" in words[0]:
+        raise FrontEndError(name, line, f"'{cut(words[0])}' leaves the folder of the file; put it beside it")
+    if (folder / wanted).resolve() != folder / wanted:
+        raise FrontEndError(name, line, f"'{cut(words[0])}' is reached over a link, which is not followed")
+    return str(Path(name).parent / wanted)
+
+
+def _read(name: str) -> str:
+    try:
+        return read_text(name, "parameter file")
+    except FileNotFoundError:
+        raise InputError(f"{NAME}: the parameter file '{name}' does not exist") from None
+
+
+def parse(words: Sequence[str]) -> Settings:
+    """Read words, with the texts of files in them.
+
+    Raises:
+        InputError: an option or a parameter that is wrong, or has no equal here.
+    """
+    found = _taken(words)
+    if found.files:
+        raise InputError(f"{NAME}: -f {cut(found.files[0])}: its content is not among the words")
+    if not found.texts:
+        raise InputError(f"{NAME}: give a parameter file: -f FILE, or -t for a short test")
+    source = found.texts[0][0]
+    lines = list(logical_lines(found.texts, found.variables))
+    _check_variables(found)
+    general, defined = definitions(parameters_in(lines))
+    extra = tuple(parameters_in((Line(COMMAND_LINE, 1), item) for item in found.extra))
+    defined = tuple(
+        dataclasses.replace(each, parameters=(*each.parameters, *extra)) if each.kind == "rd" else each
+        for each in defined
+    )
+    override = Override(**{name: _seconds(name, found.values.get(name)) for name in ("elapsed", "interval", "warmup")})
+    size = found.values.get("size")
+    return Settings(
+        load=load(general, defined, source, override),
+        output=found.values.get("output"),
+        directory=found.values.get("dir"),
+        lun_size=None if size is None else values.size(_word("--size", size), size, least=512),
+    )
+
+
+def _word(option: str, value: str) -> GivenParameter:
+    return GivenParameter(option, (value,), Line(COMMAND_LINE, 1))
+
+
+def _seconds(name: str, text: str | None) -> int | None:
+    return None if text is None else values.seconds(_word(f"-{name[0]}", text))
+
+
+def _check_variables(found: _Words) -> None:
+    for name in found.variables:
+        uses = re.compile(rf"[$!]{name}(?![A-Za-z0-9_])")
+        if not any(uses.search(text) for _, text in found.texts):
+            raise InputError(
+                f"{NAME}: {name}=: no ${name} stands in the files; to give it to every rd, write +{name}=VALUE"
+            )
+
+
+def _taken(words: Sequence[str]) -> _Words:
+    """Take a command line apart."""
+    check_count(words, NAME)
+    found, rest = _Words(), list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if word == TEXT:
+            found.texts.append((_value(word, rest), _value(word, rest)))
+        elif word in _TESTS:
+            found.texts.append(("built-in test", _TESTS[word]))
+        elif word.startswith("+"):
+            items = list(reversed(rest)) if word == "+" else [word[1:]]
+            rest = [] if word == "+" else rest
+            found.extra += map(_item, items)
+        elif word.startswith("-"):
+            _option(word, rest, found)
+        else:
+            name, separator, given = word.partition("=")
+            if not separator or not _VARIABLE.fullmatch(name):
+                raise InputError(f"{NAME}: '{cut(word)}' is not understood; 'assay {NAME} --help' lists the options")
+            found.variables[name] = given
+    if len(found.files) + len(found.texts) > _MOST_FILES:
+        raise InputError(f"{NAME}: more than {_MOST_FILES} files")
+    return found
+
+
+def _value(option: str, rest: list[str]) -> str:
+    if not rest:
+        raise InputError(f"{NAME}: {option}: its value is missing")
+    return rest.pop()
+
+
+def _option(word: str, rest: list[str], found: _Words) -> None:
+    """Take an option, with its value attached or from the words that follow, the next one last."""
+    is_long = word.startswith("--")
+    option, attached = (word.partition("=")[0], word.partition("=")[2]) if is_long else (word[:2], word[2:])
+    if option == "-f":
+        found.files.append(attached or _value(word, rest))
+        while rest and not rest[-1].startswith(("-", "+")) and "=" not in rest[-1]:
+            found.files.append(rest.pop())
+    elif option in _VALUED:
+        found.values[_VALUED[option]] = attached or _value(word, rest)
+    elif option in _REFUSED:
+        raise InputError(f"{NAME}: {cut(word)}: {_REFUSED[option]}")
+    else:
+        raise InputError(f"{NAME}: '{cut(word)}' is not understood; 'assay {NAME} --help' lists the options")
+
+
+def _item(word: str) -> str:
+    if "=" not in word or any(letter in word for letter in " \t\n"):
+        raise InputError(f"{NAME}: +{cut(word)}: write a parameter of rd, as name=value")
+    return word
