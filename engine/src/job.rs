@@ -43,6 +43,8 @@ pub struct JobShared {
     pub advice: Option<Advice>,
     /// By operation: how many files `pick next` has handed out.
     pub next_file: SharedSlice<AtomicU64>,
+    /// Operations and bytes by action that counts them for all workers together.
+    pub finishing: SharedSlice<AtomicU64>,
     /// Semaphores and token buckets of the phase.
     pub coordination: Arc<Coordination>,
 }

@@ -66,6 +66,7 @@ fn ready_job<'a>(
     let job_rule = Rule::new(&job.stop).map_err(EngineError::no_shared_memory)?;
     let stonewall = job_rule.is_stonewall();
     let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;
+    let finishing = SharedSlice::zeroed(2 * program.finishes).map_err(EngineError::no_shared_memory)?;
     let shared = Arc::new(JobShared {
         sets: around.sets.to_vec(),
         orders: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
@@ -73,6 +74,7 @@ fn ready_job<'a>(
         open_flags: flags.flags | libc::O_RDWR,
         advice: flags.advice,
         next_file,
+        finishing,
         coordination: Arc::clone(coordination),
         program,
     });

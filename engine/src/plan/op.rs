@@ -171,6 +171,8 @@ pub enum Pick {
     New {},
     /// The next existing file in rotation; `unlink` takes each once.
     Existing {},
+    /// The next existing file by name, in a turn that all operations with this pick on the set share.
+    InTurn {},
     /// File `worker modulo files`: each worker its own.
     Own {},
     /// The existing files in the order in which their directories list them, each once; the listing is in no operation's
@@ -224,6 +226,9 @@ pub enum Access {
     Whole {
         /// Size of a piece in bytes; 0: the operation's size.
         chunk_bytes: u64,
+        /// A read goes on to where the file ends now, which a read of nothing tells; otherwise to where it ended when it was
+        /// laid out.
+        to_end: bool,
     },
 }
 

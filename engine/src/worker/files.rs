@@ -8,7 +8,7 @@ use crate::events::StoppedBy;
 use crate::files::names::PathBuffer;
 use crate::files::open_files::OpenFile;
 use crate::job::JobShared;
-use crate::plan::Access;
+use crate::plan::{Access, Region};
 use crate::program::lines::Entry;
 use crate::program::op::{FileSource, OpNode};
 use std::sync::Arc;
@@ -135,6 +135,11 @@ impl Files {
     ) -> Result<(Spot, u64), Miss> {
         let FileSource::Slot(slot) = op.file else { return self.spot_in_set(op, line, size, flush, backend, rng) };
         let file = self.slots[slot].as_mut().ok_or(None)?;
+        if let (None, Access::Random { region, align_bytes, .. }) = (line, &op.access) {
+            let bytes = self.job.sets[file.set].size_of(file.index);
+            let offset = random_in(region, bytes, *align_bytes, size, rng).ok_or(Some(StoppedBy::Exhausted))?;
+            return Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size));
+        }
         let offset = match line {
             Some(entry) => entry.offset,
             // Over what lies before the position, which stays.
@@ -143,6 +148,14 @@ impl Files {
         };
         file.at = offset + size;
         Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size))
+    }
+
+    /// The file of an operation's slot goes on from its beginning.
+    pub(super) fn rewind(&mut self, op: &OpNode) {
+        let FileSource::Slot(slot) = op.file else { return };
+        if let Some(file) = self.slots[slot].as_mut() {
+            file.at = 0;
+        }
     }
 
     #[inline(never)]
@@ -283,6 +296,16 @@ impl Files {
             backend.close_file(file.handle);
         }
     }
+}
+
+/// An offset in the file of a slot, which was laid out with `bytes`, for `size` bytes; None where they do not fit.
+fn random_in(region: &Region, bytes: u64, align: u64, size: u64, rng: &mut fastrand::Rng) -> Option<u64> {
+    let (from, length) = match *region {
+        Region::Range { from_bytes, length_bytes } => (from_bytes, length_bytes.min(bytes.saturating_sub(from_bytes))),
+        Region::Whole {} | Region::Slice {} => (0, bytes),
+    };
+    let blocks = length.checked_sub(size)? / if align > 0 { align } else { size.max(1) } + 1;
+    Some(from + rng.u64(..blocks) * if align > 0 { align } else { size.max(1) })
 }
 
 /// A place in an open file.

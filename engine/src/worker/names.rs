@@ -99,6 +99,7 @@ impl Files {
             + match pick {
                 Pick::Random { .. } | Pick::Indexed { .. } => self.ways[op.state].picker.draw(count, rng),
                 Pick::Own {} => u64::from(self.walker.worker) % count,
+                Pick::InTurn {} => state.take_turn(count),
                 _ => self.job.next_file[op.state].fetch_add(1, Relaxed) % count,
             };
         let index = if op.is_removable { state.indices().begin_use(place) } else { state.index_at(place) };

@@ -13,7 +13,7 @@ fn what_is_posted_is_what_is_waited_for() {
         count(|semaphore, count| Action::Post { semaphore, count }, 2),
     ];
     let consumer = vec![
-        count(|semaphore, count| Action::Wait { semaphore, count }, 4),
+        count(|semaphore, count| Action::Wait { semaphore, count, initial: 0 }, 4),
         act(on_set(OpKind::Unlink, "unlink", 0.0, None)),
     ];
 
@@ -33,7 +33,7 @@ fn what_is_posted_is_what_is_waited_for() {
 fn processes_share_semaphores_as_threads_do() {
     let place = Place::new();
     let post = Action::Post { semaphore: "ready".to_owned(), count: 1 };
-    let wait = Action::Wait { semaphore: "ready".to_owned(), count: 2 };
+    let wait = Action::Wait { semaphore: "ready".to_owned(), count: 2, initial: 0 };
     let mut producer = job("producer", vec![act(on_set(OpKind::Create, "create", 0.0, None)), post], passes(20));
     let mut consumer = job("consumer", vec![wait, act(on_set(OpKind::Unlink, "unlink", 0.0, None))], Stop::default());
     producer.kind = WorkerKind::Process;
@@ -48,7 +48,7 @@ fn processes_share_semaphores_as_threads_do() {
 #[test]
 fn tokens_hold_all_takers_to_one_rate() {
     let place = Place::new();
-    let token = Action::Token { bucket: "rate".to_owned(), rate_per_s: 200.0, unit: TokenUnit::Op };
+    let token = Action::Token { bucket: "rate".to_owned(), rate_per_s: 200.0, unit: TokenUnit::Op, op: String::new() };
     let mut stat = job("stat", vec![token, act(on_set(OpKind::Stat, "stat", 0.0, None))], passes(40));
     stat.workers = 3;
 
@@ -64,7 +64,7 @@ fn tokens_hold_all_takers_to_one_rate() {
 #[test]
 fn mebibytes_are_paid_for_by_what_was_moved() {
     let place = Place::new();
-    let token = Action::Token { bucket: "rate".to_owned(), rate_per_s: 4.0, unit: TokenUnit::Mebibyte };
+    let token = Action::Token { bucket: "rate".to_owned(), rate_per_s: 4.0, unit: TokenUnit::Mebibyte, op: String::new() };
     let actions = vec![act(on_set(OpKind::Read, "read", 65_536.0, None)), token];
 
     let outcome = place.run(set(1, 1.0, 1_048_576.0), vec![job("read", actions, passes(33)), sleeper(3.0)]);
@@ -124,7 +124,7 @@ fn threads_and_processes_tell_at_every_tick_how_long_they_rested() {
 fn a_worker_finishes_on_the_count_of_one_operation() {
     let place = Place::new();
     let read = || act(on_set(OpKind::Read, "read", 512.0, None));
-    let finish = |op: &str, ops, bytes| Action::FinishOn { op: op.to_owned(), ops, bytes };
+    let finish = |op: &str, ops, bytes| Action::FinishOn { op: op.to_owned(), ops, bytes, together: false, every_kind: false };
     let stat = || act(on_set(OpKind::Stat, "stat", 0.0, None));
 
     let by_ops =

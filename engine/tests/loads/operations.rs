@@ -270,7 +270,7 @@ fn two_at_one_file(lock: OpKind, kind: WorkerKind, then: Action, taken: Action) 
 }
 
 fn wait_for(semaphore: &str) -> Action {
-    Action::Wait { semaphore: semaphore.to_owned(), count: 1 }
+    Action::Wait { semaphore: semaphore.to_owned(), count: 1, initial: 0 }
 }
 
 #[test]

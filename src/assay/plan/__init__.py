@@ -62,6 +62,7 @@ from assay.plan.operations import (
     FileRef,
     FromSet,
     Indexed,
+    InTurn,
     Listed,
     New,
     Next,

@@ -21,6 +21,7 @@ TOOLS: dict[str, str] = {
     "vxbench": "Load files the way vxbench does, and print a line for each worker.",
     "perfpl": "The small-file test perf.pl: the same bytes written as few or many files.",
     "bigdir": "The test of one big directory: make entries, list them all after every step.",
+    "filebench": "Run a script in Filebench's workload language, and print its statistics.",
 }
 
 
