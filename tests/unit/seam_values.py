@@ -111,7 +111,9 @@ def _complete_phase(phase: Phase) -> Phase:
 
 def _complete_job(job: Job) -> Job:
     slots = {op.file.slot for op in job_ops(job) if isinstance(op.file, Slot)}
-    names = {action.op for action in job_actions(job) if isinstance(action, FinishOn | Token) and action.op} | set(job.timed)
+    names = {action.op for action in job_actions(job) if isinstance(action, FinishOn | Token) and action.op} | set(
+        job.timed
+    )
     files = [FromSet(set="s", pick=New(), slot=slot) for slot in sorted(slots)]
     ops = [Op(op=OpKind.OPEN, name="fill", file=file) for file in files]
     ops += [Op(op=OpKind.OPEN, name=name, file=FromSet(set="s", pick=New())) for name in sorted(names)]

@@ -37,7 +37,9 @@ def untranslated(run: RunRecord) -> Iterable[Finding]:
 def _source(run: RunRecord) -> str:
     """The source of the Plan, where it is one line: a script is named by its kind."""
     source = run.plan.origin.source
-    return source if len(source) <= _LONGEST_SOURCE and "\n" not in source else f"this {run.plan.origin.front_end} script"
+    return (
+        source if len(source) <= _LONGEST_SOURCE and "\n" not in source else f"this {run.plan.origin.front_end} script"
+    )
 
 
 def accepted_in_vain(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:

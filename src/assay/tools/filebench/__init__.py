@@ -52,7 +52,9 @@ class Filebench(FrontEnd[Settings]):
             door.say(text)
             return 0
         if any(word.startswith(SCRIPT.rstrip("=")) for word in words):
-            raise InputError(f"filebench: {SCRIPT.rstrip('=')} is for the record of a run; name the script by -f FILE.f")
+            raise InputError(
+                f"filebench: {SCRIPT.rstrip('=')} is for the record of a run; name the script by -f FILE.f"
+            )
         try:
             text = read_text(wanted.file, "script")
         except FileNotFoundError:

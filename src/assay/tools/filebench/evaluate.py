@@ -47,6 +47,7 @@ REFUSED: Final[dict[str, str]] = {
     "list": "it lists what a session knows; 'assay filebench --help' and docs/tools/filebench.md list the same",
 }
 """Commands that are not carried out, and the nearest thing."""
+_MEMORY = "/dev/shm"  # noqa: S108 - a path of a script, which nothing is written to
 _DEFAULT_RUN_SECONDS = 60
 _DEFAULT_SNAPSHOT_SECONDS = 10
 _MODES = ("timeout", "alldone", "firstdone")
@@ -57,7 +58,19 @@ _DEEPEST = 8
 _NO_SIZE = 1 << 10
 
 _FILE = frozenset(
-    {"name", "path", "size", "filesize", "prealloc", "paralloc", "reuse", "trusttree", "readonly", "writeonly", "cached"}
+    {
+        "name",
+        "path",
+        "size",
+        "filesize",
+        "prealloc",
+        "paralloc",
+        "reuse",
+        "trusttree",
+        "readonly",
+        "writeonly",
+        "cached",
+    }
 )
 _FILESET = _FILE | {"entries", "dirwidth", "dirgamma", "dirdepthrv", "leafdirs"}
 _PROCESS = frozenset({"name", "instances", "nice"})
@@ -145,7 +158,9 @@ class _Script:
     def follow_set(self, command: Command) -> None:
         value = command.value
         if isinstance(value, Arithmetic | Variable) and self._wishes.wml == STRICT:
-            self._refuse(command.line, f"syntax error near '${cut(command.name)}': 1.5 has no expressions; set a number")
+            self._refuse(
+                command.line, f"syntax error near '${cut(command.name)}': 1.5 has no expressions; set a number"
+            )
         if not self._set_variable(command.name, command.line) or value is None:
             return
         if isinstance(value, Random):
@@ -182,7 +197,7 @@ class _Script:
         self._composites[text] = command
 
     def follow_create(self, command: Command) -> None:
-        if command.words[0] not in {"files"} and self._wishes.wml == STRICT:
+        if command.words[0] != "files" and self._wishes.wml == STRICT:
             self._refuse(command.line, f"syntax error near '{command.words[0]}': 1.5 has 'create files' alone")
         if command.words[0].startswith("process"):
             self._started_line = command.line
@@ -236,7 +251,7 @@ class _Script:
         if what == "multi":
             self._refuse(
                 command.line,
-                "near 'enable multi': Assay's own clients come later and will take its place; leave it out, and run one client",
+                "near 'enable multi': Assay's own clients come later and take its place; leave it out, and run one client",
             )
         if what != "lathist":
             self._refuse(command.line, f"syntax error near '{cut(what)}': enable knows 'lathist' and 'multi'")
@@ -265,12 +280,12 @@ class _Script:
         value = command.values[0]
         self._said.append(str(self._scope.value(value)) if isinstance(value, Text) else command.words[0])
 
-    def follow_usage(self, command: Command) -> None:
+    def follow_usage(self, _command: Command) -> None:
         """Say how a script was meant to be used: part of no run."""
 
     follow_version = follow_debug = follow_vars = follow_usage
 
-    def follow_quit(self, command: Command) -> None:
+    def follow_quit(self, _command: Command) -> None:
         self.is_over = True
 
     def follow_stats(self, command: Command) -> None:
@@ -278,11 +293,15 @@ class _Script:
         if what == "clear" and self._started_line:
             self._ramp, self._slept = self._ramp + self._slept, 0.0
         elif what in {"dump", "xmldump", "multidump", "directory"}:
-            self._note(f"stats {what} (line {command.line})", "the statistics are on standard output and in the run's bundle")
+            self._note(
+                f"stats {what} (line {command.line})", "the statistics are on standard output and in the run's bundle"
+            )
         elif what not in {"snap", "clear"}:
-            self._refuse(command.line, f"syntax error near '{cut(what)}': stats knows clear, snap, dump, xmldump, directory")
+            self._refuse(
+                command.line, f"syntax error near '{cut(what)}': stats knows clear, snap, dump, xmldump, directory"
+            )
 
-    def follow_shutdown(self, command: Command) -> None:
+    def follow_shutdown(self, _command: Command) -> None:
         self.is_over = bool(self._slept)
 
     # -- the run -------------------------------------------------------------------------------------------------------
@@ -345,7 +364,9 @@ class _Script:
         for command in self._files:
             made = self._one_file(command)
             if made.name in found:
-                self._refuse(command.line, f"near 'name={cut(made.name)}': a file or fileset of this name is defined already")
+                self._refuse(
+                    command.line, f"near 'name={cut(made.name)}': a file or fileset of this name is defined already"
+                )
             found[made.name] = made
         return found
 
@@ -360,10 +381,12 @@ class _Script:
             if name not in by_name:
                 self._refuse(command.line, f"near 'define {what}': it has no {name}; give it one, {name}=...")
         path = scope.text(by_name["path"])
-        if (path == "/dev" or path.startswith("/dev/")) and not path.startswith("/dev/shm"):
+        if (path == "/dev" or path.startswith("/dev/")) and not path.startswith(_MEMORY):
             self._refuse(by_name["path"].line, f"near 'path={cut(path)}': devices are not written to; use a directory")
         if "dirdepthrv" in by_name:
-            self._refuse(by_name["dirdepthrv"].line, "near 'dirdepthrv': a random depth is not made; give dirwidth alone")
+            self._refuse(
+                by_name["dirdepthrv"].line, "near 'dirdepthrv': a random depth is not made; give dirwidth alone"
+            )
 
         def flag(name: str) -> bool:
             return name in by_name and scope.boolean(by_name[name])
@@ -433,7 +456,9 @@ class _Script:
         for statement in flowops:
             self._flowops += 1
             if self._flowops > _MOST_FLOWOPS:
-                self._refuse(statement.line, f"near 'flowop {cut(statement.kind)}': {_MOST_FLOWOPS} flowops are the most")
+                self._refuse(
+                    statement.line, f"near 'flowop {cut(statement.kind)}': {_MOST_FLOWOPS} flowops are the most"
+                )
             if statement.kind in TYPES:
                 made.append(self._flowop(statement, scope, prefix, files))
             elif statement.kind in self._composites:
@@ -441,7 +466,8 @@ class _Script:
             else:
                 known = ", ".join(sorted({*TYPES, *self._composites}))
                 self._refuse(
-                    statement.line, f"syntax error near 'flowop {cut(statement.kind)}': there is no such flowop; known are {known}"
+                    statement.line,
+                    f"syntax error near 'flowop {cut(statement.kind)}': there is no such flowop; known are {known}",
                 )
         return tuple(made)
 
@@ -465,9 +491,14 @@ class _Script:
             if name not in of_definition:
                 there = ", ".join(f"${known}" for known in of_definition) or "none"
                 self._refuse(
-                    attribute.line, f"near '${cut(name)}': {statement.kind} has no such variable of its own; it has {there}"
+                    attribute.line,
+                    f"near '${cut(name)}': {statement.kind} has no such variable of its own; it has {there}",
                 )
-        own = {name: (attribute.value, self._scope) for name, attribute in of_definition.items() if attribute.value is not None}
+        own = {
+            name: (attribute.value, self._scope)
+            for name, attribute in of_definition.items()
+            if attribute.value is not None
+        }
         own |= {name: (attribute.value, scope) for name, attribute in given.items() if attribute.value is not None}
         name = scope.text(by_name["name"]) if "name" in by_name else statement.kind
         full = f"{prefix}{name}"
@@ -477,9 +508,7 @@ class _Script:
         body = self._body(definition.flowops, inner, f"{full}.", files, (*inside, statement.kind))
         return Composite(name=full, line=statement.line, iters=iters, body=body)
 
-    def _flowop(
-        self, statement: FlowopStatement, scope: Scope, prefix: str, files: Mapping[str, Files]
-    ) -> Flowop:
+    def _flowop(self, statement: FlowopStatement, scope: Scope, prefix: str, files: Mapping[str, Files]) -> Flowop:
         by_name = named(statement.attributes)
         scope.check_names(by_name, ATTRIBUTES, "flowop")
         if "name" not in by_name:
@@ -489,7 +518,9 @@ class _Script:
         file = scope.text(at) if at else ""
         if at and file not in files:
             there = ", ".join(files) or "none"
-            self._refuse(at.line, f"near '{at.name}={cut(file)}': no file or fileset has this name; defined are {there}")
+            self._refuse(
+                at.line, f"near '{at.name}={cut(file)}': no file or fileset has this name; defined are {there}"
+            )
         self._names[prefix + short] = None
 
         def number(name: str, default: int = 0, least: int = 0, most: int = 1 << 62) -> int:

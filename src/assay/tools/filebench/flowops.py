@@ -40,7 +40,9 @@ TYPES: Final[dict[str, FlowopType]] = {
     "aiowrite": dataclasses.replace(_WRITE, of=AIO, what="has iosize bytes written beside what the thread does next"),
     "aiowait": FlowopType("waits for such writes", of=AIO),
     "openfile": FlowopType("opens the next file into fd", opens=True, needs_files=True),
-    "createfile": FlowopType("creates the next file that does not exist", opens=True, needs_files=True, takes_names=True),
+    "createfile": FlowopType(
+        "creates the next file that does not exist", opens=True, needs_files=True, takes_names=True
+    ),
     "closefile": FlowopType("closes fd"),
     "deletefile": FlowopType("removes a file", takes_names=True),
     "statfile": FlowopType("looks at a file's attributes"),
@@ -62,7 +64,9 @@ TYPES: Final[dict[str, FlowopType]] = {
     "finishoncount": FlowopType("ends the thread at a number of operations", of=OTHER, takes_names=True),
     "finishonbytes": FlowopType("ends the thread at a number of bytes", of=OTHER, takes_names=True),
     "print": FlowopType("", of=OTHER, refusal="it would print in each pass of each thread; write echo before run"),
-    "testrandvar": FlowopType("", of=OTHER, refusal="it measures nothing; 'assay filebench -c TYPE' tells of the variables"),
+    "testrandvar": FlowopType(
+        "", of=OTHER, refusal="it measures nothing; 'assay filebench -c TYPE' tells of the variables"
+    ),
 }
 """By the word in the script."""
 

@@ -1,7 +1,7 @@
 """Filebench's workload language as a tree: text -> commands with their lines.
 
-One grammar for 1.5 and for what 1.4 had beside it; `statements.py` says which of the forms is of which. What an attribute means
-is none of the grammar's business: it knows names, values and where they stand.
+One grammar for 1.5 and for what 1.4 had beside it; `evaluate.py` says which of the forms is of which. What an attribute
+means is none of the grammar's business: it knows names, values and where they stand.
 """
 
 import functools
@@ -17,8 +17,8 @@ from assay.tools.arguments import cut
 GRAMMAR: Final = r"""
 start: command*
 
-?command: define | create | run | psrun | sleep | set | mode | eventgen | enable | sync | echo | system | shell | list | debug
-        | version | quit | stats | usage | load | shutdown | warmup | foreach | vars
+?command: define | create | run | psrun | sleep | set | mode | eventgen | enable | sync | echo | system | shell | list
+        | debug | version | quit | stats | usage | load | shutdown | warmup | foreach | vars
 
 define: "define" "file" attributes                                      -> define_file
       | "define" ("fileset" | "filesets") attributes                    -> define_fileset
@@ -66,8 +66,8 @@ row: "{" scalar "," scalar "," scalar "}"
 ?scalar: NUMBER | WORD | STRING | VARIABLE
 
 CREATED: "files" | "filesets" | "fileset" | "processes" | "process"
-SUM: /[+]|-(?=\s)/
-TIMES: /\*|\/(?=\s)/
+SUM.4: /[+]|-(?=\s)/
+TIMES.4: /\*|\/(?=\s)/
 VARIABLE: /\$[A-Za-z_][A-Za-z0-9_]*/
 NUMBER.3: /-?[0-9]+[A-Za-z]*(?![A-Za-z0-9._:;\/-])/
 WORD: /[\/A-Za-z0-9._-][\/A-Za-z0-9._:;-]*/

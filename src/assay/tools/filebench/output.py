@@ -86,8 +86,9 @@ class Snapshot:
         writes = sum(line.ops for line in summed if line.direction == "write")
         moved = sum(line.bytes for line in summed)
         summary = (
-            f"{self.t_s:.3f}: IO Summary: {ops:5d} ops {ops / seconds:5.3f} ops/s {reads / seconds:.0f}/{writes / seconds:.0f}"
-            f" rd/wr {moved / _MB / seconds:5.1f}mb/s {latency / ops / _NS_PER_MS if ops else 0.0:5.3f}ms/op"
+            f"{self.t_s:.3f}: IO Summary: {ops:5d} ops {ops / seconds:5.3f} ops/s"
+            f" {reads / seconds:.0f}/{writes / seconds:.0f} rd/wr {moved / _MB / seconds:5.1f}mb/s"
+            f" {latency / ops / _NS_PER_MS if ops else 0.0:5.3f}ms/op"
         )
         return "\n".join([f"{self.t_s:.3f}: Per-Operation Breakdown", *rows, summary, ""])
 
@@ -126,8 +127,9 @@ class FilebenchOutput(Output[Settings]):
             if (event := by_set.get(files.name)) is None:
                 continue
             yield (
-                f"{event.t_ns / NS_PER_S:.3f}: {files.name} populated: {files.entries} files, avg. dir. width = {files.width:g},"
-                f" {event.directories} directories, {files.leaf_directories} leafdirs, {event.bytes / _MB:.3f}MB total size"
+                f"{event.t_ns / NS_PER_S:.3f}: {files.name} populated: {files.entries} files, avg. dir. width ="
+                f" {files.width:g}, {event.directories} directories, {files.leaf_directories} leafdirs,"
+                f" {event.bytes / _MB:.3f}MB total size"
             )
 
     # -- sums ----------------------------------------------------------------------------------------------------------
@@ -222,7 +224,7 @@ class FilebenchOutput(Output[Settings]):
                 wanted = "" if workload.seconds is None else f" of {workload.seconds:g}"
                 yield f"The run ended after {took:.2f} s{wanted}: {why}. Its statistics are those of this time."
         kinds = set(self.settings.planned.kinds.values())
-        untimed = sorted(kind for kind in kinds if TYPES[kind].of not in {IO} and kind != "aiowrite")
+        untimed = sorted(kind for kind in kinds if TYPES[kind].of != IO and kind != "aiowrite")
         if untimed:
             yield (
                 f"Counted by the passes of their thread, and without a time: {', '.join(untimed)}. What they wait is in no"
@@ -231,8 +233,10 @@ class FilebenchOutput(Output[Settings]):
         if "aiowrite" in kinds:
             yield "aiowrite: counted and timed is each write from its beginning to its end, not the call that asks for it."
         if any(TYPES[kind].is_on_file for kind in kinds):
-            yield "readwholefile and writewholefile are one operation each, whatever they move; opening, closing, looking and"\
+            yield (
+                "readwholefile and writewholefile are one operation each, whatever they move; opening, closing, looking and"
                 " removing count as operations in the summary."
+            )
 
     def figures(self) -> "Sequence[Figure]":
         """Draw nothing of its own: the report's figures show each flowop."""

@@ -7,6 +7,7 @@ Asynchronous writes are done by jobs of their own, as glibc has them done by thr
 
 import dataclasses
 import math
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -113,7 +114,9 @@ def planned(workload: Workload, source: str) -> Planned:
             sources.setdefault(name, []).append(found)
         if len(jobs) > _MOST_JOBS:
             raise FrontEndError(
-                source, group.thread.line, f"these are more than {_MOST_JOBS} threads that wait by name; use fewer instances"
+                source,
+                group.thread.line,
+                f"these are more than {_MOST_JOBS} threads that wait by name; use fewer instances",
             )
     return Planned(
         jobs=tuple(jobs),
@@ -131,14 +134,14 @@ def _all(actions: tuple[plan.Action, ...]) -> Iterator[plan.Action]:
             yield from _all(action.actions)
 
 
-def _with_an_operation(
-    made: ThreadPlan, workload: Workload, group: _Group, source: str
-) -> tuple[ThreadPlan, str]:
+def _with_an_operation(made: ThreadPlan, workload: Workload, group: _Group, source: str) -> tuple[ThreadPlan, str]:
     """Open a file once before the passes, which are as they were."""
     name = next((files.name for files in workload.files.values() if files.entries and files.existing_share), "")
     if not name:
         raise FrontEndError(
-            source, group.thread.line, f"near 'thread name={group.thread.name}': it works on no file; give it one flowop that does"
+            source,
+            group.thread.line,
+            f"near 'thread name={group.thread.name}': it works on no file; give it one flowop that does",
         )
     opened = plan.Op(op=plan.OpKind.OPEN, name="begin", file=plan.FromSet(set=name, pick=plan.InTurn(), slot=0))
     repeat = plan.Repeat(times=1 << 60, actions=made.actions)
@@ -164,8 +167,8 @@ def _groups(process: Process, source: str) -> Iterator[_Group]:
         raise FrontEndError(
             source,
             flowop.line,
-            f"near 'flowop {flowop.kind} name={flowop.name}': it counts what all threads of process '{process.name}' do, and this"
-            " has several kinds of them; give it target=..., an operation of its own thread",
+            f"near 'flowop {flowop.kind} name={flowop.name}': it counts what all threads of process '{process.name}' do, and"
+            " this has several kinds of them; give it target=..., an operation of its own thread",
         )
     for thread in process.threads:
         name = f"{process.name}.{thread.name}"
@@ -188,8 +191,10 @@ def _check_names(workload: Workload, source: str) -> None:
             name = f"{process.name}.{thread.name}"
             if name in seen:
                 raise FrontEndError(
-                    source, thread.line, f"near 'thread name={thread.name}': process '{process.name}' has two threads of this name"
-                    f" (see line {seen[name]}); give one of them another"
+                    source,
+                    thread.line,
+                    f"near 'thread name={thread.name}': process '{process.name}' has two threads of this name"
+                    f" (see line {seen[name]}); give one of them another",
                 )
             seen[name] = thread.line
 
@@ -201,17 +206,18 @@ def _kinds(workload: Workload) -> dict[str, str]:
 
 def _sources(group: _Group, made: ThreadPlan) -> dict[str, Source]:
     found: dict[str, Source] = {}
-    by, of_pass = made.passes_by or ("", 1)
+    told = made.passes_by
+    of_pass = told[2] if told else 1
     counts: dict[str, int] = {}
     for flowop, times in group.thread.flowops():
         counts[flowop.name] = counts.get(flowop.name, 0) + times
     for flowop, _ in group.thread.flowops():
         operations = made.operations.get(flowop.name, ())
-        job = helper_job(group.name, flowop) if flowop.kind == "aiowrite" else group.name
         if operations:
-            found[flowop.name] = Source(job=job, operations=operations, times=1)
-        elif TYPES[flowop.kind].of not in {"io"}:
-            found[flowop.name] = Source(job=group.name, operations=(), times=counts[flowop.name] / of_pass, passes_by=by)
+            found[flowop.name] = Source(job=_job_of(group, flowop), operations=operations, times=1)
+        elif told and made.does_something(flowop):
+            share = counts[flowop.name] / of_pass
+            found[flowop.name] = Source(job=_job_of(group, told[0]), operations=(), times=share, passes_by=told[1])
     return found
 
 
@@ -222,9 +228,11 @@ def _job(group: _Group, made: ThreadPlan) -> plan.Job:
         advice="" if made.reads_ahead else "random",
     )
     kind = plan.WorkerKind.PROCESS if group.process.instances > 1 else plan.WorkerKind.THREAD
-    return plan.Job(
-        name=group.name, body=plan.Loop(actions=made.actions), workers=group.workers, kind=kind, open=flags
-    )
+    return plan.Job(name=group.name, body=plan.Loop(actions=made.actions), workers=group.workers, kind=kind, open=flags)
+
+
+def _job_of(group: _Group, flowop: Flowop) -> str:
+    return helper_job(group.name, flowop) if flowop.kind == "aiowrite" else group.name
 
 
 def helper_job(group: str, flowop: Flowop) -> str:
@@ -275,6 +283,10 @@ def _merged(notes: Iterable[Note]) -> tuple[plan.Untranslated, ...]:
 def _file_sets(files: Files, used: Mapping[str, None]) -> Iterator[plan.FileSet]:
     path = f"filebench-{''.join(letter if letter.isalnum() or letter in '-_.' else '_' for letter in files.name)}"
     is_kept = files.is_reused or files.is_trusted
+    if is_kept:
+        # What stays is in nobody's way who has other files of the name.
+        said = repr((files.entries, files.size, files.width, files.existing_share))
+        path += f"-{zlib.crc32(said.encode()):08x}"
     if files.name in used:
         yield plan.FileSet(
             name=files.name,
@@ -307,8 +319,10 @@ def _layout(entries: int, width: float) -> plan.Layout:
     if leaves <= 1:
         return plan.Flat()
     depth = max(1, round(math.log(entries) / math.log(max(width, 2))) - 1)
-    return plan.Tree(width=max(1, round(leaves ** (1 / depth))), depth=depth) if depth > 1 else plan.PerDirectory(
-        files=math.ceil(entries / leaves)
+    return (
+        plan.Tree(width=max(1, round(leaves ** (1 / depth))), depth=depth)
+        if depth > 1
+        else plan.PerDirectory(files=math.ceil(entries / leaves))
     )
 
 
@@ -365,7 +379,7 @@ def _stop_of(workload: Workload) -> plan.StopOf:
 
 
 def _interval(workload: Workload) -> float:
-    seconds = workload.seconds or 10.0
+    seconds = (workload.seconds or 10.0) - workload.ramp_seconds
     interval = min(max(seconds / 30, 0.025), 1.0)
     if workload.snapshot_seconds:
         interval = min(interval, workload.snapshot_seconds / 2)

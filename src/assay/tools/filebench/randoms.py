@@ -6,6 +6,7 @@ probabilities; what is cut, and the laws that the Plan does not have, are tables
 """
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
@@ -124,7 +125,9 @@ def _gamma_cdf(shape: float, x: float) -> float:
 # -- what is made of a law ---------------------------------------------------------------------------------------------
 
 
-def distribution(law: Law, round_to: float = 0, low: float | None = None, high: float | None = None) -> plan.Distribution:
+def distribution(
+    law: Law, round_to: float = 0, low: float | None = None, high: float | None = None
+) -> plan.Distribution:
     """Give the Plan's distribution of a law, rounded to multiples and cut.
 
     Raises:
@@ -168,7 +171,7 @@ def _rounded(law: Law, round_to: float, low: float | None, high: float | None) -
 def _pieces(law: Law, low: float | None, high: float | None) -> list[Row]:
     shares = [_TAIL, *(i / _PIECES for i in range(1, _PIECES)), 1 - _TAIL]
     edges = [_cut(_quantile(law, share), low, high) for share in shares]
-    return [(1.0, begin, end) for begin, end in zip(edges, edges[1:], strict=False)]
+    return [(1.0, begin, end) for begin, end in itertools.pairwise(edges)]
 
 
 def _quantile(law: Law, share: float) -> float:
@@ -253,7 +256,7 @@ def _rounded_row(low: float, high: float, round_to: float) -> list[Row]:
     if high <= low:
         return [(first, first * round_to, 1.0)]
     edges = [low, *((multiple + 0.5) * round_to for multiple in range(first, last)), high]
-    shares = [(end - begin) / (high - low) for begin, end in zip(edges, edges[1:], strict=False)]
+    shares = [(end - begin) / (high - low) for begin, end in itertools.pairwise(edges)]
     return [(first + i, (first + i) * round_to, share) for i, share in enumerate(shares) if share > 0]
 
 

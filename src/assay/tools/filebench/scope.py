@@ -64,7 +64,8 @@ class Scope:
             case Table():
                 self.refuse(scalar.line, "syntax error near '{': a table goes with randtable")
             case _:
-                return _BOOLEANS.get(scalar.text, scalar.text)
+                pass
+        return _BOOLEANS.get(scalar.text, scalar.text)
 
     def _variable(self, variable: Variable, depth: int) -> Value:
         if variable.name in self.own:
@@ -86,7 +87,9 @@ class Scope:
         if found[1] not in self.globals and found[1] not in self.own:
             return found[0]
         value = self._variable(Variable(found[1], line), 0)
-        return str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | str) else found[0]
+        return (
+            str(value).lower() if isinstance(value, bool) else str(value) if isinstance(value, int | str) else found[0]
+        )
 
     def expression(self, said: Expression) -> Value:
         """Work out the right side of a `set`."""
@@ -118,7 +121,7 @@ class Scope:
         value = self.value(attribute.value)
         if isinstance(value, plan.Fixed):
             value = int(value.value)
-        if isinstance(value, plan.Distribution):  # type: ignore[arg-type, misc]  # a union of classes
+        if isinstance(value, plan.Distribution):
             self.refuse(attribute.line, f"near '{attribute.name}': a random variable cannot stand here, only a number")
         if isinstance(value, bool) or not isinstance(value, int):
             self.refuse(attribute.line, f"near '{attribute.name}={self.shown(value)}': it is a whole number")
@@ -136,8 +139,8 @@ class Scope:
     def drawn(self, attribute: Attribute) -> plan.Distribution:
         """A number, or what a random variable draws."""
         value = self.value(attribute.value)
-        if isinstance(value, plan.Distribution):  # type: ignore[arg-type, misc]  # a union of classes
-            return value  # type: ignore[return-value]
+        if isinstance(value, plan.Distribution):
+            return value
         return plan.Fixed(value=float(self.number(attribute)))
 
     def text(self, attribute: Attribute) -> str:

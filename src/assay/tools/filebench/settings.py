@@ -1,6 +1,7 @@
 """What one command line of filebench asks for: options, and the text of the script, which the record of the run keeps.
 
-Words of a run are those of the user and `--script=TEXT`: the script may be another one, or gone, when the run is looked at again.
+Words of a run are those of the user and `--script=TEXT`: the script may be another one, or gone, when the run is looked at
+again.
 """
 
 import dataclasses
@@ -124,5 +125,7 @@ def _scale(text: str | None) -> float:
     except ValueError:
         scale = 0.0
     if not 0 < scale <= _LARGEST_SCALE:
-        raise InputError(f"--scale is '{cut(text)}'; it is a number above 0, such as 0.01, and at most {_LARGEST_SCALE:g}")
+        raise InputError(
+            f"--scale is '{cut(text)}'; it is a number above 0, such as 0.01, and at most {_LARGEST_SCALE:g}"
+        )
     return scale

@@ -6,7 +6,7 @@ Words that 1.5 dropped are noted where they stand, so that `--wml 1.5` refuses w
 import dataclasses
 import re
 from collections.abc import Iterator
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 from lark import Token, Tree
 
@@ -152,7 +152,7 @@ class _Reader:
         parts = [part for part in node.children if part is not None]
         if kind == "set":
             name, value = parts
-            assert isinstance(name, Token)
+            name = cast("Token", name)
             is_random = isinstance(value, Tree) and value.data == "random"
             made = self._random(value) if is_random else self._expression(value)  # type: ignore[arg-type]  # it is a Tree
             return Command(kind, name.line or line, name=name[1:], value=made)
@@ -186,7 +186,7 @@ class _Reader:
 
     def _attribute(self, node: Tree[Token]) -> Attribute:
         name, value = node.children
-        assert isinstance(name, Token)
+        name = cast("Token", name)
         line = name.line or 0
         is_local = name.type == "VARIABLE"
         made = None if value is None else self._table(value) if isinstance(value, Tree) else self._scalar(value)
@@ -198,19 +198,21 @@ class _Reader:
 
     def _random(self, node: Tree[Token]) -> Random:
         kind, attributes = node.children
-        assert isinstance(kind, Token)
+        kind = cast("Token", kind)
         if kind not in {"randvar", "cvar"}:
-            self._refuse(kind.line or 0, f"syntax error near '{cut(kind)}('; a variable is made by randvar(...) or cvar(...)")
+            self._refuse(
+                kind.line or 0, f"syntax error near '{cut(kind)}('; a variable is made by randvar(...) or cvar(...)"
+            )
         return Random(str(kind), self._attributes(attributes), kind.line or 0)  # type: ignore[arg-type]  # the grammar says so
 
     def _expression(self, node: Tree[Token] | Token) -> Expression:
         if isinstance(node, Token):
             return self._scalar(node)
         first, *rest = node.children
-        made = self._expression(first)  # type: ignore[arg-type]  # trees and tokens alone
+        made = self._expression(cast("Token", first))
         for sign, right in zip(rest[::2], rest[1::2], strict=True):
-            assert isinstance(sign, Token)
-            made = Arithmetic(str(sign), made, self._expression(right), sign.line or 0)  # type: ignore[arg-type]
+            line = cast("Token", sign).line or 0
+            made = Arithmetic(str(sign), made, self._expression(cast("Token", right)), line)
         return made
 
     def _scalar(self, token: Token) -> Scalar:
@@ -227,11 +229,14 @@ class _Reader:
 
     def _number(self, text: str, line: int) -> int:
         found = _NUMBER.fullmatch(text)
-        assert found, "the grammar has no other numbers"
-        digits, suffix = found.groups()
+        digits, suffix = found.groups() if found else (text, "")
         if suffix not in SUFFIXES:
             near = SUFFIXES.get(suffix.lower())
-            cure = f"write {cut(digits)}{suffix.lower()}" if near else "a number ends with k, m or g (1024, 1024^2, 1024^3)"
+            cure = (
+                f"write {cut(digits)}{suffix.lower()}"
+                if near
+                else "a number ends with k, m or g (1024, 1024^2, 1024^3)"
+            )
             self._refuse(line, f"syntax error near '{cut(text)}': there is no suffix '{cut(suffix)}'; {cure}")
         if len(digits) > _MOST_DIGITS:
             self._refuse(line, f"near '{cut(text)}': a number has at most {_MOST_DIGITS} digits")

@@ -1,8 +1,8 @@
 """What a thread does, as actions of the Plan.
 
-A flowop's fd is a slot of the same number. Where a flowop works on an fd that nothing in the thread opens, Filebench opens the
-next file at its first turn and keeps it: here that open stands in front of the passes, which then are one long repeat. If the
-thread closes that fd, the open stands in front of the first flowop that needs it, in each pass.
+A flowop's fd is a slot of the same number. Where a flowop works on an fd that nothing in the thread opens, Filebench opens
+the next file at its first turn and keeps it: here that open stands in front of the passes, which then are one long repeat.
+If the thread closes that fd, the open stands in front of the first flowop that needs it, in each pass.
 """
 
 import dataclasses
@@ -69,9 +69,15 @@ class ThreadPlan:
     """Names of the recorded operations of each flowop."""
     asynchronous: tuple[Flowop, ...] = ()
     """Flowops whose writes helpers do."""
-    passes_by: tuple[str, int] | None = None
-    """An operation and how often it is done in a pass."""
+    passes_by: tuple[Flowop, str, int] | None = None
+    """A flowop, its operation and how often that is done in a pass: it tells how many passes there were."""
+    idle: frozenset[str] = frozenset()
+    """Flowops that do nothing, such as limits without an event generator."""
     notes: tuple[Note, ...] = ()
+
+    def does_something(self, flowop: Flowop) -> bool:
+        """Whether it is carried out at all."""
+        return flowop.name not in self.idle
 
 
 class ThreadPlanner:
@@ -91,6 +97,7 @@ class ThreadPlanner:
         self._closed = {self._slot_of(flowop) for flowop in self._flowops if flowop.kind == "closefile"}
         self._waiting_opens: dict[int, plan.Action] = {}
         self._asynchronous: dict[str, Flowop] = {}
+        self._idle: set[str] = set()
 
     def made(self) -> ThreadPlan:
         """Make the actions; raises FrontEndError for what cannot be carried out as meant."""
@@ -112,6 +119,7 @@ class ThreadPlanner:
             operations={name: tuple(dict.fromkeys(names)) for name, names in self._operations.items()},
             asynchronous=tuple(self._asynchronous.values()),
             passes_by=self._reference(),
+            idle=frozenset(self._idle),
             notes=tuple(self._notes),
         )
 
@@ -121,12 +129,14 @@ class ThreadPlanner:
     def _note(self, what: str, why: str) -> None:
         self._notes[Note(what, why)] = None
 
-    def _reference(self) -> tuple[str, int] | None:
-        for flowop, times in self._thread.flowops():
-            recorded = self._operations.get(flowop.name, [])
-            if recorded and flowop.kind != "aiowrite":
-                return recorded[-1], times
-        return None
+    def _reference(self) -> tuple[Flowop, str, int] | None:
+        found = [
+            (flowop, recorded[-1], times)
+            for flowop, times in self._thread.flowops()
+            if (recorded := self._operations.get(flowop.name))
+        ]
+        # Writes beside the thread lag behind it.
+        return min(found, key=lambda one: one[0].kind == "aiowrite", default=None)
 
     # -- who opens what ------------------------------------------------------------------------------------------------
 
@@ -138,7 +148,8 @@ class ThreadPlanner:
                     self._refuse(flowop.line, f"near 'flowop {flowop.kind}': it opens no file; give it filesetname=...")
                 if flowop.opens_next:
                     self._refuse(
-                        flowop.line, f"near 'opennext': {flowop.kind} takes one fd; give it the fd, and leave opennext out"
+                        flowop.line,
+                        f"near 'opennext': {flowop.kind} takes one fd; give it the fd, and leave opennext out",
                     )
                 opened.setdefault(flowop.fd, flowop.files)
         return opened
@@ -164,8 +175,8 @@ class ThreadPlanner:
                 slot = _FIRST_EXTRA_SLOT + len(self._implied_slots)
                 self._note(
                     f"the one fd of files without any, for '{flowop.files}' (line {flowop.line})",
-                    "each file that is named without an fd is open by itself; Filebench stays with the first one, whatever is"
-                    " named later",
+                    "each file that is named without an fd is open by itself; Filebench stays with the first one, whatever"
+                    " is named later",
                 )
             if slot > _MOST_SLOT:
                 self._refuse(flowop.line, "this thread has too many files open at a time")
@@ -177,7 +188,9 @@ class ThreadPlanner:
         """Slot of the file that a flowop works on; refuses where nothing opens it."""
         if flowop.fd in self._opened:
             return flowop.fd
-        of_fd = [slot for (fd, files), slot in self._implied_slots.items() if fd == flowop.fd and flowop.files in {"", files}]
+        of_fd = [
+            slot for (fd, files), slot in self._implied_slots.items() if fd == flowop.fd and flowop.files in {"", files}
+        ]
         if not of_fd:
             self._refuse(
                 flowop.line,
@@ -209,7 +222,8 @@ class ThreadPlanner:
             return True
         fd = flowop.fd
         return any(
-            other.fd == fd and TYPES[other.kind].direction == "write" and not other.opens_next for other in self._flowops
+            other.fd == fd and TYPES[other.kind].direction == "write" and not other.opens_next
+            for other in self._flowops
         )
 
     def _agreed(self, openers: Iterable[Flowop], word: str, has: Callable[[Flowop], bool]) -> bool:
@@ -228,7 +242,9 @@ class ThreadPlanner:
     def _set(self, name: str, flowop: Flowop) -> Files:
         files = self._around.files[name]
         if files.entries == 0:
-            self._refuse(flowop.line, f"near '{cut(flowop.name)}': '{cut(name)}' has no entries; give it some, entries=...")
+            self._refuse(
+                flowop.line, f"near '{cut(flowop.name)}': '{cut(name)}' has no entries; give it some, entries=..."
+            )
         self._sets[name] = None
         return files
 
@@ -262,6 +278,8 @@ class ThreadPlanner:
                 if on_slot and self._waiting_opens and (opened := self._waiting_opens.pop(self._slot_of(part), None)):
                     made.append(opened)
                 inner, line = self._flowop(part), part.iters
+                if not inner:
+                    self._idle.add(part.name)
             if line > 1 and inner:
                 inner = (plan.Repeat(times=line, actions=inner),)
             made += inner
@@ -302,15 +320,18 @@ class ThreadPlanner:
 
     def _io_size(self, flowop: Flowop) -> plan.Distribution:
         if flowop.io_size == plan.Fixed(value=0.0):
-            self._refuse(flowop.line, f"near 'flowop {flowop.kind} name={cut(flowop.name)}': its iosize is 0; give it one")
+            self._refuse(
+                flowop.line, f"near 'flowop {flowop.kind} name={cut(flowop.name)}': its iosize is 0; give it one"
+            )
         self._check_piece(flowop, largest(flowop.io_size))
         return flowop.io_size
 
     def _check_piece(self, flowop: Flowop, size: float) -> None:
         if size > _LARGEST_PIECE:
             self._refuse(
-                flowop.line, f"near 'flowop {flowop.kind} name={cut(flowop.name)}': it moves {size:.0f} bytes at once; 1g is the"
-                " most, give it a smaller iosize"
+                flowop.line,
+                f"near 'flowop {flowop.kind} name={cut(flowop.name)}': it moves {size:.0f} bytes at once; 1g is the"
+                " most, give it a smaller iosize",
             )
 
     def _pieces(self, flowop: Flowop) -> plan.Distribution:
@@ -342,7 +363,8 @@ class ThreadPlanner:
             )
         if size > length:
             self._refuse(
-                flowop.line, f"near 'workingset={length}': it is smaller than the iosize, {size:.0f}; there is no place for it"
+                flowop.line,
+                f"near 'workingset={length}': it is smaller than the iosize, {size:.0f}; there is no place for it",
             )
         return plan.RandomAccess(region=plan.Range(from_bytes=0, length_bytes=length))
 
@@ -356,11 +378,14 @@ class ThreadPlanner:
 
     def _of_next(self, flowop: Flowop, kind: plan.OpKind, size: plan.Distribution) -> plan.Action:
         if not flowop.files:
-            self._refuse(flowop.line, f"near 'opennext': '{cut(flowop.name)}' names no fileset; give it filesetname=...")
+            self._refuse(
+                flowop.line, f"near 'opennext': '{cut(flowop.name)}' names no fileset; give it filesetname=..."
+            )
         if not flowop.is_random:
             self._refuse(
-                flowop.line, "near 'opennext': each operation takes another file, where in-order makes no sense; add random, or"
-                " leave opennext out"
+                flowop.line,
+                "near 'opennext': each operation takes another file, where in-order makes no sense; add random, or"
+                " leave opennext out",
             )
         files = self._set(flowop.files, flowop)
         access = self._access(flowop, files)
@@ -393,13 +418,13 @@ class ThreadPlanner:
         if files.size != own.size:
             self._refuse(
                 flowop.line,
-                f"near 'srcfd={source}': '{cut(own.name)}' has other sizes than '{cut(files.name)}', which it is to copy; give"
-                " both the same size=",
+                f"near 'srcfd={source}': '{cut(own.name)}' has other sizes than '{cut(files.name)}', which it is to copy;"
+                " give both the same size=",
             )
         if not isinstance(files.size, plan.Fixed):
             self._note(
                 f"srcfd of '{flowop.name}' (line {flowop.line})",
-                "each file that is written has a size of its own, drawn by the same law, not that of the very file that was read",
+                "each file that is written has a size of its own, drawn by the same law, not that of the file that was read",
             )
 
     def _appendfile(self, flowop: Flowop) -> tuple[plan.Action, ...]:
@@ -430,17 +455,22 @@ class ThreadPlanner:
         self._set(name, flowop)
         if flowop.fd and flowop.fd in self._opened:
             self._note(
-                f"fd of '{flowop.name}' (line {flowop.line})", "the file that exists the longest is removed, not that of the fd"
+                f"fd of '{flowop.name}' (line {flowop.line})",
+                "the file that exists the longest is removed, not that of the fd",
             )
         elif flowop.index is not None:
-            self._note(f"indexed of '{flowop.name}' (line {flowop.line})", "the file that exists the longest is removed")
+            self._note(
+                f"indexed of '{flowop.name}' (line {flowop.line})", "the file that exists the longest is removed"
+            )
         return (self._do(flowop, plan.OpKind.UNLINK, plan.FromSet(set=name, pick=plan.Existing())),)
 
     def _statfile(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         if flowop.fd and (flowop.fd in self._opened or flowop.fd in self._implied):
             return (self._do(flowop, plan.OpKind.FSTAT, plan.Slot(slot=flowop.fd)),)
         if not flowop.files:
-            self._refuse(flowop.line, f"near 'flowop statfile name={cut(flowop.name)}': it names no fileset and no open fd")
+            self._refuse(
+                flowop.line, f"near 'flowop statfile name={cut(flowop.name)}': it names no fileset and no open fd"
+            )
         self._set(flowop.files, flowop)
         return (self._do(flowop, plan.OpKind.STAT, plan.FromSet(set=flowop.files, pick=self._pick(flowop))),)
 
@@ -459,7 +489,8 @@ class ThreadPlanner:
     def _leaves(self, flowop: Flowop) -> str:
         if not self._around.files[flowop.files].leaf_directories:
             self._refuse(
-                flowop.line, f"near 'flowop {flowop.kind}': '{cut(flowop.files)}' has no leaf directories; give it leafdirs=..."
+                flowop.line,
+                f"near 'flowop {flowop.kind}': '{cut(flowop.files)}' has no leaf directories; give it leafdirs=...",
             )
         self._sets[leaf_set(flowop.files)] = None
         return leaf_set(flowop.files)
@@ -478,9 +509,13 @@ class ThreadPlanner:
 
     def _aiowrite(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         if not flowop.is_random:
-            self._refuse(flowop.line, f"near 'flowop aiowrite name={cut(flowop.name)}': it is for random writes; add random")
+            self._refuse(
+                flowop.line, f"near 'flowop aiowrite name={cut(flowop.name)}': it is for random writes; add random"
+            )
         if not flowop.files:
-            self._refuse(flowop.line, f"near 'flowop aiowrite name={cut(flowop.name)}': it names no file; give it filename=...")
+            self._refuse(
+                flowop.line, f"near 'flowop aiowrite name={cut(flowop.name)}': it names no file; give it filename=..."
+            )
         self._set(flowop.files, flowop)
         self._io_size(flowop)
         self._asynchronous[flowop.name] = flowop
@@ -490,7 +525,9 @@ class ThreadPlanner:
     def _aiowait(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         writes = [(other, times) for other, times in self._thread.flowops() if other.kind == "aiowrite"]
         if not writes:
-            self._refuse(flowop.line, f"near 'flowop aiowait name={cut(flowop.name)}': this thread has no aiowrite to wait for")
+            self._refuse(
+                flowop.line, f"near 'flowop aiowait name={cut(flowop.name)}': this thread has no aiowrite to wait for"
+            )
         waits = sum(times for other, times in self._thread.flowops() if other.kind == "aiowait")
         every = sum(times for _, times in writes)
         # Waiting for half of what is in flight, pass after pass, leaves as much in flight as a pass asks for.
@@ -551,9 +588,13 @@ class ThreadPlanner:
         for other, _ in self._thread.flowops():
             if flowop.target in {other.short_name, other.name} and TYPES[other.kind].of in {"io", "aio"}:
                 if other.kind == "aiowrite":
-                    self._refuse(flowop.line, f"near 'target={cut(flowop.target)}': writes beside the thread are not counted")
+                    self._refuse(
+                        flowop.line, f"near 'target={cut(flowop.target)}': writes beside the thread are not counted"
+                    )
                 return other.name
-        self._refuse(flowop.line, f"near 'target={cut(flowop.target)}': this thread has no such read, write or other operation")
+        self._refuse(
+            flowop.line, f"near 'target={cut(flowop.target)}': this thread has no such read, write or other operation"
+        )
         return ""
 
     def _limit(self, flowop: Flowop) -> tuple[plan.Action, ...]:
@@ -568,8 +609,9 @@ class ThreadPlanner:
         }
         if len(others) > 1:
             self._refuse(
-                flowop.line, f"near 'flowop {flowop.kind}': this thread pays for several things with one generator's events; keep"
-                " one of its limits"
+                flowop.line,
+                f"near 'flowop {flowop.kind}': this thread pays for several things with one generator's events; keep"
+                " one of its limits",
             )
         return (plan.Token(bucket=BUCKET, rate_per_s=self._around.event_rate, unit=unit, op=target),)
 
@@ -606,9 +648,7 @@ def helper(flowop: Flowop, files: Files, prefix: str, access: plan.Access) -> tu
         name=open_name(flowop.name),
         file=plan.FromSet(set=files.name, pick=plan.InTurn(), slot=0),
     )
-    write = plan.Op(
-        op=plan.OpKind.WRITE, name=flowop.name, file=plan.Slot(slot=0), access=access, size=flowop.io_size
-    )
+    write = plan.Op(op=plan.OpKind.WRITE, name=flowop.name, file=plan.Slot(slot=0), access=access, size=flowop.io_size)
     turn: tuple[plan.Action, ...] = (
         plan.Wait(semaphore=asked(prefix, flowop)),
         plan.Do(op=write),
