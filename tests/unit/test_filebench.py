@@ -13,11 +13,13 @@ from assay.analysis.record import RunRecord, read
 from assay.bundle.tables import HISTOGRAMS, INTERVALS
 from assay.errors import FrontEndError, InputError
 from assay.plan import Plan
-from assay.plan.walk import all_actions, job_actions, job_ops
+from assay.plan.walk import job_actions, job_ops
 from assay.tools.filebench import FRONT_END, randoms
 from assay.tools.filebench.evaluate import Wishes, evaluate
+from assay.tools.filebench.flowops import TYPES, UNITS
 from assay.tools.filebench.randoms import RandVar, of_cvar, of_randvar, up_to
 from assay.tools.filebench.settings import SCRIPT
+from assay.tools.filebench.thread_plan import ThreadPlanner
 from goldens import Goldens
 from unit import classic_runs as classic
 from unit.memory_run import MemoryRun, hello
@@ -221,7 +223,7 @@ def test_limits_do_nothing_without_events_and_pay_for_their_target_with_them() -
     ]
 
     assert tokens[0] == []
-    assert tokens[1] == [plan.Token(bucket="eventgen", rate_per_s=30.0, unit=plan.TokenUnit.MEBIBYTE, op="r")]
+    assert tokens[1] == [plan.Token(bucket="eventgen", rate_per_s=30.0, unit=plan.TokenUnit.MEBIBYTE, operation="r")]
 
 
 def test_data_goes_below_the_directory_of_the_command_line_whatever_the_script_says() -> None:
@@ -238,7 +240,11 @@ def test_data_goes_below_the_directory_of_the_command_line_whatever_the_script_s
 REFUSED = [
     ("set $a=16K\n", 1, "syntax error near '16K': there is no suffix 'K'; write 16k"),
     ("\n\nset a=1\n", 3, "syntax error near 'a'"),
-    (process("flowop statfile name=s,filename=nowhere"), 4, "near 'filename=nowhere': no file or fileset has this name"),
+    (
+        process("flowop statfile name=s,filename=nowhere"),
+        4,
+        "near 'filename=nowhere': no file or fileset has this name",
+    ),
     (process("flowop statfiles name=s,filename=files"), 4, "near 'flowop statfiles': there is no such flowop"),
     (process("flowop statfile name=s,filename=files,depth=1"), 4, "near 'depth': flowop has no such attribute"),
     (process("flowop read name=s,filename=files,iosize=$x"), 4, "near '$x': nothing sets this variable"),
@@ -248,10 +254,22 @@ REFUSED = [
     (process("flowop print name=s,value=1"), 4, "near 'flowop print': this is not carried out"),
     (process("flowop closefile name=s,fd=1"), 4, "nothing opens its fd 1"),
     (process("flowop wakeup name=s,target=nobody"), 4, "near 'target=nobody': wakeup names a block as its target"),
-    (process("flowop statfile name=s,filename=files", head="enable multi master=a,client=b"), 1, "own clients come later"),
-    (process("flowop statfile name=s,filename=files", head='system "rm -rf /"'), 1, "near 'rm -rf /': this runs a command"),
+    (
+        process("flowop statfile name=s,filename=files", head="enable multi master=a,client=b"),
+        1,
+        "own clients come later",
+    ),
+    (
+        process("flowop statfile name=s,filename=files", head='system "rm -rf /"'),
+        1,
+        "near 'rm -rf /': this runs a command",
+    ),
     (process("flowop statfile name=s,filename=files", head="!ls"), 1, "near 'ls': this runs a command"),
-    (process("flowop statfile name=s,filename=files", head="eventgen speed=1"), 1, "near 'speed': eventgen has no such"),
+    (
+        process("flowop statfile name=s,filename=files", head="eventgen speed=1"),
+        1,
+        "near 'speed': eventgen has no such",
+    ),
     ("define file name=a,path=/dev/sda1\nrun 5\n", 1, "devices are not written to"),
     ("define fileset name=a\nrun 5\n", 1, "it has no path"),
     ("set $a=randvar(type=tabular,randtable={{50,1,2}})\n", 1, "add up to 50 per cent, not 100"),
@@ -269,7 +287,9 @@ def test_a_fault_is_told_with_file_line_and_what_is_near(text: str, line: int, s
         made(text)
 
 
-@pytest.mark.parametrize("old", ["set $a=$b", "stats clear", 'usage "x"', "define randvar name=$a,type=uniform", "warmup 3"])
+@pytest.mark.parametrize(
+    "old", ["set $a=$b", "stats clear", 'usage "x"', "define randvar name=$a,type=uniform", "warmup 3"]
+)
 def test_what_only_1_4_had_is_refused_where_1_5_is_wanted(old: str) -> None:
     script = process("flowop statfile name=s,filename=files", head=f"set $b=1\n{old}")
 
@@ -355,7 +375,7 @@ def test_the_types_of_custom_variables_are_told() -> None:
     class Door:
         said = ""
 
-        def measure(self, words: object) -> int:
+        def measure(self, _words: object) -> int:
             raise AssertionError
 
         def say(self, text: str) -> None:
@@ -395,7 +415,9 @@ def run_of(text: str, done: Mapping[str, tuple[int, int, int]], *options: str, s
                 }
             )
             buckets.append({**shared, "series": "latency", "bucket": ns, "n": count // seconds})
-    finished = classic.finished(index, job, begin_ns=0, end_ns=seconds * SECOND_NS, ops=sum(row[0] for row in done.values()))
+    finished = classic.finished(
+        index, job, begin_ns=0, end_ns=seconds * SECOND_NS, ops=sum(row[0] for row in done.values())
+    )
     tables = {INTERVALS: classic.table(INTERVALS, rows), HISTOGRAMS: classic.table(HISTOGRAMS, buckets)}
     return read(MemoryRun(plan=script, lines=[hello(), finished], tables=tables))
 
@@ -445,10 +467,6 @@ def test_a_histogram_counts_by_powers_of_two() -> None:
 
 
 def test_every_flowop_of_the_language_is_carried_out_or_refused_by_name() -> None:
-    from assay.tools.filebench.flowops import TYPES, UNITS
-    from assay.tools.filebench.thread_plan import ThreadPlanner
-
     carried_out = {name.removeprefix("_") for name in dir(ThreadPlanner)} | set(UNITS)
 
     assert {name for name, kind in TYPES.items() if not kind.refusal} <= carried_out
-    assert all_actions(()) is not None

@@ -18,7 +18,6 @@ use crate::files::names::{NumberedName, PathBuffer};
 use crate::files::root::Root;
 use crate::files::spread::Spread;
 use crate::plan::{Allocate, FileSet};
-use crate::shared::SharedSlice;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -46,8 +45,6 @@ pub struct FileSetState {
     spread: Spread,
     sizes: Sampler,
     indices: Indices,
-    /// How many files operations that share a turn have been given.
-    turns: SharedSlice<AtomicU64>,
     writers: AtomicU64,
     generations: Mutex<Option<Arc<Generations>>>,
     is_begun: AtomicBool,
@@ -73,7 +70,6 @@ impl FileSetState {
             sizes: Sampler::new(&set.size)?,
             spread,
             indices: Indices::none_of(set.files).map_err(EngineError::no_shared_memory)?,
-            turns: SharedSlice::zeroed(1).map_err(EngineError::no_shared_memory)?,
             writers: AtomicU64::new(0),
             generations: Mutex::new(None),
             is_begun: AtomicBool::new(false),
@@ -163,12 +159,6 @@ impl FileSetState {
     #[inline]
     pub fn existing(&self) -> Range<u64> {
         self.indices.existing()
-    }
-
-    /// The next of these places in the turn that operations share, counted from the first.
-    #[inline]
-    pub fn take_turn(&self, places: u64) -> u64 {
-        self.turns[0].fetch_add(1, Ordering::Relaxed) % places
     }
 
     /// The index at one of these places. `None` is possible only while workers run, and where one was killed.

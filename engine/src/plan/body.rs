@@ -107,7 +107,7 @@ pub enum Action {
         /// What one token stands for. Events: one is taken here; else what the worker did since it paid last is paid for.
         unit: TokenUnit,
         /// Name of the operation that is counted; empty: all that are of the unit.
-        op: String,
+        operation: String,
     },
     /// Pause.
     Think {

@@ -171,7 +171,8 @@ pub enum Pick {
     New {},
     /// The next existing file in rotation; `unlink` takes each once.
     Existing {},
-    /// The next existing file by name, in a turn that all operations with this pick on the set share.
+    /// The existing file by name that was picked the longest ago, by any operation with this pick on the set; removing with
+    /// pick `existing` takes the same. It is in no other worker's hands meanwhile.
     InTurn {},
     /// File `worker modulo files`: each worker its own.
     Own {},

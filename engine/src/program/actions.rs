@@ -76,7 +76,7 @@ impl Which<'_> {
 pub fn counted_by(action: &Action) -> Option<Which<'_>> {
     match action {
         Action::Token { unit: TokenUnit::Event, .. } => None,
-        Action::Token { op, .. } | Action::FinishOn { op, .. } if !op.is_empty() => Some(Which::Named(op)),
+        Action::Token { operation: op, .. } | Action::FinishOn { op, .. } if !op.is_empty() => Some(Which::Named(op)),
         Action::Token { unit: TokenUnit::Op, .. } | Action::FinishOn { every_kind: true, .. } => Some(Which::All),
         Action::Token { unit: TokenUnit::DataOp | TokenUnit::Mebibyte, .. } | Action::FinishOn { .. } => {
             Some(Which::Data)

@@ -8,9 +8,7 @@ use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
 use crate::pace::coordination::Names;
 use crate::pace::pacing;
-use crate::plan::{
-    Access, Action, Body, Coverage, FileRef, FileSet, Job, Op, Phase, Pick, Region, ScriptGroup, Stop,
-};
+use crate::plan::{Access, Action, Body, Coverage, FileRef, FileSet, Job, Op, Phase, Pick, Region, ScriptGroup, Stop};
 use crate::program::actions;
 use crate::program::actions::Which;
 use crate::program::backend_rules;
@@ -279,7 +277,8 @@ impl Compiler<'_> {
                 if matches!(op.op.rules().works, Works::OnName | Works::OnDirectory) {
                     return Err(self.refuse(&format!("operation '{}' needs a file of a set, not a slot", op.name)));
                 }
-                if let (Body::Loop { .. }, Access::Random { region, distribution, coverage, .. }) = (&self.job.body, &op.access)
+                if let (Body::Loop { .. }, Access::Random { region, distribution, coverage, .. }) =
+                    (&self.job.body, &op.access)
                 {
                     let is_even = Ranks::new(distribution, 0)?.is_uniform() && *coverage == Coverage::WithRepeats;
                     if !is_even || *region == (Region::Slice {}) {

@@ -31,6 +31,8 @@ enum Hold {
     New(u64),
     /// This one to remove its file.
     Old(u64),
+    /// This one for its turn: it comes after all others then.
+    Turn(u64),
 }
 
 impl InHand {
@@ -77,6 +79,10 @@ impl Files {
                 let index = indices.take_existing().map_err(NoName::Lack)?;
                 (index, Hold::Old(index))
             }
+            (None, Pick::InTurn {}) => {
+                let index = indices.take_existing().map_err(NoName::Lack)?;
+                (index, Hold::Turn(index))
+            }
             (None, _) => {
                 let index = self.existing(op, *set, pick, rng).map_err(NoName::Lack)?;
                 (index, if op.is_removable { Hold::Use } else { Hold::Nothing })
@@ -99,7 +105,6 @@ impl Files {
             + match pick {
                 Pick::Random { .. } | Pick::Indexed { .. } => self.ways[op.state].picker.draw(count, rng),
                 Pick::Own {} => u64::from(self.walker.worker) % count,
-                Pick::InTurn {} => state.take_turn(count),
                 _ => self.job.next_file[op.state].fetch_add(1, Relaxed) % count,
             };
         let index = if op.is_removable { state.indices().begin_use(place) } else { state.index_at(place) };
@@ -195,7 +200,7 @@ impl Files {
             Hold::New(index) if result >= 0 || result == -i64::from(libc::EEXIST) => indices.made(index),
             Hold::New(index) => indices.not_made(index),
             Hold::Old(index) if result >= 0 || result == -i64::from(libc::ENOENT) => indices.gone(index),
-            Hold::Old(index) => indices.not_gone(index),
+            Hold::Old(index) | Hold::Turn(index) => indices.not_gone(index),
         }
     }
 }

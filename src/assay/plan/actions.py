@@ -98,7 +98,7 @@ class Token(Kind, kw_only=True):
     unit: TokenUnit
     """What one token stands for: a pass of the loop (one is taken here), or an operation, a data operation or a MiB of
     data (what the worker did since it took last is taken)."""
-    op: str = ""
+    operation: str = ""
     """Name of the operation that is counted; empty: all that are of the unit."""
 
 

@@ -69,7 +69,8 @@ class Existing(Kind, kw_only=True):
 
 
 class InTurn(Kind, kw_only=True):
-    """The next existing file by name, in a turn that all operations with this pick on the set share."""
+    """The existing file by name that was picked the longest ago, by any operation with this pick on the set; removing with
+    pick `existing` takes the same. It is in no other worker's hands meanwhile."""
 
 
 class Own(Kind, kw_only=True):

@@ -52,7 +52,8 @@ def check_job(job: Job) -> None:
     filled = {file.slot for file in files if isinstance(file, FromSet) and file.slot is not None}
     _require(where, "operation that fills slot", [file.slot for file in files if isinstance(file, Slot)], filled)
     operations = {op.name for op in job_ops(job)}
-    named = [action.op for action in job_actions(job) if isinstance(action, FinishOn | Token) and action.op]
+    named = [action.op for action in job_actions(job) if isinstance(action, FinishOn) and action.op]
+    named += [action.operation for action in job_actions(job) if isinstance(action, Token) and action.operation]
     _require(where, "operation", named, operations, ("loop",))
     for index, name in enumerate(job.timed):
         groups = {name for name, _ in job_groups(job)}

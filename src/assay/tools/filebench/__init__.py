@@ -7,10 +7,10 @@ from assay.errors import InputError
 from assay.input_text import read_text
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_directory, directories
+from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import to_plan
 from assay.tools.filebench.randoms import help_of, list_of_types
 from assay.tools.filebench.settings import SCRIPT, Settings, asked, parse
-from assay.tools.filebench.workload import Workload
 from assay.tools.front_end import Door, FrontEnd
 
 
@@ -75,7 +75,7 @@ class Filebench(FrontEnd[Settings]):
         return [Need(place, inodes=inodes) for place in directories(plan).values()]
 
 
-def _most_entries(workload: Workload) -> int:
+def _most_entries(workload: Personality) -> int:
     return sum(files.entries + files.leaf_directories for files in workload.files.values())
 
 

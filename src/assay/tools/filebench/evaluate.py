@@ -12,21 +12,21 @@ from assay.errors import FrontEndError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
+from assay.tools.filebench.personality import Before, Body, Composite, Files, Flowop, Note, Personality, Process, Thread
 from assay.tools.filebench.scope import Scope, named, setting
 from assay.tools.filebench.statements import (
     Arithmetic,
     Attribute,
     Attributes,
-    Command,
     FlowopStatement,
+    Quoted,
     Random,
-    Text,
+    Statement,
     ThreadStatement,
     Variable,
     Word,
     read,
 )
-from assay.tools.filebench.workload import Before, Body, Composite, Files, Flowop, Note, Process, Thread, Workload
 
 STRICT: Final = "1.5"
 """The version that does not know what only 1.4 had."""
@@ -93,7 +93,7 @@ class Wishes:
     allows_commands: bool = False
 
 
-def evaluate(text: str, source: str, wishes: Wishes) -> Workload:
+def evaluate(text: str, source: str, wishes: Wishes) -> Personality:
     """Work a script out; raises FrontEndError with file, line and the words near the fault."""
     script = _Script(source, wishes)
     for command in read(text, source):
@@ -112,16 +112,16 @@ class _Script:
         self._scope = Scope(source, {name: setting(value) for name, value in wishes.settings})
         self._given = dict(wishes.settings)
         self._set: set[str] = set()
-        self._files: list[Command] = []
-        self._processes: list[Command] = []
-        self._composites: dict[str, Command] = {}
+        self._files: list[Statement] = []
+        self._processes: list[Statement] = []
+        self._composites: dict[str, Statement] = {}
         self._names: dict[str, None] = {}
         self._mode = "timeout"
         self._event_rate: Attribute | None = None
         self._before: list[Before] = []
         self._said: list[str] = []
         self._notes: dict[Note, None] = {}
-        self._run: Command | None = None
+        self._run: Statement | None = None
         self._started_line = 0
         """Of `create processes`, from which on a `sleep` is the run."""
         self._slept = 0.0
@@ -139,7 +139,7 @@ class _Script:
 
     # -- commands ------------------------------------------------------------------------------------------------------
 
-    def follow(self, command: Command) -> None:
+    def follow(self, command: Statement) -> None:
         """Carry out one command."""
         kind, near = command.kind, f"near '{cut(command.said)}'"
         if self._wishes.wml == STRICT and kind in ONLY_1_4:
@@ -155,7 +155,7 @@ class _Script:
             self._refuse(line, f"near '${cut(name)}': a script has at most 10000 variables")
         return name not in self._given
 
-    def follow_set(self, command: Command) -> None:
+    def follow_set(self, command: Statement) -> None:
         value = command.value
         if isinstance(value, Arithmetic | Variable) and self._wishes.wml == STRICT:
             self._refuse(
@@ -168,7 +168,7 @@ class _Script:
         else:
             self._scope.globals[command.name] = self._scope.expression(value)
 
-    def follow_define_randvar(self, command: Command) -> None:
+    def follow_define_randvar(self, command: Statement) -> None:
         by_name = named(command.attributes)
         name = by_name.pop("name", None)
         if name is None or not isinstance(name.value, Variable):
@@ -178,15 +178,15 @@ class _Script:
             said = Random("randvar", tuple(by_name.values()), command.line)
             self._scope.globals[name.value.name] = self._scope.random(said)
 
-    def follow_define_file(self, command: Command) -> None:
+    def follow_define_file(self, command: Statement) -> None:
         self._files.append(command)
 
     follow_define_fileset = follow_define_file
 
-    def follow_define_process(self, command: Command) -> None:
+    def follow_define_process(self, command: Statement) -> None:
         self._processes.append(command)
 
-    def follow_define_flowop(self, command: Command) -> None:
+    def follow_define_flowop(self, command: Statement) -> None:
         name = named(command.attributes).get("name")
         if name is None:
             self._refuse(command.line, "near 'define flowop': it has a name")
@@ -196,41 +196,41 @@ class _Script:
             self._refuse(name.line, f"near 'name={cut(text)}': this is a type of flowop already")
         self._composites[text] = command
 
-    def follow_create(self, command: Command) -> None:
+    def follow_create(self, command: Statement) -> None:
         if command.words[0] != "files" and self._wishes.wml == STRICT:
             self._refuse(command.line, f"syntax error near '{command.words[0]}': 1.5 has 'create files' alone")
         if command.words[0].startswith("process"):
             self._started_line = command.line
 
-    def follow_run(self, command: Command) -> None:
+    def follow_run(self, command: Statement) -> None:
         self._run = command
         self.is_over = True
 
     follow_psrun = follow_run
 
-    def _seconds(self, command: Command, at: int = 0) -> float:
+    def _seconds(self, command: Statement, at: int = 0) -> float:
         if len(command.values) <= at:
             return 0.0
         attribute = Attribute(command.kind, command.values[at], command.line)
         return float(self._scope.number(attribute, -int(NUMBERS["seconds"].most), int(NUMBERS["seconds"].most)))
 
-    def _positive_seconds(self, command: Command, at: int = 0) -> float:
+    def _positive_seconds(self, command: Statement, at: int = 0) -> float:
         seconds = self._seconds(command, at)
         if seconds < 0 or (seconds == 0 and command.kind not in {"sleep", "warmup"}):
             self._refuse(command.line, f"near '{command.said} {seconds:g}': it lasts a second or more")
         return seconds
 
-    def follow_sleep(self, command: Command) -> None:
+    def follow_sleep(self, command: Statement) -> None:
         seconds = self._positive_seconds(command)
         if self._started_line:
             self._slept += seconds
         elif seconds:
             self._before.append(Before(command.line, seconds=seconds))
 
-    def follow_warmup(self, command: Command) -> None:
+    def follow_warmup(self, command: Statement) -> None:
         self._ramp += self._positive_seconds(command)
 
-    def follow_mode(self, command: Command) -> None:
+    def follow_mode(self, command: Statement) -> None:
         what, *how = command.words
         if what == "nousestats" and not how:
             self._has_statistics = False
@@ -241,12 +241,12 @@ class _Script:
         else:
             self._refuse(command.line, f"syntax error near '{cut(what)}': set mode knows 'quit MODE' and 'nousestats'")
 
-    def follow_eventgen(self, command: Command) -> None:
+    def follow_eventgen(self, command: Statement) -> None:
         by_name = named(command.attributes)
         self._scope.check_names(by_name, frozenset({"rate"}), "eventgen")
         self._event_rate = by_name["rate"]
 
-    def follow_enable(self, command: Command) -> None:
+    def follow_enable(self, command: Statement) -> None:
         what = command.words[0]
         if what == "multi":
             self._refuse(
@@ -257,12 +257,12 @@ class _Script:
             self._refuse(command.line, f"syntax error near '{cut(what)}': enable knows 'lathist' and 'multi'")
         self._has_histograms = True
 
-    def follow_system(self, command: Command) -> None:
+    def follow_system(self, command: Statement) -> None:
         text = command.values[0]
         said = text.text if isinstance(text, Word) else str(self._scope.value(text))
         self._command(command.line, said)
 
-    def follow_shell(self, command: Command) -> None:
+    def follow_shell(self, command: Statement) -> None:
         self._command(command.line, command.words[0][1:].strip())
 
     def _command(self, line: int, said: str) -> None:
@@ -276,19 +276,19 @@ class _Script:
             self._refuse(line, "near 'system': the command is empty, or holds a NUL")
         self._before.append(Before(line, command=said))
 
-    def follow_echo(self, command: Command) -> None:
+    def follow_echo(self, command: Statement) -> None:
         value = command.values[0]
-        self._said.append(str(self._scope.value(value)) if isinstance(value, Text) else command.words[0])
+        self._said.append(str(self._scope.value(value)) if isinstance(value, Quoted) else command.words[0])
 
-    def follow_usage(self, _command: Command) -> None:
+    def follow_usage(self, _command: Statement) -> None:
         """Say how a script was meant to be used: part of no run."""
 
     follow_version = follow_debug = follow_vars = follow_usage
 
-    def follow_quit(self, _command: Command) -> None:
+    def follow_quit(self, _command: Statement) -> None:
         self.is_over = True
 
-    def follow_stats(self, command: Command) -> None:
+    def follow_stats(self, command: Statement) -> None:
         what = command.words[0]
         if what == "clear" and self._started_line:
             self._ramp, self._slept = self._ramp + self._slept, 0.0
@@ -301,12 +301,12 @@ class _Script:
                 command.line, f"syntax error near '{cut(what)}': stats knows clear, snap, dump, xmldump, directory"
             )
 
-    def follow_shutdown(self, _command: Command) -> None:
+    def follow_shutdown(self, _command: Statement) -> None:
         self.is_over = bool(self._slept)
 
     # -- the run -------------------------------------------------------------------------------------------------------
 
-    def workload(self) -> Workload:
+    def workload(self) -> Personality:
         """Look everything up."""
         unknown = sorted(set(self._given) - self._set)
         if unknown:
@@ -322,7 +322,7 @@ class _Script:
         rate = self._event_rate
         if self._ramp and seconds is not None:
             seconds += self._ramp
-        return Workload(
+        return Personality(
             files=files,
             processes=processes,
             names=tuple(self._names),
@@ -370,7 +370,7 @@ class _Script:
             found[made.name] = made
         return found
 
-    def _one_file(self, command: Command) -> Files:
+    def _one_file(self, command: Statement) -> Files:
         is_file = command.kind == "define_file"
         scope, by_name = self._scope, named(command.attributes)
         what = "file" if is_file else "fileset"
@@ -420,7 +420,7 @@ class _Script:
 
     # -- processes -----------------------------------------------------------------------------------------------------
 
-    def _process(self, command: Command, files: Mapping[str, Files]) -> Process:
+    def _process(self, command: Statement, files: Mapping[str, Files]) -> Process:
         by_name = named(command.attributes)
         self._scope.check_names(by_name, _PROCESS, "process")
         name, instances = self._instances(by_name, command.line, "process")

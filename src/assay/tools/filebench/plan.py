@@ -16,8 +16,8 @@ from assay import plan
 from assay.errors import FrontEndError
 from assay.targets import of_directory
 from assay.tools.filebench.flowops import TYPES
+from assay.tools.filebench.personality import Before, Files, Flowop, Note, Personality, Process, Thread
 from assay.tools.filebench.thread_plan import Surroundings, ThreadPlan, ThreadPlanner, helper, leaf_set
-from assay.tools.filebench.workload import Before, Files, Flowop, Note, Process, Thread, Workload
 
 RUN: Final = "run"
 """Name of the phase that is measured."""
@@ -71,7 +71,7 @@ class _Group:
     own: Mapping[str, str]
 
 
-def planned(workload: Workload, source: str) -> Planned:
+def planned(workload: Personality, source: str) -> Planned:
     """Plan all threads; raises FrontEndError for what cannot be carried out as meant."""
     groups = [group for process in workload.processes for group in _groups(process, source)]
     waiting: dict[str, tuple[str, ...]] = {}
@@ -134,7 +134,7 @@ def _all(actions: tuple[plan.Action, ...]) -> Iterator[plan.Action]:
             yield from _all(action.actions)
 
 
-def _with_an_operation(made: ThreadPlan, workload: Workload, group: _Group, source: str) -> tuple[ThreadPlan, str]:
+def _with_an_operation(made: ThreadPlan, workload: Personality, group: _Group, source: str) -> tuple[ThreadPlan, str]:
     """Open a file once before the passes, which are as they were."""
     name = next((files.name for files in workload.files.values() if files.entries and files.existing_share), "")
     if not name:
@@ -184,7 +184,7 @@ def _groups(process: Process, source: str) -> Iterator[_Group]:
             yield _Group(process, thread, name, process.instances * thread.instances, {})
 
 
-def _check_names(workload: Workload, source: str) -> None:
+def _check_names(workload: Personality, source: str) -> None:
     seen: dict[str, int] = {}
     for process in workload.processes:
         for thread in process.threads:
@@ -199,7 +199,7 @@ def _check_names(workload: Workload, source: str) -> None:
             seen[name] = thread.line
 
 
-def _kinds(workload: Workload) -> dict[str, str]:
+def _kinds(workload: Personality) -> dict[str, str]:
     threads = (thread for process in workload.processes for thread in process.threads)
     return {flowop.name: flowop.kind for thread in threads for flowop, _ in thread.flowops()}
 
@@ -240,7 +240,7 @@ def helper_job(group: str, flowop: Flowop) -> str:
     return f"{group}: {flowop.name}"
 
 
-def _helpers(group: _Group, made: ThreadPlan, workload: Workload) -> Iterator[plan.Job]:
+def _helpers(group: _Group, made: ThreadPlan, workload: Personality) -> Iterator[plan.Job]:
     for flowop in made.asynchronous:
         files = workload.files[flowop.files]
         length = flowop.working_set
@@ -259,7 +259,7 @@ def _helpers(group: _Group, made: ThreadPlan, workload: Workload) -> Iterator[pl
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def _of_files(workload: Workload, sets: Mapping[str, None]) -> Iterator[Note]:
+def _of_files(workload: Personality, sets: Mapping[str, None]) -> Iterator[Note]:
     for files in workload.files.values():
         if files.name in sets and files.width and not files.is_file and files.entries > files.width and files.is_spread:
             yield Note(
@@ -329,7 +329,7 @@ def _layout(entries: int, width: float) -> plan.Layout:
 # -- the whole ---------------------------------------------------------------------------------------------------------
 
 
-def to_plan(workload: Workload, source: str, origin: plan.Origin, directory: Path) -> plan.Plan:
+def to_plan(workload: Personality, source: str, origin: plan.Origin, directory: Path) -> plan.Plan:
     """Make the Plan of a script for a directory."""
     made = planned(workload, source)
     used = dict.fromkeys(made.sets)
@@ -369,7 +369,7 @@ def to_plan(workload: Workload, source: str, origin: plan.Origin, directory: Pat
     )
 
 
-def _stop_of(workload: Workload) -> plan.StopOf:
+def _stop_of(workload: Personality) -> plan.StopOf:
     """Who ends the run: in Filebench's usual mode it is over when a thread finds nothing to do any more."""
     threads = [thread for process in workload.processes for thread in process.threads]
     runs_out = any(TYPES[flowop.kind].takes_names for thread in threads for flowop, _ in thread.flowops())
@@ -378,7 +378,7 @@ def _stop_of(workload: Workload) -> plan.StopOf:
     return plan.StopOf.FIRST
 
 
-def _interval(workload: Workload) -> float:
+def _interval(workload: Personality) -> float:
     seconds = (workload.seconds or 10.0) - workload.ramp_seconds
     interval = min(max(seconds / 30, 0.025), 1.0)
     if workload.snapshot_seconds:
@@ -386,12 +386,12 @@ def _interval(workload: Workload) -> float:
     return interval
 
 
-def _title(workload: Workload) -> str:
+def _title(workload: Personality) -> str:
     threads = sum(process.instances * thread.instances for process in workload.processes for thread in process.threads)
     return f"{threads} thread{'s' if threads > 1 else ''}"
 
 
-def _is_to_be_there(name: str, workload: Workload) -> bool:
+def _is_to_be_there(name: str, workload: Personality) -> bool:
     owner = next((files for files in workload.files.values() if leaf_set(files.name) == name), None)
     return owner is not None and owner.existing_share > 0
 

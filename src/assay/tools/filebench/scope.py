@@ -13,6 +13,7 @@ from typing import Final, NoReturn
 from assay import plan
 from assay.errors import FrontEndError
 from assay.tools.arguments import cut
+from assay.tools.filebench.personality import Value
 from assay.tools.filebench.randoms import DEFAULT_GAMMA, RandVar, of_cvar, of_randvar
 from assay.tools.filebench.statements import (
     Arithmetic,
@@ -20,14 +21,13 @@ from assay.tools.filebench.statements import (
     Attributes,
     Expression,
     Number,
+    Quoted,
     Random,
     Scalar,
-    Table,
-    Text,
+    ShareTable,
     Variable,
     unescaped,
 )
-from assay.tools.filebench.workload import Value
 
 _BOOLEANS: Final = {"true": True, "false": False}
 _MOST: Final = 1 << 62
@@ -41,7 +41,7 @@ class Scope:
 
     source: str
     globals: dict[str, Value]
-    own: Mapping[str, "tuple[Scalar | Table | None, Scope]"] = dataclasses.field(default_factory=dict)
+    own: Mapping[str, "tuple[Scalar | ShareTable | None, Scope]"] = dataclasses.field(default_factory=dict)
     """By name: what they stand for, and where that is to be looked up."""
 
     def refuse(self, line: int, text: str) -> NoReturn:
@@ -50,18 +50,18 @@ class Scope:
 
     # -- values --------------------------------------------------------------------------------------------------------
 
-    def value(self, scalar: Scalar | Table | None, depth: int = 0) -> Value:
+    def value(self, scalar: Scalar | ShareTable | None, depth: int = 0) -> Value:
         """What a value comes to; a word without one is true."""
         match scalar:
             case None:
                 return True
             case Number():
                 return scalar.value
-            case Text():
+            case Quoted():
                 return unescaped(self._filled(scalar))
             case Variable():
                 return self._variable(scalar, depth)
-            case Table():
+            case ShareTable():
                 self.refuse(scalar.line, "syntax error near '{': a table goes with randtable")
             case _:
                 pass
@@ -79,7 +79,7 @@ class Scope:
             self.refuse(variable.line, f"near '${cut(variable.name)}': nothing sets this variable; set are {there}")
         return self.globals[variable.name]
 
-    def _filled(self, text: Text) -> str:
+    def _filled(self, text: Quoted) -> str:
         return _IN_TEXT.sub(lambda found: str(self._in_text(found, text.line)), text.text)
 
     def _in_text(self, found: "re.Match[str]", line: int) -> str:
@@ -192,7 +192,7 @@ class Scope:
 
         table = by_name["randtable"].value if "randtable" in by_name else None
         rows: tuple[tuple[float, float, float], ...] = ()
-        if isinstance(table, Table):
+        if isinstance(table, ShareTable):
             rows = tuple(
                 tuple(float(self.number(Attribute("randtable", cell, cell.line))) for cell in row)  # type: ignore[misc]
                 for row in table.rows

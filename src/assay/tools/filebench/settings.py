@@ -13,8 +13,8 @@ from assay.errors import InputError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import Arguments, cut, whole_number
 from assay.tools.filebench.evaluate import Wishes, evaluate
+from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import Planned, planned
-from assay.tools.filebench.workload import Workload
 
 USAGE: Final = (
     "-f FILE.f [--dir DIR] [--time SECONDS] [--set NAME=VALUE]... [--scale SHARE] [--wml 1.4|1.5] [--allow-commands]"
@@ -37,7 +37,7 @@ class Settings:
     wishes: Wishes
 
     @functools.cached_property
-    def workload(self) -> Workload:
+    def workload(self) -> Personality:
         """What the script asks for; raises FrontEndError."""
         return evaluate(self.text, self.file, self.wishes)
 
@@ -48,7 +48,7 @@ class Settings:
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class Wanted:
     """What the user wrote: a script to run, or to hear of the types of custom variables."""
 
     file: str = ""
@@ -56,16 +56,16 @@ class Asked:
     """Empty: name them all; None: it was not asked for."""
 
 
-def asked(words: Sequence[str]) -> Asked:
+def asked(words: Sequence[str]) -> Wanted:
     """Read the user's own words; raises InputError."""
     given = _read(words)
     if given["c"] is not None:
         if given["f"] is not None:
             raise InputError("filebench: -c tells of variables and -f runs a script; give one of them")
-        return Asked(cvar_type=given["c"])
+        return Wanted(cvar_type=given["c"])
     if given["f"] is None:
         raise InputError(f"filebench: name the script, -f FILE.f. Usage: assay filebench {USAGE}")
-    return Asked(file=given["f"])
+    return Wanted(file=given["f"])
 
 
 def parse(words: Sequence[str]) -> Settings:

@@ -37,7 +37,7 @@ class Word:
 
 
 @dataclasses.dataclass(frozen=True)
-class Text:
+class Quoted:
     """What stood in quotes; its variables are not replaced yet."""
 
     text: str
@@ -63,14 +63,14 @@ class Arithmetic:
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class ShareTable:
     """Rows of three values: of a table of probabilities."""
 
     rows: tuple[tuple["Scalar", "Scalar", "Scalar"], ...]
     line: int
 
 
-Scalar = Number | Word | Text | Variable
+Scalar = Number | Word | Quoted | Variable
 Expression = Scalar | Arithmetic
 
 
@@ -79,7 +79,7 @@ class Attribute:
     """`name=value`, `name` alone or `$name[=value]`."""
 
     name: str
-    value: Scalar | Table | None
+    value: Scalar | ShareTable | None
     line: int
     is_local: bool = False
     """Whether it is a variable of a composite flowop."""
@@ -116,7 +116,7 @@ class Random:
 
 
 @dataclasses.dataclass(frozen=True)
-class Command:
+class Statement:
     """A command; its `kind` says which of the fields it has."""
 
     kind: str
@@ -137,7 +137,7 @@ class Command:
         return " ".join([self.kind.replace("_", " "), *self.words])
 
 
-def read(text: str, source: str) -> tuple[Command, ...]:
+def read(text: str, source: str) -> tuple[Statement, ...]:
     """Read a script; raises FrontEndError with file, line and the words near the fault."""
     reader = _Reader(source)
     return tuple(reader.command(node) for node in parse(text, source).children if isinstance(node, Tree))
@@ -147,7 +147,7 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self._source = source
 
-    def command(self, node: Tree[Token]) -> Command:
+    def command(self, node: Tree[Token]) -> Statement:
         kind, line = str(node.data), _line(node)
         parts = [part for part in node.children if part is not None]
         if kind == "set":
@@ -155,14 +155,14 @@ class _Reader:
             name = cast("Token", name)
             is_random = isinstance(value, Tree) and value.data == "random"
             made = self._random(value) if is_random else self._expression(value)  # type: ignore[arg-type]  # it is a Tree
-            return Command(kind, name.line or line, name=name[1:], value=made)
+            return Statement(kind, name.line or line, name=name[1:], value=made)
         trees = [part for part in parts if isinstance(part, Tree)]
         tokens = [part for part in parts if isinstance(part, Token)]
         if line == 0 and tokens:
             line = tokens[0].line or 0
         attributes = next((self._attributes(tree) for tree in trees if tree.data == "attributes"), ())
         line = line or (attributes[0].line if attributes else 1)
-        return Command(
+        return Statement(
             kind,
             line,
             words=tuple(str(token) for token in tokens if token.type in {"WORD", "CREATED", "SHELL"}),
@@ -192,9 +192,9 @@ class _Reader:
         made = None if value is None else self._table(value) if isinstance(value, Tree) else self._scalar(value)
         return Attribute(name[1:] if is_local else str(name), made, line, is_local)
 
-    def _table(self, node: Tree[Token]) -> Table:
+    def _table(self, node: Tree[Token]) -> ShareTable:
         rows = [tuple(self._scalar(token) for token in row.children) for row in node.children]  # type: ignore[union-attr, arg-type]
-        return Table(tuple(rows), _line(node))  # type: ignore[arg-type]  # rows have three values
+        return ShareTable(tuple(rows), _line(node))  # type: ignore[arg-type]  # rows have three values
 
     def _random(self, node: Tree[Token]) -> Random:
         kind, attributes = node.children
@@ -223,7 +223,7 @@ class _Reader:
             case "VARIABLE":
                 return Variable(token[1:], line)
             case "STRING":
-                return Text(token[1:-1], line)
+                return Quoted(token[1:-1], line)
             case _:
                 return Word(str(token), line)
 

@@ -13,8 +13,8 @@ from assay import plan
 from assay.errors import FrontEndError
 from assay.tools.arguments import cut
 from assay.tools.filebench.flowops import TYPES, UNITS
+from assay.tools.filebench.personality import Body, Composite, Files, Flowop, Note, Thread
 from assay.tools.filebench.randoms import largest, up_to
-from assay.tools.filebench.workload import Body, Composite, Files, Flowop, Note, Thread
 
 ENDLESS: Final = 1 << 60
 """Passes of a thread that opens its files first."""
@@ -613,7 +613,7 @@ class ThreadPlanner:
                 f"near 'flowop {flowop.kind}': this thread pays for several things with one generator's events; keep"
                 " one of its limits",
             )
-        return (plan.Token(bucket=BUCKET, rate_per_s=self._around.event_rate, unit=unit, op=target),)
+        return (plan.Token(bucket=BUCKET, rate_per_s=self._around.event_rate, unit=unit, operation=target),)
 
     def _finishoncount(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         return self._finish(flowop, ops=flowop.value)

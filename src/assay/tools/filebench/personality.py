@@ -126,7 +126,7 @@ class Before:
 
 
 @dataclasses.dataclass(frozen=True)
-class Workload:
+class Personality:
     """All that a script asks for."""
 
     files: Mapping[str, Files]
