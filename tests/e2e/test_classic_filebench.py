@@ -10,7 +10,7 @@ from e2e.command import Assay
 LOG = """
 set $count=100
 set mode quit firstdone
-define file name=log,path=/tmp,size=0,prealloc,reuse
+define file name=log,path=/data,size=0,prealloc,reuse
 define process name=writer {
   thread name=writer {
     flowop appendfile name=add,filename=log,iosize=4k
@@ -51,7 +51,7 @@ def test_what_was_appended_lies_on_the_disk(assay: Assay, tmp_path: Path) -> Non
 
 
 def test_a_pass_does_each_of_its_flowops_as_often(assay: Assay, tmp_path: Path) -> None:
-    (tmp_path / "box.f").write_text(BOX.format(path="/tmp"))
+    (tmp_path / "box.f").write_text(BOX.format(path="/data"))
 
     counts = operations(assay("filebench", "-f", "box.f", "--no-report", cwd=tmp_path).stdout)
 
@@ -76,7 +76,7 @@ def test_the_paths_of_a_script_are_touched_by_nobody(assay: Assay, tmp_path: Pat
 
 
 def test_a_fault_ends_with_2_and_says_where(assay: Assay, tmp_path: Path) -> None:
-    (tmp_path / "wrong.f").write_text(BOX.format(path="/tmp").replace("readwholefile", "readhalffile"))
+    (tmp_path / "wrong.f").write_text(BOX.format(path="/data").replace("readwholefile", "readhalffile"))
 
     refused = assay("filebench", "-f", "wrong.f", cwd=tmp_path, check=2)
 
@@ -88,7 +88,7 @@ def test_a_fault_ends_with_2_and_says_where(assay: Assay, tmp_path: Path) -> Non
 @pytest.mark.parametrize("command", ['system "touch {}"', "!touch {}"])
 def test_commands_run_only_where_they_are_allowed(command: str, assay: Assay, tmp_path: Path) -> None:
     made = tmp_path / "made"
-    (tmp_path / "box.f").write_text(f"{command.format(made)}\n{BOX.format(path='/tmp')}")
+    (tmp_path / "box.f").write_text(f"{command.format(made)}\n{BOX.format(path='/data')}")
 
     refused = assay("filebench", "-f", "box.f", "--no-report", cwd=tmp_path, check=2)
     assert "box.f:1:" in refused.stderr

@@ -104,7 +104,7 @@ run 5
 def test_a_script_without_run_wants_a_time() -> None:
     script = process("flowop statfile name=s,filename=files", end="")
 
-    with pytest.raises(FrontEndError, match=r"x\.f: the script has no 'run'.*--time"):
+    with pytest.raises(FrontEndError, match=r"x\.f:5: near the end of the script: it has no 'run'.*--time"):
         made(script)
     assert made(script, "--time", "7").phases[-1].stop.seconds == 7
 

@@ -69,8 +69,7 @@ class Existing(Kind, kw_only=True):
 
 
 class InTurn(Kind, kw_only=True):
-    """The existing file by name that was picked the longest ago, by any operation with this pick on the set; removing with
-    pick `existing` takes the same. It is in no other worker's hands meanwhile."""
+    """The existing file by name that any operation with this pick took the longest ago; `existing` takes the same."""
 
 
 class Own(Kind, kw_only=True):

@@ -5,7 +5,7 @@ What only 1.4 had is a row of `ONLY_1_4`. What cannot be done at all is a row of
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from assay import plan
 from assay.errors import FrontEndError
@@ -95,7 +95,7 @@ class Wishes:
 
 def evaluate(text: str, source: str, wishes: Wishes) -> Personality:
     """Work a script out; raises FrontEndError with file, line and the words near the fault."""
-    script = _Script(source, wishes)
+    script = _Script(source, wishes, last_line=max(1, text.rstrip().count("\n") + 1))
     for command in read(text, source):
         if script.is_over:
             break
@@ -106,8 +106,9 @@ def evaluate(text: str, source: str, wishes: Wishes) -> Personality:
 class _Script:
     """A script as far as it was followed."""
 
-    def __init__(self, source: str, wishes: Wishes) -> None:
+    def __init__(self, source: str, wishes: Wishes, last_line: int) -> None:
         self._source = source
+        self._last_line = last_line
         self._wishes = wishes
         self._scope = Scope(source, {name: setting(value) for name, value in wishes.settings})
         self._given = dict(wishes.settings)
@@ -131,7 +132,7 @@ class _Script:
         self._flowops = 0
         self.is_over = False
 
-    def _refuse(self, line: int, text: str) -> None:
+    def _refuse(self, line: int, text: str) -> NoReturn:
         raise FrontEndError(self._source, line, text)
 
     def _note(self, what: str, why: str) -> None:
@@ -173,7 +174,6 @@ class _Script:
         name = by_name.pop("name", None)
         if name is None or not isinstance(name.value, Variable):
             self._refuse(command.line, "near 'define randvar': it has a name, such as name=$size")
-            return
         if self._set_variable(name.value.name, command.line):
             said = Random("randvar", tuple(by_name.values()), command.line)
             self._scope.globals[name.value.name] = self._scope.random(said)
@@ -190,7 +190,6 @@ class _Script:
         name = named(command.attributes).get("name")
         if name is None:
             self._refuse(command.line, "near 'define flowop': it has a name")
-            return
         text = self._scope.text(name)
         if text in TYPES:
             self._refuse(name.line, f"near 'name={cut(text)}': this is a type of flowop already")
@@ -317,7 +316,10 @@ class _Script:
         files = self._all_files()
         processes = tuple(self._process(command, files) for command in self._processes)
         if not any(thread.body for process in processes for thread in process.threads):
-            raise FrontEndError(self._source, None, "no process is defined that does anything: there is nothing to run")
+            self._refuse(
+                self._last_line,
+                "near the end of the script: no process is defined that does anything, nothing is to be run",
+            )
         period, seconds = self._length()
         rate = self._event_rate
         if self._ramp and seconds is not None:
@@ -350,8 +352,9 @@ class _Script:
         if run is None:
             if self._slept:
                 return 0.0, self._slept
-            raise FrontEndError(
-                self._source, None, "the script has no 'run': nothing says how long it lasts. Add --time SECONDS"
+            self._refuse(
+                self._last_line,
+                "near the end of the script: it has no 'run', so nothing says how long it lasts. Add --time SECONDS",
             )
         if len(run.values) > at:
             return period, self._positive_seconds(run, at)

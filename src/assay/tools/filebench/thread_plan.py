@@ -7,7 +7,7 @@ If the thread closes that fd, the open stands in front of the first flowop that 
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, NoReturn
 
 from assay import plan
 from assay.errors import FrontEndError
@@ -123,7 +123,7 @@ class ThreadPlanner:
             notes=tuple(self._notes),
         )
 
-    def _refuse(self, line: int, text: str) -> None:
+    def _refuse(self, line: int, text: str) -> NoReturn:
         raise FrontEndError(self._around.source, line, text)
 
     def _note(self, what: str, why: str) -> None:
@@ -595,7 +595,6 @@ class ThreadPlanner:
         self._refuse(
             flowop.line, f"near 'target={cut(flowop.target)}': this thread has no such read, write or other operation"
         )
-        return ""
 
     def _limit(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         if not self._around.event_rate:
