@@ -1,18 +1,18 @@
 """What a thread does, as actions of the Plan.
 
-A flowop's fd is a slot of the same number. Where a flowop works on an fd that nothing in the thread opens, Filebench opens
-the next file at its first turn and keeps it: here that open stands in front of the passes, which then are one long repeat.
-If the thread closes that fd, the open stands in front of the first flowop that needs it, in each pass.
+The open that a flowop makes by itself (`open_files.py`) stands in front of the passes, which then are one long repeat. If
+the thread closes that fd, it stands in front of the first flowop that needs it, in each pass.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NoReturn
 
 from assay import plan
 from assay.errors import FrontEndError
 from assay.tools.arguments import cut
 from assay.tools.filebench.flowops import TYPES, UNITS
+from assay.tools.filebench.open_files import OpenFiles
 from assay.tools.filebench.personality import Body, Composite, Files, Flowop, Note, Thread
 from assay.tools.filebench.randoms import largest, up_to
 
@@ -22,9 +22,6 @@ HOG_SECONDS: Final = 1.3e-9
 """That a store of `hog` takes: what it takes in Filebench, about five cycles of a processor of 4 GHz."""
 BUCKET: Final = "eventgen"
 _LARGEST_PIECE: Final = 1 << 30
-_FIRST_EXTRA_SLOT: Final = 128
-"""Of files that are named without an fd, beside the first of them."""
-_MOST_SLOT: Final = 1023
 
 
 def leaf_set(files: str) -> str:
@@ -91,36 +88,33 @@ class ThreadPlanner:
         self._sets: dict[str, None] = {}
         self._operations: dict[str, list[str]] = {}
         self._notes: dict[Note, None] = {}
-        self._opened = self._explicitly_opened()
-        self._implied_slots: dict[tuple[int, str], int] = {}
-        self._implied = self._implicitly_opened()
-        self._closed = {self._slot_of(flowop) for flowop in self._flowops if flowop.kind == "closefile"}
+        self._open = OpenFiles(self._flowops, around.source)
         self._waiting_opens: dict[int, plan.Action] = {}
         self._asynchronous: dict[str, Flowop] = {}
         self._idle: set[str] = set()
 
     def made(self) -> ThreadPlan:
         """Make the actions; raises FrontEndError for what cannot be carried out as meant."""
-        first = tuple(self._implicit_open(slot) for slot in self._implied if slot not in self._closed)
-        self._waiting_opens = {slot: self._implicit_open(slot) for slot in self._implied if slot in self._closed}
+        implied, closed = self._open.implied, self._open.closed
+        first = tuple(self._implicit_open(slot) for slot in implied if slot not in closed)
+        self._waiting_opens = {slot: self._implicit_open(slot) for slot in implied if slot in closed}
         body = self._body(self._thread.body)
         if not body:
             self._refuse(self._thread.line, f"near 'thread name={cut(self._thread.name)}': it does nothing")
         if first:
             body = (*first, plan.Repeat(times=ENDLESS, actions=body))
-        openers = [flowop for flowop in self._flowops if self._is_opener(flowop)]
-        writers = [flowop for flowop in openers if self._is_written(flowop)]
+        is_direct, is_sync, reads_ahead = self._open.is_direct(), self._open.is_sync(), self._open.reads_ahead()
         return ThreadPlan(
             actions=body,
-            is_direct=self._agreed(openers, "directio", lambda flowop: flowop.is_direct),
-            is_sync=self._agreed(writers, "dsync", lambda flowop: flowop.is_dsync),
-            reads_ahead=not self._agreed(openers, "noreadahead", lambda flowop: not flowop.reads_ahead),
+            is_direct=is_direct,
+            is_sync=is_sync,
+            reads_ahead=reads_ahead,
             sets=tuple(self._sets),
             operations={name: tuple(dict.fromkeys(names)) for name, names in self._operations.items()},
             asynchronous=tuple(self._asynchronous.values()),
             passes_by=self._reference(),
             idle=frozenset(self._idle),
-            notes=tuple(self._notes),
+            notes=(*self._open.notes, *self._notes),
         )
 
     def _refuse(self, line: int, text: str) -> NoReturn:
@@ -138,107 +132,6 @@ class ThreadPlanner:
         # Writes beside the thread lag behind it.
         return min(found, key=lambda one: one[0].kind == "aiowrite", default=None)
 
-    # -- who opens what ------------------------------------------------------------------------------------------------
-
-    def _explicitly_opened(self) -> dict[int, str]:
-        opened: dict[int, str] = {}
-        for flowop in self._flowops:
-            if TYPES[flowop.kind].opens:
-                if not flowop.files:
-                    self._refuse(flowop.line, f"near 'flowop {flowop.kind}': it opens no file; give it filesetname=...")
-                if flowop.opens_next:
-                    self._refuse(
-                        flowop.line,
-                        f"near 'opennext': {flowop.kind} takes one fd; give it the fd, and leave opennext out",
-                    )
-                opened.setdefault(flowop.fd, flowop.files)
-        return opened
-
-    def _implicitly_opened(self) -> dict[int, Flowop]:
-        """By slot: the flowop that opens a file there at its first turn."""
-        implied: dict[int, Flowop] = {}
-        for flowop in self._flowops:
-            kind = TYPES[flowop.kind]
-            if not kind.is_on_file or flowop.fd in self._opened or flowop.opens_next or flowop.kind == "aiowrite":
-                continue
-            if not flowop.files or (flowop.fd, flowop.files) in self._implied_slots:
-                continue
-            slot = flowop.fd
-            if slot in implied:
-                if flowop.fd:
-                    before = implied[slot]
-                    self._refuse(
-                        flowop.line,
-                        f"near 'filename={cut(flowop.files)}': fd {flowop.fd} has '{cut(before.files)}' open, from line"
-                        f" {before.line}; give one of them another fd, fd=...",
-                    )
-                slot = _FIRST_EXTRA_SLOT + len(self._implied_slots)
-                self._note(
-                    f"the one fd of files without any, for '{flowop.files}' (line {flowop.line})",
-                    "each file that is named without an fd is open by itself; Filebench stays with the first one, whatever"
-                    " is named later",
-                )
-            if slot > _MOST_SLOT:
-                self._refuse(flowop.line, "this thread has too many files open at a time")
-            self._implied_slots[flowop.fd, flowop.files] = slot
-            implied[slot] = flowop
-        return implied
-
-    def _slot_of(self, flowop: Flowop) -> int:
-        """Slot of the file that a flowop works on; refuses where nothing opens it."""
-        if flowop.fd in self._opened:
-            return flowop.fd
-        of_fd = [
-            slot for (fd, files), slot in self._implied_slots.items() if fd == flowop.fd and flowop.files in {"", files}
-        ]
-        if not of_fd:
-            self._refuse(
-                flowop.line,
-                f"near 'flowop {flowop.kind} name={cut(flowop.name)}': nothing opens its fd {flowop.fd}; open it before, or"
-                " give it filename=...",
-            )
-        return of_fd[0]
-
-    def _is_opener(self, flowop: Flowop) -> bool:
-        kind = TYPES[flowop.kind]
-        if kind.opens or (kind.is_on_file and (flowop.opens_next or flowop.kind == "aiowrite")):
-            return True
-        if not kind.is_on_file:
-            return False
-        if flowop in self._implied.values():
-            return True
-        first = None if flowop.fd in self._opened else self._implied.get(self._slot_of(flowop))
-        for word, is_set in (("directio", flowop.is_direct), ("dsync", flowop.is_dsync)):
-            had = first is not None and (first.is_direct if word == "directio" else first.is_dsync)
-            if is_set and not had:
-                self._note(
-                    f"{word} of '{flowop.name}' (line {flowop.line})",
-                    f"the file of fd {flowop.fd} is opened by another flowop, without it: as in Filebench, it has no effect",
-                )
-        return False
-
-    def _is_written(self, flowop: Flowop) -> bool:
-        if TYPES[flowop.kind].is_on_file and TYPES[flowop.kind].direction == "write":
-            return True
-        fd = flowop.fd
-        return any(
-            other.fd == fd and TYPES[other.kind].direction == "write" and not other.opens_next
-            for other in self._flowops
-        )
-
-    def _agreed(self, openers: Iterable[Flowop], word: str, has: Callable[[Flowop], bool]) -> bool:
-        found = list(openers)
-        if not found:
-            return False
-        for flowop in found:
-            if has(flowop) != has(found[0]):
-                self._refuse(
-                    flowop.line,
-                    f"near '{word}': this thread opens files with and without it (see line {found[0].line}); put them into"
-                    " threads of their own",
-                )
-        return has(found[0])
-
     def _set(self, name: str, flowop: Flowop) -> Files:
         files = self._around.files[name]
         if files.entries == 0:
@@ -248,13 +141,8 @@ class ThreadPlanner:
         self._sets[name] = None
         return files
 
-    def _files_of(self, flowop: Flowop) -> str:
-        """Name of the set whose file is open in a flowop's fd."""
-        slot = self._slot_of(flowop)
-        return self._opened[slot] if slot in self._opened else self._implied[slot].files
-
     def _implicit_open(self, slot: int) -> plan.Action:
-        flowop = self._implied[slot]
+        flowop = self._open.implied[slot]
         self._set(flowop.files, flowop)
         return self._do(
             flowop,
@@ -275,7 +163,11 @@ class ThreadPlanner:
                 inner, line = self._body(part.body), part.iters
             else:
                 on_slot = TYPES[part.kind].is_on_file and not part.opens_next and part.kind != "aiowrite"
-                if on_slot and self._waiting_opens and (opened := self._waiting_opens.pop(self._slot_of(part), None)):
+                if (
+                    on_slot
+                    and self._waiting_opens
+                    and (opened := self._waiting_opens.pop(self._open.slot_of(part), None))
+                ):
                     made.append(opened)
                 inner, line = self._flowop(part), part.iters
                 if not inner:
@@ -316,7 +208,7 @@ class ThreadPlanner:
         return plan.Do(op=plan.Op(op=kind, name=name, file=file, **parts))  # type: ignore[arg-type]  # two fields of it
 
     def _slot(self, flowop: Flowop) -> plan.Slot:
-        return plan.Slot(slot=self._slot_of(flowop))
+        return plan.Slot(slot=self._open.slot_of(flowop))
 
     def _io_size(self, flowop: Flowop) -> plan.Distribution:
         if flowop.io_size == plan.Fixed(value=0.0):
@@ -338,7 +230,7 @@ class ThreadPlanner:
         """Size of the pieces in which a whole file moves."""
         if flowop.io_size != plan.Fixed(value=0.0):
             return self._io_size(flowop)
-        size = max(1.0, float(int(largest(self._around.files[self._files_of(flowop)].size))))
+        size = max(1.0, float(int(largest(self._around.files[self._open.files_of(flowop)].size))))
         self._check_piece(flowop, size)
         return plan.Fixed(value=size)
 
@@ -373,7 +265,7 @@ class ThreadPlanner:
         if flowop.opens_next:
             return (self._of_next(flowop, kind, size),)
         slot = self._slot(flowop)
-        files = self._around.files[self._files_of(flowop)]
+        files = self._around.files[self._open.files_of(flowop)]
         return (self._do(flowop, kind, slot, access=self._access(flowop, files), size=size),)
 
     def _of_next(self, flowop: Flowop, kind: plan.OpKind, size: plan.Distribution) -> plan.Action:
@@ -411,10 +303,10 @@ class ThreadPlanner:
         source = flowop.source_fd
         if not source or source == flowop.fd:
             return
-        of = self._opened.get(source) or next((files for fd, files in self._implied_slots if fd == source), "")
+        of = self._open.source_of(source)
         if not of:
             self._refuse(flowop.line, f"near 'srcfd={source}': nothing in this thread opens it")
-        files, own = self._around.files[of], self._around.files[self._files_of(flowop)]
+        files, own = self._around.files[of], self._around.files[self._open.files_of(flowop)]
         if files.size != own.size:
             self._refuse(
                 flowop.line,
@@ -451,9 +343,9 @@ class ThreadPlanner:
         return (self._do(flowop, plan.OpKind.CLOSE, self._slot(flowop)),)
 
     def _deletefile(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        name = flowop.files or self._files_of(flowop)
+        name = flowop.files or self._open.files_of(flowop)
         self._set(name, flowop)
-        if flowop.fd and flowop.fd in self._opened:
+        if flowop.fd and flowop.fd in self._open.opened:
             self._note(
                 f"fd of '{flowop.name}' (line {flowop.line})",
                 "the file that exists the longest is removed, not that of the fd",
@@ -465,7 +357,7 @@ class ThreadPlanner:
         return (self._do(flowop, plan.OpKind.UNLINK, plan.FromSet(set=name, pick=plan.Existing())),)
 
     def _statfile(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        if flowop.fd and (flowop.fd in self._opened or flowop.fd in self._implied):
+        if flowop.fd in self._open.all() and flowop.fd:
             return (self._do(flowop, plan.OpKind.FSTAT, plan.Slot(slot=flowop.fd)),)
         if not flowop.files:
             self._refuse(
@@ -478,8 +370,7 @@ class ThreadPlanner:
         return (self._do(flowop, plan.OpKind.FSYNC, self._slot(flowop)),)
 
     def _fsyncset(self, flowop: Flowop) -> tuple[plan.Action, ...]:
-        opened = {**self._opened, **{slot: other.files for slot, other in self._implied.items()}}
-        fds = [fd for fd, files in opened.items() if files == flowop.files]
+        fds = [fd for fd, files in self._open.all().items() if files == flowop.files]
         if not fds:
             self._refuse(flowop.line, f"near 'flowop fsyncset': this thread has no file of '{cut(flowop.files)}' open")
         return tuple(self._do(flowop, plan.OpKind.FSYNC, plan.Slot(slot=fd)) for fd in fds)
@@ -585,16 +476,17 @@ class ThreadPlanner:
         return (plan.Think(seconds=plan.Fixed(value=seconds), burn=burn),) if seconds else ()
 
     def _target_operation(self, flowop: Flowop) -> str:
-        for other, _ in self._thread.flowops():
-            if flowop.target in {other.short_name, other.name} and TYPES[other.kind].of in {"io", "aio"}:
-                if other.kind == "aiowrite":
-                    self._refuse(
-                        flowop.line, f"near 'target={cut(flowop.target)}': writes beside the thread are not counted"
-                    )
-                return other.name
-        self._refuse(
-            flowop.line, f"near 'target={cut(flowop.target)}': this thread has no such read, write or other operation"
-        )
+        of = {"io", "aio"}
+        named = [other for other in self._flowops if flowop.target in {other.short_name, other.name}]
+        found = [other for other in named if TYPES[other.kind].of in of]
+        if not found:
+            self._refuse(
+                flowop.line,
+                f"near 'target={cut(flowop.target)}': this thread has no such read, write or other operation",
+            )
+        if found[0].kind == "aiowrite":
+            self._refuse(flowop.line, f"near 'target={cut(flowop.target)}': writes beside the thread are not counted")
+        return found[0].name
 
     def _limit(self, flowop: Flowop) -> tuple[plan.Action, ...]:
         if not self._around.event_rate:
