@@ -15,7 +15,8 @@ from typing import Final
 
 from assay import plan
 from assay.errors import InputError
-from assay.tools.filebench.evaluate import Wishes, evaluate
+from assay.tools.filebench.definitions import Wishes
+from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.randoms import largest
 from assay.tools.filebench.statements import Number, read
 

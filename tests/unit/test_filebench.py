@@ -15,7 +15,8 @@ from assay.errors import FrontEndError, InputError
 from assay.plan import Plan
 from assay.plan.walk import job_actions, job_ops
 from assay.tools.filebench import FRONT_END, randoms
-from assay.tools.filebench.evaluate import Wishes, evaluate
+from assay.tools.filebench.definitions import Wishes
+from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.flowops import TYPES, UNITS
 from assay.tools.filebench.randoms import RandVar, of_cvar, of_randvar, up_to
 from assay.tools.filebench.settings import SCRIPT

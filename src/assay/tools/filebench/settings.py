@@ -12,7 +12,8 @@ from typing import Any, Final
 from assay.errors import InputError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import Arguments, cut, whole_number
-from assay.tools.filebench.evaluate import Wishes, evaluate
+from assay.tools.filebench.definitions import Wishes
+from assay.tools.filebench.evaluate import evaluate
 from assay.tools.filebench.personality import Personality
 from assay.tools.filebench.plan import Planned, planned
 
