@@ -48,6 +48,8 @@ pub struct JobShared {
     /// By set whose files are opened before the start, and by file: where access `stream` has got to. Empty where nothing
     /// follows one.
     pub streams: Vec<Arc<SharedSlice<AtomicU64>>>,
+    /// Operations and bytes by action that counts them for all workers together.
+    pub finishing: SharedSlice<AtomicU64>,
     /// Semaphores and token buckets of the phase.
     pub coordination: Arc<Coordination>,
 }

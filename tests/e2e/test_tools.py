@@ -42,6 +42,17 @@ class Case:
 
 BONNIE = ("-u root " if IS_ROOT else "") + "-r 0 -s 2 -n 1 -f -m box"
 SHORT = "set number 20\nset transactions 60\n"
+MAIL = """
+set $mails=40
+define fileset name=box,path=/tmp,entries=$mails,size=4k,prealloc=50
+define process name=server { thread name=session,instances=2 {
+  flowop createfile name=make,filesetname=box,fd=1
+  flowop writewholefile name=fill,fd=1
+  flowop closefile name=close,fd=1
+  flowop deletefile name=drop,filesetname=box
+  flowop hog name=think,value=1000
+} }
+"""
 CASES = (
     Case(
         "iozone",
@@ -76,6 +87,10 @@ CASES = (
     ),
     Case("perfpl", "4096 2 20 10 2 --fsync"),
     Case("perfpl", "4096 2 5 10 1 --mode fork", rerun="--allow-commands"),
+    Case("filebench", "-f mail.f --time 1 --set mails=20", {"mail.f": MAIL}),
+    Case(
+        "filebench", "-f mail.f --allow-commands", {"mail.f": f'system "true"\n{MAIL}run 1\n'}, rerun="--allow-commands"
+    ),
     Case("bigdir", "60 5 --clients 2 --files"),
 )
 

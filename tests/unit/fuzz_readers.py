@@ -20,13 +20,15 @@ from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.decode.decodings import decodings, to_json
 from assay.decode.given import read_given
 from assay.decode.readers import read as read_captured
-from assay.errors import AssayError, InputError
+from assay.errors import AssayError, FrontEndError, InputError
 from assay.loads import native
 from assay.loads.settings import settings
 from assay.plan import Plan
 from assay.power_meter import parse_power_meter
 from assay.tools import registry
 from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
+from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
+from assay.tools.filebench.settings import SCRIPT
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
 from unit.bundle_streams import begun, encoded, stream
@@ -86,6 +88,9 @@ PARAMETERS = [
     *b"(1k-64k,d) (1-9,2) curve max seq random eof default sd= wd= rd= fsd= fwd= hd= 100% 99999999999 $x !y #host".split(),
 ]
 VALUES = {"size": "1GiB", "files": "20", "phase_seconds": "2.5"}
+
+
+FLOWOPS = [*(f"flowop {name}".encode() for name in TYPES), *(f"{name}=".encode() for name in sorted(ATTRIBUTES))]
 
 
 def words_of_page(name: str) -> list[bytes]:
@@ -203,6 +208,20 @@ def parameter_file(data: bytes) -> object:
     words = ["--text", "fuzz.vdb", data.decode(errors="replace"), "--dir", "/", "--size", "1m"]
     settings = front_end.parse(words)
     return front_end.to_plan(settings, front_end.origin(["fuzz"]), SOMEWHERE)
+def filebench(data: bytes) -> object:
+    """Read a script, as far as the Plan that it means; what is wrong with it is told with the file's name."""
+    front_end = registry.front_end("filebench")
+    text = data.decode(errors="replace")
+    first, _, rest = text.partition("\n")
+    options, script = (first.split(), rest) if first.startswith("--") else (["--time", "1", "--allow-commands"], text)
+    asked = ["-f", "fuzz.f", *options, f"{SCRIPT}{script}"]
+    try:
+        settings = front_end.parse(asked)
+    except FrontEndError as error:
+        if not str(error).startswith("fuzz.f:"):
+            raise AssertionError(str(error)) from error
+        raise
+    return front_end.to_plan(settings, front_end.origin(asked), Path.cwd())
 
 
 # -- bundles -----------------------------------------------------------------------------------------------------------
@@ -349,6 +368,7 @@ def files_of(pattern: str) -> list[bytes]:
     return [path.read_bytes() for path in sorted(GOLDEN.glob(pattern))]
 
 
+SCRIPTS = files_of("classic/filebench/*.f")
 READERS = {
     reader.name: reader
     for reader in [
@@ -374,6 +394,9 @@ READERS = {
         *(tool(name) for name in ARGUMENTS),
         Reader("postmark", files_of("classic/postmark/*.pm"), postmark, POSTMARK),
         Reader("vdbench file", files_of("classic/vdbench/*.vdb"), parameter_file, PARAMETERS),
+        Reader(
+            "filebench", [*SCRIPTS, b"--time 5 --set mails=3 --scale 0.5 --wml 1.5\n" + SCRIPTS[1]], filebench, FLOWOPS
+        ),
         *bundle_readers(),
     ]
 }

@@ -33,6 +33,7 @@ from assay.plan import (
     Post,
     Slot,
     Target,
+    Token,
     Value,
     Wait,
     limits,
@@ -124,7 +125,9 @@ def _complete_phase(phase: Phase) -> Phase:
 
 def _complete_job(job: Job) -> Job:
     slots = {op.file.slot for op in job_ops(job) if isinstance(op.file, Slot)}
-    names = {action.op for action in job_actions(job) if isinstance(action, FinishOn)} | set(job.timed)
+    actions = list(job_actions(job))
+    names = {action.op for action in actions if isinstance(action, FinishOn)} | set(job.timed)
+    names |= {action.operation for action in actions if isinstance(action, Token) and action.operation}
     files = [FromSet(set="s", pick=New(), slot=slot) for slot in sorted(slots)]
     ops = [Op(op=OpKind.OPEN, name="fill", file=file) for file in files]
     ops += [Op(op=OpKind.OPEN, name=name, file=FromSet(set="s", pick=New())) for name in sorted(names)]

@@ -95,7 +95,8 @@ fn workers_share_a_limit_of_all_and_have_one_of_each_for_themselves() {
 
 #[test]
 fn an_operation_that_has_done_enough_ends_its_worker() {
-    let enough = Action::FinishOn { op: "read".to_owned(), ops: Some(37), bytes: None };
+    let enough =
+        Action::FinishOn { op: "read".to_owned(), ops: Some(37), bytes: None, together: false, every_kind: false };
     let trial = job("job", vec![own(OpKind::Read, "read", 4096.0), enough], Stop::default());
 
     let outcome = Trial::new(trial, taking(&[MS])).run();

@@ -132,6 +132,7 @@ impl Trial {
             open_flags: libc::O_RDWR,
             advice: None,
             next_file: SharedSlice::zeroed(program.operations).unwrap(),
+            finishing: SharedSlice::zeroed(2 * program.finishes).unwrap(),
             coordination: Arc::new(coordination),
             program,
         })

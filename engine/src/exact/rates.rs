@@ -94,7 +94,12 @@ fn a_worker_rests_while_nothing_of_it_is_in_flight() {
 #[test]
 fn a_worker_of_a_closed_loop_rests_in_thought_and_for_a_rate_alone() {
     let think = |burn| Action::Think { seconds: Distribution::Fixed { value: 0.003 }, burn };
-    let token = Action::Token { bucket: "rate".to_owned(), rate_per_s: 100.0, unit: TokenUnit::Event };
+    let token = Action::Token {
+        bucket: "rate".to_owned(),
+        rate_per_s: 100.0,
+        unit: TokenUnit::Event,
+        operation: String::new(),
+    };
     let read = || own(OpKind::Read, "read", 4096.0);
     let rest_of = |actions: Vec<Action>| {
         let outcome = Trial::new(job("job", actions, ops(100)), taking(&[MS])).run();

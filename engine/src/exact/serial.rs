@@ -184,7 +184,7 @@ fn a_transfer_in_pieces_is_one_operation_of_all_their_time() {
     let mut pieces = op_on(READ, "read", own_file(), 65_536.0);
     pieces.flags.chunk_bytes = 4096;
     let mut whole = op_on(READ, "read", own_file(), 0.0);
-    whole.access = Access::Whole { chunk_bytes: 4096 };
+    whole.access = Access::Whole { chunk_bytes: 4096, to_end: false };
     for op in [pieces, whole] {
         let outcome = Trial::new(job("job", vec![act(op)], ops(10)), taking(&[1000, 3000])).run();
 

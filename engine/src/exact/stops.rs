@@ -13,7 +13,7 @@ fn long_reads() -> Vec<Action> {
     let mut pieces = op_on(READ, "read", own_file(), 65_536.0);
     pieces.flags.chunk_bytes = 4096;
     let mut whole = op_on(READ, "read", own_file(), 0.0);
-    whole.access = Access::Whole { chunk_bytes: 4096 };
+    whole.access = Access::Whole { chunk_bytes: 4096, to_end: false };
     vec![act(pieces), act(whole)]
 }
 

@@ -142,7 +142,7 @@ fn smallest_unit(program: &Program, file_bytes: Option<u64>) -> Option<u64> {
 /// What an operation's offsets and sizes are multiples of.
 fn units(op: &OpNode, file_bytes: Option<u64>) -> Vec<u64> {
     let size = match op.access {
-        Access::Whole { chunk_bytes } if chunk_bytes > 0 => Some(chunk_bytes),
+        Access::Whole { chunk_bytes, .. } if chunk_bytes > 0 => Some(chunk_bytes),
         _ => op.size.is_fixed().map(|size| size / u64::from(op.vectors.max(1))),
     };
     let (region, step) = match &op.access {

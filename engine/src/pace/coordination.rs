@@ -21,7 +21,8 @@ const CREDIT_NS: u64 = 100_000_000;
 /// Names of the semaphores and buckets of a phase; the position is their number.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Names {
-    semaphores: Vec<String>,
+    /// With what each holds at the start.
+    semaphores: Vec<(String, u32)>,
     buckets: Vec<Bucket>,
 }
 
@@ -44,8 +45,9 @@ impl Names {
         for job in &phase.jobs {
             for action in job.body.actions() {
                 match action {
-                    Action::Wait { semaphore, .. } | Action::Post { semaphore, .. } => names.semaphore_of(semaphore),
-                    Action::Token { bucket, rate_per_s, unit } => {
+                    Action::Wait { semaphore, initial, .. } => names.semaphore_of(semaphore, *initial),
+                    Action::Post { semaphore, .. } => names.semaphore_of(semaphore, 0),
+                    Action::Token { bucket, rate_per_s, unit, .. } => {
                         names.bucket(bucket, *rate_per_s, *unit, &job.name)?
                     }
                     Action::Op { .. }
@@ -61,9 +63,11 @@ impl Names {
         Ok(names)
     }
 
-    fn semaphore_of(&mut self, name: &str) {
-        if self.semaphore(name).is_none() {
-            self.semaphores.push(name.to_owned());
+    fn semaphore_of(&mut self, name: &str, initial: u64) {
+        let initial = u32::try_from(initial).unwrap_or(u32::MAX);
+        match self.semaphore(name) {
+            Some(known) => self.semaphores[known].1 = self.semaphores[known].1.max(initial),
+            None => self.semaphores.push((name.to_owned(), initial)),
         }
     }
 
@@ -85,7 +89,7 @@ impl Names {
 
     /// Number of a semaphore.
     pub fn semaphore(&self, name: &str) -> Option<usize> {
-        self.semaphores.iter().position(|known| known == name)
+        self.semaphores.iter().position(|(known, _)| known == name)
     }
 
     /// Number of a bucket.
@@ -94,7 +98,7 @@ impl Names {
     }
 }
 
-/// The semaphores and buckets of a running phase. Semaphores begin at 0.
+/// The semaphores and buckets of a running phase.
 #[derive(Debug)]
 pub struct Coordination {
     semaphores: SharedSlice<AtomicU32>,
@@ -134,8 +138,12 @@ impl Coordination {
     ///
     /// No memory to share.
     pub fn new(names: &Names) -> io::Result<Self> {
+        let semaphores: SharedSlice<AtomicU32> = SharedSlice::zeroed(names.semaphores.len())?;
+        for (value, (_, initial)) in semaphores.iter().zip(&names.semaphores) {
+            value.store(*initial, Ordering::SeqCst);
+        }
         Ok(Self {
-            semaphores: SharedSlice::zeroed(names.semaphores.len())?,
+            semaphores,
             paid_ns: SharedSlice::zeroed(names.buckets.len())?,
             ns_per_token: names.buckets.iter().map(|bucket| 1e9 / bucket.rate_per_s).collect(),
             crowd: SharedBox::zeroed()?,
@@ -250,7 +258,7 @@ mod tests {
     fn coordination(semaphores: usize, rates: &[f64], workers: u32) -> Coordination {
         let buckets =
             rates.iter().map(|&rate_per_s| Bucket { name: String::new(), rate_per_s, unit: TokenUnit::Event });
-        let names = Names { semaphores: vec![String::new(); semaphores], buckets: buckets.collect() };
+        let names = Names { semaphores: vec![(String::new(), 0); semaphores], buckets: buckets.collect() };
         let coordination = Coordination::new(&names).unwrap();
         coordination.join(workers);
         coordination

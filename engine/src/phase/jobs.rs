@@ -67,6 +67,7 @@ fn ready_job<'a>(
     let stonewall = job_rule.is_stonewall();
     let next_file = SharedSlice::zeroed(program.operations).map_err(EngineError::no_shared_memory)?;
     let streams = JobShared::streams_of(&program, around.sets).map_err(EngineError::no_shared_memory)?;
+    let finishing = SharedSlice::zeroed(2 * program.finishes).map_err(EngineError::no_shared_memory)?;
     let shared = Arc::new(JobShared {
         sets: around.sets.to_vec(),
         orders: SharedBox::zeroed().map_err(EngineError::no_shared_memory)?,
@@ -75,6 +76,7 @@ fn ready_job<'a>(
         advice: flags.advice,
         next_file,
         streams,
+        finishing,
         coordination: Arc::clone(coordination),
         program,
     });

@@ -243,9 +243,11 @@ impl Watch<'_> {
 
     fn one_ended(&mut self, worker: usize, ended: Ended) {
         let job = &self.jobs[self.sampler.workers[worker].job];
-        if ended.fatal.is_some() || self.phase_stonewall {
+        // The time of a rule is up for all who have the rule: they end what they are at by themselves.
+        let of_time = matches!(ended.stopped_by, StoppedBy::Time | StoppedBy::Steady);
+        if ended.fatal.is_some() || (self.phase_stonewall && !(of_time && job.job.stop.seconds.is_none())) {
             self.stop_all();
-        } else if job.stonewall {
+        } else if job.stonewall && !of_time {
             job.shared.orders.stop.store(true, Relaxed);
         }
         self.ending.ended.push((worker, ended));

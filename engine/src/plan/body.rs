@@ -82,13 +82,14 @@ pub enum Action {
         /// Members.
         actions: Vec<Action>,
     },
-    /// Take from a semaphore that all workers of the phase share and that begins at 0. Ends the worker when all of
-    /// them wait.
+    /// Take from a semaphore that all workers of the phase share. Ends the worker when all of them wait.
     Wait {
         /// Its name.
         semaphore: String,
         /// How much.
         count: u64,
+        /// What it holds at the start of the phase; the most where waits for it differ.
+        initial: u64,
     },
     /// Give to a semaphore.
     Post {
@@ -105,6 +106,8 @@ pub enum Action {
         rate_per_s: f64,
         /// What one token stands for. Events: one is taken here; else what the worker did since it paid last is paid for.
         unit: TokenUnit,
+        /// Name of the operation that is counted; empty: all that are of the unit.
+        operation: String,
     },
     /// Pause.
     Think {
@@ -121,6 +124,10 @@ pub enum Action {
         ops: Option<u64>,
         /// Bytes, if counted.
         bytes: Option<u64>,
+        /// Whether what all workers of the job did is counted together.
+        together: bool,
+        /// Without a name: whether operations of every kind count, not those of data alone.
+        every_kind: bool,
     },
 }
 

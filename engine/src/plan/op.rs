@@ -171,6 +171,9 @@ pub enum Pick {
     New {},
     /// The next existing file in rotation; `unlink` takes each once.
     Existing {},
+    /// The existing file by name that was picked the longest ago, by any operation with this pick on the set; removing with
+    /// pick `existing` takes the same. It is in no other worker's hands meanwhile.
+    InTurn {},
     /// File `worker modulo files`: each worker its own.
     Own {},
     /// The existing files in the order in which their directories list them, each once; the listing is in no operation's
@@ -233,6 +236,9 @@ pub enum Access {
     Whole {
         /// Size of a piece in bytes; 0: the operation's size.
         chunk_bytes: u64,
+        /// A read goes on to where the file ends now, which a read of nothing tells; otherwise to where it ended when it was
+        /// laid out.
+        to_end: bool,
     },
 }
 

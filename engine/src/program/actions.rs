@@ -45,6 +45,8 @@ pub enum ActionNode {
         ops: Option<u64>,
         /// Bytes, if counted.
         bytes: Option<u64>,
+        /// Place of what all workers of the job count together, if they do.
+        together: Option<usize>,
     },
 }
 
@@ -73,11 +75,13 @@ impl Which<'_> {
 /// Which operations an action counts, if it counts any.
 pub fn counted_by(action: &Action) -> Option<Which<'_>> {
     match action {
-        Action::Token { unit: TokenUnit::Op, .. } => Some(Which::All),
-        Action::Token { unit: TokenUnit::DataOp | TokenUnit::Mebibyte, .. } => Some(Which::Data),
-        Action::FinishOn { op, .. } => Some(if op.is_empty() { Which::Data } else { Which::Named(op) }),
-        Action::Token { unit: TokenUnit::Event, .. }
-        | Action::Op { .. }
+        Action::Token { unit: TokenUnit::Event, .. } => None,
+        Action::Token { operation: op, .. } | Action::FinishOn { op, .. } if !op.is_empty() => Some(Which::Named(op)),
+        Action::Token { unit: TokenUnit::Op, .. } | Action::FinishOn { every_kind: true, .. } => Some(Which::All),
+        Action::Token { unit: TokenUnit::DataOp | TokenUnit::Mebibyte, .. } | Action::FinishOn { .. } => {
+            Some(Which::Data)
+        }
+        Action::Op { .. }
         | Action::Group { .. }
         | Action::Choice { .. }
         | Action::Repeat { .. }
@@ -96,16 +100,16 @@ fn counted(action: &Action, body: &Body) -> Result<Vec<usize>, String> {
         return Ok(states);
     }
     Err(match which {
-        Which::Named(name) => format!("finish_on waits for operation '{name}', which the job does not have"),
+        Which::Named(name) => format!("an action counts operation '{name}', which the job does not have"),
         Which::All | Which::Data => "an action counts reads and writes, and the job has none".to_owned(),
     })
 }
 
-/// Make an action of a loop ready. A text says what is wrong with it.
-pub fn compile(action: &Action, names: &Names, body: &Body) -> Result<ActionNode, String> {
+/// Make an action of a loop ready; `finishes` counts what workers count together. A text says what is wrong with it.
+pub fn compile(action: &Action, names: &Names, body: &Body, finishes: &mut usize) -> Result<ActionNode, String> {
     let counted = counted(action, body)?;
     Ok(match action {
-        Action::Wait { semaphore, count } => {
+        Action::Wait { semaphore, count, .. } => {
             ActionNode::Wait { semaphore: number(names, semaphore)?, count: amount("wait", semaphore, *count)? }
         }
         Action::Post { semaphore, count } => {
@@ -118,11 +122,13 @@ pub fn compile(action: &Action, names: &Names, body: &Body) -> Result<ActionNode
         Action::Think { seconds, burn } => {
             ActionNode::Think { seconds: Sampler::new(seconds).map_err(|error| error.to_string())?, burn: *burn }
         }
-        Action::FinishOn { ops, bytes, .. } => {
+        Action::FinishOn { ops, bytes, together, .. } => {
             if ops.is_none() && bytes.is_none() {
                 return Err("finish_on counts neither ops nor bytes; give one of them".to_owned());
             }
-            ActionNode::FinishOn { counted, ops: *ops, bytes: *bytes }
+            let place = together.then_some(*finishes);
+            *finishes += usize::from(*together);
+            ActionNode::FinishOn { counted, ops: *ops, bytes: *bytes, together: place }
         }
         Action::Op { .. }
         | Action::Group { .. }

@@ -8,7 +8,7 @@ use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
 use crate::pace::coordination::Names;
 use crate::pace::pacing;
-use crate::plan::{Access, Action, Body, FileRef, FileSet, Job, Op, Phase, Pick, ScriptGroup, Stop};
+use crate::plan::{Access, Action, Body, Coverage, FileRef, FileSet, Job, Op, Phase, Pick, Region, ScriptGroup, Stop};
 use crate::program::actions;
 use crate::program::actions::Which;
 use crate::program::backend_rules;
@@ -40,6 +40,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
             series: Vec::new(),
             laps: Vec::new(),
             operations: 0,
+            finishes: 0,
             slots: 0,
             buffer_bytes: 1,
             most_vectors: 1,
@@ -138,7 +139,7 @@ impl Compiler<'_> {
     fn script_group(&mut self, group: &ScriptGroup) -> Result<Node> {
         let series = self.series(&group.name);
         // Their place is the line's. O_APPEND does what a flag on each write would.
-        let anywhere = |op: &Op| Op { access: Access::Whole { chunk_bytes: 0 }, ..op.clone() };
+        let anywhere = |op: &Op| Op { access: Access::Whole { chunk_bytes: 0, to_end: false }, ..op.clone() };
         let ops = group.ops.iter().map(|op| self.op(&anywhere(op), series.is_some())).collect::<Result<Vec<_>>>()?;
         let mut ops = script::group(self.job, group, ops, self.file_sets).map_err(|text| self.refuse(&text))?;
         let chunk_bytes = usize::try_from(group.chunk_bytes).unwrap_or(usize::MAX);
@@ -188,7 +189,9 @@ impl Compiler<'_> {
             | Action::Token { .. }
             | Action::Think { .. }
             | Action::FinishOn { .. } => {
-                Node::Action(actions::compile(action, &self.names, &self.job.body).map_err(|text| self.refuse(&text))?)
+                let finishes = &mut self.program.finishes;
+                let node = actions::compile(action, &self.names, &self.job.body, finishes);
+                Node::Action(node.map_err(|text| self.refuse(&text))?)
             }
         })
     }
@@ -238,6 +241,7 @@ impl Compiler<'_> {
             rw_flags,
             vectors: op.flags.vectors,
             chunk_bytes: usize::try_from(op.flags.chunk_bytes).unwrap_or(usize::MAX),
+            rewinds: rules.reads() && matches!(op.access, Access::Sequential { wrap: true, .. }),
             keep: kept_in(op),
             open_for: OpenFor::Anything,
             manner: manner_of(op),
@@ -255,7 +259,7 @@ impl Compiler<'_> {
     /// Longest transfer of a data operation.
     fn transfer_bytes(&self, op: &Op, size: &Sampler) -> Result<u64> {
         let longest = match op.access {
-            Access::Whole { chunk_bytes } if chunk_bytes > 0 => chunk_bytes,
+            Access::Whole { chunk_bytes, .. } if chunk_bytes > 0 => chunk_bytes,
             _ => size.longest(),
         };
         if !(1..=1 << 30).contains(&longest) {
@@ -272,6 +276,18 @@ impl Compiler<'_> {
             FileRef::Slot { slot } => {
                 if matches!(op.op.rules().works, Works::OnName | Works::OnDirectory) {
                     return Err(self.refuse(&format!("operation '{}' needs a file of a set, not a slot", op.name)));
+                }
+                if let (Body::Loop { .. }, Access::Random { region, distribution, coverage, .. }) =
+                    (&self.job.body, &op.access)
+                {
+                    let is_even = Ranks::new(distribution, 0)?.is_uniform() && *coverage == Coverage::WithRepeats;
+                    if !is_even || *region == (Region::Slice {}) {
+                        return Err(self.refuse(&format!(
+                            "operation '{}': random access in a slot draws evenly, with repeats, from the whole file or a \
+                             range; work on the files of a set for anything else",
+                            op.name
+                        )));
+                    }
                 }
                 let slot = *slot as usize;
                 self.slots.need(slot, op);
@@ -311,7 +327,7 @@ impl Compiler<'_> {
 
     fn opened(&mut self, op: &Op, set: usize, pick: &Pick) -> Result<FileSource> {
         self.check_pick(pick)?;
-        if matches!(pick, Pick::New {} | Pick::Existing {} | Pick::Listed {} | Pick::Shuffled {})
+        if matches!(pick, Pick::New {} | Pick::Existing {} | Pick::InTurn {} | Pick::Listed {} | Pick::Shuffled {})
             || op.op.rules().works == Works::OnOwnHandle
         {
             return Err(self.refuse(&format!(

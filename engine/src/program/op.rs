@@ -22,6 +22,8 @@ pub struct Program {
     pub laps: Vec<String>,
     /// Operations in all: each has a state of its own in the worker.
     pub operations: usize,
+    /// Actions that count what all workers of the job do together.
+    pub finishes: usize,
     /// Handles that a worker keeps between operations.
     pub slots: usize,
     /// Longest transfer in bytes.
@@ -160,6 +162,8 @@ pub struct OpNode {
     pub vectors: u32,
     /// Longest piece in which a transfer moves; 0: in one call.
     pub chunk_bytes: usize,
+    /// Whether a read in a slot that meets the end starts over.
+    pub rewinds: bool,
     /// Slot that keeps the file that it picked.
     pub keep: Option<usize>,
     /// What `create` and `open` open it for.

@@ -85,7 +85,7 @@ fn numbers_of(op: &Op, set: &FileSet) -> Result<Vec<u64>> {
             numbers.push(*align_bytes);
             region
         }
-        Access::Whole { chunk_bytes } => {
+        Access::Whole { chunk_bytes, .. } => {
             numbers.push(*chunk_bytes);
             &Region::Whole {}
         }

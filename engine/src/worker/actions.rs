@@ -7,6 +7,7 @@ use crate::pace::coordination::Waited;
 use crate::plan::TokenUnit;
 use crate::program::actions::ActionNode;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Longest burning of CPU without a look at the stop flag.
 const LONGEST_BURN_NS: u64 = 1_000_000;
@@ -27,7 +28,15 @@ impl<T: Ticks> Gate<T> {
                     self.nap_until(until_ns)?;
                 }
             }
-            ActionNode::FinishOn { counted, ops, bytes } => self.finish_on(counted, *ops, *bytes)?,
+            ActionNode::FinishOn { counted, ops, bytes, together } => {
+                let done = self.done(counted, *together);
+                if ops.is_some_and(|ops| done.0 >= ops) {
+                    return Err(StoppedBy::Ops);
+                }
+                if bytes.is_some_and(|bytes| done.1 >= bytes) {
+                    return Err(StoppedBy::Bytes);
+                }
+            }
         }
         self.meter.go_on();
         Ok(())
@@ -59,14 +68,12 @@ impl<T: Ticks> Gate<T> {
         self.nap_until(due_ns)
     }
 
-    fn finish_on(&mut self, counted: &[usize], ops: Option<u64>, bytes: Option<u64>) -> Result<(), StoppedBy> {
-        let done = self.meter.done(counted);
-        if ops.is_some_and(|ops| done.0 >= ops) {
-            return Err(StoppedBy::Ops);
-        }
-        if bytes.is_some_and(|bytes| done.1 >= bytes) {
-            return Err(StoppedBy::Bytes);
-        }
-        Ok(())
+    /// Operations and bytes completed of those counted: this worker's, or at a place those of all workers of the job.
+    fn done(&mut self, counted: &[usize], together: Option<usize>) -> (u64, u64) {
+        let own = self.meter.done(counted);
+        let Some(place) = together else { return own };
+        let told = std::mem::replace(&mut self.told[place], own);
+        let add = |at: usize, more: u64| self.job.finishing[2 * place + at].fetch_add(more, Relaxed) + more;
+        (add(0, own.0 - told.0), add(1, own.1 - told.1))
     }
 }

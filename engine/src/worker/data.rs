@@ -51,7 +51,9 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     fn unsettled(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let moves_data = op.kind.rules().moves_data();
         match op.access {
-            Access::Whole { chunk_bytes } if moves_data && self.line.is_none() => self.whole(op, chunk_bytes),
+            Access::Whole { chunk_bytes, to_end } if moves_data && self.line.is_none() => {
+                self.whole(op, chunk_bytes, to_end && op.kind.rules().reads())
+            }
             _ => self.anywhere(op, moves_data),
         }
     }
@@ -66,10 +68,15 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         if chunk_bytes > 0 && moves_data {
             return self.transfer_in_pieces(op, target.request, target.index, target.is_quick, chunk_bytes);
         }
-        if target.is_plain {
-            return Ok(self.transfer_plainly(op, target.request, target.is_quick));
+        let done = if target.is_plain {
+            self.transfer_plainly(op, target.request, target.is_quick)
+        } else {
+            self.transfer(op, target.request, target.index, target.is_quick)
+        };
+        if done.result == 0 && op.rewinds && self.line.is_none() {
+            self.tools.files.rewind(op);
         }
-        Ok(self.transfer(op, target.request, target.index, target.is_quick))
+        Ok(done)
     }
 
     /// Carry a request out and wait for it. `is_quick`: it may begin where the operation before ended.
@@ -126,9 +133,10 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         tools.filler.settle(0, op, result, &mut tools.backend);
     }
 
-    /// A whole file in pieces, as one operation. One that a stop cuts short is given up.
+    /// A whole file in pieces, as one operation; `to_end`: up to where a read gives nothing. One that a stop cuts short is given
+    /// up.
     #[inline(never)]
-    fn whole(&mut self, op: &OpNode, chunk_bytes: u64) -> Result<Done, StoppedBy> {
+    fn whole(&mut self, op: &OpNode, chunk_bytes: u64, to_end: bool) -> Result<Done, StoppedBy> {
         let tools = &mut self.tools;
         let found = tools.files.whole(op, &mut tools.backend, &mut self.rng);
         let (target, bytes) = found.map_err(|miss| self.missed(op, miss))?;
@@ -136,8 +144,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
         self.gate.admit_bytes(bytes)?;
         self.gate.meter.start(op);
         let (mut at, mut latency_ns) = (0, 0);
-        while at < bytes {
-            let length = piece.min(bytes - at) as usize;
+        while at < bytes || to_end {
+            let length = if to_end { piece } else { piece.min(bytes - at) } as usize;
             let request = Request { offset: at, length, ..target.request };
             self.gate.meter.submitted_alone(1);
             self.prepare(op, request, target.index);
@@ -152,10 +160,12 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             self.gate.meter.got_on();
             at += result as u64;
             if result == 0 {
-                self.gate.meter.moved(result, length);
+                if !to_end {
+                    self.gate.meter.moved(result, length);
+                }
                 break;
             }
-            if at < bytes && self.gate.stop().load(Relaxed) {
+            if (at < bytes || to_end) && self.gate.stop().load(Relaxed) {
                 return Err(StoppedBy::Control);
             }
         }

@@ -8,7 +8,7 @@ use crate::events::StoppedBy;
 use crate::files::names::PathBuffer;
 use crate::files::open_files::OpenFile;
 use crate::job::JobShared;
-use crate::plan::Access;
+use crate::plan::{Access, Region};
 use crate::program::lines::Entry;
 use crate::program::op::{FileSource, OpNode};
 use std::sync::Arc;
@@ -135,17 +135,27 @@ impl Files {
     ) -> Result<(Spot, u64), Miss> {
         let FileSource::Slot(slot) = op.file else { return self.spot_in_set(op, line, size, flush, backend, rng) };
         let file = self.slots[slot].as_mut().ok_or(None)?;
-        let offset = match (line, &op.access) {
-            (Some(entry), _) => entry.offset,
-            (None, Access::Random { align_bytes, .. }) => {
-                anywhere(self.job.sets[file.set].size_of(file.index), size, *align_bytes, rng)
-            }
+        if let (None, Access::Random { region, align_bytes, .. }) = (line, &op.access) {
+            let bytes = self.job.sets[file.set].size_of(file.index);
+            let offset = random_in(region, bytes, *align_bytes, size, rng);
+            return Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size));
+        }
+        let offset = match line {
+            Some(entry) => entry.offset,
             // Over what lies before the position, which stays.
-            (None, Access::Backward { .. }) => file.at.saturating_sub(size),
-            (None, _) => file.at,
+            None if matches!(op.access, Access::Backward { .. }) => file.at.saturating_sub(size),
+            None => file.at,
         };
         file.at = offset + size;
         Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size))
+    }
+
+    /// The file of an operation's slot goes on from its beginning.
+    pub(super) fn rewind(&mut self, op: &OpNode) {
+        let FileSource::Slot(slot) = op.file else { return };
+        if let Some(file) = self.slots[slot].as_mut() {
+            file.at = 0;
+        }
     }
 
     #[inline(never)]
@@ -288,6 +298,17 @@ impl Files {
     }
 }
 
+/// An offset in the file of a slot, which was laid out with `bytes`, for `size` bytes; where they do not fit, the start of
+/// the region.
+fn random_in(region: &Region, bytes: u64, align: u64, size: u64, rng: &mut fastrand::Rng) -> u64 {
+    let (from, length) = match *region {
+        Region::Range { from_bytes, length_bytes } => (from_bytes, length_bytes.min(bytes.saturating_sub(from_bytes))),
+        Region::Whole {} | Region::Slice {} => (0, bytes),
+    };
+    let align = if align > 0 { align } else { size.max(1) };
+    from + length.checked_sub(size).map_or(0, |room| rng.u64(..=room / align) * align)
+}
+
 /// A place in an open file.
 struct Spot {
     handle: Handle,
@@ -297,10 +318,4 @@ struct Spot {
     bytes: u64,
     /// Whether finding it took no time to speak of.
     is_near: bool,
-}
-
-/// A place for `size` bytes in a file, each as likely as any other; the file's start where it is too short for them.
-fn anywhere(file_bytes: u64, size: u64, align_bytes: u64, rng: &mut fastrand::Rng) -> u64 {
-    let align = if align_bytes == 0 { size.max(1) } else { align_bytes };
-    file_bytes.checked_sub(size).map_or(0, |room| rng.u64(..=room / align) * align)
 }

@@ -31,6 +31,8 @@ enum Hold {
     New(u64),
     /// This one to remove its file.
     Old(u64),
+    /// This one for its turn: it comes after all others then.
+    Turn(u64),
 }
 
 impl InHand {
@@ -76,6 +78,10 @@ impl Files {
             (None, Pick::Existing {}) if op.kind.rules().takes_old() => {
                 let index = indices.take_existing().map_err(NoName::Lack)?;
                 (index, Hold::Old(index))
+            }
+            (None, Pick::InTurn {}) => {
+                let index = indices.take_existing().map_err(NoName::Lack)?;
+                (index, Hold::Turn(index))
             }
             (None, _) => {
                 let index = self.existing(op, *set, pick, rng).map_err(NoName::Lack)?;
@@ -194,7 +200,7 @@ impl Files {
             Hold::New(index) if result >= 0 || result == -i64::from(libc::EEXIST) => indices.made(index),
             Hold::New(index) => indices.not_made(index),
             Hold::Old(index) if result >= 0 || result == -i64::from(libc::ENOENT) => indices.gone(index),
-            Hold::Old(index) => indices.not_gone(index),
+            Hold::Old(index) | Hold::Turn(index) => indices.not_gone(index),
         }
     }
 }

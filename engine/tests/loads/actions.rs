@@ -13,7 +13,7 @@ fn what_is_posted_is_what_is_waited_for() {
         count(|semaphore, count| Action::Post { semaphore, count }, 2),
     ];
     let consumer = vec![
-        count(|semaphore, count| Action::Wait { semaphore, count }, 4),
+        count(|semaphore, count| Action::Wait { semaphore, count, initial: 0 }, 4),
         act(on_set(OpKind::Unlink, "unlink", 0.0, None)),
     ];
 
@@ -33,7 +33,7 @@ fn what_is_posted_is_what_is_waited_for() {
 fn processes_share_semaphores_as_threads_do() {
     let place = Place::new();
     let post = Action::Post { semaphore: "ready".to_owned(), count: 1 };
-    let wait = Action::Wait { semaphore: "ready".to_owned(), count: 2 };
+    let wait = Action::Wait { semaphore: "ready".to_owned(), count: 2, initial: 0 };
     let mut producer = job("producer", vec![act(on_set(OpKind::Create, "create", 0.0, None)), post], passes(20));
     let mut consumer = job("consumer", vec![wait, act(on_set(OpKind::Unlink, "unlink", 0.0, None))], Stop::default());
     producer.kind = WorkerKind::Process;
@@ -48,7 +48,8 @@ fn processes_share_semaphores_as_threads_do() {
 #[test]
 fn tokens_hold_all_takers_to_one_rate() {
     let place = Place::new();
-    let token = Action::Token { bucket: "rate".to_owned(), rate_per_s: 200.0, unit: TokenUnit::Op };
+    let token =
+        Action::Token { bucket: "rate".to_owned(), rate_per_s: 200.0, unit: TokenUnit::Op, operation: String::new() };
     let mut stat = job("stat", vec![token, act(on_set(OpKind::Stat, "stat", 0.0, None))], passes(40));
     stat.workers = 3;
 
@@ -64,7 +65,12 @@ fn tokens_hold_all_takers_to_one_rate() {
 #[test]
 fn mebibytes_are_paid_for_by_what_was_moved() {
     let place = Place::new();
-    let token = Action::Token { bucket: "rate".to_owned(), rate_per_s: 4.0, unit: TokenUnit::Mebibyte };
+    let token = Action::Token {
+        bucket: "rate".to_owned(),
+        rate_per_s: 4.0,
+        unit: TokenUnit::Mebibyte,
+        operation: String::new(),
+    };
     let actions = vec![act(on_set(OpKind::Read, "read", 65_536.0, None)), token];
 
     let outcome = place.run(set(1, 1.0, 1_048_576.0), vec![job("read", actions, passes(33)), sleeper(3.0)]);
@@ -124,7 +130,8 @@ fn threads_and_processes_tell_at_every_tick_how_long_they_rested() {
 fn a_worker_finishes_on_the_count_of_one_operation() {
     let place = Place::new();
     let read = || act(on_set(OpKind::Read, "read", 512.0, None));
-    let finish = |op: &str, ops, bytes| Action::FinishOn { op: op.to_owned(), ops, bytes };
+    let finish =
+        |op: &str, ops, bytes| Action::FinishOn { op: op.to_owned(), ops, bytes, together: false, every_kind: false };
     let stat = || act(on_set(OpKind::Stat, "stat", 0.0, None));
 
     let by_ops =
@@ -266,4 +273,60 @@ fn a_lap_with_a_failed_operation_has_no_latency() {
 
     let laps: Vec<_> = outcome.all("laps").collect();
     assert_eq!((laps.len(), &laps[0]["latency_ns"], &laps[0]["number"]), (1, &json!([null, null]), &json!([0, 1])));
+}
+
+#[test]
+fn a_semaphore_begins_with_what_its_waits_say() {
+    let place = Place::new();
+    let stat = || act(on_set(OpKind::Stat, "stat", 0.0, None));
+    let wait = Action::Wait { semaphore: "room".to_owned(), count: 2, initial: 5 };
+    let post = Action::Post { semaphore: "room".to_owned(), count: 1 };
+    let look = act(on_set(OpKind::Stat, "look", 0.0, None));
+
+    let outcome = place.run(
+        set(1, 1.0, 0.0),
+        vec![job("post", vec![look, post], passes(1)), job("wait", vec![wait, stat()], Stop::default())],
+    );
+
+    // Five at first and one that is posted are three times two.
+    assert_eq!(outcome.check_clean().ops("stat"), 3);
+}
+
+#[test]
+fn tokens_of_one_operation_leave_the_others_free() {
+    let place = Place::new();
+    let token = Action::Token {
+        bucket: "rate".to_owned(),
+        rate_per_s: 40.0,
+        unit: TokenUnit::Op,
+        operation: "stat".to_owned(),
+    };
+    let reads = Action::Repeat { times: 1000, actions: vec![act(on_set(OpKind::Read, "read", 512.0, None))] };
+    let actions = vec![reads, act(on_set(OpKind::Stat, "stat", 0.0, None)), token];
+
+    let outcome = place.run(set(1, 1.0, 4096.0), vec![job("stat", actions, passes(9)), sleeper(2.0)]);
+
+    // Nine are paid for, 0.2 s from the first to the last; with the reads they would take 225 s.
+    let seconds = outcome.check_clean().seconds_of("stat");
+    assert!(seconds >= 7.0 / 40.0 && seconds < outcome.seconds_of("sleeper"), "{seconds}");
+}
+
+#[test]
+fn workers_finish_on_what_all_of_them_did() {
+    for kind in [WorkerKind::Thread, WorkerKind::Process] {
+        let place = Place::new();
+        let finish =
+            Action::FinishOn { op: String::new(), ops: Some(60), bytes: None, together: true, every_kind: true };
+        let actions =
+            vec![act(on_set(OpKind::Stat, "stat", 0.0, None)), act(on_set(OpKind::Read, "read", 512.0, None)), finish];
+        let mut three = job("three", actions, Stop::default());
+        (three.workers, three.kind) = (3, kind);
+
+        let outcome = place.run(set(1, 1.0, 4096.0), vec![three]);
+
+        // Each looks after a pass of two: the others may be in one more by then.
+        let done = outcome.check_clean().ops("stat") + outcome.ops("read");
+        assert!((60..=64).contains(&done), "{done}");
+        assert_eq!(outcome.stopped_by(), "ops");
+    }
 }

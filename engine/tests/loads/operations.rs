@@ -1,7 +1,9 @@
 //! Each operation against what stands in the directory afterwards.
 
 use crate::harness::{Outcome, Place, act, fixed, job, on_set, on_slot, passes, set};
-use assay_engine::plan::{Access, Action, Backend, FileRef, Job, OpKind, Pick, Region, Stop, WorkerKind};
+use assay_engine::plan::{
+    Access, Action, Backend, Coverage, Distribution, FileRef, Job, OpKind, Pick, Region, Stop, WorkerKind,
+};
 use serde_json::json;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -270,7 +272,7 @@ fn two_at_one_file(lock: OpKind, kind: WorkerKind, then: Action, taken: Action) 
 }
 
 fn wait_for(semaphore: &str) -> Action {
-    Action::Wait { semaphore: semaphore.to_owned(), count: 1 }
+    Action::Wait { semaphore: semaphore.to_owned(), count: 1, initial: 0 }
 }
 
 #[test]
@@ -332,4 +334,66 @@ fn what_is_read_and_written_is_the_same_with_cold_memory() {
         assert_eq!((outcome.check_clean().ops("write"), outcome.ops("read")), (20, 20));
         assert_eq!((outcome.sum("write", "bytes"), outcome.sum("read", "bytes")), (20_000, 20_000));
     }
+}
+
+#[test]
+fn operations_that_share_a_turn_take_one_file_after_the_other() {
+    let place = Place::new();
+    let cut = |name| {
+        let mut op = on_set(OpKind::Truncate, name, 7.0, None);
+        op.file = FileRef::Set { set: "data".to_owned(), pick: Pick::InTurn {}, slot: None };
+        act(op)
+    };
+
+    let outcome = place.one(set(4, 1.0, 100.0), vec![cut("one"), cut("other")], passes(2));
+
+    // Four in all: with a turn for each of the two, files 2 and 3 would have none.
+    assert_eq!(outcome.check_clean().ops("one") + outcome.ops("other"), 4);
+    assert!((0..4).all(|index| place.path(index).metadata().unwrap().len() == 7));
+}
+
+#[test]
+fn a_whole_file_is_read_to_where_it_ends_now_if_asked_to() {
+    let place = Place::new();
+    let whole = |name, to_end| {
+        let mut op = on_slot(OpKind::Read, name, 512.0);
+        op.access = Access::Whole { chunk_bytes: 0, to_end };
+        act(op)
+    };
+    let mut more = on_slot(OpKind::Write, "more", 1000.0);
+    more.access = Access::Append {};
+    let actions = vec![
+        act(on_set(OpKind::Open, "open", 0.0, Some(0))),
+        act(more),
+        whole("laid out", false),
+        whole("to the end", true),
+    ];
+
+    let outcome = place.one(set(1, 1.0, 4000.0), actions, passes(1));
+
+    let read = |name| outcome.sum(name, "bytes");
+    assert_eq!((outcome.check_clean().ops("to the end"), read("laid out"), read("to the end")), (1, 4000, 5000));
+}
+
+#[test]
+fn reads_of_a_slot_start_over_at_the_end_and_random_ones_stay_inside() {
+    let place = Place::new();
+    let mut random = on_slot(OpKind::Read, "random", 512.0);
+    random.access = Access::Random {
+        region: Region::Range { from_bytes: 1024, length_bytes: 1 << 40 },
+        distribution: Distribution::Uniform { min: 0.0, max: 1.0 },
+        coverage: Coverage::WithRepeats,
+        align_bytes: 0,
+    };
+    let actions = vec![
+        act(on_set(OpKind::Open, "open", 0.0, Some(0))),
+        Action::Repeat { times: 7, actions: vec![act(on_slot(OpKind::Read, "read", 1024.0))] },
+        Action::Repeat { times: 100, actions: vec![act(random)] },
+    ];
+
+    let outcome = place.one(set(1, 1.0, 2048.0), actions, passes(1));
+
+    // Two reads, one of nothing, two, one of nothing, and one.
+    assert_eq!((outcome.check_clean().ops("read"), outcome.sum("read", "bytes")), (7, 5 * 1024));
+    assert_eq!(outcome.sum("random", "bytes"), 100 * 512);
 }

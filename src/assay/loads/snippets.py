@@ -106,6 +106,7 @@ KINDS: Final[dict[str, dict[str, str]]] = {
         "indexed": "pick = { indexed = 3 }",
         "new": 'pick = "new"',
         "existing": 'pick = "existing"',
+        "in_turn": 'pick = "in_turn"',
         "own": 'pick = "own"',
         "listed": 'pick = "listed"',
         "shuffled": 'pick = "shuffled"',

@@ -76,6 +76,7 @@ from assay.plan.operations import (
     FileRef,
     FromSet,
     Indexed,
+    InTurn,
     Listed,
     New,
     Next,

@@ -96,6 +96,9 @@ class Whole(Kind, kw_only=True):
 
     chunk_bytes: int = 0
     """Size of a piece; 0: the operation's size."""
+    to_end: bool = False
+    """A read goes on to where the file ends now, which a read of nothing tells; otherwise to where it ended when it was laid
+    out."""
 
 
 Access = Sequential | SharedStream | Backward | Stride | RandomAccess | Append | Whole

@@ -69,12 +69,14 @@ class Every(Kind, kw_only=True):
 
 
 class Wait(Kind, kw_only=True):
-    """Take from a semaphore that all workers of the phase share, 0 at first; ends the worker when all of them wait."""
+    """Take from a semaphore that all workers of the phase share; ends the worker when all of them wait."""
 
     semaphore: str
     """Its name."""
     count: int = 1
     """How much."""
+    initial: int = 0
+    """What it holds at the start of the phase; the most where waits for it differ."""
 
 
 class Post(Kind, kw_only=True):
@@ -96,6 +98,8 @@ class Token(Kind, kw_only=True):
     unit: TokenUnit
     """What one token stands for: a pass of the loop (one is taken here), or an operation, a data operation or a MiB of
     data (what the worker did since it took last is taken)."""
+    operation: str = ""
+    """Name of the operation that is counted; empty: all that are of the unit."""
 
 
 class Think(Kind, kw_only=True):
@@ -116,6 +120,10 @@ class FinishOn(Kind, kw_only=True):
     """Operations, if counted."""
     bytes: int | None = None
     """Bytes, if counted."""
+    together: bool = False
+    """Whether what all workers of the job did is counted together."""
+    every_kind: bool = False
+    """Without a name: whether operations of every kind count, not those of data alone."""
 
 
 Action = Do | Group | Choice | Repeat | Every | Wait | Post | Token | Think | FinishOn

@@ -77,6 +77,7 @@ NUMBERS: Final[dict[str, Limit]] = {
     "gamma": Limit(0, 1e6, "the width hardly varies any more"),
     "gid": _ID,
     "h": Limit(0.5, 0.999, "beyond it a single block gets all accesses"),
+    "initial": Limit(0, (1 << 32) - 1, "a semaphore counts in 32 bits"),
     "key": Limit(0, (1 << 32) - 1, "a key of System V has 32 bits"),
     "length_bytes": _BYTES,
     "mean_width": Limit(0, 1 << 32, "as many as there may be files"),

@@ -68,6 +68,10 @@ class Existing(Kind, kw_only=True):
     """The next existing file in rotation; `unlink` takes each once."""
 
 
+class InTurn(Kind, kw_only=True):
+    """The existing file by name that any operation with this pick took the longest ago; `existing` takes the same."""
+
+
 class Own(Kind, kw_only=True):
     """File `worker modulo files`: each worker its own."""
 
@@ -80,7 +84,7 @@ class Shuffled(Kind, kw_only=True):
     """Each once in a random order: of the existing files or, for `create`, of the free names."""
 
 
-Pick = Next | RandomFile | Indexed | New | Existing | Own | Listed | Shuffled
+Pick = Next | RandomFile | Indexed | New | Existing | InTurn | Own | Listed | Shuffled
 
 
 class FromSet(Kind, kw_only=True, tag="set"):

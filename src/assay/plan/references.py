@@ -6,7 +6,7 @@ The engine refuses most of these too, in `engine/src/program` and `engine/src/st
 from collections.abc import Collection, Iterable
 
 from assay.errors import PlanError
-from assay.plan.actions import FinishOn, Post, Wait
+from assay.plan.actions import FinishOn, Post, Token, Wait
 from assay.plan.file_sets import FileSet, Target
 from assay.plan.jobs import Job, OpenShare
 from assay.plan.operations import FromSet, Slot
@@ -54,6 +54,7 @@ def check_job(job: Job) -> None:
     _require(where, "operation that fills slot", [file.slot for file in files if isinstance(file, Slot)], filled)
     operations = {op.name for op in job_ops(job)}
     named = [action.op for action in job_actions(job) if isinstance(action, FinishOn) and action.op]
+    named += [action.operation for action in job_actions(job) if isinstance(action, Token) and action.operation]
     _require(where, "operation", named, operations, ("loop",))
     for index, name in enumerate(job.timed):
         groups = {name for name, _ in job_groups(job)}

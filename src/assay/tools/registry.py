@@ -22,6 +22,7 @@ TOOLS: dict[str, str] = {
     "vdbench": "Run vdbench's parameter files: raw loads and file systems, at rates, at most, and along curves.",
     "perfpl": "The small-file test perf.pl: the same bytes written as few or many files.",
     "bigdir": "The test of one big directory: make entries, list them all after every step.",
+    "filebench": "Run a script in Filebench's workload language, and print its statistics.",
 }
 
 

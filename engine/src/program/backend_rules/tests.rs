@@ -160,7 +160,7 @@ fn successive_calls_are_for_plain_transfers_of_backends_that_make_them() {
     }
     for (access, said) in [
         (Access::Append {}, "an append moves in one call"),
-        (Access::Whole { chunk_bytes: 0 }, "has a chunk_bytes of its own"),
+        (Access::Whole { chunk_bytes: 0, to_end: false }, "has a chunk_bytes of its own"),
     ] {
         let mut job = in_pieces(Backend::Psync {});
         let Body::Loop { actions } = &mut job.body else { unreachable!("a loop") };

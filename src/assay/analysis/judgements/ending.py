@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from assay import events, plan
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
+from assay.plan.walk import job_actions, job_ops
 from assay.results import Finding
 
 
@@ -33,10 +34,10 @@ def _end(case: Case) -> list[Finding]:
 def _uneven(case: Case) -> list[Finding]:
     """Say so when the first worker that was done stopped others far behind it."""
     record, job = case.record, case.job
-    is_stonewalled = plan.StopOf.FIRST in {record.phase.stop.of, job.stop.of}
     if job.workers == 1 or record.finished is None:
         return []
-    if not is_stonewalled:
+    is_stonewalled = plan.StopOf.FIRST in {record.phase.stop.of, job.stop.of}
+    if not is_stonewalled or record.finished.stopped_by is events.StoppedBy.TIME or _shares_its_work(job):
         return _unfair(case)
     ends = record.workers_at(job.name).values()
     counted = "bytes" if any(row["bytes"] for row in ends) else "ops"
@@ -47,6 +48,15 @@ def _uneven(case: Case) -> list[Finding]:
     text = f"When the first worker was done and stopped the others, the slowest had done {share:.0f} % of its work."
     cure = "Give each worker more to do, so that start and end weigh less, or let all of them finish."
     return [findings.invalid("uneven-workers", text, cure)]
+
+
+def _shares_its_work(job: plan.Job) -> bool:
+    """Whether workers take what there is to do from a common stock, so that all are at work until the first finds none."""
+    files = (op.file for op in job_ops(job))
+    takes_names = any(
+        isinstance(file, plan.FromSet) and isinstance(file.pick, plan.New | plan.Existing) for file in files
+    )
+    return takes_names or any(isinstance(action, plan.FinishOn) and action.together for action in job_actions(job))
 
 
 def _unfair(case: Case) -> list[Finding]:

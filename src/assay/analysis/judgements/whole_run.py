@@ -11,6 +11,7 @@ from assay.plan import CacheCondition
 from assay.results import Finding, Result
 from assay.verdicts import ServedBy
 
+_LONGEST_SOURCE = 200
 _MEMORY = frozenset({ServedBy.PAGE_CACHE, ServedBy.WRITE_BACK})
 
 
@@ -28,9 +29,17 @@ def engine_warnings(run: RunRecord) -> Iterable[Finding]:
 def untranslated(run: RunRecord) -> Iterable[Finding]:
     """Name what the front end left out."""
     return [
-        findings.warning("untranslated", f"'{item.what}' of {run.plan.origin.source} was left out: {item.why}", "")
+        findings.warning("untranslated", f"'{item.what}' of {_source(run)} was left out: {item.why}", "")
         for item in run.plan.untranslated
     ]
+
+
+def _source(run: RunRecord) -> str:
+    """The source of the Plan, where it is one line: a script is named by its kind."""
+    source = run.plan.origin.source
+    return (
+        source if len(source) <= _LONGEST_SOURCE and "\n" not in source else f"this {run.plan.origin.front_end} script"
+    )
 
 
 def accepted_in_vain(run: RunRecord, measured: Sequence[Result]) -> Iterable[Finding]:

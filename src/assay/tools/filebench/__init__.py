@@ -1,0 +1,82 @@
+"""`assay filebench -f FILE.f`: scripts in Filebench's workload language."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.errors import InputError
+from assay.input_text import read_text
+from assay.plan import Origin, Plan
+from assay.targets import Need, check_directory, directories
+from assay.tools.filebench.personality import Personality
+from assay.tools.filebench.plan import to_plan
+from assay.tools.filebench.randoms import help_of, list_of_types
+from assay.tools.filebench.settings import SCRIPT, Settings, asked, parse
+from assay.tools.front_end import Door, FrontEnd
+
+
+class Filebench(FrontEnd[Settings]):
+    """Filebench: run a script in its workload language, 1.5 or 1.4, and print its statistics.
+
+    \b
+    assay filebench -f FILE.f
+    assay filebench -c [CVARTYPE]   list the types of custom variables, or tell of one
+    --dir DIR           where the data goes, whatever the script's paths say
+                        [default: the working directory]
+    --time SECONDS      how long it runs, also where the script has no 'run'
+    --set NAME=VALUE    a variable of the script, in place of what it sets
+    --scale SHARE       entries of filesets, sizes of single files, working sets and
+                        counts to finish on times this, such as 0.01
+    --wml 1.5           refuse what only 1.4 had [default: take both]
+    --allow-commands    let the script run commands ('system', '!'): only one that
+                        you trust
+    --json  --no-report  --quiet  --runs DIR  --user NAME
+    --name NAME  --tag TAG  --note TEXT  --live-json FILE
+                        as with every command that measures
+
+    Standard output is Filebench's: the breakdown by flowop, and the summary. What is done otherwise than the script says is
+    said beside it. See docs/tools/filebench.md.
+    """  # noqa: D301 - click keeps the lines after this sign as they are
+
+    name = "filebench"
+    shims = ("filebench",)
+    help_words = frozenset({"--help", "-h"})
+    room_cure = "use fewer or smaller files (--set, --scale)"
+
+    def follow(self, words: Sequence[str], door: Door) -> int:
+        """Tell of custom variables, or read the script and run it."""
+        wanted = asked(words)
+        if wanted.cvar_type is not None:
+            text = help_of(wanted.cvar_type) if wanted.cvar_type else list_of_types()
+            if not text:
+                raise InputError(f"filebench: unknown custom variable type {wanted.cvar_type[:40]}; -c lists them")
+            door.say(text)
+            return 0
+        if any(word.startswith(SCRIPT.rstrip("=")) for word in words):
+            raise InputError(
+                f"filebench: {SCRIPT.rstrip('=')} is for the record of a run; name the script by -f FILE.f"
+            )
+        try:
+            text = read_text(wanted.file, "script")
+        except FileNotFoundError:
+            raise InputError(f"filebench: there is no script '{wanted.file}'") from None
+        return door.measure([*words, f"{SCRIPT}{text}"])
+
+    def parse(self, words: Sequence[str]) -> Settings:
+        """Read the words of a run, with the text of its script among them."""
+        return parse(words)
+
+    def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
+        """Make the Plan."""
+        return to_plan(settings.workload, settings.file, origin, check_directory(settings.directory))
+
+    def needs(self, settings: Settings, plan: Plan) -> Iterable[Need]:
+        """Files that the run may create are not laid out before; each is an inode, and a fileset is never more than full."""
+        inodes = _most_entries(settings.workload)
+        return [Need(place, inodes=inodes) for place in directories(plan).values()]
+
+
+def _most_entries(workload: Personality) -> int:
+    return sum(files.entries + files.leaf_directories for files in workload.files.values())
+
+
+FRONT_END = Filebench()

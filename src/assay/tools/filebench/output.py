@@ -1,0 +1,246 @@
+"""The output of filebench: its log lines, the breakdown by flowop and the summary; and what they cannot say.
+
+Times in front of lines are seconds since the start, as Filebench writes them. MB are of 2^20 bytes.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay import events
+from assay.analysis.histogram import bucket_lowest_ns
+from assay.analysis.record import PhaseRecord
+from assay.analysis.rows import NS_PER_S, Span
+from assay.events import StoppedBy
+from assay.tools.filebench.flowops import AIO, IO, TYPES
+from assay.tools.filebench.plan import RUN, Source
+from assay.tools.filebench.settings import Settings
+from assay.tools.front_end import Output
+
+if TYPE_CHECKING:
+    from assay.report.figure import Figure
+
+VERSION = "Filebench Version 1.5-alpha3"
+_MB = 1 << 20
+_NS_PER_MS = 1e6
+_BUCKETS = 64
+_ENDS = {
+    StoppedBy.EXHAUSTED: "no file or name was left for one of its threads",
+    StoppedBy.OPS: "the count to finish on was reached",
+    StoppedBy.BYTES: "the bytes to finish on were reached",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """What a flowop did."""
+
+    name: str
+    kind: str
+    """Empty: a composite flowop."""
+    ops: int = 0
+    bytes: int = 0
+    latency_ns: int = 0
+    least_ns: int = 0
+    most_ns: int = 0
+    histogram: tuple[int, ...] = ()
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether the summary counts it."""
+        return self.kind in TYPES and TYPES[self.kind].of in {IO, AIO}
+
+    @property
+    def direction(self) -> str:
+        """`read`, `write` or neither."""
+        return TYPES[self.kind].direction if self.kind in TYPES else ""
+
+    def text(self, seconds: float, *, has_histogram: bool) -> str:
+        """Write it as Filebench does."""
+        ms = self.latency_ns / self.ops / _NS_PER_MS if self.ops else 0.0
+        said = f"{self.name:<20} {self.ops}ops {self.ops / seconds:8.0f}ops/s {self.bytes / _MB / seconds:5.1f}mb/s"
+        said += f" {ms:8.3f}ms/op [{self.least_ns / _NS_PER_MS:.3f}ms - {self.most_ns / _NS_PER_MS:5.3f}ms]"
+        if has_histogram:
+            said += "\t[ " + "".join(f"{count} " for count in self.histogram or (0,) * _BUCKETS) + "]"
+        return said
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """All lines up to a time."""
+
+    t_s: float
+    seconds: float
+    lines: tuple[Line, ...]
+
+    def text(self, *, has_histogram: bool) -> str:
+        """Write breakdown and summary."""
+        seconds = max(self.seconds, 1e-9)
+        rows = [line.text(seconds, has_histogram=has_histogram) for line in self.lines]
+        summed = [line for line in self.lines if line.is_summed]
+        ops, latency = sum(line.ops for line in summed), sum(line.latency_ns for line in summed)
+        reads = sum(line.ops for line in summed if line.direction == "read")
+        writes = sum(line.ops for line in summed if line.direction == "write")
+        moved = sum(line.bytes for line in summed)
+        summary = (
+            f"{self.t_s:.3f}: IO Summary: {ops:5d} ops {ops / seconds:5.3f} ops/s"
+            f" {reads / seconds:.0f}/{writes / seconds:.0f} rd/wr {moved / _MB / seconds:5.1f}mb/s"
+            f" {latency / ops / _NS_PER_MS if ops else 0.0:5.3f}ms/op"
+        )
+        return "\n".join([f"{self.t_s:.3f}: Per-Operation Breakdown", *rows, summary, ""])
+
+
+class FilebenchOutput(Output[Settings]):
+    """What filebench prints."""
+
+    @functools.cached_property
+    def _phase(self) -> PhaseRecord | None:
+        return next((phase for phase in self.run.phases if phase.phase.name == RUN), None)
+
+    def text(self) -> str:
+        """Print a run as Filebench does, as far as it went."""
+        workload, said = self.settings.workload, [VERSION, *(f"0.000: {line}" for line in self.settings.workload.said)]
+        said += self._populated()
+        phase = self._phase
+        if phase is None:
+            return "\n".join([*said, ""])
+        begin = phase.start_ns / NS_PER_S
+        said += [
+            f"{begin:.3f}: Starting {process.instances} {process.name} instances" for process in workload.processes
+        ]
+        said.append(f"{begin:.3f}: Running...")
+        text = "\n".join([*said, ""])
+        for snapshot in self._snapshots(phase):
+            text += snapshot.text(has_histogram=workload.has_histograms)
+        end = self._end_ns(phase)
+        text += f"{end / NS_PER_S:.3f}: Run took {round((end - phase.start_ns) / NS_PER_S)} seconds...\n"
+        if workload.has_statistics:
+            text += self._final(phase).text(has_histogram=workload.has_histograms)
+        return text + f"{end / NS_PER_S:.3f}: Shutting down processes\n"
+
+    def _populated(self) -> Iterator[str]:
+        by_set = {event.set: event for event in self.run.all(events.Prepared)}
+        for files in self.settings.workload.files.values():
+            if (event := by_set.get(files.name)) is None:
+                continue
+            yield (
+                f"{event.t_ns / NS_PER_S:.3f}: {files.name} populated: {files.entries} files, avg. dir. width ="
+                f" {files.width:g}, {event.directories} directories, {files.leaf_directories} leafdirs,"
+                f" {event.bytes / _MB:.3f}MB total size"
+            )
+
+    # -- sums ----------------------------------------------------------------------------------------------------------
+
+    def _end_ns(self, phase: PhaseRecord) -> int:
+        return phase.grid[-1].end_ns
+
+    def _begin_ns(self, phase: PhaseRecord) -> int:
+        return phase.start_ns + round(self.settings.workload.ramp_seconds * NS_PER_S)
+
+    def _final(self, phase: PhaseRecord) -> Snapshot:
+        return self._snapshot(phase, self._begin_ns(phase), self._end_ns(phase))
+
+    def _snapshots(self, phase: PhaseRecord) -> Iterator[Snapshot]:
+        """Those of `psrun`: each at the end of the first interval that is not before its time."""
+        period_ns = round(self.settings.workload.snapshot_seconds * NS_PER_S)
+        if not period_ns:
+            return
+        begin, due = self._begin_ns(phase), self._begin_ns(phase) + period_ns
+        ends = [span.end_ns for span in phase.grid]
+        for end in ends[:-1]:
+            if end >= due:
+                yield self._snapshot(phase, begin, end)
+                begin = end if self.settings.workload.resets else begin
+                due += period_ns
+
+    def _snapshot(self, phase: PhaseRecord, begin_ns: int, end_ns: int) -> Snapshot:
+        span = Span(begin_ns, end_ns)
+        names = reversed(self.settings.workload.names)
+        lines = tuple(self._line(phase, name, span) for name in names)
+        return Snapshot(t_s=end_ns / NS_PER_S, seconds=span.seconds, lines=lines)
+
+    def _line(self, phase: PhaseRecord, name: str, span: Span) -> Line:
+        made = self.settings.planned
+        sources = made.sources.get(name, ())
+        kind = made.kinds.get(name, "")
+        pairs = [(source.job, operation) for source in sources for operation in source.operations]
+        rows = [phase.rows(job, operation) for job, operation in pairs]
+        least, histogram = self._latencies(phase, pairs, span)
+        peaks = [part.column("latency_max_ns")[part.within(span)] for part in rows]
+        return Line(
+            name=name,
+            kind=kind,
+            ops=sum(part.total("ops", span) for part in rows) + self._derived(phase, sources, span),
+            bytes=sum(part.total("bytes", span) for part in rows),
+            latency_ns=sum(part.total("latency_sum_ns", span) for part in rows),
+            least_ns=least,
+            most_ns=max((int(peak.max()) for peak in peaks if len(peak)), default=0),
+            histogram=histogram,
+        )
+
+    def _derived(self, phase: PhaseRecord, sources: Sequence[Source], span: Span) -> int:
+        """Count what is not recorded by the operation that is done in the same passes."""
+        counted = [source for source in sources if not source.operations and source.passes_by]
+        return sum(
+            round(phase.rows(source.job, source.passes_by).total("ops", span) * source.times) for source in counted
+        )
+
+    def _latencies(
+        self, phase: PhaseRecord, pairs: Sequence[tuple[str, str]], span: Span
+    ) -> tuple[int, tuple[int, ...]]:
+        """Give the least latency, in ns to its bucket, and counts by powers of two."""
+        least, counts = [], np.zeros(_BUCKETS, dtype=np.int64)
+        for job, operation in pairs:
+            rows = phase.buckets(job, operation, "latency")
+            inside = rows.within(span)
+            lowest = bucket_lowest_ns(rows.column("bucket")[inside])
+            if not len(lowest):
+                continue
+            least.append(int(lowest.min()))
+            if self.settings.workload.has_histograms:
+                powers = np.array([int(value).bit_length() for value in lowest])
+                np.add.at(counts, np.minimum(powers, _BUCKETS - 1), rows.column("n")[inside])
+        return min(least, default=0), tuple(int(count) for count in counts)
+
+    # -- beside --------------------------------------------------------------------------------------------------------
+
+    def beside(self) -> str:
+        """Say why the run ended early, and what the text counts otherwise than Filebench."""
+        return "".join(f"{sentence}\n" for sentence in self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
+        phase, workload = self._phase, self.settings.workload
+        if phase is None:
+            yield "The run did not begin: there are no statistics."
+            return
+        took = (self._end_ns(phase) - phase.start_ns) / NS_PER_S
+        windows = phase.finished.workers if phase.finished else ()
+        ends = {window.stopped_by for window in windows}
+        for end, why in _ENDS.items():
+            if end in ends and (workload.seconds is None or took < workload.seconds - 0.5):
+                wanted = "" if workload.seconds is None else f" of {workload.seconds:g}"
+                yield f"The run ended after {took:.2f} s{wanted}: {why}. Its statistics are those of this time."
+        kinds = set(self.settings.planned.kinds.values())
+        untimed = sorted(kind for kind in kinds if TYPES[kind].of != IO and kind != "aiowrite")
+        if untimed:
+            yield (
+                f"Counted by the passes of their thread, and without a time: {', '.join(untimed)}. What they wait is in no"
+                " latency."
+            )
+        if "aiowrite" in kinds:
+            yield "aiowrite: counted and timed is each write from its beginning to its end, not the call that asks for it."
+        if any(TYPES[kind].is_on_file for kind in kinds):
+            yield (
+                "readwholefile and writewholefile are one operation each, whatever they move; opening, closing, looking and"
+                " removing count as operations in the summary."
+            )
+
+    def figures(self) -> "Sequence[Figure]":
+        """Draw nothing of its own: the report's figures show each flowop."""
+        return ()
+
+
+OUTPUT = FilebenchOutput
