@@ -103,3 +103,15 @@ loop = {loop}
 
     with pytest.raises(FrontEndError, match=said):
         native.parse(text, "load.toml", directory=tmp_path, settings={})
+
+
+def test_a_share_is_of_a_job_of_the_same_name_in_an_earlier_phase() -> None:
+    work = plan.Do(op=plan.Op(op=plan.OpKind.READ, name="read", file=plan.FromSet(set="data", pick=plan.Own())))
+    most = phase(job(work), name="most")
+    share = phase(job(work, arrival=plan.OpenShare(phase="most", rate_share=0.5)), name="half")
+    later = msgspec.structs.replace(share, repeat=1)
+
+    whole(most, share)
+    for phases in ((share, most), (phase(job(work, name="k"), name="most"), share), (most, later)):
+        with pytest.raises(PlanError, match="phase 'half': job 'j': there is no earlier phase 'most'"):
+            whole(*phases)

@@ -9,6 +9,7 @@ def test_the_tools_have_shims_under_the_names_that_scripts_use() -> None:
         "bonnie": "bonnie",
         "postmark": "postmark",
         "vxbench": "vxbench",
+        "vdbench": "vdbench",
         "perf.pl": "perfpl",
         "perfpl": "perfpl",
         "bigdir": "bigdir",

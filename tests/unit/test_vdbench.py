@@ -369,6 +369,12 @@ def test_at_a_rate_only_what_was_asked_for_counts(tmp_path: Path) -> None:
     assert weights(at_rate) == pytest.approx({"read 4096": 0.3, "write 4096": 0.7})
 
 
+def test_the_rate_of_a_curve_of_files_is_of_what_was_asked_for(tmp_path: Path) -> None:
+    phases = made(FILES.replace("format=yes", "format=yes,fwdrate=curve,curve=(50,100)"), tmp_path).phases
+
+    assert [phase.jobs[0].timed for phase in phases] == [("read",)] * 3
+
+
 def test_format_says_when_files_are_laid_out(tmp_path: Path) -> None:
     text = (
         FILES

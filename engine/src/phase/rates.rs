@@ -67,7 +67,7 @@ pub fn check(phases: &[Phase]) -> Result<()> {
     Ok(())
 }
 
-/// What a job had done at a time.
+/// What a job had done at a time, of what is timed: that is what arrivals count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
     t_ns: u64,
@@ -77,7 +77,7 @@ pub(super) struct Done {
 /// What each job has done so far.
 pub(super) fn so_far(jobs: &[ReadyJob], workers: &[Observed], t_ns: u64) -> Vec<Done> {
     let of_job = |position: usize| workers.iter().filter(move |worker| worker.job == position);
-    let done = |position| of_job(position).map(|worker| worker.stats.completed.get()).sum();
+    let done = |position| of_job(position).map(|worker| worker.stats.ops.get()).sum();
     (0..jobs.len()).map(|position| Done { t_ns, operations: done(position) }).collect()
 }
 

@@ -85,7 +85,7 @@ pub enum Arrival {
     OpenShare {
         /// Name of that phase; of several of the same repeat, the last before this one.
         phase: String,
-        /// Of the operations per second there; above 1 for more of them.
+        /// Of the timed operations per second there; above 1 for more of them.
         rate_share: f64,
         /// Time between arrivals.
         spacing: Spacing,

@@ -33,7 +33,7 @@ class OpenShare(Kind, kw_only=True):
     phase: str
     """Name of that phase; of several of the same repeat, the last before this one."""
     rate_share: float
-    """Of the operations per second there; above 1 for more of them."""
+    """Of the timed operations per second there; above 1 for more of them."""
     spacing: Spacing = Spacing.UNIFORM
     """Time between arrivals: equal, or exponential."""
 

@@ -202,7 +202,8 @@ class _Maker:
                     workers=threads,
                     arrival=arrival,
                     open=open_flags(flags),
-                    timed=() if isinstance(arrival, plan.Closed) else body.asked,
+                    # A point's rate is a share of what is counted here: of what was asked for.
+                    timed=() if isinstance(arrival, plan.Closed) and not self._run.leads else body.asked,
                 )
             )
             if operation == "rmdir":

@@ -30,6 +30,8 @@ class OneRun:
     """Of a point of a curve: the phase that ran as fast as it went."""
     share: float = 0.0
     """And the share of its rate, in per cent."""
+    leads: bool = False
+    """Whether points of a curve are shares of its rate."""
 
     @property
     def ramp_s(self) -> int:
@@ -85,7 +87,7 @@ def _runs_of(rd: Rd) -> Iterator[OneRun]:
             yield OneRun(rd, f"{name} {unit}={shown}" if rates > 1 else name, chosen, rate, loops)
             continue
         most = f"{name} max"
-        yield OneRun(rd, most, chosen, MAX, said)
+        yield OneRun(rd, most, chosen, MAX, said, leads=True)
         for point in rd.curve:
             yield OneRun(rd, f"{name} {point:g} %", chosen, MAX, said, of=most, share=point)
 
