@@ -163,7 +163,7 @@ def job_of(document: Any) -> Any:
 
 
 def nested(depth: int) -> dict[str, Any]:
-    action: dict[str, Any] = {"kind": "wait", "semaphore": "s", "count": 1}
+    action: dict[str, Any] = {"kind": "wait", "semaphore": "s", "count": 1, "initial": 0}
     for _ in range(depth):
         action = {"kind": "repeat", "times": 1, "actions": [action]}
     return action
