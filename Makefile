@@ -75,11 +75,11 @@ faults: $(READY)
 # docs/method.md: some minutes for each time, as root, on a machine that has nothing else to do.
 ASSAY_LAB ?= 3
 lab: $(READY)
-	cd tests && ASSAY_LAB=$(ASSAY_LAB) ../$(BIN)/python -m e2e.planted
+	cd tests && PYTHONPATH=.. ASSAY_LAB=$(ASSAY_LAB) ../$(BIN)/python -m e2e.planted
 
 # Quick runs in a row on each file system, on a machine that does nothing else: do trusted numbers repeat? Needs root.
 repeats: $(READY)
-	cd tests && ../$(BIN)/python -m e2e.repeats
+	cd tests && PYTHONPATH=.. ../$(BIN)/python -m e2e.repeats
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)

@@ -11,6 +11,9 @@ from assay.verdicts import Bottleneck, Confidence, ScheduleVerdict, ServedBy, St
 
 SCHEMA = "assay.results/1"
 
+STREAMING_BYTES_PER_OP = 64 << 10
+"""From this mean size on, people ask for MiB/s; below it, for operations per second."""
+
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """Base of everything in the document."""

@@ -65,6 +65,28 @@ class Bottleneck(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
+class ComparisonVerdict(enum.StrEnum):
+    """What a comparison says of B, held against A."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    DIFFERENT_SMALL = "different_small"
+    """There is a difference, and it is smaller than what matters."""
+    EQUIVALENT = "equivalent"
+    """Any difference is smaller than what matters."""
+    INCONCLUSIVE = "inconclusive"
+    """More runs would tell."""
+    INDICATIVE = "indicative"
+    """Too few runs for any interval."""
+    NOT_COMPARABLE = "not_comparable"
+    """The two are numbers of different things, or not to be trusted."""
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return {"different_small": "different, but small", "not_comparable": "not comparable"}.get(self, self.value)
+
+
 class Confidence(enum.StrEnum):
     """How sure a verdict is."""
 

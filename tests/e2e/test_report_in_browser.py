@@ -209,9 +209,8 @@ def printed_pages(pdf: bytes) -> list[int]:
     for body in objects.values():
         if re.search(rb"/Type\s*/Page\b", body):
             (content,) = re.findall(rb"/Contents (\d+) 0 R", body)
-            stream = (
-                objects[int(content)].split(b"stream", 1)[1].strip(b"\r\n").removesuffix(b"endstream").rstrip(b"\r\n")
-            )
-            text = zlib.decompress(stream)
+            # What follows the compressed bytes is left over, and they may end as a line does.
+            stream = objects[int(content)].split(b"stream", 1)[1].lstrip(b"\r\n")
+            text = zlib.decompressobj().decompress(stream)
             shown.append(len(re.findall(rb"\bT[jJ]\b", text)) + len(re.findall(rb"\bDo\b", text)))
     return shown

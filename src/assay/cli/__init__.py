@@ -14,7 +14,9 @@ import typer
 
 from assay import __version__
 from assay.cli import (
+    ab,
     clean,
+    compare,
     completion,
     decode,
     diff,
@@ -55,7 +57,7 @@ app = typer.Typer(
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
-    "Compare": (diff.diff,),
+    "Compare": (compare.compare, ab.ab, diff.diff),
     "Keep": (tag.tag, export.export, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }

@@ -1,16 +1,14 @@
 """`assay show`: what a run measured."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from assay.cli.options import Energy, Json, RunReference, Runs, metered
+from assay.cli.answers import answer_of
+from assay.cli.options import Energy, Json, RunReference, Runs
 from assay.cli.pipes import say
 from assay.errors import InputError
-
-if TYPE_CHECKING:
-    from assay.report.kept_answers import KeptAnswer
 
 Classic = Annotated[
     bool, typer.Option("--classic", help="Print the output of the classic tool whose front end made the run.")
@@ -38,7 +36,7 @@ def show(
     if classic:
         _show_classic(run, runs)
         return
-    shown = _answer(run, runs, energy)
+    shown = answer_of(run, runs, energy)
     if json:
         say(to_json(shown.document))
     else:
@@ -56,28 +54,3 @@ def _show_classic(run: str, runs: Path | None) -> None:
         output = registry.output_of(read(bundle))
         say(output.text(), end="")
         say(output.beside(), end="", err=True)
-
-
-def _answer(run: str, runs: Path | None, energy: Path | None) -> "KeptAnswer":
-    """Find the answer that was worked out when the run was made, or work it out."""
-    from assay.bundle.catalog import resolve, runs_directory
-    from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
-
-    place = runs_directory(runs)
-    folder = resolve(run, place)
-    if energy is None and (kept := kept_answer(folder, place)):
-        return kept
-    from assay.analysis.document import document
-    from assay.analysis.record import read
-    from assay.bundle.catalog import open_run
-    from assay.bundle.damage import damage_told
-    from assay.report.head import head_of
-
-    bundle = open_run(str(folder), runs)
-    with damage_told(bundle.path):
-        recorded = metered(read(bundle), energy)
-        judged = document(recorded)
-        answer = KeptAnswer(document=judged, head=head_of(judged, recorded))
-    if energy is None:
-        keep_answer(folder, place, answer)
-    return answer

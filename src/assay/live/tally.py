@@ -10,7 +10,7 @@ import numpy as np
 
 from assay import events
 from assay.analysis.histogram import QUANTILES, bucket_middle_ns, quantiles_ns
-from assay.report.numbers import STREAMING_BYTES_PER_OP
+from assay.results import STREAMING_BYTES_PER_OP
 from assay.units import format_bytes, format_ns, format_number
 
 _NS_PER_S = 1e9

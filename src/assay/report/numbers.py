@@ -5,12 +5,8 @@ MiB is 2**20 bytes. Digits are those of `assay.units`.
 
 from dataclasses import dataclass
 
-from assay.results import Efficiency, Result
+from assay.results import STREAMING_BYTES_PER_OP, Efficiency, Result
 from assay.units import ABSENT, MIB, format_joules, format_number
-
-STREAMING_BYTES_PER_OP = 64 << 10
-"""From this mean size on, people ask for MiB/s; below it, for operations per second."""
-
 
 _SAME = 0.99
 """Of a rate, from where on one with a flush is the same for a reader."""

@@ -1,0 +1,106 @@
+"""By which factor does B differ from A, told from a few runs of each, and how sure is that?
+
+The unit is the run: intervals of one run say nothing of the next. Ratios are differences of logarithms.
+
+    one of either                the ratio alone: nobody knows what another run would give
+    two of the fewer             the range of the ratios of any two
+    three or four                Welch's t of the logarithms
+    five and more                the median of all ratios of one of B by one of A (Hodges-Lehmann of the logarithms), with
+                                 the interval of the exact Mann-Whitney distribution
+
+In simulations a percentile bootstrap of means has far less than its coverage with so few runs (METHOD 2.4), so there is
+none. tests/unit/test_ratio.py holds the coverage.
+"""
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean, variance
+
+from assay.analysis import thresholds
+from assay.analysis.statistics import rank_sum
+from assay.analysis.statistics.beta import student_quantile
+
+_RANGE_FROM, _WELCH_FROM, _RANKS_FROM = 2, 3, 5
+
+
+class RatioMethod(enum.StrEnum):
+    """How an interval was found."""
+
+    SINGLE = "single"
+    RANGE = "range"
+    WELCH = "welch"
+    RANKS = "ranks"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """B by A."""
+
+    ratio: float
+    low: float | None
+    """Ends of the 95 % interval; of two runs those of what was seen; None for one."""
+    high: float | None
+    p: float | None
+    """Of the hypothesis that both are alike; None below five runs."""
+    method: RatioMethod
+
+    @property
+    def is_interval(self) -> bool:
+        """Whether its ends are those of an interval at 95 % confidence."""
+        return self.method in {RatioMethod.WELCH, RatioMethod.RANKS}
+
+
+def ratio_between(a: Sequence[float], b: Sequence[float]) -> Ratio:
+    """Compare two samples of values above 0, a value a run.
+
+    Raises:
+        ValueError: one is empty, or a value is not above 0.
+    """
+    if not a or not b or min(*a, *b) <= 0:
+        raise ValueError("ratios are of values above 0")
+    logs_a, logs_b = [math.log(x) for x in a], [math.log(x) for x in b]
+    fewer = min(len(a), len(b))
+    if fewer < _RANGE_FROM:
+        return Ratio(math.exp(fmean(logs_b) - fmean(logs_a)), None, None, None, RatioMethod.SINGLE)
+    if fewer < _WELCH_FROM:
+        middle = math.exp(fmean(logs_b) - fmean(logs_a))
+        return Ratio(middle, min(b) / max(a), max(b) / min(a), None, RatioMethod.RANGE)
+    if fewer < _RANKS_FROM:
+        return _welch(logs_a, logs_b)
+    middle, low, high = map(math.exp, rank_sum.shift(logs_a, logs_b, thresholds.CONFIDENCE))
+    return Ratio(middle, low, high, rank_sum.p_value(a, b), RatioMethod.RANKS)
+
+
+def _welch(a: Sequence[float], b: Sequence[float]) -> Ratio:
+    """Welch's t, with the degrees of freedom of Welch and Satterthwaite."""
+    of_a, of_b = variance(a) / len(a), variance(b) / len(b)
+    apart, squared = fmean(b) - fmean(a), of_a + of_b
+    half = 0.0
+    if squared > 0:
+        freedom = squared**2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
+        half = student_quantile(0.5 + thresholds.CONFIDENCE / 2, freedom) * math.sqrt(squared)
+    return Ratio(math.exp(apart), math.exp(apart - half), math.exp(apart + half), None, RatioMethod.WELCH)
+
+
+def spread(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Pooled standard deviation of the logarithms, their coefficient of variation while small; None: unknown."""
+    freedom = len(a) + len(b) - 2
+    if freedom < 1:
+        return None
+    squares = 0.0
+    for sample in (a, b):
+        logs = [math.log(x) for x in sample]
+        squares += sum((x - fmean(logs)) ** 2 for x in logs)
+    return math.sqrt(squares / freedom)
+
+
+def runs_needed(cv: float, effect: float) -> int:
+    """Runs of each that find an effect (0.03: 3 %) in 80 of 100 cases at 95 % confidence, where runs vary by `cv`.
+
+    N = 2 (1.96 + 0.84)^2 cv^2 / ln(1 + effect)^2, rounded up (METHOD 2.4).
+    """
+    normal = NormalDist()
+    sure = normal.inv_cdf(0.5 + thresholds.CONFIDENCE / 2) + normal.inv_cdf(0.8)
+    return max(_RANKS_FROM, math.ceil(2 * sure**2 * cv**2 / math.log1p(effect) ** 2))

@@ -1,0 +1,39 @@
+"""The answer of a run, for every command that shows one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.report.kept_answers import KeptAnswer
+
+
+def answer_of(run: str, runs: Path | None, energy: Path | None = None) -> "KeptAnswer":
+    """Find the answer that was worked out when the run was made, or work it out.
+
+    Args:
+        run: As the user names it.
+        runs: Where runs are kept; None: the usual place.
+        energy: File of a power meter that was read beside the run; None: there is none.
+    """
+    from assay.bundle.catalog import resolve, runs_directory
+    from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
+
+    place = runs_directory(runs)
+    folder = resolve(run, place)
+    if energy is None and (kept := kept_answer(folder, place)):
+        return kept
+    from assay.analysis.document import document
+    from assay.analysis.record import read
+    from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
+    from assay.cli.options import metered
+    from assay.report.head import head_of
+
+    bundle = open_run(str(folder), runs)
+    with damage_told(bundle.path):
+        recorded = metered(read(bundle), energy)
+        judged = document(recorded)
+        answer = KeptAnswer(document=judged, head=head_of(judged, recorded))
+    if energy is None:
+        keep_answer(folder, place, answer)
+    return answer

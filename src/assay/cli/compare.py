@@ -1,0 +1,76 @@
+"""`assay compare A B`: by how much do runs differ, and is it sure?"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.comparing import Effect, Gates, GateStrict, Markdown
+from assay.cli.options import Json, Runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assay.compare.arms import Arm
+
+
+def compare(
+    sides: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B [C ...]",
+            help="What is compared, the others with the first: a run, several with commas between them, or tag:NAME for all"
+            " runs with a tag.",
+        ),
+    ],
+    effect: Effect = 3.0,
+    gate: Gates = None,
+    gate_strict: GateStrict = False,
+    markdown: Markdown = False,
+    json: Json = False,
+    runs: Runs = None,
+) -> None:
+    """Compare runs, or sets of runs, result by result: ratio, 95 % interval and verdict.
+
+    From three runs of each side on there is an interval; the repeats of one run (--repeat 5) are runs. There is no winner
+    between numbers of different things, such as storage and page cache, or that are not to be trusted.
+    """
+    from assay.cli.comparing import told
+    from assay.compare import comparison
+    from assay.compare.gate import parse_gate
+    from assay.errors import InputError
+
+    if len(sides) < 2:
+        raise InputError("compare: two sides are the least: assay compare A B")
+    if markdown and json:
+        raise InputError("--markdown and --json: choose one")
+    gates = [parse_gate(text) for text in gate or ()]
+    arms = [_arm(side, runs) for side in sides]
+    if len({arm.name for arm in arms}) < len(arms):
+        raise InputError("compare: two sides are the same; the ratio of a thing to itself is 1")
+    found = comparison.compare(arms, effect / 100)
+    raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, runs=runs))
+
+
+_TAG = "tag:"
+
+
+def _arm(side: str, runs: "Path | None") -> "Arm":
+    """Gather the runs of a side."""
+    from assay.cli.answers import answer_of
+    from assay.compare.arms import Arm
+
+    return Arm.of(side, [answer_of(run, runs).document for run in _runs_of(side, runs)])
+
+
+def _runs_of(side: str, runs: "Path | None") -> list[str]:
+    """Name the runs of a side, the first to begin first."""
+    from assay.bundle.catalog import list_runs, runs_directory
+    from assay.errors import InputError
+
+    if not side.startswith(_TAG):
+        return [part.strip() for part in side.split(",")]
+    tag, place = side.removeprefix(_TAG), runs_directory(runs)
+    tagged = [run for run in list_runs(place) if tag in run.tags]
+    if not tagged:
+        raise InputError(f"compare: no run in {place} has the tag '{tag}'; 'assay tag RUN --tag {tag}' gives it")
+    return [run.run_id for run in sorted(tagged, key=lambda run: run.started_utc)]

@@ -1,0 +1,1 @@
+"""What do several runs say of a difference? From result documents to verdicts; nothing here reads a file."""

@@ -1,0 +1,83 @@
+"""The sides of a comparison: sets of runs of the same load, and the values that each has of a result."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from assay.results import Document, LatencyNs, Result
+from assay.verdicts import TrustLevel
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of a result that is compared."""
+
+    name: str
+    """`throughput`, `iops` or `p99`: also what a gate calls it."""
+    unit: str
+    value: Callable[[Result], float | None]
+    """In SI units; None: it has none."""
+    higher_is_better: bool = True
+
+
+def _with_flush(of_result: Callable[[Result], float | None], of_committed: str) -> Callable[[Result], float | None]:
+    """Take the rate with the closing flush in its time, where there is one: what memory took is no rate of storage."""
+
+    def value(result: Result) -> float | None:
+        return of_result(result) if result.committed is None else getattr(result.committed, of_committed)
+
+    return value
+
+
+THROUGHPUT: Final = Metric(
+    "throughput", "B/s", _with_flush(lambda result: result.throughput_bytes_per_s, "throughput_bytes_per_s")
+)
+IOPS: Final = Metric("iops", "ops/s", _with_flush(lambda result: result.iops, "iops"))
+P99: Final = Metric("p99", "ns", lambda result: _latency(result).p99, higher_is_better=False)
+
+
+def _latency(result: Result) -> LatencyNs:
+    """Response time, where there is a schedule that it counts from; else service time."""
+    return result.response_ns or result.latency_ns
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One result of one run."""
+
+    run_id: str
+    started_utc: str
+    result: Result
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the number may count."""
+        return self.result.trust.level is not TrustLevel.NO
+
+    @property
+    def name(self) -> str:
+        """For people: the run, and which of its repeats."""
+        return f"{self.run_id}#{self.result.repeat + 1}" if self.result.repeat else self.run_id
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A set of runs, in the order in which they began."""
+
+    name: str
+    documents: tuple[Document, ...]
+
+    @classmethod
+    def of(cls, name: str, documents: Sequence[Document]) -> "Arm":
+        """Make an arm of runs; a run that is given twice counts once."""
+        by_id = {document.run.id: document for document in documents}
+        return cls(name, tuple(sorted(by_id.values(), key=lambda document: document.run.started_utc)))
+
+    def samples(self) -> dict[str, list[Sample]]:
+        """Give the values of each result, by its label without the number of the repeat: a repeat is a run of its own."""
+        found: dict[str, list[Sample]] = {}
+        for document in self.documents:
+            for result in document.results:
+                sample = Sample(document.run.id, document.run.started_utc, result)
+                found.setdefault(result.label.split("#", maxsplit=1)[0], []).append(sample)
+        return found

@@ -1,0 +1,122 @@
+"""Is a planted difference found by `assay compare`, and none where none is? The kernel's throttle makes the difference."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.command import COMMAND, Assay
+from testbed.devices import MIB, filesystem, loop_device
+from testbed.first import going_first
+from testbed.throttle import blkio_limit
+
+pytestmark = pytest.mark.testbed
+
+ATTEMPTS, LEAST = 3, 3
+WORDS = ("--read", "--random", "--bs", "4k", "--direct", "--size", "16m", "--time", "2s", "--repeat", "5")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """A device, and a directory on it."""
+    with loop_device(512 * MIB, backing=tmp_path) as device, filesystem(device, "ext4") as directory:
+        yield device, directory
+
+
+def test_a_limit_that_is_a_tenth_lower_is_found_and_an_equal_one_is_equivalent(
+    place: tuple[Path, Path], assay: Assay
+) -> None:
+    device, directory = place
+    for tag, limit in (("full", 400), ("same", 400), ("lower", 360)):
+        measure_quietly(assay, device, directory, tag, limit)
+
+    found, exit_code = compared(assay, "tag:full", "tag:lower", "--gate", "iops >= -5 %")
+    row = found["against"][0]["rows"][0]
+    assert row["ratio"] == pytest.approx(0.9, abs=0.02)
+    assert (row["verdict"], exit_code) == ("worse", 1)
+    found, exit_code = compared(assay, "tag:full", "tag:same", "--gate", "iops >= -5 %")
+    row = found["against"][0]["rows"][0]
+    assert row["ratio"] == pytest.approx(1.0, abs=0.02)
+    assert row["verdict"] in {"equivalent", "different_small"}
+    assert exit_code == 0
+
+
+def measure_quietly(assay: Assay, device: Path, directory: Path, tag: str, limit: int) -> None:
+    """Measure until other programs have left the machine alone for a run; tag that one."""
+    for _ in range(ATTEMPTS):
+        with going_first(), blkio_limit(device, read_iops=limit) as group:
+            done = assay("measure", directory, *WORDS, "--json", prefix=group.prefix)
+        assert done.returncode in {0, 1}, done.stderr
+        results = json.loads(done.stdout)["results"]
+        if sum(result["trust"]["level"] != "no" for result in results) >= LEAST:
+            break
+    assay("tag", "last", "--tag", tag, check=0)
+
+
+def test_sides_that_are_not_there_are_refused_in_a_line(assay: Assay, tmp_path: Path) -> None:
+    assert "tag 'nobody'" in assay("compare", "tag:nobody", "last", check=2).stderr
+    assert "two sides" in assay("compare", "last", check=2).stderr
+    assert "there is no run" in assay("compare", "last", "last~1", check=2).stderr
+    assert "--gate 'fast'" in assay("compare", "a", "b", "--gate", "fast", check=2).stderr
+    assert not list(tmp_path.iterdir())
+
+
+def compared(assay: Assay, *words: str) -> tuple[dict[str, Any], int]:
+    done = assay("compare", *words, "--json")
+    return json.loads(done.stdout), done.returncode
+
+
+def test_sides_run_in_turns_and_each_measurement_is_kept(assay: Assay, tmp_path: Path) -> None:
+    sides = [f"measure {tmp_path} --read --size 1m --time 0.3s --bs {size}" for size in ("4k", "8k")]
+
+    done = assay("ab", *sides, "--rounds", "2", "--json", "--tag", "mine", check=0)
+
+    found = json.loads(done.stdout)
+    begun = {run["run_id"]: run for run in json.loads(assay("ls", "--tag", "mine", "--json", check=0).stdout)}
+    by_side = [found["runs"][side] for side in sides]
+    assert sorted(run for runs in by_side for run in runs) == sorted(begun)
+    order = sorted((begun[run]["started_utc"], run, side) for side, runs in enumerate(by_side) for run in runs)
+    assert len(order) == 4
+    assert found["against"][0]["in_turn"]
+    assert [row["verdict"] in {"indicative", "not_comparable"} for row in found["against"][0]["rows"]]
+    assert {path.name for path in tmp_path.iterdir()} <= {"runs"}
+
+
+def test_what_cannot_be_measured_in_turns_is_refused_in_a_line(assay: Assay, tmp_path: Path) -> None:
+    side = f"measure {tmp_path} --size 1m --time 0.2s"
+    for words, told in (
+        ((side,), "two sides"),
+        ((side, side), "each another"),
+        ((side, "ls"), "does not begin with a command that measures"),
+        ((side, f"{side} --json"), "--json is for all sides"),
+        ((side, "sequential-read"), "--on DIR"),
+        ((side, "measure 'x"), "No closing quotation"),
+    ):
+        assert told in assay("ab", *words, check=2).stderr
+    failed = assay("ab", side, f"measure {tmp_path}/nowhere", "--rounds", "1", check=3)
+    assert "nowhere" in failed.stderr
+
+
+def test_a_stop_ends_the_round_and_compares_what_is_whole(assay: Assay, tmp_path: Path) -> None:
+    sides = [f"measure {tmp_path} --read --size 1m --time {seconds}s" for seconds in ("0.2", "0.3")]
+    environment = {**os.environ, "ASSAY_RUNS": str(assay.runs)}
+    with subprocess.Popen(
+        [COMMAND, "ab", *sides, "--rounds", "1000", "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("round 2:"):
+                break
+        process.terminate()
+        printed, _ = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    found = json.loads(printed)
+    assert len({len(runs) for runs in found["runs"].values()}) == 1
+    assert len(found["runs"][sides[0]]) >= 2
+    assert {path.name for path in tmp_path.iterdir()} <= {"runs"}

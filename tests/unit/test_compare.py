@@ -1,0 +1,231 @@
+"""Does a comparison find what was planted, and nothing where nothing was?"""
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import pytest
+
+from assay.compare.arms import Arm
+from assay.compare.comparison import Against, Comparison, Row, compare
+from assay.compare.gate import GateState, judge, parse_gate
+from assay.errors import InputError
+from assay.report import comparison_text
+from assay.results import Document, Reason, Result, Trust
+from assay.verdicts import ComparisonVerdict, ServedBy, TrustLevel
+from unit.quick_run import LOADS, quick_run
+
+CV = 0.02
+RUNS = 5
+VERDICT = ComparisonVerdict
+
+
+@pytest.fixture(scope="module")
+def measured() -> tuple[Document, Result]:
+    """A run, and a result of small reads to make others from."""
+    _, document = quick_run(LOADS[:3])
+    return document, next(r for r in document.results if r.trusted and r.bytes < r.ops * (64 << 10))
+
+
+def arm(
+    measured: tuple[Document, Result],
+    name: str,
+    rates: Sequence[float],
+    *,
+    begin: int = 0,
+    step: int = 2,
+    **changed: object,
+) -> Arm:
+    """Make an arm whose runs have these rates, begun every `step` minutes."""
+    document, result = measured
+    runs = []
+    for i, iops in enumerate(rates):
+        one = msgspec.structs.replace(result, iops=iops, committed=None, **changed)
+        told = msgspec.structs.replace(
+            document.run, id=f"{name}-{i}", started_utc=f"2026-11-25T00:{begin + step * i:02d}:00Z"
+        )
+        runs.append(msgspec.structs.replace(document, run=told, results=(one,)))
+    return Arm.of(name, runs)
+
+
+def held(comparison: Comparison) -> tuple[Against, Row]:
+    """Give the one side that is held against the first, and its row of the rate."""
+    (against,) = comparison.against
+    (row,) = (row for row in against.rows if row.metric == "iops")
+    return against, row
+
+
+def rates(random: np.random.Generator, middle: float, runs: int = RUNS) -> list[float]:
+    return list(middle * random.lognormal(0, CV, runs))
+
+
+def test_of_a_thousand_comparisons_of_a_with_a_hardly_any_has_a_winner(measured: tuple[Document, Result]) -> None:
+    random = np.random.default_rng(1)
+    winners = 0
+    for _ in range(1_000):
+        _, row = held(
+            compare([arm(measured, "a", rates(random, 1e4)), arm(measured, "b", rates(random, 1e4), begin=1)])
+        )
+        winners += row.verdict in {VERDICT.BETTER, VERDICT.WORSE}
+
+    assert winners < 50
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [(0.9, VERDICT.WORSE), (1.2, VERDICT.BETTER), (1.0, VERDICT.EQUIVALENT), (1.015, VERDICT.DIFFERENT_SMALL)],
+)
+def test_a_planted_difference_is_found(factor: float, verdict: VERDICT, measured: tuple[Document, Result]) -> None:
+    steady = [1.0, 1.002, 0.998, 1.001, 0.999]
+    a, b = (
+        arm(measured, "a", [1e4 * x for x in steady]),
+        arm(measured, "b", [1e4 * factor * x for x in steady], begin=1),
+    )
+
+    against, row = held(compare([a, b]))
+
+    assert row.verdict is verdict
+    assert row.ratio == pytest.approx(factor, rel=0.005)
+    assert row.interval is not None
+    assert row.interval[0] <= factor <= row.interval[1]
+    assert against.geometric_mean == pytest.approx(factor, rel=0.005)
+    assert against.in_turn
+
+
+def test_what_few_runs_leave_open_says_how_many_more_would_tell(measured: tuple[Document, Result]) -> None:
+    wide = [0.9, 1.1, 1.0, 0.93, 1.07]
+
+    _, row = held(compare([arm(measured, "a", wide), arm(measured, "b", [1.03 * x for x in wide])]))
+
+    assert row.verdict is VERDICT.INCONCLUSIVE
+    cv = float(np.std(np.log(wide), ddof=1))
+    assert row.runs_needed == math.ceil(2 * (1.959964 + 0.841621) ** 2 * cv**2 / math.log(1.03) ** 2)
+    assert f"about {row.runs_needed - RUNS} more runs" in row.reason
+
+
+@pytest.mark.parametrize(("runs", "verdict"), [(1, VERDICT.INDICATIVE), (2, VERDICT.INDICATIVE), (3, VERDICT.BETTER)])
+def test_below_three_runs_there_is_no_interval_and_no_winner(
+    runs: int, verdict: VERDICT, measured: tuple[Document, Result]
+) -> None:
+    a, b = arm(measured, "a", [100.0, 100.1, 100.2][:runs]), arm(measured, "b", [200.0, 200.1, 200.2][:runs])
+
+    _, row = held(compare([a, b]))
+
+    assert row.verdict is verdict
+    assert (row.interval is None) == (runs < 3)
+    assert (row.range is None) == (runs != 2)
+
+
+def test_there_is_no_winner_between_numbers_of_different_things(measured: tuple[Document, Result]) -> None:
+    a, b = arm(measured, "a", [1e4] * RUNS), arm(measured, "b", [9e4] * RUNS, measures=ServedBy.PAGE_CACHE)
+
+    against, row = held(compare([a, b]))
+
+    assert (row.verdict, row.ratio, against.geometric_mean) == (VERDICT.NOT_COMPARABLE, None, None)
+    assert row.reason == "A is of storage, B of page cache"
+
+
+def test_runs_that_are_not_to_be_trusted_are_left_out_and_named(measured: tuple[Document, Result]) -> None:
+    no = Trust(level=TrustLevel.NO, reasons=(Reason(id="foreign-io", text="others used the device"),))
+    good = arm(measured, "b", [1e4, 1.001e4, 0.999e4])
+    bad = arm(measured, "bad", [5e3, 4e3], begin=30, trust=no, trusted=False)
+    a, busy = arm(measured, "a", [1e4] * RUNS), Arm.of("b", [*good.documents, *bad.documents])
+
+    _, row = held(compare([a, busy]))
+    _, none_left = held(compare([a, arm(measured, "c", [5e3] * RUNS, trust=no, trusted=False)]))
+
+    assert row.verdict is VERDICT.EQUIVALENT
+    assert row.b.left_out == ("bad-0", "bad-1")
+    assert (none_left.verdict, none_left.ratio) == (VERDICT.NOT_COMPARABLE, None)
+    assert "others used the device" in none_left.reason
+
+
+def test_of_latency_less_is_better(measured: tuple[Document, Result]) -> None:
+    _, result = measured
+    slow, fast = (msgspec.structs.replace(result.latency_ns, p99=p99) for p99 in (2e6, 1e6))
+
+    (against,) = compare(
+        [arm(measured, "a", [1e4] * RUNS, latency_ns=slow), arm(measured, "b", [1e4] * RUNS, latency_ns=fast)]
+    ).against
+
+    (row,) = (row for row in against.rows if row.metric == "p99")
+    assert row.verdict is VERDICT.BETTER
+    assert row.ratio == pytest.approx(0.5)
+
+
+def test_a_machine_that_slows_down_is_told_and_noise_is_not(measured: tuple[Document, Result]) -> None:
+    random = np.random.default_rng(5)
+    falling = [1e4 * 0.98**i * float(random.lognormal(0, 0.003)) for i in range(20)]
+    told = compare([arm(measured, "a", falling[::2]), arm(measured, "b", falling[1::2], begin=1)])
+    noise = [
+        compare([arm(measured, "a", rates(random, 1e4, 10)), arm(measured, "b", rates(random, 1e4, 10), begin=1)])
+        for _ in range(200)
+    ]
+
+    (drift,) = told.against[0].drifts
+    assert drift.change == pytest.approx(0.98**19 - 1, abs=0.02)
+    # At 95 % confidence one in twenty.
+    assert sum(bool(one.against[0].drifts) for one in noise) <= 20
+
+
+@pytest.mark.parametrize(
+    ("text", "factor", "state"),
+    [
+        ("iops >= -5 %", 0.8, GateState.VIOLATED),
+        ("iops >= -5 %", 0.97, GateState.HELD),
+        ("rate >= -5%", 1.5, GateState.HELD),
+        ("iops <= +10 %", 1.5, GateState.VIOLATED),
+        ("p99 <= 10", 1.0, GateState.HELD),
+    ],
+)
+def test_a_gate_holds_as_the_whole_interval_does(
+    text: str, factor: float, state: GateState, measured: tuple[Document, Result]
+) -> None:
+    steady = [1e4, 1.002e4, 0.998e4, 1.001e4, 0.999e4]
+    found = compare([arm(measured, "a", steady), arm(measured, "b", [factor * x for x in steady])])
+
+    (gated,) = judge([parse_gate(text)], found)
+
+    assert gated.state is state
+
+
+def test_a_gate_is_open_where_more_runs_would_tell(measured: tuple[Document, Result]) -> None:
+    wide = [0.9e4, 1.1e4, 1e4, 0.93e4, 1.07e4]
+    found = compare([arm(measured, "a", wide), arm(measured, "b", wide)])
+    single = compare([arm(measured, "a", [1e4]), arm(measured, "b", [1e3])])
+
+    assert judge([parse_gate("iops >= -5 %")], found)[0].state is GateState.OPEN
+    assert judge([parse_gate("iops >= -5 %")], single)[0].state is GateState.OPEN
+
+
+@pytest.mark.parametrize(
+    "text", ["", "iops", "iops > 5", "speed >= -5 %", "iops >= x", "iops >= -100 %", "iops >= 1e9 %"]
+)
+def test_what_is_no_gate_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--gate"):
+        parse_gate(text)
+
+
+def test_a_gate_that_nothing_fits_is_refused(measured: tuple[Document, Result]) -> None:
+    found = compare([arm(measured, "a", [1e4]), arm(measured, "b", [1e4])])
+
+    with pytest.raises(InputError, match="no result has that; there are"):
+        judge([parse_gate("nothing*: iops >= -5 %")], found)
+
+
+def test_the_answer_in_words_and_as_markdown(measured: tuple[Document, Result]) -> None:
+    steady = [1e4, 1.002e4, 0.998e4, 1.001e4, 0.999e4]
+    found = compare([arm(measured, "a", steady), arm(measured, "b|c", [0.8 * x for x in steady], begin=30)])
+    gated = judge([parse_gate("iops >= -5 %")], found)
+
+    text = "\n".join(comparison_text.lines(found, [()], gated))
+    page = "\n".join(comparison_text.markdown(found, [()], gated))
+
+    assert "B is worse by more than 3 % in 1" in text
+    assert "one side ran before the other" in text
+    assert "0.800 times (0.7" in text
+    assert "gate violated" in text
+    assert "b\\|c" in page
+    assert "- **violated**" in page
+    assert len({line.count(" | ") for line in page.splitlines() if line.startswith("| ")}) == 1
