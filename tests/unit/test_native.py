@@ -270,7 +270,9 @@ def test_a_time_is_that_of_the_whole_run_with_its_repeats(repeat: int) -> None:
 def test_an_unknown_suite_is_refused_with_the_one_that_is_meant_or_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"no suite 'quik'; did you mean 'quick'\? 'assay suites' lists them"):
         suites.text("quik")
-    with pytest.raises(InputError, match=r"no suite 'nothing-like'; there are: backup-streams, clones, .*zeros"):
+    with pytest.raises(
+        InputError, match=r"no suite 'nothing-like'; there are: backup-streams, clones, .*zeros\. 'assay"
+    ):
         suites.text("nothing-like")
 
 

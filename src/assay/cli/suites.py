@@ -16,8 +16,8 @@ class What(enum.StrEnum):
 
 
 def suites(
-    what: Annotated[What, typer.Argument(metavar="[list|show]", help="List them all, or show one.")] = What.LIST,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The one to show, or a load file.")] = None,
+    what: Annotated[What, typer.Argument(metavar="list|show", help="List them all, or show one.")] = What.LIST,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The one to show, or a load file.")] = None,
 ) -> None:
     """List the loads that `assay run NAME DIR` knows, yours too; `show NAME` prints one and the question that it answers."""
     from assay.errors import InputError

@@ -43,7 +43,7 @@ def _named(name: str) -> tuple[str, str]:
     if own := own_suites.text(name):
         return own
     close = difflib.get_close_matches(name, [*shipped, *own_suites.names()], n=1)
-    cure = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join((*names(), *own_suites.names()))}"
+    cure = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join((*names(), *own_suites.names()))}."
     raise InputError(
         f"no suite '{name}'; {cure} 'assay suites' lists them, with the examples. A load of your own ends in .toml, or lies"
         f" in {own_suites.folder() or 'the folder suites of the configuration folder'}"
