@@ -26,6 +26,7 @@ from assay.loads.settings import settings
 from assay.plan import Plan
 from assay.power_meter import parse_power_meter
 from assay.tools import registry
+from assay.tools.fio.option_table import KNOWN
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
 from unit.bundle_streams import begun, encoded, stream
@@ -53,6 +54,10 @@ ARGUMENTS = {
         "-w aread,sleep,mmap_write -i stride=3,rdpct=10,sleeptime=1,startoffset=4k,maxfilesize=1m,depth=4,seed=9 -P -M -s f",
     ],
     "perfpl": ["4096 3 25 10 2 --mode fork --fsync --dir /tmp", "1 1 1 1 1", "35000 1 100 10 3 --sync --mode=native"],
+    "fio": [
+        "--name=x --size=1m --rw=randrw:1 --bssplit=4k/60:8k/,16k --iodepth=4 --ioengine=io_uring --rate_iops=5,6 --runtime=5 -o",
+        "--size 1g --time_based --name=a --bs=4k,8k --filename=a:b --random_distribution=zoned:60/10:40/ --output-format=json",
+    ],
     "bigdir": ["1050 500 --dir /tmp --readdir-only", "10 5 --type dir --clients 2", "7 --files --dir=."],
 }
 CAPTURED = [
@@ -79,6 +84,7 @@ POSTMARK = (
     b"set size number seed transactions location subdirectories read write buffering bias create report verbose terse true "
     b"false run load show help quit"
 ).split()
+FIO_WORDS = [b"${SIZE}", b"include more.fio", b"[global]", *(name.encode() for name in sorted(KNOWN))]
 VALUES = {"size": "1GiB", "files": "20", "phase_seconds": "2.5"}
 
 
@@ -183,6 +189,17 @@ def postmark(data: bytes) -> object:
             assert isinstance(text, str)
 
     return front_end.follow(["commands"], Door())
+
+
+def fio_job_file(data: bytes) -> object:
+    """Read a job file of fio, with one that it includes, as far as its Plan."""
+    front_end = registry.front_end("fio")
+    words = ["include:more.fio\nbs=8k", f"fuzz.fio\n{data.decode(errors='replace')}", "${SIZE}=1m"]
+    settings = front_end.parse(words)
+    assert front_end.words(front_end.source(words)) == words
+    made = front_end.plan_anywhere(settings, words)
+    assert Plan.from_json(made.to_json()) == made
+    return made
 
 
 # -- bundles -----------------------------------------------------------------------------------------------------------
@@ -340,6 +357,7 @@ READERS = {
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),
         Reader("postmark", files_of("classic/postmark/*.pm"), postmark, POSTMARK),
+        Reader("fio job file", files_of("classic/fio/*.fio"), fio_job_file, FIO_WORDS),
         *bundle_readers(),
     ]
 }

@@ -11,6 +11,7 @@ def test_the_tools_have_shims_under_the_names_that_scripts_use() -> None:
         "vxbench": "vxbench",
         "perf.pl": "perfpl",
         "perfpl": "perfpl",
+        "fio": "fio",
         "bigdir": "bigdir",
     }
 

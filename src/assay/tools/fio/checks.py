@@ -21,8 +21,8 @@ def check(job: JobSettings, given: Given) -> None:
         ("thinktime", pause_us > 0 and any(job.rates), "and a rate go together in no job; give one of them"),
         (
             "rate",
-            any(job.rates) and job.reads and job.writes,
-            "holds reads and writes back each by itself, which has no equal in one job; give a job for each",
+            job.reads and job.writes and any(job.rates) and not _is_mix_of_rates(job),
+            "holds back one direction, or blocks of several sizes, which has no equal in a mix; give a job for each",
         ),
         (
             "rate",
@@ -70,3 +70,8 @@ def check(job: JobSettings, given: Given) -> None:
     ):
         if is_wrong:
             raise given.fault(next((other for other in (name, "rate_iops", "bs") if other in given), name), why)
+
+
+def _is_mix_of_rates(job: JobSettings) -> bool:
+    """Whether reads and writes have a rate of operations each."""
+    return all(job.rates) and all(len(sizes) == 1 for sizes in job.sizes)

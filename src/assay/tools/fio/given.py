@@ -15,9 +15,10 @@ T = TypeVar("T")
 class Given:
     """Options of a job after its globals; a later one stands for an earlier one of its name."""
 
-    def __init__(self, options: Mapping[str, Option]) -> None:
-        """Hold options by name."""
+    def __init__(self, options: Mapping[str, Option], where: str) -> None:
+        """Hold options by name; `where` is the place of their job."""
         self._options = options
+        self._where = where
         self.kb_base = 1024
         self.kb_base = self.whole("kb_base", 1024)
 
@@ -31,7 +32,7 @@ class Given:
 
     def fault(self, name: str, why: str) -> InputError:
         """Make the refusal of an option."""
-        return (self._options.get(name) or Option(name, None, "by itself")).fault(why)
+        return (self._options.get(name) or Option(name, None, self._where)).fault(why)
 
     def read(self, name: str, usual: T, reader: Callable[[str], T]) -> T:
         """Read a value; raises InputError with its place where it is none."""
@@ -93,10 +94,11 @@ class Given:
         return {name: option.value or "1" for name, option in self._options.items()}
 
 
-def of_section(options: Iterator[Option], variables: Mapping[str, str], notes: dict[str, str]) -> Given:
+def of_section(where: str, options: Iterator[Option], variables: Mapping[str, str], notes: dict[str, str]) -> Given:
     """Look at the options of a job, which is all of them in order.
 
     Args:
+        where: Its place.
         options: Its globals, then its own.
         variables: Of the environment.
         notes: Options that are left out, with why: added to.
@@ -122,7 +124,7 @@ def of_section(options: Iterator[Option], variables: Mapping[str, str], notes: d
             continue
         found.pop(name, None)  # the order is that of the last ones
         found[name] = option
-    return Given(found)
+    return Given(found, where)
 
 
 def _check_engine(options: list[Option]) -> None:

@@ -77,11 +77,20 @@ def _one(member: Clone, place: Placed, pick: plan.Pick) -> Iterator[plan.Action]
     elif job.read_percent in {0, 100}:
         yield from directions[0 if job.read_percent else 1]
     else:
-        weights = (float(job.read_percent), float(100 - job.read_percent))
+        # Each direction goes at a rate of its own, which makes the mix.
+        weights = rates_of_mix(job) if any(job.rates) else (float(job.read_percent), float(100 - job.read_percent))
         branches = zip(weights, directions, strict=True)
         yield plan.Choice(branches=tuple(plan.Branch(weight=weight, actions=actions) for weight, actions in branches))
     if job.think_us[0]:
         yield _pause(job)
+
+
+def rates_of_mix(job: JobSettings) -> tuple[float, float]:
+    """Give reads and writes a second of a job that has a rate for each."""
+    reads, writes = (
+        float(rate.iops) or rate.bytes_per_s / sizes[0][1] for rate, sizes in zip(job.rates, job.sizes, strict=True)
+    )
+    return reads, writes
 
 
 def _flushes(job: JobSettings, of_set: plan.FromSet) -> Iterator[plan.Action]:

@@ -17,6 +17,7 @@ ALIASES = {
     "fileoffset": "offset",
     "allrandrepeat": "randrepeat",
     "nr_files": "nrfiles",
+    "threads": "thread",
     "timeout": "runtime",
     "iomem": "mem",
     "mem_align": "iomem_align",
@@ -102,6 +103,13 @@ NOTED = {
     "exitall_on_error": "the first error ends its job, and is told",
     "sqthread_poll_cpu": "the kernel chooses",
     "rwmixcycle": "fio has no use for it any more",
+    "rate_min": "a rate that is not held is told, and ends no job",
+    "rate_iops_min": "a rate that is not held is told, and ends no job",
+    "rate_cycle": "a rate that is not held is told, and ends no job",
+    "dedupe_mode": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    "dedupe_working_set_percentage": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    "dedupe_global": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    "verify_pattern": "what is written carries Assay's stamps, which verify more than a pattern does",
     "flow_id": "there is no flow",
 }  # fmt: skip
 """Options that are left out, with why that moves no number; a run says so beside its output."""
@@ -118,7 +126,7 @@ _TARGET = "no rate is searched for a latency; assay measure --confirm looks at h
 REFUSED: dict[str, tuple[frozenset[str], str]] = {
     name: (frozenset(usual.split()), why)
     for names, usual, why in (
-        ("exec_prerun exec_postrun", "", "is a command, and none is run; do it before and after"),
+        ("exec_prerun exec_postrun", "", "no command is run; do it before and after"),
         (("read_iolog write_iolog read_iolog_chunked replay_no_stall replay_redirect replay_scale replay_align replay_skip"
          " replay_time_scale merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters"), "0", _REPLAY),
         ("zonemode", "none", "only 'none' has an equal; random_distribution=zoned has shares of a range"),
@@ -131,8 +139,7 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
         ("flow flow_watermark flow_sleep", "0", _FLOW),
         ("latency_target latency_window latency_percentile latency_run", "0", _TARGET),
         ("max_latency", "0", "no latency ends a run; the largest is told"),
-        ("rate_min rate_iops_min rate_cycle", "0", "no rate ends a run; a gate of 'assay compare --fail-on' judges it"),
-        ("rate_ignore_thinktime", "0", "a pause and a rate go together in no job; give one of them"),
+                ("rate_ignore_thinktime", "0", "a pause and a rate go together in no job; give one of them"),
         ("nice", "0", f"{_HOST}: nice -n N assay fio"),
         ("prio prioclass priohint", "0", f"{_HOST}: ionice"),
         ("cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit cmdprio_hint", "0",
@@ -169,9 +176,7 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
         ("exitall exit_what", "0", "jobs end by their own rules; give each a runtime"),
         ("zero_buffers", "0", "use buffer_compress_percentage=90; blocks of zeroes alone are not written"),
         ("buffer_pattern", "", "use dedupe_percentage and buffer_compress_percentage; content is Assay's"),
-        ("dedupe_mode", "repeat", "equal blocks are repeated; leave it out"),
-        ("dedupe_working_set_percentage dedupe_global", "0", "use dedupe_percentage alone"),
-        (("verify_policy verifysort verifysort_nr verify_offset verify_pattern verify_pattern_interval"
+        (("verify_policy verifysort verifysort_nr verify_offset verify_pattern_interval"
          " verify_header_seed experimental_verify verify_write_sequence"), "0",
          "content is verified by Assay's own stamps; use verify=crc32c alone"),
         ("verify_interval", "0 512", "each sector of 512 bytes is verified; leave it out"),
@@ -217,4 +222,8 @@ _LIBRARIES = frozenset({
     "dfs", "libcufile", "libhipfile", "xnvme", "libblkio", "mtd", "windowsaio", "solarisaio", "guasi", "external",
     "cpp_null",
 })  # fmt: skip
+OWN_HARDWARE = _LIBRARIES | {
+    "io_uring_cmd", "sg", "libzbc", "rdma", "net", "netsplice", "nfs", "dev-dax", "libpmem", "pmemblk",
+}  # fmt: skip
+"""Engines that reach nothing on a machine with files alone."""
 ENGINES_REFUSED |= dict.fromkeys(_LIBRARIES, "it needs a library or hardware of its own; use psync, libaio or io_uring")

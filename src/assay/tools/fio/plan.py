@@ -8,7 +8,7 @@ from assay.errors import InputError
 from assay.tools.fio.amounts import amount
 from assay.tools.fio.clones import Clone, clones, one_value
 from assay.tools.fio.job_settings import NAME, JobSettings, Rate, Settings
-from assay.tools.fio.loop import ROUND_ROBIN_MOST, batch_of, body, needs_unrolling
+from assay.tools.fio.loop import ROUND_ROBIN_MOST, batch_of, body, needs_unrolling, rates_of_mix
 from assay.tools.fio.sets import Placed, placed
 
 _SEED = 1
@@ -151,7 +151,9 @@ def _stop(member: Clone) -> plan.Stop:
 
 def _pace(job: JobSettings) -> tuple[plan.Arrival, plan.RateLimit]:
     rate: Rate = job.rates[0] if job.reads else job.rates[1]
-    spacing = plan.Spacing.POISSON if rate.is_poisson else plan.Spacing.UNIFORM
+    if rate and job.reads and job.writes:
+        return plan.Open(rate_per_s=sum(rates_of_mix(job)), spacing=_spacing(rate)), plan.RateLimit()
+    spacing = _spacing(rate)
     if rate.iops:
         return plan.Open(rate_per_s=float(rate.iops), spacing=spacing), plan.RateLimit()
     if rate.bytes_per_s and job.has_one_size:
@@ -159,6 +161,10 @@ def _pace(job: JobSettings) -> tuple[plan.Arrival, plan.RateLimit]:
     if rate.bytes_per_s:
         return plan.Closed(), plan.RateLimit(bytes_per_s=float(rate.bytes_per_s))
     return plan.Closed(), plan.RateLimit()
+
+
+def _spacing(rate: Rate) -> plan.Spacing:
+    return plan.Spacing.POISSON if rate.is_poisson else plan.Spacing.UNIFORM
 
 
 def _backend(job: JobSettings) -> plan.Backend:

@@ -32,7 +32,7 @@ def parse(words: Sequence[str]) -> Settings:
     notes: dict[str, str] = {}
     jobs, shared = [], {}
     for section, options, common in jobs_of(asked.sections, asked.overrides):
-        given = of_section(options, asked.variables, notes)
+        given = of_section(section.where, options, asked.variables, notes)
         shared = {option.name: option.value or "1" for option in common}
         jobs.append(_job(section.name, section.where, given))
     if not jobs:
@@ -186,7 +186,7 @@ def _verify(given: Given, *, writes: bool) -> bool:
     word = given.word("verify", "0")
     if word in {"0", "null"}:
         return False
-    if word not in {*kinds.split(), "meta"}:
+    if word not in {*kinds.split(), "meta", "pattern"}:
         raise given.fault("verify", "has no equal here; use crc32c")
     if not writes:
         raise given.fault("verify", "of a job that does not write: files are Assay's own; write them in the same job")

@@ -84,7 +84,10 @@ def time_us(text: str, *, is_seconds: bool) -> int:
 
 def whole(text: str, least: int = 0, most: int = MOST) -> int:
     """Read a whole number, which fio lets have a unit as a size has."""
-    number, is_percent = signed_size(text)
+    try:
+        number, is_percent = signed_size(text)
+    except BadValueError:
+        raise BadValueError(f"is no whole number from {least} to {most}") from None
     if is_percent or not least <= number <= most:
         raise BadValueError(f"is no whole number from {least} to {most}")
     return number
