@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.tools.fio import FRONT_END
+from assay.tools.fio import FRONT_END, plan_anywhere
 from assay.tools.fio.command_line import gathered, take_apart
 from assay.tools.fio.option_table import ALIASES, NOTED, OWN_HARDWARE, REFUSED, TRANSLATED
 
@@ -69,7 +69,7 @@ def _refusal(words: Sequence[str]) -> str:
     try:
         whole = gathered(words, os.environ)
         settings = FRONT_END.parse(whole)
-        FRONT_END.plan_anywhere(settings, whole)
+        plan_anywhere(settings, whole)
     except AssayError as refused:
         return str(refused)
     return ""

@@ -45,7 +45,7 @@ def assay(words: Sequence[str], directory: Path) -> dict[str, float]:
         tempfile.TemporaryDirectory(prefix="assay-fio-jobs-", dir=directory) as own,
         tempfile.TemporaryDirectory() as runs,
     ):
-        command = [str(ASSAY), "fio", "--name=x", f"--directory={own}", "--unlink=1", *words]
+        command = [str(ASSAY), "fio", "--name=x", f"--directory={own}", *words]
         return _figures([*command, "--runs", runs, "--no-report", "--quiet"], own, "clat_ns")
 
 

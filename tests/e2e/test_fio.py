@@ -1,4 +1,4 @@
-"""`assay fio` against fio itself and against closed forms: bytes done, blocks drawn, files, and what readers of its JSON find."""
+"""`assay fio` against fio itself and against closed forms: bytes done, blocks drawn, files, what its JSON says."""
 
 import json
 import shutil
@@ -91,15 +91,16 @@ def test_the_json_is_read_as_fios_own(assay: Assay, tmp_path: Path) -> None:
     assert job["read"]["clat_ns"]["min"] <= percentiles[0] <= percentiles[-1] <= job["read"]["clat_ns"]["max"]
 
 
-def test_files_lie_in_assays_folder_and_unlink_removes_them(assay: Assay, tmp_path: Path) -> None:
+def test_files_lie_in_assays_folder_and_stay_only_if_asked_for(assay: Assay, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("mine")
 
     run(assay, "--rw=write --size=64k --filename=x", tmp_path)
-    kept = {path.name for path in tmp_path.iterdir()}
-    run(assay, "--rw=write --size=64k --filename=x --unlink=1", tmp_path)
+    left = {path.name for path in tmp_path.iterdir()} - {"runs"}
+    run(assay, "--rw=write --size=64k --filename=x --unlink=0", tmp_path)
+    run(assay, "--rw=write --size=128k --filename=x --unlink=0", tmp_path)
 
-    assert kept == {"x", "assay-data"}
-    assert {path.name for path in tmp_path.iterdir()} == {"x"}
+    assert left == {"x"}
+    assert sorted(path.stat().st_size for path in tmp_path.glob("assay-data/fio-*/f*")) == [64 << 10, 128 << 10]
     assert (tmp_path / "x").read_text() == "mine"
 
 

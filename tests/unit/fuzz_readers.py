@@ -26,6 +26,7 @@ from assay.loads.settings import settings
 from assay.plan import Plan
 from assay.power_meter import parse_power_meter
 from assay.tools import registry
+from assay.tools.fio import plan_anywhere
 from assay.tools.fio.option_table import KNOWN
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
@@ -55,8 +56,8 @@ ARGUMENTS = {
     ],
     "perfpl": ["4096 3 25 10 2 --mode fork --fsync --dir /tmp", "1 1 1 1 1", "35000 1 100 10 3 --sync --mode=native"],
     "fio": [
-        "--name=x --size=1m --rw=randrw:1 --bssplit=4k/60:8k/,16k --iodepth=4 --ioengine=io_uring --rate_iops=5,6 --runtime=5 -o",
-        "--size 1g --time_based --name=a --bs=4k,8k --filename=a:b --random_distribution=zoned:60/10:40/ --output-format=json",
+        "--name=x --size=1m --rw=randrw:1 --bssplit=4k/60:8k/,16k --iodepth=4 --ioengine=io_uring --rate_iops=5,6 -o",
+        "--size 1g --time_based --name=a --bs=4k,8k --filename=a:b --random_distribution=zoned:60/10:40/",
     ],
     "bigdir": ["1050 500 --dir /tmp --readdir-only", "10 5 --type dir --clients 2", "7 --files --dir=."],
 }
@@ -197,7 +198,7 @@ def fio_job_file(data: bytes) -> object:
     words = ["include:more.fio\nbs=8k", f"fuzz.fio\n{data.decode(errors='replace')}", "${SIZE}=1m"]
     settings = front_end.parse(words)
     assert front_end.words(front_end.source(words)) == words
-    made = front_end.plan_anywhere(settings, words)
+    made = plan_anywhere(settings, words)
     assert Plan.from_json(made.to_json()) == made
     return made
 

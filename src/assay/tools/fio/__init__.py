@@ -55,18 +55,13 @@ class Fio(FrontEnd[Settings]):
         if settings.show_command:
             door.say("".join(f"{line}\n" for line in command_lines(settings)))
         if settings.show_command or settings.only_parse:
-            self.plan_anywhere(settings, whole)
+            plan_anywhere(settings, whole)
             return 0
         return door.measure(whole)
 
     def parse(self, words: Sequence[str]) -> Settings:
         """Read words among which the texts of files are."""
         return parse(words)
-
-    def plan_anywhere(self, settings: Settings, words: Sequence[str]) -> Plan:
-        """Make the Plan as if its directories were there; raises InputError for what has no equal."""
-        named = dict.fromkeys(job.files.directory for job in settings.jobs)
-        return to_plan(settings, self.origin(words), {name: Path("/", name) for name in named})
 
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan."""
@@ -90,6 +85,12 @@ class Fio(FrontEnd[Settings]):
     def output_names(self, settings: Settings) -> Sequence[str]:
         """Name the file of --output."""
         return [settings.output] if settings.output else []
+
+
+def plan_anywhere(settings: Settings, words: Sequence[str]) -> Plan:
+    """Make the Plan as if its directories were there; raises InputError for what has no equal."""
+    named = dict.fromkeys(job.files.directory for job in settings.jobs)
+    return to_plan(settings, FRONT_END.origin(words), {name: Path("/", name) for name in named})
 
 
 def command_lines(settings: Settings) -> list[str]:

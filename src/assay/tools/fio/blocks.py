@@ -2,7 +2,7 @@
 
 from assay.plan.limits import NUMBERS
 from assay.tools.fio import values
-from assay.tools.fio.given import Given
+from assay.tools.fio.given import JobOptions
 from assay.tools.fio.job_settings import Rate, Sizes, Spread
 
 _MOST_STEPS = 1000
@@ -10,7 +10,7 @@ _MOST_STEPS = 1000
 _HIGHEST_PARETO = 0.5
 
 
-def sizes(given: Given) -> tuple[Sizes, Sizes]:
+def sizes(given: JobOptions) -> tuple[Sizes, Sizes]:
     """Read the block sizes of reads and of writes."""
     base = given.kb_base
     usual = _of_span(4096, 4096)
@@ -41,7 +41,7 @@ def _of_span(least: int, most: int) -> Sizes:
     return tuple((1.0, least * step, least * step) for step in range(1, steps + 1))
 
 
-def align(given: Given) -> int:
+def align(given: JobOptions) -> int:
     """Read what offsets are multiples of; 0: of the size."""
     first, second = given.each("ba", 0, lambda text: values.size(text, given.kb_base))
     if first != second:
@@ -49,7 +49,7 @@ def align(given: Given) -> int:
     return first
 
 
-def rates(given: Given) -> tuple[Rate, Rate]:
+def rates(given: JobOptions) -> tuple[Rate, Rate]:
     """Read what holds reads and writes back."""
     process = given.text("rate_process", "linear")
     if process not in {"linear", "poisson"}:
@@ -63,7 +63,7 @@ def rates(given: Given) -> tuple[Rate, Rate]:
     return made[0], made[1]
 
 
-def spreads(given: Given) -> tuple[Spread, Spread]:
+def spreads(given: JobOptions) -> tuple[Spread, Spread]:
     """Read where random reads and writes go."""
 
     def both(text: str) -> tuple[Spread, Spread]:

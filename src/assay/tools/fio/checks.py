@@ -1,12 +1,12 @@
 """What does not go together in a job, though each option by itself would."""
 
-from assay.tools.fio.given import Given
+from assay.tools.fio.given import JobOptions
 from assay.tools.fio.job_settings import JobSettings
 
 _SECTOR = 512
 
 
-def check(job: JobSettings, given: Given) -> None:
+def check(job: JobSettings, given: JobOptions) -> None:
     """Raise InputError for the first that does not."""
     pause_us, busy_us, _ = job.think_us
     size, files = job.size, job.files

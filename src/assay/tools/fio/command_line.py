@@ -64,7 +64,7 @@ _REFUSED = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class CommandLine:
     """A command line, taken apart."""
 
     sections: tuple[Section, ...] = ()
@@ -139,7 +139,7 @@ def _text_of(path: str, what: str) -> str:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def take_apart(words: Sequence[str]) -> Asked:
+def take_apart(words: Sequence[str]) -> CommandLine:
     """Read words, into which the texts of files were put; raises InputError."""
     check_count(words, "fio", _MOST_WORDS)
     own: dict[str, str] = {}
@@ -168,7 +168,7 @@ def take_apart(words: Sequence[str]) -> Asked:
     found += _of_files(files, stonewalled=any(not section.is_global for section in found))
     if "section" in own:
         found = [section for section in found if section.is_global or section.name == own["section"]]
-    return Asked(tuple(found), tuple(overrides), own, variables, tuple(notes))
+    return CommandLine(tuple(found), tuple(overrides), own, variables, tuple(notes))
 
 
 def _of_files(words: Sequence[str], *, stonewalled: bool) -> Iterator[Section]:

@@ -12,7 +12,7 @@ from assay.tools.fio.option_table import ALIASES, ENGINES_REFUSED, KNOWN, NOTED,
 T = TypeVar("T")
 
 
-class Given:
+class JobOptions:
     """Options of a job after its globals; a later one stands for an earlier one of its name."""
 
     def __init__(self, options: Mapping[str, Option], where: str) -> None:
@@ -94,7 +94,9 @@ class Given:
         return {name: option.value or "1" for name, option in self._options.items()}
 
 
-def of_section(where: str, options: Iterator[Option], variables: Mapping[str, str], notes: dict[str, str]) -> Given:
+def of_section(
+    where: str, options: Iterator[Option], variables: Mapping[str, str], notes: dict[str, str]
+) -> JobOptions:
     """Look at the options of a job, which is all of them in order.
 
     Args:
@@ -124,7 +126,7 @@ def of_section(where: str, options: Iterator[Option], variables: Mapping[str, st
             continue
         found.pop(name, None)  # the order is that of the last ones
         found[name] = option
-    return Given(found, where)
+    return JobOptions(found, where)
 
 
 def _check_engine(options: list[Option]) -> None:

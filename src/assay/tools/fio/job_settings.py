@@ -58,7 +58,8 @@ class Files:
     """`roundrobin`, `sequential` or `random`."""
     allocate: str
     overwrite: bool
-    unlink: bool
+    is_kept: bool
+    """Whether they stay after the run, to be used again."""
 
 
 @dataclass(frozen=True, kw_only=True)

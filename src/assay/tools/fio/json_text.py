@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from assay import __version__
 from assay.analysis.record import RunRecord
 from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.totals import Direction, Latency, Reported
@@ -27,7 +26,7 @@ def json_text(run: RunRecord, settings: Settings, found: Sequence[Reported], *, 
     """Write the document; `with_bins`: as json+, with each filled bucket."""
     started = int(dt.datetime.fromisoformat(run.info.started_utc).timestamp())
     document = {
-        "fio version": f"fio-3.33-assay-{__version__}",
+        "fio version": f"fio-3.33-assay-{run.info.assay_version}",
         "timestamp": started,
         "timestamp_ms": started * 1000,
         "time": time.strftime("%a %b %d %H:%M:%S %Y", time.gmtime(started)),

@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
-from assay import __version__
 from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.json_text import json_text
 from assay.tools.fio.loop import READ, WRITE
@@ -52,7 +51,7 @@ class FioOutput(Output[Settings]):
         made = []
         for kind in self.settings.formats:
             if kind == "normal":
-                made.append("\n".join(_text(self._found)) + "\n")
+                made.append("\n".join(_text(self._found, self.run.info.assay_version)) + "\n")
             else:
                 made.append(json_text(self.run, self.settings, self._found, with_bins=kind == "json+"))
         return "".join(made)
@@ -75,10 +74,10 @@ def _few(found: Sequence[Reported]) -> Iterator[str]:
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def _text(found: Sequence[Reported]) -> Iterator[str]:
+def _text(found: Sequence[Reported], version: str) -> Iterator[str]:
     for one in found:
         yield from _heading(one)
-    yield f"fio-3.33 (Assay {__version__})"
+    yield f"fio-3.33 (Assay {version})"
     for one in found:
         yield ""
         yield f"{one.settings.name}: (groupid={one.group}, jobs={one.workers}): err={5 if one.errors else 0:2d}:"

@@ -1,11 +1,11 @@
 """Which files does a job work on, and how much of them?"""
 
 from assay.tools.fio import values
-from assay.tools.fio.given import Given
+from assay.tools.fio.given import JobOptions
 from assay.tools.fio.job_settings import METADATA, Files, Size
 
 
-def files(given: Given) -> Files:
+def files(given: JobOptions) -> Files:
     """Read which files a job has, and how they begin."""
     names = tuple(_names(given)) if "filename" in given else ()
     count = given.whole("nrfiles", max(len(names), 1), 1, 1 << 22)
@@ -34,11 +34,11 @@ def files(given: Given) -> Files:
         service=service.partition(":")[0],
         allocate=allocate,
         overwrite=given.flag("overwrite"),
-        unlink=given.flag("unlink"),
+        is_kept="unlink" in given and not given.flag("unlink"),
     )
 
 
-def _names(given: Given) -> list[str]:
+def _names(given: JobOptions) -> list[str]:
     text = given.text("filename")
     found = [part.replace("\\:", ":").strip() for part in text.replace("\\:", "\0").split(":")]
     found = [part.replace("\0", ":") for part in found]
@@ -47,14 +47,14 @@ def _names(given: Given) -> list[str]:
     return found
 
 
-def _directory(given: Given) -> str:
+def _directory(given: JobOptions) -> str:
     found = given.text("directory", "")
     if ":" in found:
         raise given.fault("directory", "names several directories; give each a job of its own")
     return found
 
 
-def _name_format(given: Given) -> str:
+def _name_format(given: JobOptions) -> str:
     text = given.text("filename_format", "$jobname.$jobnum.$filenum")
     left = text
     for word in ("$jobname", "$jobnum", "$filenum"):
@@ -64,7 +64,7 @@ def _name_format(given: Given) -> str:
     return text
 
 
-def size(given: Given, of: Files, *, is_metadata: bool) -> Size:
+def size(given: JobOptions, of: Files, *, is_metadata: bool) -> Size:
     """Read how much is done in of."""
     whole = of.count * of.bytes_each
     given_size, is_percent = given.read(

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from assay import plan
 from assay.errors import InputError
 from assay.tools.fio.amounts import amount
@@ -77,21 +79,24 @@ def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], ta
         raise InputError(
             f"fio: {first.where}: 'ioengine' of jobs on one file: some move data, others names; give them files of their own"
         )
-    known_by = hashlib.sha256("/".join(name for _, name in names).encode()).hexdigest()[:12]
     is_verified = any(user.settings.verify for user in users)
-    return plan.FileSet(
+    is_kept = any(user.settings.files.is_kept for user in users) and not first.is_metadata
+    made = plan.FileSet(
         name="files" if number == 0 else f"files-{number + 1}",
         target=target,
-        path=f"fio-{known_by}",
+        path="",
         files=len(names),
         size=plan.Fixed(value=float(_bytes_each(users))),
         file_name="d{index}" if first.engine.startswith("dir") else "f{index}",
         existing_share=0.0 if METADATA.get(first.engine) in {"create", "mkdir"} else 1.0,
-        reuse=plan.Reuse.NEVER if first.is_metadata else plan.Reuse.IF_MATCHES,
+        reuse=plan.Reuse.IF_MATCHES if is_kept else plan.Reuse.NEVER,
         content=_content(users, is_verified=is_verified),
         allocate=plan.Allocate.WRITE if is_verified else _allocate(users),
-        keep=not any(user.settings.files.unlink for user in users) and not first.is_metadata,
+        keep=is_kept,
     )
+    # What is kept is in the way of no other: one of another size or content lies beside it.
+    told = msgspec.json.encode([names, msgspec.structs.replace(made, name="")])
+    return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(told).hexdigest()[:12]}")
 
 
 def _bytes_each(users: Sequence[Clone]) -> int:

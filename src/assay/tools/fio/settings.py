@@ -8,7 +8,7 @@ from assay.tools.fio import values
 from assay.tools.fio.blocks import align, percentiles, rates, sizes, spreads
 from assay.tools.fio.checks import check
 from assay.tools.fio.command_line import take_apart
-from assay.tools.fio.given import Given, jobs_of, of_section
+from assay.tools.fio.given import JobOptions, jobs_of, of_section
 from assay.tools.fio.job_settings import DEFAULT_PERCENTILES, ENGINES, METADATA, QUEUES, JobSettings, Settings
 from assay.tools.fio.placing import files, size
 
@@ -54,7 +54,7 @@ def parse(words: Sequence[str]) -> Settings:
     )
 
 
-def _job(name: str, where: str, given: Given) -> JobSettings:
+def _job(name: str, where: str, given: JobOptions) -> JobSettings:
     reads, writes, is_random, step = _way(given)
     engine = _engine(given)
     if engine in METADATA:
@@ -125,7 +125,7 @@ def _job(name: str, where: str, given: Given) -> JobSettings:
 # -- parts ----
 
 
-def _way(given: Given) -> tuple[bool, bool, bool, int]:
+def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
     word, _, modifier = given.text("rw", "read").partition(":")
     if word not in _WAYS:
         is_trim = "trim" in word
@@ -151,21 +151,21 @@ def _way(given: Given) -> tuple[bool, bool, bool, int]:
     return reads, writes, is_random, 0 if is_random else number
 
 
-def _engine(given: Given) -> str:
+def _engine(given: JobOptions) -> str:
     engine = given.word("ioengine", "psync")
     if engine not in ENGINES:
         raise given.fault("ioengine", f"is no engine that is known here; there are {', '.join(sorted(ENGINES))}")
     return engine
 
 
-def _direct(given: Given) -> bool:
+def _direct(given: JobOptions) -> bool:
     direct = given.flag("direct")
     if "buffered" in given:
         direct = not given.flag("buffered") if "direct" not in given else direct
     return direct
 
 
-def _sync(given: Given) -> str:
+def _sync(given: JobOptions) -> str:
     word = given.text("sync", "none")
     names = {"0": "", "none": "", "1": "sync", "sync": "sync", "dsync": "dsync"}
     if word not in names:
@@ -173,13 +173,13 @@ def _sync(given: Given) -> str:
     return names[word]
 
 
-def _read_percent(given: Given) -> int:
+def _read_percent(given: JobOptions) -> int:
     if "rwmixwrite" in given and "rwmixread" not in given:
         return 100 - given.read("rwmixwrite", 50, values.percentage)
     return given.read("rwmixread", 50, values.percentage)
 
 
-def _verify(given: Given, *, writes: bool) -> bool:
+def _verify(given: JobOptions, *, writes: bool) -> bool:
     kinds = (
         "md5 crc64 crc32c crc32c-intel crc32 crc16 crc7 xxhash sha512 sha256 sha1 sha3-224 sha3-256 sha3-384 sha3-512"
     )
@@ -193,7 +193,7 @@ def _verify(given: Given, *, writes: bool) -> bool:
     return given.flag("do_verify", usual=True)
 
 
-def _advice(given: Given, *, is_random: bool) -> str:
+def _advice(given: JobOptions, *, is_random: bool) -> str:
     word = given.text("fadvise_hint", "1")
     named = {"0": "", "none": "", "1": "random" if is_random else "sequential", "random": "random",
              "sequential": "sequential", "noreuse": "noreuse"}  # fmt: skip
