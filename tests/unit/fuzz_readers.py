@@ -56,8 +56,8 @@ ARGUMENTS = {
     ],
     "perfpl": ["4096 3 25 10 2 --mode fork --fsync --dir /tmp", "1 1 1 1 1", "35000 1 100 10 3 --sync --mode=native"],
     "fio": [
-        "--name=x --size=1m --rw=randrw:1 --bssplit=4k/60:8k/,16k --iodepth=4 --ioengine=io_uring --rate_iops=5,6 -o",
-        "--size 1g --time_based --name=a --bs=4k,8k --filename=a:b --random_distribution=zoned:60/10:40/",
+        "--name=x --size=1m --rw=randrw:1 --bssplit=4k/60:8k/,16k --iodepth=4 --ioengine=io_uring --fsync=4 --verify=md5",
+        "--size 1g --runtime 5 --name=a --bs=4k,8k --filename=a:b --random_distribution=zoned:60/10:40/",
     ],
     "bigdir": ["1050 500 --dir /tmp --readdir-only", "10 5 --type dir --clients 2", "7 --files --dir=."],
 }
