@@ -151,6 +151,11 @@ class JobSettings:
         return [sizes for sizes, used in zip(self.sizes, (self.reads, self.writes), strict=True) if used]
 
     @property
+    def needs_directories(self) -> bool:
+        """Whether it works on directories that are there."""
+        return self.engine in {"dirstat", "dirdelete"}
+
+    @property
     def is_metadata(self) -> bool:
         """Whether its I/Os are operations on names."""
         return self.engine in METADATA

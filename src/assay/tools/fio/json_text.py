@@ -1,7 +1,7 @@
 """fio's JSON of a run: its keys, in its units.
 
 What Assay does not know is left out, but for keys that programs read without looking whether they are there; those are 0
-(`slat_ns`, the samples of `bw` and `iops`, `trim`, context switches and faults). docs/tools/fio.md lists them.
+(`slat_ns`, `trim`, context switches and faults). docs/tools/fio.md lists them.
 """
 
 import datetime as dt
@@ -74,7 +74,7 @@ def _job(one: Reported, settings: Settings, *, with_bins: bool) -> dict[str, Any
 
 def _none(name: str) -> Direction:
     empty = np.empty(0, dtype=np.int64)
-    return Direction(name, 0, 0, 0, None, empty, empty)
+    return Direction(name, 0, 0, 0, None, empty, empty, (np.zeros(0), np.zeros(0)))
 
 
 def _direction(part: Direction, *, with_bins: bool) -> dict[str, Any]:
@@ -91,17 +91,26 @@ def _direction(part: Direction, *, with_bins: bool) -> dict[str, Any]:
         "slat_ns": dict(_NOTHING),
         "clat_ns": _latency(part.latency, with_percentiles=True) | (_bins(part) if with_bins else {}),
         "lat_ns": _latency(part.latency, with_percentiles=False),
-        "bw_min": 0,
-        "bw_max": 0,
-        "bw_agg": 0.0,
-        "bw_mean": 0.0,
-        "bw_dev": 0.0,
-        "bw_samples": 0,
-        "iops_min": 0,
-        "iops_max": 0,
-        "iops_mean": 0.0,
-        "iops_stddev": 0.0,
-        "iops_samples": 0,
+        **_samples(part),
+    }
+
+
+def _samples(part: Direction) -> dict[str, Any]:
+    """Give the spread of the rates over time; bandwidth in KiB/s. Fewer than a whole half second: none."""
+    iops, moved = part.samples
+    kib = moved / 1024
+    return {
+        "bw_min": int(kib.min(initial=0 if not len(kib) else kib[0])),
+        "bw_max": int(kib.max(initial=0)),
+        "bw_agg": 100.0 if len(kib) else 0.0,
+        "bw_mean": round(float(kib.mean()), 6) if len(kib) else 0.0,
+        "bw_dev": round(float(kib.std()), 6) if len(kib) else 0.0,
+        "bw_samples": len(kib),
+        "iops_min": int(iops.min(initial=0 if not len(iops) else iops[0])),
+        "iops_max": int(iops.max(initial=0)),
+        "iops_mean": round(float(iops.mean()), 6) if len(iops) else 0.0,
+        "iops_stddev": round(float(iops.std()), 6) if len(iops) else 0.0,
+        "iops_samples": len(iops),
     }
 
 

@@ -64,7 +64,9 @@ def _interval(jobs: Sequence[JobSettings]) -> float:
 
 
 def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed]) -> Iterator[plan.Phase]:
-    laid_out: set[str] = set()
+    # fio lays all files out before the first job begins.
+    fresh = dict.fromkeys(where[member.name].set.name for members in parts for member in members)
+    laid_out: list[plan.Step] = [plan.Prepare(set=name) for name in fresh]
     for number, members in enumerate(parts, start=1):
         one_value(members, "ramp_time", [m.settings.size.ramp_s for m in members], "give all of them the same")
         one_value(
@@ -72,11 +74,14 @@ def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed]) -> It
         )
         one_value(members, "invalidate", [m.settings.invalidate for m in members], "give all of them the same")
         sets = list(dict.fromkeys(where[member.name].set.name for member in members))
-        # fio lays all files out before the first job begins.
-        fresh = list(dict.fromkeys(where[m.name].set.name for part in parts for m in part)) if number == 1 else []
         first = members[0].settings
-        before: list[plan.Step] = [plan.Prepare(set=name) for name in fresh if name not in laid_out]
-        laid_out.update(fresh)
+        before, laid_out = laid_out, []
+        if made := [
+            _directories(member, where[member.name]) for member in members if member.settings.needs_directories
+        ]:
+            title = "directories for what follows"
+            yield plan.Phase(name=f"{number}-directories", title=title, jobs=tuple(made), before=tuple(before))
+            before = []
         is_cold = first.invalidate and not first.is_metadata
         if is_cold:
             before += [plan.Evict(set=name) for name in sets]
@@ -92,6 +97,14 @@ def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed]) -> It
             ramp_s=first.size.ramp_s,
             after=tuple(_after(members, where)),
         )
+
+
+def _directories(member: Clone, place: Placed) -> plan.Job:
+    """Make the directories that a job works on."""
+    file = plan.FromSet(set=place.set.name, pick=plan.New())
+    make = plan.Do(op=plan.Op(op=plan.OpKind.MKDIR, name="mkdir", file=file))
+    stop = plan.Stop(ops=member.settings.files.count)
+    return plan.Job(name=f"directories for {member.name}", body=plan.Loop(actions=(make,)), stop=stop)
 
 
 def _title(job: JobSettings) -> str:

@@ -10,7 +10,7 @@ from assay import plan
 from assay.errors import InputError
 from assay.tools.fio.amounts import amount
 from assay.tools.fio.clones import Clone, FileName
-from assay.tools.fio.job_settings import METADATA, JobSettings
+from assay.tools.fio.job_settings import JobSettings
 
 _FULL = 100
 
@@ -88,7 +88,7 @@ def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], ta
         files=len(names),
         size=plan.Fixed(value=float(_bytes_each(users))),
         file_name="d{index}" if first.engine.startswith("dir") else "f{index}",
-        existing_share=0.0 if METADATA.get(first.engine) in {"create", "mkdir"} else 1.0,
+        existing_share=0.0 if first.engine == "filecreate" or first.engine.startswith("dir") else 1.0,
         reuse=plan.Reuse.IF_MATCHES if is_kept else plan.Reuse.NEVER,
         content=_content(users, is_verified=is_verified),
         allocate=plan.Allocate.WRITE if is_verified else _allocate(users),

@@ -13,15 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis import histogram
-from assay.analysis.arrays import IntArray
+from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import PhaseRecord, RunRecord
-from assay.analysis.rows import Span
+from assay.analysis.rows import Rows, Span
 from assay.tools.fio.clones import Clone, clones
 from assay.tools.fio.job_settings import METADATA, JobSettings, Settings
 from assay.tools.fio.loop import READ, WRITE
 
 _NS_PER_MS = 1e6
 _PERCENT = 100
+_SLACK_NS = 20_000_000
+"""By which the last I/O of a time may end before it is over."""
+_SAMPLE_NS = 500_000_000
+"""fio's own bwavgtime and iopsavgtime."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Direction:
     """None where there was no I/O."""
     value_ns: IntArray
     counts: IntArray
+    samples: tuple[FloatArray, FloatArray]
+    """IOPS and bytes a second of each whole half second, which is what fio samples."""
 
     @property
     def iops(self) -> float:
@@ -171,6 +177,7 @@ def _direction(
 ) -> Direction | None:
     ops = moved = latency_ns = largest = 0
     buckets, counts = [], []
+    done_in, moved_in = np.zeros(0), np.zeros(0)
     is_there = False
     for (member, phase), window in members:
         job = member.settings
@@ -186,6 +193,8 @@ def _direction(
         moved += done * job.most_bytes if job.is_metadata else rows.total("bytes", span)
         latency_ns += rows.total("latency_sum_ns", span)
         largest = max(largest, rows.latest("latency_max_ns", phase.whole.end_ns) or 0)
+        done_in = _added(done_in, _sampled(rows, "ops", window))
+        moved_in = _added(moved_in, _sampled(rows, "bytes", window))
         filled = phase.buckets(member.name, operation, "latency")
         inside = filled.within(span) if span else slice(None)
         buckets.append(filled.column("bucket")[inside])
@@ -196,7 +205,25 @@ def _direction(
     count = np.concatenate([np.empty(0, dtype=np.int64), *counts])
     values = histogram.bucket_middle_ns(bucket)
     latency = _latency(bucket, count, latency_ns, largest, percentiles) if count.sum() else None
-    return Direction(name, ops, moved, runtime_ns, latency, values.astype(np.int64), count)
+    return Direction(name, ops, moved, runtime_ns, latency, values.astype(np.int64), count, (done_in, moved_in))
+
+
+def _sampled(rows: Rows, column: str, window: Span) -> FloatArray:
+    """Give a rate of each whole half second of a window, from the intervals whose middle is in it."""
+    whole = int((window.end_ns - window.begin_ns + _SLACK_NS) // _SAMPLE_NS)
+    place = (rows.t_ns - rows.column("dt_ns") // 2 - window.begin_ns) // _SAMPLE_NS
+    inside = (place >= 0) & (place < whole)
+    done = np.bincount(place[inside], rows.column(column)[inside], minlength=whole).astype(np.float64)
+    return done * (1e9 / _SAMPLE_NS)
+
+
+def _added(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Add up what several jobs did in the same half seconds."""
+    if len(one) < len(other):
+        one, other = other, one
+    total = one.astype(np.float64)
+    total[: len(other)] += other
+    return total
 
 
 def _latency(bucket: IntArray, count: IntArray, sum_ns: int, largest: int, percentiles: Sequence[float]) -> Latency:
