@@ -15,7 +15,7 @@ from assay.tools.arguments import cut
 from assay.tools.fio.job_settings import JobSettings
 
 FileName = tuple[str, str]
-"""Directory and name, as the words have them."""
+"""Directory and name, as the words have them; of files that are named by a pattern, the pattern stands for all of them."""
 _MOST_JOBS = 10_000
 
 
@@ -79,7 +79,11 @@ def _names(job: JobSettings, number: int) -> tuple[FileName, ...]:
     if files.names:
         return tuple((files.directory, _checked(job, name)) for name in files.names)
     words = files.name_format.replace("$jobname", job.name.replace("/", "_")).replace("$jobnum", str(number))
-    return tuple((files.directory, _checked(job, words.replace("$filenum", str(i)))) for i in range(files.count))
+    if files.count > 1 and "$filenum" not in words:
+        raise InputError(
+            f"fio: {job.where}: 'filename_format' gives its {files.count} files one name; put $filenum into it"
+        )
+    return ((files.directory, _checked(job, words)),)
 
 
 def _checked(job: JobSettings, name: str) -> str:

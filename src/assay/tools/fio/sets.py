@@ -1,6 +1,7 @@
 """File sets of the Plan: the files that jobs share, and how they begin."""
 
 import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ class Placed:
     """The set that a job works on, and which of its files."""
 
     set: plan.FileSet
-    files: tuple[int, ...]
+    files: Sequence[int]
 
     @property
     def is_whole(self) -> bool:
@@ -43,9 +44,24 @@ def placed(members: Sequence[Clone], targets: Mapping[str, str]) -> dict[str, Pl
     """
     found: dict[str, Placed] = {}
     for number, (names, users) in enumerate(_shared(members)):
-        made = _file_set(number, names, users, targets[names[0][0]])
+        # A pattern stands for as many files as the job has that has most.
+        counts = [1] * len(names)
+        index = {name: place for place, name in enumerate(names)}
         for user in users:
-            found[user.name] = Placed(made, tuple(names.index(name) for name in user.files))
+            if len(user.files) == 1:
+                place = index[user.files[0]]
+                counts[place] = max(counts[place], user.settings.files.count)
+        begins = list(itertools.accumulate(counts, initial=0))
+        made = _file_set(number, names, users, targets[names[0][0]], begins[-1])
+        for user in users:
+            first = begins[index[user.files[0]]]
+            is_pattern = len(user.files) == 1
+            found[user.name] = Placed(
+                made,
+                range(first, first + user.settings.files.count)
+                if is_pattern
+                else tuple(begins[index[name]] for name in user.files),
+            )
     return found
 
 
@@ -72,7 +88,7 @@ def _shared(members: Sequence[Clone]) -> list[tuple[list[FileName], list[Clone]]
     return [group for group in groups if group[1]]
 
 
-def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], target: str) -> plan.FileSet:
+def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], target: str, count: int) -> plan.FileSet:
     first = users[0].settings
     kinds = {user.settings.engine if user.settings.is_metadata else "" for user in users}
     if len(kinds) > 1:
@@ -85,7 +101,7 @@ def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], ta
         name="files" if number == 0 else f"files-{number + 1}",
         target=target,
         path="",
-        files=len(names),
+        files=count,
         size=plan.Fixed(value=float(_bytes_each(users))),
         file_name="d{index}" if first.engine.startswith("dir") else "f{index}",
         existing_share=0.0 if first.engine == "filecreate" or first.engine.startswith("dir") else 1.0,
