@@ -28,7 +28,7 @@ from assay.tools.fio.option_table import ALIASES, NOTED, OWN_HARDWARE, REFUSED, 
 ASSAY = Path(sys.executable).parent / "assay"
 SMALL = ("--set", "size=16m", "--set", "runtime=1")
 ELSEWHERE = ("leads out of the directory", "is a device")
-OF_DEVICES = re.compile(r"zonemode|zonesize|cmd_type|cmdprio|prioclass|sg_|fdp|numa_|atomic|md_per_io")
+OF_DEVICES = re.compile(r"xnvme|zonemode|zonesize|cmd_type|cmdprio|prioclass|sg_|fdp|numa_|atomic|md_per_io")
 
 
 @dataclass(frozen=True)

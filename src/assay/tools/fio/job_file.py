@@ -100,8 +100,10 @@ def _lines(path: str, texts: Mapping[str, str], depth: int) -> Iterator[tuple[st
         line, where = _bare(raw), f"{path}:{number}"
         if not line:
             continue
-        if len(line) > _MOST_LETTERS or "\0" in line:
-            raise InputError(f"fio: {where}: a line has at most {_MOST_LETTERS} letters, and no NUL")
+        if len(line) > _MOST_LETTERS or not line.replace("\t", " ").isprintable():
+            raise InputError(
+                f"fio: {where}: a line has at most {_MOST_LETTERS} letters, and no signs that steer a terminal"
+            )
         name = _included(line)
         if name is None:
             if depth and line.startswith("["):
