@@ -1,8 +1,9 @@
 """What each job of a run did, as fio counts it: I/Os, bytes, the time of the job, and the law of its latencies.
 
 The time of a job is from the common start (with ramp_time, from its end) to the end of its last I/O, in all of its
-workers, and with end_fsync to the end of that flush; its rates are by that time. A latency is from when an I/O is handed
-over to when it is done: fio's `lat`. fio splits it into the call (`slat`) and what follows (`clat`), which Assay does not.
+workers; where its time ended it, to the end of that; with end_fsync to the end of that flush. Its rates are by that time. A
+latency is from when an I/O is handed over to when it is done: fio's `lat`. fio splits it into the call (`slat`) and what
+follows (`clat`), which Assay does not.
 Percentiles are the value of rank `ceil(p n)` of all I/Os, to half a bucket of Assay's histogram, 0.05 %.
 """
 
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay import events
 from assay.analysis import histogram
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import PhaseRecord, RunRecord
@@ -146,10 +148,12 @@ def _phase_of(run: RunRecord, member: Clone) -> PhaseRecord | None:
 def _window(phase: PhaseRecord, member: Clone) -> Span:
     job = member.settings
     begin = phase.start_ns
-    ends = (
-        [window.last_op_ns for window in phase.finished.workers if window.job == member.name] if phase.finished else []
-    )
-    end = max((end for end in ends if end is not None), default=phase.whole.end_ns)
+    mine = [window for window in phase.finished.workers if window.job == member.name] if phase.finished else []
+    ends = [window.last_op_ns for window in mine if window.last_op_ns is not None]
+    end = max(ends, default=phase.whole.end_ns)
+    if any(window.stopped_by is events.StoppedBy.TIME for window in mine):
+        # It was there until its time was over, whether or not an I/O was due.
+        end = max(end, begin + round((job.size.ramp_s + job.size.seconds) * 1e9))
     if job.size.ramp_s:
         # The counts are of whole intervals.
         ramp_end = begin + round(job.size.ramp_s * 1e9)
