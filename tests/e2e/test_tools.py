@@ -41,6 +41,7 @@ class Case:
 
 
 BONNIE = ("-u root " if IS_ROOT else "") + "-r 0 -s 2 -n 1 -f -m box"
+FIO_JOB = "[global]\nsize=1m\n[a]\nrw=randread\nioengine=io_uring\niodepth=4\n[b]\nioengine=filestat\nnrfiles=9\n"
 SHORT = "set number 20\nset transactions 60\n"
 MAIL = """
 set $mails=40
@@ -91,6 +92,10 @@ CASES = (
     Case(
         "filebench", "-f mail.f --allow-commands", {"mail.f": f'system "true"\n{MAIL}run 1\n'}, rerun="--allow-commands"
     ),
+    Case(
+        "fio", "--name=a --rw=randrw --size=1m --numjobs=2 --group_reporting --name=b --stonewall --rw=write --size=1m"
+    ),
+    Case("fio", "job.fio --output=said.json --output-format=json", {"job.fio": FIO_JOB}, writes=("said.json",)),
     Case("bigdir", "60 5 --clients 2 --files"),
 )
 

@@ -29,6 +29,8 @@ from assay.tools import registry
 from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
 from assay.tools.filebench.settings import SCRIPT
+from assay.tools.fio import plan_anywhere
+from assay.tools.fio.option_table import KNOWN
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
 from unit.bundle_streams import begun, encoded, stream
@@ -57,6 +59,10 @@ ARGUMENTS = {
     ],
     "vdbench": ["-t -e 10 -i1 -w 2 + iorate=5", "-tf -o out --dir /tmp --size 10m +fwdrate=(1,2)"],
     "perfpl": ["4096 3 25 10 2 --mode fork --fsync --dir /tmp", "1 1 1 1 1", "35000 1 100 10 3 --sync --mode=native"],
+    "fio": [
+        "--name=x --size=1m --rw=randrw:1 --bssplit=4k/60:8k/,16k --iodepth=4 --ioengine=io_uring --fsync=4 --verify=md5",
+        "--size 1g --runtime 5 --name=a --bs=4k,8k --filename=a:b --random_distribution=zoned:60/10:40/",
+    ],
     "bigdir": ["1050 500 --dir /tmp --readdir-only", "10 5 --type dir --clients 2", "7 --files --dir=."],
 }
 CAPTURED = [
@@ -87,6 +93,7 @@ PARAMETERS = [
     *(name.encode() for kind in (GENERAL, HD, SD, WD, FSD, FWD, RD) for name in kind),
     *b"(1k-64k,d) (1-9,2) curve max seq random eof default sd= wd= rd= fsd= fwd= hd= 100% 99999999999 $x !y #host".split(),
 ]
+FIO_WORDS = [b"${SIZE}", b"include more.fio", b"[global]", *(name.encode() for name in sorted(KNOWN))]
 VALUES = {"size": "1GiB", "files": "20", "phase_seconds": "2.5"}
 
 
@@ -208,6 +215,8 @@ def parameter_file(data: bytes) -> object:
     words = ["--text", "fuzz.vdb", data.decode(errors="replace"), "--dir", "/", "--size", "1m"]
     settings = front_end.parse(words)
     return front_end.to_plan(settings, front_end.origin(["fuzz"]), SOMEWHERE)
+
+
 def filebench(data: bytes) -> object:
     """Read a script, as far as the Plan that it means; what is wrong with it is told with the file's name."""
     front_end = registry.front_end("filebench")
@@ -222,6 +231,17 @@ def filebench(data: bytes) -> object:
             raise AssertionError(str(error)) from error
         raise
     return front_end.to_plan(settings, front_end.origin(asked), Path.cwd())
+
+
+def fio_job_file(data: bytes) -> object:
+    """Read a job file of fio, with one that it includes, as far as its Plan."""
+    front_end = registry.front_end("fio")
+    words = ["include:more.fio\nbs=8k", f"fuzz.fio\n{data.decode(errors='replace')}", "${SIZE}=1m"]
+    settings = front_end.parse(words)
+    assert front_end.words(front_end.source(words)) == words
+    made = plan_anywhere(settings, words)
+    assert Plan.from_json(made.to_json()) == made
+    return made
 
 
 # -- bundles -----------------------------------------------------------------------------------------------------------
@@ -397,6 +417,7 @@ READERS = {
         Reader(
             "filebench", [*SCRIPTS, b"--time 5 --set mails=3 --scale 0.5 --wml 1.5\n" + SCRIPTS[1]], filebench, FLOWOPS
         ),
+        Reader("fio job file", files_of("classic/fio/*.fio"), fio_job_file, FIO_WORDS),
         *bundle_readers(),
     ]
 }

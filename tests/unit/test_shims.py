@@ -12,6 +12,7 @@ def test_the_tools_have_shims_under_the_names_that_scripts_use() -> None:
         "vdbench": "vdbench",
         "perf.pl": "perfpl",
         "perfpl": "perfpl",
+        "fio": "fio",
         "bigdir": "bigdir",
         "filebench": "filebench",
     }

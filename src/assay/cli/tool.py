@@ -61,7 +61,8 @@ class ToolCommand(LightCommand):
 
     def invoke(self, ctx: _Context) -> None:
         """Hand the words after the tool's name to the tool."""
-        tool, asked = registry.front_end(self._tool), take_apart(ctx.args)
+        tool = registry.front_end(self._tool)
+        asked = take_apart(ctx.args, tool.own_options)
         if tool.help_words & set(asked.tool):
             say(ctx.get_help())
             return
@@ -131,14 +132,20 @@ _VALUES = {
 """Options that have a value, and what is said where it is missing."""
 
 
-def take_apart(words: Sequence[str]) -> Asked:
-    """Take Assay's own options out of a tool's command line; raises InputError if one has no value."""
+def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Asked:
+    """Take Assay's options out of a tool's command line, but those of a name that is the tool's `own`.
+
+    Raises:
+        InputError: one has no value.
+    """
     tool: list[str] = []
     taken: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:
         name, separator, value = word.partition("=")
-        if word == "--json":
+        if name in own:
+            tool.append(word)
+        elif word == "--json":
             taken["json"] = True
         elif word == "--no-report":
             taken["no_report"] = True

@@ -50,6 +50,8 @@ class FrontEnd(abc.ABC, Generic[S]):
     """Names that scripts call the tool by. None unless a shim is wanted: it hides the program of that name."""
     help_words: ClassVar[frozenset[str]] = frozenset({"--help"})
     """Words that ask for help wherever they stand."""
+    own_options: ClassVar[frozenset[str]] = frozenset()
+    """Options of the tool that have the name of one of Assay's: they are the tool's."""
     room_cure: ClassVar[str] = "ask for fewer or smaller files"
     """What to do where the room does not suffice."""
 

@@ -1,0 +1,109 @@
+"""`assay fio`: job files of fio, and its command line."""
+
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.errors import InputError
+from assay.plan import Origin, Plan
+from assay.targets import check_directory
+from assay.tools.fio.command_line import gathered
+from assay.tools.fio.job_settings import NAME, Settings
+from assay.tools.fio.plan import to_plan
+from assay.tools.fio.settings import parse
+from assay.tools.front_end import Door, FrontEnd
+
+
+class Fio(FrontEnd[Settings]):
+    """Run fio's job files and command lines, and print what fio prints, or its JSON.
+
+    \b
+    assay fio [OPTIONS] FILE.fio ...
+    assay fio --name=NAME --rw=randread --size=1g ... [--name=NAME ...]
+
+    \b
+    --OPTION=VALUE     an option of a job; before the first --name: of all
+                       jobs, as far as they say nothing else
+    --set OPTION=VALUE the last word for all jobs, over those of the files too
+    --section=NAME     that job alone
+    --output-format=normal|json|json+
+    --output=FILE      the text into a file
+    --parse-only       say what is wrong, and run nothing
+    --showcmd          print the jobs as command lines, and run nothing
+    --readonly         refuse jobs that write
+
+    \b
+    Also: --runs DIR, --user NAME, --json, --no-report, --quiet, --tag TAG,
+    --note TEXT, --live-json FILE. --name is fio's.
+
+    Files lie in assay-data in the job's directory (else the working
+    directory); nothing else there is read, written or removed. An option
+    without an exact equal is refused by name. See docs/tools/fio.md.
+    """  # noqa: D301 - click keeps the lines after this sign as they are
+
+    name = NAME
+    shims = (NAME,)
+    own_options = frozenset({"--name"})
+    room_cure = "use a smaller size"
+
+    def follow(self, words: Sequence[str], door: Door) -> int:
+        """Read what the words name, and do what they ask for."""
+        whole = gathered(words, os.environ)
+        settings = self.parse(whole)
+        if settings.show_command:
+            door.say("".join(f"{line}\n" for line in command_lines(settings)))
+        if settings.show_command or settings.only_parse:
+            plan_anywhere(settings, whole)
+            return 0
+        return door.measure(whole)
+
+    def parse(self, words: Sequence[str]) -> Settings:
+        """Read words among which the texts of files are."""
+        return parse(words)
+
+    def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
+        """Make the Plan."""
+        return to_plan(settings, origin, _directories(settings))
+
+    def source(self, words: Sequence[str]) -> str:
+        """Write the command line as it was typed, and behind it all words."""
+        typed = [word.partition("\n")[0] for word in words if not word.startswith(("include:", "${"))]
+        return f"{shlex.join((NAME, *typed))}\n{json.dumps(list(words))}"
+
+    def words(self, source: str) -> Sequence[str]:
+        """Read what `source` wrote; raises InputError where it did not."""
+        try:
+            found = json.loads(source.partition("\n")[2])
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
+            raise InputError("fio: the words of this run are not those that Assay writes")
+        return found
+
+    def output_names(self, settings: Settings) -> Sequence[str]:
+        """Name the file of --output."""
+        return [settings.output] if settings.output else []
+
+
+def plan_anywhere(settings: Settings, words: Sequence[str]) -> Plan:
+    """Make the Plan as if its directories were there; raises InputError for what has no equal."""
+    named = dict.fromkeys(job.files.directory for job in settings.jobs)
+    return to_plan(settings, FRONT_END.origin(words), {name: Path("/", name) for name in named})
+
+
+def command_lines(settings: Settings) -> list[str]:
+    """Write each job as a command line of fio."""
+    made = []
+    for job in settings.jobs:
+        words = (f"--{name}={value}" for name, value in job.options.items() if name != "name")
+        made.append(shlex.join((NAME, f"--name={job.name}", *words)))
+    return made
+
+
+def _directories(settings: Settings) -> dict[str, Path]:
+    return {name: check_directory(name or ".") for name in dict.fromkeys(job.files.directory for job in settings.jobs)}
+
+
+FRONT_END = Fio()

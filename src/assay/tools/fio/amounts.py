@@ -1,0 +1,62 @@
+"""How much does a job of fio do, and where? Its own sums, in bytes.
+
+A file is as long as `filesize` says, else the job's offset and its share of `size`. What is done goes from the offset to the
+end of each file. With blocks of one size a pass over a file is as many as fit, and a job is through after a pass, or at the
+first block with which it has done `size` or `io_size`: the last one may pass that. Where a direction has no pass to be
+through with (random I/O without a map, and reads and writes in a row, which have a place each), the size alone ends it.
+"""
+
+from dataclasses import dataclass
+
+from assay.errors import InputError
+from assay.tools.fio.clones import Clone
+
+
+@dataclass(frozen=True)
+class Amount:
+    """What one worker does."""
+
+    file_bytes: int
+    from_bytes: int
+    length_bytes: int
+    """Of the region in each file: a multiple of the smallest block."""
+    total_bytes: int
+    """All it does, without a time; the last block may pass it."""
+
+
+def amount(clone: Clone) -> Amount:
+    """Work a job's amounts out; raises InputError where no block fits."""
+    job = clone.settings
+    size, count = job.size, job.files.count
+    start = size.offset_bytes + clone.number * size.offset_increment_bytes
+    file_bytes = job.files.bytes_each or start + size.bytes // count
+    unit = job.most_bytes if job.has_one_size else job.least_bytes
+    length = max(file_bytes - start, 0) // unit * unit
+    if length < job.most_bytes:
+        raise InputError(
+            f"fio: {job.where}: job '{job.name}': a block of {job.most_bytes} bytes does not fit behind byte {start} of a"
+            f" file of {file_bytes} bytes; give a larger size, or smaller blocks"
+        )
+    through = size.bytes
+    if not (job.is_random and not _has_map(clone)) and not (job.reads and job.writes and not job.is_random):
+        through = min(through, length * count)
+    if size.io_bytes:
+        if size.loops > 1:
+            raise InputError(f"fio: {job.where}: 'io_size' and loops in one job have no equal here; give one of them")
+        through = size.io_bytes
+    return Amount(
+        file_bytes,
+        start,
+        length,
+        through * size.loops if not job.has_one_size else _whole(through, unit) * size.loops,
+    )
+
+
+def _whole(total: int, unit: int) -> int:
+    return -(-total // unit) * unit
+
+
+def _has_map(clone: Clone) -> bool:
+    """Whether each block is visited once before one is again."""
+    job = clone.settings
+    return job.has_map and all(spread.law == "random" for spread in job.spreads)

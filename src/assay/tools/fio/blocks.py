@@ -1,0 +1,125 @@
+"""How large are the I/Os of a job, how fast, and where do random ones go?"""
+
+from assay.plan.limits import NUMBERS
+from assay.tools.fio import values
+from assay.tools.fio.given import JobOptions
+from assay.tools.fio.job_settings import Rate, Sizes, Spread
+
+_MOST_STEPS = 1000
+"""Sizes of a range: as many as a law may have segments."""
+_HIGHEST_PARETO = 0.5
+
+
+def sizes(given: JobOptions) -> tuple[Sizes, Sizes]:
+    """Read the block sizes of reads and of writes."""
+    base = given.kb_base
+    usual = _of_span(4096, 4096)
+    if "bssplit" in given:
+        name, found = "bssplit", given.each("bssplit", usual, lambda text: _of_shares(values.shares(text, base)))
+    elif "bsrange" in given:
+        name, found = "bsrange", given.each("bsrange", usual, lambda text: _of_span(*values.span(text, base)))
+    else:
+        name, found = (
+            "bs",
+            given.each("bs", usual, lambda text: _of_span(*[values.size(text, base)] * 2)),
+        )
+    most = NUMBERS["chunk_bytes"].most
+    if any(least < 1 or largest > most for part in found for _, least, largest in part) or not all(found):
+        raise given.fault(name, "has a block that is not between 1 byte and 1 GiB")
+    return found
+
+
+def _of_shares(shares: tuple[tuple[float, int], ...]) -> Sizes:
+    return tuple((weight, size, size) for weight, size in shares)
+
+
+def _of_span(least: int, most: int) -> Sizes:
+    """Give the sizes of a range: fio draws multiples of the least, each alike."""
+    steps = most // least if least else 0
+    if steps > _MOST_STEPS:
+        raise values.BadValueError(f"has more than {_MOST_STEPS} steps of its least size; give it a larger one")
+    return tuple((1.0, least * step, least * step) for step in range(1, steps + 1))
+
+
+def align(given: JobOptions) -> int:
+    """Read what offsets are multiples of; 0: of the size."""
+    first, second = given.each("ba", 0, lambda text: values.size(text, given.kb_base))
+    if first != second:
+        raise given.fault("ba", "is not the same for reads and writes, which has no equal here; give two jobs")
+    return first
+
+
+def rates(given: JobOptions) -> tuple[Rate, Rate]:
+    """Read what holds reads and writes back."""
+    process = given.text("rate_process", "linear")
+    if process not in {"linear", "poisson"}:
+        raise given.fault("rate_process", "is none of linear and poisson")
+
+    def both(name: str) -> tuple[int, int]:
+        return given.each(name, 0, lambda text: values.size(text or "0", given.kb_base))
+
+    pairs = zip(both("rate"), both("rate_iops"), strict=True)
+    made = [Rate(bytes_per_s=rate, iops=iops, is_poisson=process == "poisson") for rate, iops in pairs]
+    return made[0], made[1]
+
+
+def spreads(given: JobOptions) -> tuple[Spread, Spread]:
+    """Read where random reads and writes go."""
+
+    def both(text: str) -> tuple[Spread, Spread]:
+        reads, writes = _spread_parts(text)
+        return _spread(reads), _spread(writes)
+
+    return given.read("random_distribution", (Spread(), Spread()), both)
+
+
+def _spread_parts(text: str) -> tuple[str, str]:
+    if not text.startswith("zoned"):
+        return text, text
+    law, _, zones = text.partition(":")
+    reads, writes = values.by_direction(zones)
+    return f"{law}:{reads}", f"{law}:{writes}"
+
+
+def _spread(text: str) -> Spread:
+    law, _, rest = text.partition(":")
+    if law == "random" and not rest:
+        return Spread()
+    if law == "zoned":
+        return Spread(law=law, zones=_zones(rest))
+    if law not in {"zipf", "pareto"}:
+        raise values.BadValueError("has no equal here; use random, zipf, pareto or zoned")
+    if ":" in rest or "/" in rest:
+        raise values.BadValueError("says where the middle is, which has no equal here; leave that out")
+    parameter = values.real(rest) if rest else {"zipf": 1.1, "pareto": 0.2}[law]
+    if law == "pareto" and not 0 < parameter <= _HIGHEST_PARETO:
+        raise values.BadValueError(
+            "has no equal here but up to 0.5, where that share of the range gets all other accesses"
+        )
+    limit = NUMBERS["theta"]
+    if law == "zipf" and not (limit.holds(parameter) and parameter != 1):
+        raise values.BadValueError("is beyond 0.01 to 10, or 1, which fio has no zipf for")
+    return Spread(law=law, parameter=parameter)
+
+
+def _zones(text: str) -> tuple[tuple[float, float, float], ...]:
+    at, found = 0, list[tuple[float, float, float]]()
+    parts = [part.partition("/") for part in text.split(":")]
+    given = sum(values.percentage(share) for _, _, share in parts if share.strip())
+    open_ones = sum(not share.strip() for _, _, share in parts)
+    for weight, _, share in parts:
+        # What has no share gets an equal one of what is left.
+        end = at + (values.percentage(share) if share.strip() else (100 - given) // open_ones)
+        found.append((float(values.percentage(weight)), at / 100, end / 100))
+        at = end
+    if at != 100 or sum(zone[0] for zone in found) != 100:
+        raise values.BadValueError("has zones or shares that add up to something else than 100 %")
+    return tuple(zone for zone in found if zone[0] > 0)
+
+
+def percentiles(text: str) -> tuple[float, ...]:
+    """Read a list of percentiles."""
+    found = tuple(sorted(values.real(part) for part in text.split(":")))
+    if len(found) > 20 or any(not 0 < value <= 100 for value in found):
+        raise values.BadValueError("has more than 20 percentiles, or one that is not above 0 and up to 100")
+    return found

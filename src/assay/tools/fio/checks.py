@@ -1,0 +1,77 @@
+"""What does not go together in a job, though each option by itself would."""
+
+from assay.tools.fio.given import JobOptions
+from assay.tools.fio.job_settings import JobSettings
+
+_SECTOR = 512
+
+
+def check(job: JobSettings, given: JobOptions) -> None:
+    """Raise InputError for the first that does not."""
+    pause_us, busy_us, _ = job.think_us
+    size, files = job.size, job.files
+    is_write_only = job.writes and not job.reads
+    for name, is_wrong, why in (
+        (
+            "thinktime",
+            pause_us > 0 and job.depth > 1,
+            "has no equal for a worker with several I/Os in flight; use iodepth=1",
+        ),
+        ("thinktime_spin", busy_us > pause_us, "is longer than thinktime"),
+        ("thinktime", pause_us > 0 and any(job.rates), "and a rate go together in no job; give one of them"),
+        (
+            "rate",
+            job.reads and job.writes and any(job.rates) and not _is_mix_of_rates(job),
+            "holds back one direction, or blocks of several sizes, which has no equal in a mix; give a job for each",
+        ),
+        (
+            "rate",
+            any(rate.bytes_per_s and rate.iops for rate in job.rates),
+            "and rate_iops in one job have no equal; give one of them",
+        ),
+        (
+            "rate_process",
+            any(rate.is_poisson and rate.bytes_per_s for rate in job.rates) and not job.has_one_size,
+            "goes with one block size here; give bs",
+        ),
+        (
+            "ramp_time",
+            size.ramp_s > 0 and not size.is_time_based,
+            "has no equal here without time_based: what a job does in that time is part of its size",
+        ),
+        ("time_based", size.is_time_based and not size.seconds, "needs a runtime"),
+        ("direct", job.direct and job.engine == "mmap", "has no equal with ioengine=mmap: it is the page cache"),
+        (
+            "verify",
+            job.verify and (job.least_bytes % _SECTOR or size.offset_bytes % _SECTOR),
+            "needs blocks and offsets that are multiples of 512 bytes",
+        ),
+        (
+            "rw",
+            job.step_bytes < 0 and (not job.has_one_size or job.step_bytes != -2 * job.most_bytes),
+            "goes back by something else than one block, which has no equal here; use -2 * bs, such as read:-8k with 4k",
+        ),
+        (
+            "rw",
+            job.step_bytes > 0 and not job.has_one_size,
+            "leaves gaps between blocks of several sizes, which has no equal here; use bs",
+        ),
+        (
+            "fallocate",
+            is_write_only and not files.overwrite and files.allocate in {"none", "keep"},
+            "has no equal here, where a file has its length from the start; use native or truncate",
+        ),
+        ("hipri", job.hipri and job.engine not in {"pvsync2", "io_uring"}, "goes with pvsync2 and io_uring"),
+        (
+            "cpus_allowed",
+            len(job.cpus) > 1 and given.word("cpus_allowed_policy", "shared") != "split",
+            "lets each job go to all of these, which has no equal here; use taskset, or cpus_allowed_policy=split",
+        ),
+    ):
+        if is_wrong:
+            raise given.fault(next((other for other in (name, "rate_iops", "bs") if other in given), name), why)
+
+
+def _is_mix_of_rates(job: JobSettings) -> bool:
+    """Whether reads and writes have a rate of operations each."""
+    return all(job.rates) and all(len(sizes) == 1 for sizes in job.sizes)

@@ -1,0 +1,251 @@
+r"""The words behind `assay fio`: jobs of the command line, job files, and what is fio's own.
+
+`--option=value` before the first `--name` is for all jobs, those of the files too, as far as they say nothing else:
+fio's precedence. `--set option=value` is Assay's, and the last word for every job.
+
+What is outside of the words is read before anything else is done, and put among them: the text of each job file, and of
+what it includes, as `PATH\nTEXT`; the variables of the environment that it names as `${NAME}=VALUE`. The record of a run
+holds these words, so that it can be read again where neither is there.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from assay.errors import InputError
+from assay.input_text import check_count, read_text
+from assay.tools.arguments import cut
+from assay.tools.fio.job_file import MACHINE, VARIABLE, Option, Section, includes, sections, split
+from assay.tools.fio.option_table import ALIASES, FLAGS, KNOWN
+
+_MOST_WORDS = 1000
+_MOST_FILES = 100
+_INCLUDED = "include:"
+
+_VALUED = frozenset({"output", "output-format", "section", "set"})
+_ALONE = frozenset({"parse-only", "showcmd", "readonly"})
+_NOTED = {
+    "eta": "progress is shown as Assay shows it",
+    "eta-newline": "progress is shown as Assay shows it",
+    "eta-interval": "progress is shown as Assay shows it",
+    "status-interval": "progress is shown as Assay shows it",
+    "max-jobs": "there is no such limit",
+    "alloc-size": "Assay's memory grows as it needs",
+    "warnings-fatal": "what has no equal is refused anyhow",
+    "append-terse": "there is no terse output",
+    "bandwidth-log": "the run has the rate of each interval: assay export",
+    "latency-log": "the run has the latencies of each interval: assay export",
+}
+_REFUSED = {
+    "minimal": "there is no terse output; use --output-format=json",
+    "terse-version": "there is no terse output; use --output-format=json",
+    "client": "other clients are not reached this way; run Assay on each of them",
+    "server": "there is no server of this kind",
+    "daemonize": "there is no server of this kind",
+    "remote-config": "other clients are not reached this way",
+    "debug": "the record of a run has all that happened: assay show RUN",
+    "cmdhelp": "see docs/tools/fio.md",
+    "enghelp": "see docs/tools/fio.md",
+    "profile": "what a profile does is written in no file; give its options",
+    "idle-prof": "the run has the processor time of each interval",
+    "inflate-log": "Assay writes no logs of that kind",
+    "trigger-file": "no command is run",
+    "trigger": "no command is run",
+    "trigger-remote": "no command is run",
+    "trigger-timeout": "no command is run",
+    "cpuclock-test": "see assay ceilings of a run",
+    "crctest": "nothing is measured by it but the processor",
+    "memcpytest": "nothing is measured by it but memory",
+    "dedupetest": "nothing is measured by it but the processor",
+    "version": "use assay --version",
+    "aux-path": "Assay writes no such files",
+}
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A command line, taken apart."""
+
+    sections: tuple[Section, ...] = ()
+    """In order: globals and jobs."""
+    overrides: tuple[Option, ...] = ()
+    """`--set`."""
+    own: Mapping[str, str] = field(default_factory=dict)
+    """fio's own options with their values, empty where they have none."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+# -- what is outside of the words --------------------------------------------------------------------------------------
+
+
+def gathered(words: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """Put the texts of the files and the variables that they name among the words.
+
+    Raises:
+        InputError: a file is not there, or is none of text; what is included lies elsewhere than beside what includes it.
+    """
+    check_count(words, "fio", _MOST_WORDS)
+    made: list[str] = []
+    for word in _paired(words):
+        if (word.startswith("-") and word != "-") or "\n" in word:
+            made.append(word)
+            continue
+        made += _with_included(word)
+    names = dict.fromkeys(name for word in made for name in VARIABLE.findall(word))
+    return [*made, *(f"${{{name}}}={environment[name]}" for name in names if name in environment)]
+
+
+def _with_included(path: str) -> Iterator[str]:
+    texts: dict[str, str] = {path: _text_of(path, "job file")}
+    waiting = [path]
+    while waiting:
+        holder = waiting.pop()
+        for name in includes(texts[holder]):
+            if name in texts:
+                continue
+            if len(texts) > _MOST_FILES:
+                raise InputError(f"fio: {path}: it includes more than {_MOST_FILES} files")
+            if "/" in holder and holder != path:
+                raise InputError(f"fio: {holder}: a file of another folder includes none; put them all beside {path}")
+            texts[name] = _text_of(str(_beside(path, name)), "included file")
+            waiting.append(name)
+    for name, text in list(texts.items())[1:]:
+        yield f"{_INCLUDED}{name}\n{text}"
+    yield f"{path}\n{texts[path]}"
+
+
+def _beside(holder: str, name: str) -> Path:
+    """Give the path of an included file: beside what includes it or below, behind no link."""
+    parts = PurePosixPath(name)
+    if parts.is_absolute() or ".." in parts.parts:
+        raise InputError(f"fio: {holder}: 'include {cut(name)}' leads elsewhere; put the file beside the job file")
+    place = Path(holder).parent
+    for part in parts.parts:
+        place /= part
+        if place.is_symlink():
+            raise InputError(f"fio: {holder}: 'include {cut(name)}': {place} is a link; put the file itself there")
+    return place
+
+
+def _text_of(path: str, what: str) -> str:
+    try:
+        return read_text("/dev/stdin" if path == "-" else path, what)
+    except FileNotFoundError:
+        raise InputError(f"fio: the {what} '{cut(path)}' is not there") from None
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def take_apart(words: Sequence[str]) -> CommandLine:
+    """Read words, into which the texts of files were put; raises InputError."""
+    check_count(words, "fio", _MOST_WORDS)
+    own: dict[str, str] = {}
+    variables: dict[str, str] = {}
+    jobs: list[tuple[str, list[Option]]] = []
+    overrides: list[Option] = []
+    notes: list[str] = []
+    shared: list[Option] = []
+    files: list[str] = []
+    for word in _paired(words):
+        if word.startswith("${"):
+            name, _, value = word[2:].partition("}=")
+            variables[name] = value
+        elif not word.startswith("-") or "\n" in word.partition("=")[0]:
+            files.append(word)
+        else:
+            option = split(word.lstrip("-"), "command line")
+            if _is_own(option, own, overrides, notes):
+                continue
+            if option.name == "name":
+                jobs.append((option.value or "", []))
+            else:
+                (jobs[-1][1] if jobs else shared).append(option)
+    found = [Section("global", "command line", tuple(shared), is_global=True)] if shared else []
+    found += [Section(name, "command line", tuple(options), name.startswith("global")) for name, options in jobs]
+    found += _of_files(files, stonewalled=any(not section.is_global for section in found))
+    if "section" in own:
+        found = [section for section in found if section.is_global or section.name == own["section"]]
+    return CommandLine(tuple(found), tuple(overrides), own, variables, tuple(notes))
+
+
+def _of_files(words: Sequence[str], *, stonewalled: bool) -> Iterator[Section]:
+    """Read the job files; the first job of each begins when those before it are through."""
+    texts = {}
+    for word in words:
+        path, separator, text = word.partition("\n")
+        if not separator:
+            raise InputError(f"fio: '{cut(word)}' is neither an option nor the text of a job file")
+        texts[path] = text
+    known = {path.removeprefix(_INCLUDED): text for path, text in texts.items()}
+    for path in texts:
+        if path.startswith(_INCLUDED):
+            continue
+        is_first = True
+        for section in sections(path, known):
+            if section.is_global or not (is_first and stonewalled):
+                yield section
+            else:
+                first = Option("stonewall", None, section.where)
+                yield Section(section.name, section.where, (first, *section.options))
+            is_first = is_first and section.is_global
+        stonewalled = True
+
+
+def _paired(words: Sequence[str]) -> Iterator[str]:
+    """Give the words, `--option value` as `--option=value`."""
+    rest = iter(words)
+    for word in rest:
+        name = word.lstrip("-")
+        if not word.startswith("--") or "=" in word or "\n" in word:
+            yield word
+        elif name in _VALUED or ((known := ALIASES.get(name, name)) in KNOWN and known not in FLAGS):
+            value = next(rest, None)
+            if value is None:
+                raise InputError(f"fio: command line: '{cut(word)}' has no value")
+            yield f"{word}={value}"
+        else:
+            yield word
+
+
+def _is_own(option: Option, own: dict[str, str], overrides: list[Option], notes: list[str]) -> bool:
+    """Take an option that is of fio's command line alone."""
+    name = option.name
+    if name == "set":
+        overrides.append(split(option.value or "", "--set"))
+    elif name in _REFUSED:
+        raise option.fault(f"has no equal here: {_REFUSED[name]}")
+    elif name in _NOTED and name not in KNOWN:
+        notes.append(f"--{name}: {_NOTED[name]}")
+    elif name in _VALUED or name in _ALONE:
+        own[name] = option.value or ""
+    else:
+        return False
+    return True
+
+
+# -- variables ---------------------------------------------------------------------------------------------------------
+
+
+def filled_in(option: Option, variables: Mapping[str, str]) -> Option:
+    """Put variables into an option; one that is not set is empty, as in fio.
+
+    Raises:
+        InputError: a variable holds a line's end, which no option has; a number of the machine is asked for.
+    """
+    if option.value is None:
+        return option
+    value = VARIABLE.sub(lambda found: variables.get(found[1], ""), option.value)
+    if value != option.value and not value.isprintable():
+        raise option.fault("would get a value with a line's end or another sign that no option has")
+    if MACHINE.search(value):
+        raise option.fault("depends on the machine, and a Plan is the same on each; write the number")
+    return Option(option.name, value, option.where)
+
+
+def likely(name: str) -> str:
+    """Say which option may have been meant; empty: none is near."""
+    near = difflib.get_close_matches(name[:40], [*KNOWN, *ALIASES], n=1, cutoff=0.6)
+    return f"; did you mean '{near[0]}'?" if near else ""

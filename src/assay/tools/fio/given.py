@@ -1,0 +1,149 @@
+"""The options of one job, read by name: each with its place, so that a refusal can say where it stands."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from assay.errors import InputError
+from assay.tools.fio import values
+from assay.tools.fio.command_line import filled_in, likely
+from assay.tools.fio.job_file import Option, Section
+from assay.tools.fio.option_table import ALIASES, ENGINES_REFUSED, KNOWN, NOTED, REFUSED
+
+T = TypeVar("T")
+
+
+class JobOptions:
+    """Options of a job after its globals; a later one stands for an earlier one of its name."""
+
+    def __init__(self, options: Mapping[str, Option], where: str) -> None:
+        """Hold options by name; `where` is the place of their job."""
+        self._options = options
+        self._where = where
+        self.kb_base = 1024
+        self.kb_base = self.whole("kb_base", 1024)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether an option is given."""
+        return name in self._options
+
+    def option(self, name: str) -> Option | None:
+        """Give an option as it stands."""
+        return self._options.get(name)
+
+    def fault(self, name: str, why: str) -> InputError:
+        """Make the refusal of an option."""
+        return (self._options.get(name) or Option(name, None, self._where)).fault(why)
+
+    def read(self, name: str, usual: T, reader: Callable[[str], T]) -> T:
+        """Read a value; raises InputError with its place where it is none."""
+        option = self._options.get(name)
+        if option is None:
+            return usual
+        if option.value is None or not option.value:
+            raise option.fault("has no value")
+        try:
+            return reader(option.value)
+        except values.BadValueError as fault:
+            raise option.fault(str(fault)) from None
+
+    def each(self, name: str, usual: T, reader: Callable[[str], T]) -> tuple[T, T]:
+        """Read a value for reads and one for writes."""
+
+        def both(text: str) -> tuple[T, T]:
+            reads, writes = values.by_direction(text)
+            return reader(reads), reader(writes)
+
+        return self.read(name, (usual, usual), both)
+
+    def text(self, name: str, usual: str = "") -> str:
+        """Read a text."""
+        return self.read(name, usual, str)
+
+    def word(self, name: str, usual: str) -> str:
+        """Read a word, without what stands behind a colon."""
+        return self.text(name, usual).partition(":")[0].strip()
+
+    def size(self, name: str, usual: int = 0) -> int:
+        """Read a size in bytes."""
+        return self.read(name, usual, lambda text: values.size(text, self.kb_base))
+
+    def whole(self, name: str, usual: int = 0, least: int = 0, most: int = values.MOST) -> int:
+        """Read a whole number."""
+        return self.read(name, usual, lambda text: values.whole(text, least, most))
+
+    def seconds(self, name: str) -> float:
+        """Read a time that is in seconds without a unit; 0 where it is not given."""
+        return self.read(name, 0, lambda text: values.time_us(text, is_seconds=True)) / values.US_PER_S
+
+    def microseconds(self, name: str) -> int:
+        """Read a time that is in microseconds without a unit; 0 where it is not given."""
+        return self.read(name, 0, lambda text: values.time_us(text, is_seconds=False))
+
+    def flag(self, name: str, *, usual: bool = False) -> bool:
+        """Read a switch."""
+        option = self._options.get(name)
+        if option is None:
+            return usual
+        try:
+            return values.boolean(option.value)
+        except values.BadValueError as fault:
+            raise option.fault(str(fault)) from None
+
+    def shown(self) -> dict[str, str]:
+        """Give the options as fio shows them."""
+        return {name: option.value or "1" for name, option in self._options.items()}
+
+
+def of_section(
+    where: str, options: Iterator[Option], variables: Mapping[str, str], notes: dict[str, str]
+) -> JobOptions:
+    """Look at the options of a job, which is all of them in order.
+
+    Args:
+        where: Its place.
+        options: Its globals, then its own.
+        variables: Of the environment.
+        notes: Options that are left out, with why: added to.
+
+    Raises:
+        InputError: one is not known, or has no equal.
+    """
+    found: dict[str, Option] = {}
+    listed = list(options)
+    _check_engine(listed)
+    for given in listed:
+        name = ALIASES.get(given.name, given.name)
+        if name not in KNOWN:
+            raise given.fault(f"is no option of fio's that is known here{likely(given.name)}")
+        option = filled_in(given, variables)
+        if name in REFUSED:
+            usual, why = REFUSED[name]
+            if (option.value or "1") not in usual:
+                raise option.fault(f"has no equal here: {why}")
+            continue
+        if name in NOTED:
+            notes[given.name] = NOTED[name]
+            continue
+        found.pop(name, None)  # the order is that of the last ones
+        found[name] = option
+    return JobOptions(found, where)
+
+
+def _check_engine(options: list[Option]) -> None:
+    """Refuse an engine that has no equal before the options that it alone knows."""
+    for option in options:
+        engine = (option.value or "").partition(":")[0]
+        if option.name == "ioengine" and engine in ENGINES_REFUSED:
+            raise option.fault(f"has no equal here: {ENGINES_REFUSED[engine]}")
+
+
+def jobs_of(
+    sections: tuple[Section, ...], overrides: tuple[Option, ...]
+) -> Iterator[tuple[Section, Iterator[Option], tuple[Option, ...]]]:
+    """Give each job with all of its options, and those of them that are shared."""
+    shared: tuple[Option, ...] = ()
+    for section in sections:
+        if section.is_global:
+            shared += section.options
+        else:
+            yield section, iter((*shared, *section.options, *overrides)), shared

@@ -1,0 +1,178 @@
+"""What a job of fio is, in Assay's units: values, read and checked."""
+
+from dataclasses import dataclass, field
+
+Sizes = tuple[tuple[float, int, int], ...]
+"""Weight, least and most bytes of the sizes of an operation."""
+
+NAME = "fio"
+DEFAULT_PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+METADATA = {
+    "filecreate": "create",
+    "filestat": "stat",
+    "filedelete": "unlink",
+    "dircreate": "mkdir",
+    "dirstat": "stat",
+    "dirdelete": "rmdir",
+}
+"""Engines that do one thing to each of their files, with the operation."""
+QUEUES = frozenset({"io_uring", "libaio"})
+"""Engines that keep several I/Os in flight; iodepth says nothing to others."""
+ENGINES = frozenset({"psync", "sync", "pvsync", "pvsync2", "mmap"}) | QUEUES | frozenset(METADATA)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """What holds a job back; 0: nothing."""
+
+    bytes_per_s: int = 0
+    iops: int = 0
+    is_poisson: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether there is one."""
+        return bool(self.bytes_per_s or self.iops)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Where random I/O goes: `random`, or a law with its parameter, or shares of the range."""
+
+    law: str = "random"
+    parameter: float = 0.0
+    zones: tuple[tuple[float, float, float], ...] = ()
+    """Weight, and from where to where as shares of the range."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """Which files a job works on."""
+
+    directory: str
+    names: tuple[str, ...]
+    """`filename`, split; empty: they are named by `name_format`."""
+    name_format: str
+    count: int
+    bytes_each: int
+    service: str
+    """`roundrobin`, `sequential` or `random`."""
+    allocate: str
+    overwrite: bool
+    is_kept: bool
+    """Whether they stay after the run, to be used again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much is done where: bytes of a job, and seconds."""
+
+    bytes: int
+    io_bytes: int
+    """0: as `bytes`."""
+    offset_bytes: int
+    offset_increment_bytes: int
+    ops: int
+    loops: int
+    seconds: float
+    ramp_s: float
+    is_time_based: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSettings:
+    """One section, after its globals."""
+
+    name: str
+    where: str
+    options: dict[str, str]
+    """As given, for fio's JSON."""
+    clones: int
+    is_thread: bool
+    group_reporting: bool
+    is_shown: bool
+    stonewall: bool
+    new_group: bool
+    wait_for: str
+    start_delay_s: float
+    reads: bool
+    writes: bool
+    is_random: bool
+    step_bytes: int
+    """Of sequential I/O: bytes between the end of one and the start of the next."""
+    read_percent: int
+    engine: str
+    depth: int
+    batch: tuple[int, int, int]
+    """Submit, complete at least, complete at most (0: as fio's, the least)."""
+    direct: bool
+    sync: str
+    fsync: int
+    fdatasync: int
+    end_fsync: bool
+    sizes: tuple[Sizes, Sizes]
+    """Of reads and of writes."""
+    align_bytes: int
+    files: Files
+    size: Size
+    rates: tuple[Rate, Rate]
+    think_us: tuple[int, int, int]
+    """Pause, how much of it the processor is busy, and after how many I/Os."""
+    spreads: tuple[Spread, Spread]
+    has_map: bool
+    seed: int | None
+    verify: bool
+    compress_percent: int
+    dedupe_percent: int
+    invalidate: bool
+    cpus: tuple[int, ...]
+    numa_node: int | None
+    advice: str
+    sqpoll: bool
+    hipri: bool
+    percentiles: tuple[float, ...]
+
+    @property
+    def least_bytes(self) -> int:
+        """The smallest block."""
+        return min(least for sizes in self._used for _, least, _ in sizes)
+
+    @property
+    def most_bytes(self) -> int:
+        """The largest block."""
+        return max(most for sizes in self._used for _, _, most in sizes)
+
+    @property
+    def has_one_size(self) -> bool:
+        """Whether all I/Os are of one size."""
+        return self.least_bytes == self.most_bytes
+
+    @property
+    def _used(self) -> list[Sizes]:
+        return [sizes for sizes, used in zip(self.sizes, (self.reads, self.writes), strict=True) if used]
+
+    @property
+    def needs_directories(self) -> bool:
+        """Whether it works on directories that are there."""
+        return self.engine in {"dirstat", "dirdelete"}
+
+    @property
+    def is_metadata(self) -> bool:
+        """Whether its I/Os are operations on names."""
+        return self.engine in METADATA
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the words ask for."""
+
+    jobs: tuple[JobSettings, ...]
+    shared: dict[str, str]
+    """Options of all jobs, for fio's JSON."""
+    output: str
+    """File that the text goes to; empty: standard output."""
+    formats: tuple[str, ...]
+    notes: tuple[str, ...]
+    """What was left out and moves no number."""
+    only_parse: bool = False
+    show_command: bool = False
+    words: tuple[str, ...] = field(default=(), repr=False)

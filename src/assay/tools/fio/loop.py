@@ -1,0 +1,163 @@
+"""What a worker of a job does, again and again."""
+
+from collections.abc import Iterator
+
+from assay import plan
+from assay.tools.fio.amounts import amount
+from assay.tools.fio.clones import Clone
+from assay.tools.fio.job_settings import METADATA, JobSettings, Sizes, Spread
+from assay.tools.fio.sets import Placed
+from assay.tools.fio.values import US_PER_S
+
+READ, WRITE, FSYNC, FDATASYNC = "read", "write", "fsync", "fdatasync"
+"""Names of operations in the record."""
+ROUND_ROBIN_MOST = 256
+"""Files that a loop takes in turn by naming each."""
+
+
+def needs_unrolling(job: JobSettings) -> bool:
+    """Whether files are taken in turn, each in a row: places of each are kept by naming them one by one."""
+    return job.files.count > 1 and not job.is_random and not job.is_metadata and job.files.service == "roundrobin"
+
+
+def batch_of(job: JobSettings) -> plan.Batch:
+    """Say how many requests go and come together."""
+    if job.depth == 1:
+        return plan.Batch()
+    submit, least, most = job.batch
+    return plan.Batch(submit=submit, complete_min=least, complete_max=max(least, most))
+
+
+def body(member: Clone, place: Placed) -> Iterator[plan.Action]:
+    """Make the actions of a job."""
+    job = member.settings
+    if job.is_metadata:
+        yield _on_name(job, place)
+        return
+    files = place.files
+    if needs_unrolling(job):
+        for index in files:
+            yield from _one(member, place, plan.Indexed(value=plan.Fixed(value=float(index))))
+    else:
+        yield from _one(member, place, _pick(member, place))
+
+
+def _on_name(job: JobSettings, place: Placed) -> plan.Action:
+    kind = plan.OpKind(METADATA[job.engine])
+    picks: dict[plan.OpKind, plan.Pick] = {
+        plan.OpKind.CREATE: plan.New(), plan.OpKind.MKDIR: plan.New(), plan.OpKind.STAT: plan.Next(),
+        plan.OpKind.UNLINK: plan.Existing(), plan.OpKind.RMDIR: plan.Existing(),
+    }  # fmt: skip
+    return plan.Do(op=plan.Op(op=kind, name=kind.value, file=plan.FromSet(set=place.set.name, pick=picks[kind])))
+
+
+def _pick(member: Clone, place: Placed) -> plan.Pick:
+    job = member.settings
+    if len(place.files) == 1 and place.set.files > 1:
+        return plan.Indexed(value=plan.Fixed(value=float(place.files[0])))
+    if job.files.count == 1:
+        return plan.Own()
+    if not place.is_whole:
+        rows = tuple((1.0, float(index), float(index)) for index in place.files)
+        return plan.Indexed(value=plan.Tabular(rows=rows))
+    return plan.RandomFile() if job.files.service == "random" else plan.Next()
+
+
+def _one(member: Clone, place: Placed, pick: plan.Pick) -> Iterator[plan.Action]:
+    """One I/O, with what follows it."""
+    job = member.settings
+    of_set = plan.FromSet(set=place.set.name, pick=pick)
+    directions: list[tuple[plan.Action, ...]] = []
+    if job.reads:
+        directions.append((_transfer(member, plan.OpKind.READ, of_set),))
+    if job.writes:
+        directions.append((_transfer(member, plan.OpKind.WRITE, of_set), *_flushes(job, of_set)))
+    if len(directions) == 1:
+        yield from directions[0]
+    elif job.read_percent in {0, 100}:
+        yield from directions[0 if job.read_percent else 1]
+    else:
+        # Each direction goes at a rate of its own, which makes the mix.
+        weights = rates_of_mix(job) if any(job.rates) else (float(job.read_percent), float(100 - job.read_percent))
+        branches = zip(weights, directions, strict=True)
+        yield plan.Choice(branches=tuple(plan.Branch(weight=weight, actions=actions) for weight, actions in branches))
+    if job.think_us[0]:
+        yield _pause(job)
+
+
+def rates_of_mix(job: JobSettings) -> tuple[float, float]:
+    """Give reads and writes a second of a job that has a rate for each."""
+    reads, writes = (
+        float(rate.iops) or rate.bytes_per_s / sizes[0][1] for rate, sizes in zip(job.rates, job.sizes, strict=True)
+    )
+    return reads, writes
+
+
+def _flushes(job: JobSettings, of_set: plan.FromSet) -> Iterator[plan.Action]:
+    for times, kind, name in (
+        (job.fsync, plan.OpKind.FSYNC, FSYNC),
+        (job.fdatasync, plan.OpKind.FDATASYNC, FDATASYNC),
+    ):
+        if times:
+            flush = plan.Do(op=plan.Op(op=kind, name=name, file=of_set))
+            yield flush if times == 1 else plan.Every(times=times, actions=(flush,))
+
+
+def _pause(job: JobSettings) -> plan.Action:
+    whole_us, busy_us, after = job.think_us
+    parts = [(busy_us, True), (whole_us - busy_us, False)]
+    pauses: tuple[plan.Action, ...] = tuple(
+        plan.Think(seconds=plan.Fixed(value=length / US_PER_S), burn=burn) for length, burn in parts if length
+    )
+    return pauses[0] if after == 1 and len(pauses) == 1 else plan.Every(times=after, actions=pauses)
+
+
+def _transfer(member: Clone, kind: plan.OpKind, of_set: plan.FromSet) -> plan.Action:
+    job = member.settings
+    which = 0 if kind is plan.OpKind.READ else 1
+    access = _access(member, job.sizes[which], job.spreads[which])
+    flags = plan.OpFlags(high_priority=job.hipri and job.engine == "pvsync2")
+    name = READ if kind is plan.OpKind.READ else WRITE
+    return plan.Do(
+        op=plan.Op(op=kind, name=name, file=of_set, access=access, size=distribution(job.sizes[which]), flags=flags)
+    )
+
+
+def distribution(sizes: Sizes) -> plan.Distribution:
+    """Give the law of block sizes."""
+    if len(sizes) == 1:
+        return plan.Fixed(value=float(sizes[0][1]))
+    return plan.Tabular(rows=tuple((weight, float(least), float(most)) for weight, least, most in sizes))
+
+
+def _access(member: Clone, sizes: Sizes, spread: Spread) -> plan.Access:
+    job, of = member.settings, amount(member)
+    region = plan.Range(from_bytes=of.from_bytes, length_bytes=of.length_bytes)
+    if not job.is_random:
+        if job.step_bytes < 0:
+            return plan.Backward(region=region)
+        if job.step_bytes:
+            return plan.Stride(stride_bytes=job.step_bytes + sizes[0][1], region=region)
+        return plan.Sequential(region=region)
+    is_one = len(sizes) == 1
+    align = job.align_bytes or (0 if is_one else min(least for _, least, _ in sizes))
+    is_plain = spread.law == "random"
+    rounds = job.has_map and is_plain and is_one
+    return plan.RandomAccess(
+        region=region,
+        distribution=_law(spread),
+        coverage=plan.Coverage.ROUNDS if rounds else plan.Coverage.WITH_REPEATS,
+        align_bytes=align,
+    )
+
+
+def _law(spread: Spread) -> plan.Distribution:
+    match spread.law:
+        case "zipf":
+            return plan.Zipf(theta=spread.parameter)
+        case "pareto":
+            return plan.Pareto(h=1 - spread.parameter)
+        case "zoned":
+            return plan.Tabular(rows=spread.zones)
+        case _:
+            return plan.Uniform(min=0.0, max=1.0)

@@ -1,0 +1,229 @@
+"""Every option of fio, and what becomes of it here: carried out, left out because it moves no number, or refused.
+
+A new one is a row. What is carried out is read in `settings.py`; that an option is refused is said with the nearest thing
+that there is. A refused option that is given the value that it has by itself asks for nothing, and passes.
+"""
+
+ALIASES = {
+    "readwrite": "rw",
+    "blocksize": "bs",
+    "blocksize_range": "bsrange",
+    "blocksize_unaligned": "bs_unaligned",
+    "blockalign": "ba",
+    "iodepth_batch_submit": "iodepth_batch",
+    "iodepth_batch_complete": "iodepth_batch_complete_min",
+    "io_limit": "io_size",
+    "fill_fs": "fill_device",
+    "fileoffset": "offset",
+    "allrandrepeat": "randrepeat",
+    "nr_files": "nrfiles",
+    "threads": "thread",
+    "timeout": "runtime",
+    "iomem": "mem",
+    "mem_align": "iomem_align",
+    "ratemin": "rate_min",
+    "ratecycle": "rate_cycle",
+    "wait_for_previous": "stonewall",
+    "log_max_value": "log_window_value",
+    "log_unix_epoch": "log_alternate_epoch",
+    "disable_bw": "disable_bw_measurement",
+    "ss": "steadystate",
+    "ss_dur": "steadystate_duration",
+    "ss_ramp": "steadystate_ramp_time",
+    "ss_interval": "steadystate_check_interval",
+    "data_placement": "dataplacement",
+    "fdp_pli_select": "plid_select",
+    "fdp_pli": "plids",
+}
+"""Other names of options."""
+
+FLAGS = frozenset({
+    "time_based", "group_reporting", "stonewall", "new_group", "thread", "norandommap", "exitall", "zero_buffers",
+    "refill_buffers", "stats", "fixedbufs", "registerfiles", "sqthread_poll", "hipri", "nonvectored",
+    "uncached", "nowait", "exitall_on_error", "bs_unaligned", "verify_only",
+})  # fmt: skip
+"""Options that may stand without a value, and then take none from the next word."""
+
+TRANSLATED = frozenset({
+    "name", "description", "rw", "ioengine", "bs", "bsrange", "bssplit", "ba", "size", "io_size", "filesize", "offset",
+    "offset_increment", "nrfiles", "filename", "filename_format", "unique_filename", "directory", "openfiles",
+    "file_service_type", "iodepth", "iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "numjobs",
+    "thread", "direct", "buffered", "sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close", "rate", "rate_iops",
+    "rate_process", "thinktime", "thinktime_spin", "thinktime_blocks", "runtime", "time_based", "ramp_time", "stonewall",
+    "wait_for", "startdelay", "random_distribution", "norandommap", "randseed", "rwmixread", "rwmixwrite",
+    "verify", "do_verify", "buffer_compress_percentage", "dedupe_percentage", "loops", "group_reporting", "new_group",
+    "overwrite", "fallocate", "unlink", "invalidate", "number_ios", "kb_base", "percentage_random", "cpus_allowed",
+    "cpus_allowed_policy", "numa_cpu_nodes", "fadvise_hint", "sqthread_poll", "hipri", "percentile_list", "stats",
+    "iodepth_low",
+})  # fmt: skip
+
+_LOGS = "the run has what such a file would hold: assay export, assay report"
+_SHOWN = "it changes what fio prints, not what is done"
+_CLOCK = "Assay reads the clock as it always does, and says what that costs"
+_MEMORY = "what memory a transfer is to or from is Assay's choice: aligned, and registered where the backend can"
+
+NOTED = {
+    **dict.fromkeys((
+        "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_hist_msec", "log_offset",
+        "log_hist_coarseness", "log_window_value", "log_prio", "log_compression", "log_compression_cpus", "log_entries",
+        "log_store_compressed", "log_alternate_epoch", "log_alternate_epoch_clock_id", "log_issue_time", "per_job_logs",
+        "block_error_percentiles", "bwavgtime", "iopsavgtime",
+    ), _LOGS),
+    **dict.fromkeys((
+        "clat_percentiles", "lat_percentiles", "slat_percentiles", "significant_figures", "disk_util", "unit_base",
+        "unified_rw_reporting", "error_dump", "verify_dump",
+    ), _SHOWN),
+    **dict.fromkeys((
+        "gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "disable_bw_measurement", "gtod_cpu", "clocksource",
+        "job_start_clock_id",
+    ), _CLOCK),
+    **dict.fromkeys((
+        "mem", "iomem_align", "fixedbufs", "registerfiles", "force_async", "hugepage-size", "lockmem", "nonvectored",
+    ), _MEMORY),
+    "refill_buffers": "Assay writes new bytes each time by itself",
+    "scramble_buffers": "Assay writes new bytes each time by itself",
+    "buffer_compress_chunk": "Assay mixes what can be compressed evenly into each block",
+    "randrepeat": "the same seed gives the same operations; without randseed Assay's is 1",
+    "random_generator": "Assay's generator reaches every block of every file",
+    "softrandommap": "a map takes no memory here",
+    "create_serialize": "files are laid out before the start, whatever their order",
+    "create_fsync": "files are on the storage before the start",
+    "create_on_open": "files are laid out before the start",
+    "allow_file_create": "files are laid out below Assay's own folder",
+    "allow_mounted_write": "Assay writes to no device",
+    "filetype": "Assay's files are regular files",
+    "comm": "threads have Assay's names",
+    "serialize_overlap": "it orders what overlaps; each block of a map is in flight once",
+    "verify_fatal": "damage is counted and told with each place; the run's number is then not to be trusted",
+    "verify_state_load": "Assay knows by itself what was written",
+    "verify_state_save": "Assay knows by itself what was written",
+    "verify_async": "checking is in no latency",
+    "verify_async_cpus": "checking is in no latency",
+    "io_submit_mode": "an open loop's operations are due by its schedule, however long others take",
+    "exitall_on_error": "the first error ends its job, and is told",
+    "sqthread_poll_cpu": "the kernel chooses",
+    "rwmixcycle": "fio has no use for it any more",
+    "rate_min": "a rate that is not held is told, and ends no job",
+    "rate_iops_min": "a rate that is not held is told, and ends no job",
+    "rate_cycle": "a rate that is not held is told, and ends no job",
+    "dedupe_mode": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    "dedupe_working_set_percentage": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    "dedupe_global": "the share of equal blocks is the one asked for; which they are is Assay's choice",
+    "verify_pattern": "what is written carries Assay's stamps, which verify more than a pattern does",
+    "flow_id": "there is no flow",
+}  # fmt: skip
+"""Options that are left out, with why that moves no number; a run says so beside its output."""
+
+_ZONES = "zoned devices are not reached through files"
+_DEVICE = "Assay measures through files in a directory; there is no such device there"
+_REPLAY = "no list of operations of fio's is read; a load file has scripts (docs/reference/load-file.md)"
+_STEADY = "write a load file with extend_to, which ends a phase when the rate is steady"
+_FLOW = "no job waits for the share of another; give each a rate"
+_TRIM = "nothing is trimmed; leave it out"
+_HOST = "start Assay itself that way"
+_TARGET = "no rate is searched for a latency; assay measure --confirm looks at half and twice the depth"
+
+REFUSED: dict[str, tuple[frozenset[str], str]] = {
+    name: (frozenset(usual.split()), why)
+    for names, usual, why in (
+        ("exec_prerun exec_postrun", "", "no command is run; do it before and after"),
+        (("read_iolog write_iolog read_iolog_chunked replay_no_stall replay_redirect replay_scale replay_align replay_skip"
+         " replay_time_scale merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters"), "0", _REPLAY),
+        ("zonemode", "none", "only 'none' has an equal; random_distribution=zoned has shares of a range"),
+        (("zonesize zonecapacity zonerange zoneskip read_beyond_wp max_open_zones job_max_open_zones ignore_zone_limits"
+         " zone_reset_threshold zone_reset_frequency recover_zbd_write_error write_zone_remainder"), "0", _ZONES),
+        (("fdp dataplacement plid_select plids dp_scheme md_per_io_size pi_act pi_chk apptag apptag_mask cmd_type"
+         " write_mode verify_mode num_range readfua writefua sg_write_mode"), "0", _DEVICE),
+        ("trim_percentage trim_verify_zero trim_backlog trim_backlog_batch", "0", _TRIM),
+        ("steadystate steadystate_duration steadystate_ramp_time steadystate_check_interval", "0", _STEADY),
+        ("flow flow_watermark flow_sleep", "0", _FLOW),
+        ("latency_target latency_window latency_percentile latency_run", "0", _TARGET),
+        ("max_latency", "0", "no latency ends a run; the largest is told"),
+                ("rate_ignore_thinktime", "0", "a pause and a rate go together in no job; give one of them"),
+        ("nice", "0", f"{_HOST}: nice -n N assay fio"),
+        ("prio prioclass priohint", "0", f"{_HOST}: ionice"),
+        ("cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit cmdprio_hint", "0",
+         "operations of one job have one priority; give jobs, and start Assay under ionice"),
+        ("cgroup cgroup_weight cgroup_nodelete", "0", f"{_HOST}: in that control group"),
+        ("uid gid", "", "use --user NAME"),
+        ("cpumask", "", "use cpus_allowed"),
+        ("numa_mem_policy", "default local bind:0", "memory is where numa_cpu_nodes is; leave it out"),
+        ("ioscheduler", "", "a setting of the machine is not changed; set it before"),
+        ("lockfile", "none", "no file is locked around each operation"),
+        ("opendir", "", "Assay touches only files that it made"),
+        ("fill_device", "0", "use a load file with the step 'fill', or give a size"),
+        ("file_append", "0", "files begin as they were laid out; give an offset"),
+        ("bs_unaligned", "0", "sizes are taken as they are given; give bs or bssplit"),
+        ("bs_is_seq_rand", "0", "sizes go by direction; give two jobs"),
+        ("offset_align", "0", "give an offset that is a multiple of it"),
+        ("percentage_sequential", "", "use percentage_random"),
+        ("rw_sequencer", "sequential", "places in a row go with a stride or not at all; leave it out"),
+        ("random_sequence_stride", "0", "use rw=read:SIZE"),
+        ("sprandom spr_num_regions spr_op spr_cs", "0", "use random_distribution, or overwrite in rounds with loops"),
+        ("sync_file_range", "", "use fdatasync=N"),
+        ("write_barrier", "0", "use fdatasync=N"),
+        ("atomic", "0", "no write asks for RWF_ATOMIC; leave it out"),
+        ("write_hint", "none", "no write hint is given; leave it out"),
+        ("uncached nowait", "0", "operations go without that flag; leave it out"),
+        ("ramp_size", "0", "use ramp_time"),
+        ("thinkcycles", "0", "use thinktime_spin"),
+        ("thinktime_blocks_type", "complete", "pauses come after so many operations that are complete"),
+        ("thinktime_iotime", "0", "use thinktime_blocks"),
+        ("pre_read", "0", "use invalidate=0 behind a job that reads the file"),
+        ("create_only", "0", "give the files to a job with --runtime=1"),
+        ("end_syncfs", "0", "use end_fsync=1, which is a syncfs here"),
+        ("unlink_each_loop", "0", "use unlink=1"),
+        ("exitall exit_what", "0", "jobs end by their own rules; give each a runtime"),
+        ("zero_buffers", "0", "use buffer_compress_percentage=90; blocks of zeroes alone are not written"),
+        ("buffer_pattern", "", "use dedupe_percentage and buffer_compress_percentage; content is Assay's"),
+        (("verify_policy verifysort verifysort_nr verify_offset verify_pattern_interval"
+         " verify_header_seed experimental_verify verify_write_sequence"), "0",
+         "content is verified by Assay's own stamps; use verify=crc32c alone"),
+        ("verify_interval", "0 512", "each sector of 512 bytes is verified; leave it out"),
+        ("verify_backlog verify_backlog_batch", "0", "what is written is verified when the job is through; leave it out"),
+        ("verify_only", "0", "what an earlier run left is not verified; use verify and do_verify in one"),
+        ("continue_on_error ignore_error", "none 0", "the first error ends its job; leave it out"),
+        ("profile", "", "what a profile does is written in no file; give its options"),
+        ("gpu_dev_id gpu_dev_ids", "", _DEVICE),
+        ("cpuload cpumode cpuchunks exit_on_io_done", "", "it is an option of ioengine=cpuio, which moves no data"),
+    )
+    for name in names.split()
+}  # fmt: skip
+"""Options that are refused: the values that ask for nothing, and what there is instead."""
+
+KNOWN = TRANSLATED | frozenset(NOTED) | frozenset(REFUSED)
+
+ENGINES_REFUSED = {
+    "posixaio": "its threads have no equal; use io_uring or libaio",
+    "vsync": "it joins neighbouring requests; use psync",
+    "null": "it moves no data, and every number here is of data that moved; use mmap with invalidate=0",
+    "cpuio": "it moves no data; leave the job out",
+    "exec": "it runs a command, and none is run; leave the job out",
+    "io_uring_cmd": "it sends commands to a device; use io_uring on a file",
+    "sg": "it sends commands to a device; use psync on a file",
+    "libzbc": "it needs a zoned device; use psync on a file",
+    "splice": "use psync",
+    "sendfile": "use psync",
+    "rdma": "it needs a library and a network; measure a directory that is mounted from there",
+    "net": "Assay measures storage; measure a directory that is mounted from there",
+    "netsplice": "Assay measures storage; measure a directory that is mounted from there",
+    "nfs": "mount the export, and measure the directory",
+    "falloc": "use assay run with the operation 'fallocate'",
+    "ftruncate": "use assay run with the operation 'truncate'",
+    "e4defrag": "it moves blocks of a file system; leave the job out",
+    "page_fault": "use mmap",
+    "dev-dax": "it needs a device; use mmap on a file",
+    "libpmem": "it needs a library; use mmap",
+    "pmemblk": "it needs a library; use mmap",
+}
+"""Engines that have no equal, with the nearest; others are not known."""
+_LIBRARIES = frozenset({
+    "rbd", "rados", "gfapi", "gfapi_async", "http", "libhdfs", "libiscsi", "nbd", "ime_psync", "ime_psyncv", "ime_aio",
+    "dfs", "libcufile", "libhipfile", "xnvme", "libblkio", "mtd", "windowsaio", "solarisaio", "guasi", "external",
+    "cpp_null",
+})  # fmt: skip
+OWN_HARDWARE = _LIBRARIES | {
+    "io_uring_cmd", "sg", "libzbc", "rdma", "net", "netsplice", "nfs", "dev-dax", "libpmem", "pmemblk",
+}  # fmt: skip
+"""Engines that reach nothing on a machine with files alone."""
+ENGINES_REFUSED |= dict.fromkeys(_LIBRARIES, "it needs a library or hardware of its own; use psync, libaio or io_uring")

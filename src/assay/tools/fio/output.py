@@ -1,0 +1,184 @@
+"""What fio prints of a run: its text, or its JSON; disk statistics of its kind are not made up.
+
+The text has fio's lines for what Assay knows: of each job or group its reads and writes with IOPS, bandwidth, bytes and
+time, `lat` with percentiles, the processor, and the sums of each group.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+
+from assay.tools.fio.job_settings import Settings
+from assay.tools.fio.json_text import json_text
+from assay.tools.fio.loop import READ, WRITE
+from assay.tools.fio.totals import Direction, Latency, Reported, reported
+from assay.tools.front_end import Output
+from assay.tools.output_files import OutputFile
+
+_LETTERS = 4
+_TAIL = 10
+"""I/Os beyond a percentile below which it rests on hardly any."""
+
+
+class FioOutput(Output[Settings]):
+    """What fio says."""
+
+    @cached_property
+    def _found(self) -> list[Reported]:
+        return reported(self.run, self.settings)
+
+    def text(self) -> str:
+        """Print the run; nothing where it goes to a file."""
+        return "" if self.settings.output else self._whole()
+
+    def files(self) -> Sequence[OutputFile]:
+        """Make the file of --output."""
+        return [OutputFile(Path(self.settings.output), self._whole().encode())] if self.settings.output else ()
+
+    def beside(self) -> str:
+        """Say what was left out, and what fio's words mean here."""
+        lines = [f"fio: not carried out, which moves no number: {note}." for note in self.settings.notes]
+        lines.append(
+            "fio: each latency is from handing over to completion, fio's lat; clat of the JSON is the same, and slat is 0."
+        )
+        lines += _few(self._found)
+        if any(part.ops == 0 for one in self._found for part in one.directions):
+            lines.append("fio: a job did no I/O; see the answer below for why.")
+        return "".join(f"{line}\n" for line in lines)
+
+    def _whole(self) -> str:
+        made = []
+        for kind in self.settings.formats:
+            if kind == "normal":
+                made.append("\n".join(_text(self._found, self.run.info.assay_version)) + "\n")
+            else:
+                made.append(json_text(self.run, self.settings, self._found, with_bins=kind == "json+"))
+        return "".join(made)
+
+
+def _few(found: Sequence[Reported]) -> Iterator[str]:
+    """Name percentiles that rest on too few I/Os."""
+    for one in found:
+        for part in one.directions:
+            if (of := part.latency) is None:
+                continue
+            weak = [at for at, _ in of.percentiles if at < 100 and of.count * (100 - at) / 100 < _TAIL]
+            if weak:
+                yield (
+                    f"fio: {one.settings.name}: {part.name}: of {of.count} I/Os fewer than {_TAIL} lie beyond the"
+                    f" {weak[0]:g}th percentile: it and higher ones are chance."
+                )
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def _text(found: Sequence[Reported], version: str) -> Iterator[str]:
+    for one in found:
+        yield from _heading(one)
+    yield f"fio-3.33 (Assay {version})"
+    for one in found:
+        yield ""
+        yield f"{one.settings.name}: (groupid={one.group}, jobs={one.workers}): err={5 if one.errors else 0:2d}:"
+        for part in one.directions:
+            yield from _part(part)
+        yield f"  cpu          : usr={one.user_percent:.2f}%, sys={one.system_percent:.2f}%"
+        yield _issued(one)
+    for group, members in groupby(found, key=lambda one: one.group):
+        yield ""
+        yield f"Run status group {group} (all jobs):"
+        together = list(members)
+        for name in (READ, WRITE):
+            if parts := [part for one in together for part in one.directions if part.name == name]:
+                yield _status(name, parts)
+
+
+def _heading(one: Reported) -> Iterator[str]:
+    job = one.settings
+    reads, writes = (f"{min(s[1] for s in sizes)}B-{max(s[2] for s in sizes)}B" for sizes in job.sizes)
+    yield (
+        f"{job.name}: (g={one.group}): rw={job.options.get('rw', 'read')}, bs=(R) {reads}, (W) {writes}, ioengine="
+        f"{job.engine}, iodepth={job.depth}"
+    )
+
+
+def _part(part: Direction) -> Iterator[str]:
+    rates = f"IOPS={number(part.iops)}, BW={binary(part.bytes_per_s)}/s ({decimal(part.bytes_per_s)}/s)"
+    yield f"  {part.name}: {rates}({binary(part.bytes)}/{part.runtime_ms}msec)"
+    if part.latency is not None:
+        yield from _latency(part.latency)
+
+
+def _latency(of: Latency) -> Iterator[str]:
+    unit, divisor = _unit(of)
+    least, most = (_figure(value / divisor) for value in (of.least, of.most))
+    yield (
+        f"     lat ({unit}): min={least}, max={most}, avg={of.mean / divisor:5.2f}, stdev={of.deviation / divisor:5.2f}"
+    )
+    yield f"    lat percentiles ({unit}):"
+    rows = [of.percentiles[i : i + _LETTERS] for i in range(0, len(of.percentiles), _LETTERS)]
+    for place, row in enumerate(rows):
+        cells = ", ".join(f"{at:5.2f}th=[{value / divisor:5.0f}]" for at, value in row)
+        yield f"     | {cells}{',' if place + 1 < len(rows) else ''}"
+
+
+def _unit(of: Latency) -> tuple[str, float]:
+    """Choose the unit as fio does: a larger one while all figures stay well above 1 in it."""
+    found, divisor = "nsec", 1.0
+    for larger in ("usec", "msec"):
+        if not (of.least > 2000 * divisor and of.most > 99_999 * divisor and of.deviation > 1000 * divisor):
+            break
+        found, divisor = larger, divisor * 1000
+    return found, divisor
+
+
+def _figure(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _issued(one: Reported) -> str:
+    reads, writes = (part.ops if (part := one.of(name)) else 0 for name in (READ, WRITE))
+    return f"     issued rwts: total={reads},{writes},0,0 short=0,0,0,0 dropped=0,0,0,0"
+
+
+def _status(name: str, parts: Sequence[Direction]) -> str:
+    rates = [part.bytes_per_s for part in parts]
+    times = [part.runtime_ms for part in parts]
+    moved = sum(part.bytes for part in parts)
+    together = moved * 1e9 / longest if (longest := max(part.runtime_ns for part in parts)) else 0.0
+    low, high = min(rates), max(rates)
+    return (
+        f"{name.upper():>7}: bw={binary(together)}/s ({decimal(together)}/s), {binary(low)}/s-{binary(high)}/s"
+        f" ({decimal(low)}/s-{decimal(high)}/s), io={binary(moved)} ({decimal(moved)}), run={min(times)}-{max(times)}msec"
+    )
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def number(value: float) -> str:
+    """Write a count in four letters or so: 9428, 28.4k."""
+    return _short(value, 1000, ("", "k", "M", "G", "T"))
+
+
+def binary(value: float) -> str:
+    """Write bytes in powers of 1024."""
+    return _short(value, 1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB"))
+
+
+def decimal(value: float) -> str:
+    """Write bytes in powers of 1000."""
+    return _short(value, 1000, ("B", "kB", "MB", "GB", "TB", "PB"))
+
+
+def _short(value: float, step: int, units: Sequence[str]) -> str:
+    power = 0
+    while len(f"{value:.0f}") > _LETTERS and power + 1 < len(units):
+        value, power = value / step, power + 1
+    digits = len(f"{int(value)}")
+    decimals = max(_LETTERS - digits - 1, 0) if power else 0
+    return f"{value:.{decimals}f}{units[power]}"
+
+
+OUTPUT = FioOutput

@@ -1,0 +1,224 @@
+"""From jobs of fio to a Plan: phases between stonewalls, a loop for each job, and what the Plan cannot say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from assay import plan
+from assay.errors import InputError
+from assay.tools.fio.amounts import amount
+from assay.tools.fio.clones import Clone, clones, one_value
+from assay.tools.fio.job_settings import NAME, JobSettings, Rate, Settings
+from assay.tools.fio.loop import ROUND_ROBIN_MOST, batch_of, body, needs_unrolling, rates_of_mix
+from assay.tools.fio.sets import Placed, placed
+
+_SEED = 1
+_SHORTEST_INTERVAL_S, _INTERVAL_S = 0.1, 1.0
+_LONG_S = 60
+
+
+def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, Path]) -> plan.Plan:
+    """Make the Plan.
+
+    Args:
+        settings: What is asked for.
+        origin: Of the Plan.
+        directories: By what the words call them: absolute, and there.
+
+    Raises:
+        InputError: jobs go together in a way that has no equal.
+    """
+    members = clones(settings.jobs)
+    paths = list(dict.fromkeys(directories.values()))
+    named = {path: "target" if place == 0 else f"target-{place + 1}" for place, path in enumerate(paths)}
+    where = placed(members, {name: named[path] for name, path in directories.items()})
+    count = 1 + max(member.phase for member in members)
+    by_phase = [[member for member in members if member.phase == number] for number in range(count)]
+    sets = {place.set.name: place.set for place in where.values()}
+    return plan.Plan(
+        name=NAME,
+        origin=origin,
+        seed=_seed(settings.jobs),
+        targets=tuple(plan.Target(name=name, uri=path.as_uri()) for path, name in named.items()),
+        file_sets=tuple(sets.values()),
+        phases=tuple(_phases([part for part in by_phase if part], where)),
+        sample_interval_s=_interval(settings.jobs),
+        untranslated=tuple(_untranslated(members)),
+    )
+
+
+def _seed(jobs: Sequence[JobSettings]) -> int:
+    seeds = {job.seed for job in jobs if job.seed is not None}
+    if len(seeds) > 1:
+        raise InputError(
+            f"fio: {jobs[-1].where}: 'randseed' differs between jobs, and a Plan has one seed; give one to all"
+        )
+    return seeds.pop() if seeds else _SEED
+
+
+def _interval(jobs: Sequence[JobSettings]) -> float:
+    longest = max(job.size.seconds for job in jobs)
+    return _SHORTEST_INTERVAL_S if longest <= _LONG_S else _INTERVAL_S
+
+
+# -- phases ------------------------------------------------------------------------------------------------------------
+
+
+def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed]) -> Iterator[plan.Phase]:
+    # fio lays all files out before the first job begins.
+    fresh = dict.fromkeys(where[member.name].set.name for members in parts for member in members)
+    laid_out: list[plan.Step] = [plan.Prepare(set=name) for name in fresh]
+    for number, members in enumerate(parts, start=1):
+        one_value(members, "ramp_time", [m.settings.size.ramp_s for m in members], "give all of them the same")
+        one_value(
+            members, "startdelay", [m.settings.start_delay_s for m in members], "use stonewall, or give all the same"
+        )
+        one_value(members, "invalidate", [m.settings.invalidate for m in members], "give all of them the same")
+        sets = list(dict.fromkeys(where[member.name].set.name for member in members))
+        first = members[0].settings
+        before, laid_out = laid_out, []
+        if made := [
+            _directories(member, where[member.name]) for member in members if member.settings.needs_directories
+        ]:
+            title = "directories for what follows"
+            yield plan.Phase(name=f"{number}-directories", title=title, jobs=tuple(made), before=tuple(before))
+            before = []
+        is_cold = first.invalidate and not first.is_metadata
+        if is_cold:
+            before += [plan.Evict(set=name) for name in sets]
+        if first.start_delay_s:
+            before.append(plan.Sleep(seconds=first.start_delay_s))
+        names = list(dict.fromkeys(member.settings.name for member in members))
+        yield plan.Phase(
+            name=f"{number}-{names[0][:100]}",
+            title=", ".join(_title(member.settings) for member in members[:3]) + (", ..." if len(members) > 3 else ""),
+            jobs=tuple(_job(member, where[member.name]) for member in members),
+            cache=plan.CacheCondition.COLD if is_cold else plan.CacheCondition.AS_IS,
+            before=tuple(before),
+            ramp_s=first.size.ramp_s,
+            after=tuple(_after(members, where)),
+        )
+
+
+def _directories(member: Clone, place: Placed) -> plan.Job:
+    """Make the directories that a job works on."""
+    file = plan.FromSet(set=place.set.name, pick=plan.New())
+    make = plan.Do(op=plan.Op(op=plan.OpKind.MKDIR, name="mkdir", file=file))
+    stop = plan.Stop(ops=member.settings.files.count)
+    return plan.Job(name=f"directories for {member.name}", body=plan.Loop(actions=(make,)), stop=stop)
+
+
+def _title(job: JobSettings) -> str:
+    return f"{job.name[:60]}: {job.options.get('rw', 'read') if not job.is_metadata else job.engine}"[:120]
+
+
+def _after(members: Sequence[Clone], where: Mapping[str, Placed]) -> Iterator[plan.Step]:
+    if any(member.settings.end_fsync for member in members):
+        yield plan.Sync()
+    for name in dict.fromkeys(where[member.name].set.name for member in members if member.settings.verify):
+        yield plan.Verify(set=name)
+
+
+# -- jobs --------------------------------------------------------------------------------------------------------------
+
+
+def _job(member: Clone, place: Placed) -> plan.Job:
+    job = member.settings
+    if needs_unrolling(job) and job.files.count > ROUND_ROBIN_MOST:
+        raise InputError(
+            f"fio: {job.where}: 'nrfiles' of {job.files.count} in turn, each in a row, has no equal; {ROUND_ROBIN_MOST} are"
+            " the most: use file_service_type=sequential or random"
+        )
+    arrival, limit = _pace(job)
+    return plan.Job(
+        name=member.name,
+        body=plan.Loop(actions=tuple(body(member, place))),
+        workers=member.workers,
+        # Who writes stamps shares what is known of them.
+        kind=plan.WorkerKind.THREAD if job.is_thread or place.set.content.stamped else plan.WorkerKind.PROCESS,
+        arrival=arrival,
+        limit=limit,
+        backend=_backend(job),
+        queue_depth=job.depth,
+        batch=batch_of(job),
+        open=plan.OpenFlags(
+            direct=plan.Direct.ON if job.direct else plan.Direct.OFF,
+            sync=job.sync == "sync",
+            dsync=job.sync == "dsync",
+            advice="" if job.direct or job.is_metadata or job.engine == "mmap" else job.advice,
+        ),
+        affinity=plan.Affinity(cpus=job.cpus, numa_node=job.numa_node),
+        stop=_stop(member),
+    )
+
+
+def _stop(member: Clone) -> plan.Stop:
+    job = member.settings
+    size = job.size
+    seconds = size.ramp_s + size.seconds if size.seconds else None
+    if job.is_metadata:
+        return plan.Stop(ops=job.files.count)
+    if size.is_time_based:
+        return plan.Stop(seconds=seconds)
+    return plan.Stop(seconds=seconds, bytes=amount(member).total_bytes, ops=size.ops or None)
+
+
+def _pace(job: JobSettings) -> tuple[plan.Arrival, plan.RateLimit]:
+    rate: Rate = job.rates[0] if job.reads else job.rates[1]
+    if rate and job.reads and job.writes:
+        return plan.Open(rate_per_s=sum(rates_of_mix(job)), spacing=_spacing(rate)), plan.RateLimit()
+    spacing = _spacing(rate)
+    if rate.iops:
+        return plan.Open(rate_per_s=float(rate.iops), spacing=spacing), plan.RateLimit()
+    if rate.bytes_per_s and job.has_one_size:
+        return plan.Open(rate_per_s=rate.bytes_per_s / job.most_bytes, spacing=spacing), plan.RateLimit()
+    if rate.bytes_per_s:
+        return plan.Closed(), plan.RateLimit(bytes_per_s=float(rate.bytes_per_s))
+    return plan.Closed(), plan.RateLimit()
+
+
+def _spacing(rate: Rate) -> plan.Spacing:
+    return plan.Spacing.POISSON if rate.is_poisson else plan.Spacing.UNIFORM
+
+
+def _backend(job: JobSettings) -> plan.Backend:
+    match job.engine:
+        case "io_uring":
+            return plan.IoUring(sqpoll=job.sqpoll, iopoll=job.hipri)
+        case "libaio":
+            return plan.Aio()
+        case "mmap":
+            return plan.Mmap()
+        case "sync":
+            return plan.ReadWrite()
+        case _:
+            return plan.Psync()
+
+
+# -- what the Plan cannot say ------------------------------------------------------------------------------------------
+
+
+def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
+    jobs = list({id(member.settings): member.settings for member in members}.values())
+    if any(job.is_random and job.has_map and not job.has_one_size and not job.is_metadata for job in jobs):
+        yield plan.Untranslated(
+            what="the map of blocks of several sizes",
+            why="places were drawn anew each time, so some blocks were visited again before others, and the last block was"
+            " not cut to what was left of the size",
+        )
+    if any(_has_two_maps(job) for job in jobs):
+        yield plan.Untranslated(
+            what="the map that random reads and writes of a job share",
+            why="each direction had a map of its own, so what was just written could be read from the page cache",
+        )
+    if any(job.verify for job in jobs):
+        yield plan.Untranslated(
+            what="verify",
+            why="what was written was verified by Assay's stamps when the job was through; fio's reads of it are in no row,"
+            " and all workers were threads",
+        )
+
+
+def _has_two_maps(job: JobSettings) -> bool:
+    """Whether that can change a number: with O_DIRECT no read is from the page cache."""
+    is_mapped = job.is_random and job.has_map and job.has_one_size and all(part.law == "random" for part in job.spreads)
+    return is_mapped and job.reads and job.writes and not job.direct

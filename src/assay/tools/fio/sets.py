@@ -1,0 +1,147 @@
+"""File sets of the Plan: the files that jobs share, and how they begin."""
+
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from assay import plan
+from assay.errors import InputError
+from assay.tools.fio.amounts import amount
+from assay.tools.fio.clones import Clone, FileName
+from assay.tools.fio.job_settings import JobSettings
+
+_FULL = 100
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The set that a job works on, and which of its files."""
+
+    set: plan.FileSet
+    files: Sequence[int]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it works on all of them."""
+        return len(self.files) == self.set.files
+
+
+def placed(members: Sequence[Clone], targets: Mapping[str, str]) -> dict[str, Placed]:
+    """Give each job its files.
+
+    Args:
+        members: All jobs.
+        targets: Names of targets by directory.
+
+    Returns:
+        By name of the job.
+
+    Raises:
+        InputError: jobs want one file to begin in two ways.
+    """
+    found: dict[str, Placed] = {}
+    for number, (names, users) in enumerate(_shared(members)):
+        # A pattern stands for as many files as the job has that has most.
+        counts = [1] * len(names)
+        index = {name: place for place, name in enumerate(names)}
+        for user in users:
+            if len(user.files) == 1:
+                place = index[user.files[0]]
+                counts[place] = max(counts[place], user.settings.files.count)
+        begins = list(itertools.accumulate(counts, initial=0))
+        made = _file_set(number, names, users, targets[names[0][0]], begins[-1])
+        for user in users:
+            first = begins[index[user.files[0]]]
+            is_pattern = len(user.files) == 1
+            found[user.name] = Placed(
+                made,
+                range(first, first + user.settings.files.count)
+                if is_pattern
+                else tuple(begins[index[name]] for name in user.files),
+            )
+    return found
+
+
+def _shared(members: Sequence[Clone]) -> list[tuple[list[FileName], list[Clone]]]:
+    """Gather files that one job uses together, and all who use them."""
+    groups: list[tuple[list[FileName], list[Clone]]] = []
+    holder: dict[FileName, int] = {}
+    for member in members:
+        places = sorted({holder[name] for name in member.files if name in holder})
+        if not places:
+            groups.append(([], []))
+            places = [len(groups) - 1]
+        into, *others = places
+        names, users = groups[into]
+        for other in others:
+            names += groups[other][0]
+            users += groups[other][1]
+            groups[other] = ([], [])
+        known = set(names)
+        names += [name for name in member.files if name not in known]
+        users.append(member)
+        for name in names:
+            holder[name] = into
+    return [group for group in groups if group[1]]
+
+
+def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], target: str, count: int) -> plan.FileSet:
+    first = users[0].settings
+    kinds = {user.settings.engine if user.settings.is_metadata else "" for user in users}
+    if len(kinds) > 1:
+        raise InputError(
+            f"fio: {first.where}: 'ioengine' of jobs on one file: some move data, others names; give them files of their own"
+        )
+    is_verified = any(user.settings.verify for user in users)
+    is_kept = any(user.settings.files.is_kept for user in users) and not first.is_metadata
+    made = plan.FileSet(
+        name="files" if number == 0 else f"files-{number + 1}",
+        target=target,
+        path="",
+        files=count,
+        size=plan.Fixed(value=float(_bytes_each(users))),
+        file_name="d{index}" if first.engine.startswith("dir") else "f{index}",
+        existing_share=0.0 if first.engine == "filecreate" or first.engine.startswith("dir") else 1.0,
+        reuse=plan.Reuse.IF_MATCHES if is_kept else plan.Reuse.NEVER,
+        content=_content(users, is_verified=is_verified),
+        allocate=plan.Allocate.WRITE if is_verified else _allocate(users),
+        keep=is_kept,
+    )
+    # What is kept is in the way of no other: one of another size or content lies beside it.
+    told = msgspec.json.encode([names, msgspec.structs.replace(made, name="")])
+    return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(told).hexdigest()[:12]}")
+
+
+def _bytes_each(users: Sequence[Clone]) -> int:
+    if users[0].settings.is_metadata:
+        job = users[0].settings
+        return 0 if job.engine.startswith("dir") else job.files.bytes_each or job.size.bytes // job.files.count
+    return max(amount(user).file_bytes for user in users)
+
+
+def _allocate(users: Sequence[Clone]) -> plan.Allocate:
+    """Say how the first that needs a file has it made; who reads behind one that writes reads what that one left."""
+    job = users[0].settings
+    if job.reads or job.files.overwrite or job.is_metadata:
+        return plan.Allocate.WRITE
+    return plan.Allocate.SPARSE if job.files.allocate == "truncate" else plan.Allocate.FALLOCATE
+
+
+def _content(users: Sequence[Clone], *, is_verified: bool) -> plan.Content:
+    def wanted(job: JobSettings) -> tuple[int, int]:
+        return job.compress_percent, job.dedupe_percent
+
+    first = wanted(users[0].settings)
+    for user in users[1:]:
+        if wanted(user.settings) != first:
+            raise InputError(
+                f"fio: {user.settings.where}: 'buffer_compress_percentage' or dedupe_percentage differs from that of another"
+                " job on this file; give it a file of its own"
+            )
+    compress, dedupe = first
+    return plan.Content(
+        compress_ratio=_FULL / (_FULL - compress), dedupe_ratio=_FULL / (_FULL - dedupe), stamped=is_verified
+    )

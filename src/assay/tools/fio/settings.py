@@ -1,0 +1,211 @@
+"""What the words of fio ask for, job by job; what has no exact equal is refused here with its place."""
+
+from collections.abc import Sequence
+
+from assay.errors import InputError
+from assay.plan.limits import NUMBERS
+from assay.tools.fio import values
+from assay.tools.fio.blocks import align, percentiles, rates, sizes, spreads
+from assay.tools.fio.checks import check
+from assay.tools.fio.command_line import take_apart
+from assay.tools.fio.given import JobOptions, jobs_of, of_section
+from assay.tools.fio.job_settings import DEFAULT_PERCENTILES, ENGINES, METADATA, QUEUES, JobSettings, Settings
+from assay.tools.fio.placing import files, size
+
+_WAYS = {
+    "read": (True, False, False),
+    "write": (False, True, False),
+    "randread": (True, False, True),
+    "randwrite": (False, True, True),
+    "rw": (True, True, False),
+    "readwrite": (True, True, False),
+    "randrw": (True, True, True),
+}
+"""Of rw: reads, writes, at random."""
+_FORMATS = frozenset({"normal", "json", "json+"})
+_MOST_CLONES = 1024
+
+
+def parse(words: Sequence[str]) -> Settings:
+    """Read words into which files and variables were put; raises InputError."""
+    asked = take_apart(words)
+    notes: dict[str, str] = {}
+    jobs, shared = [], {}
+    for section, options, common in jobs_of(asked.sections, asked.overrides):
+        given = of_section(section.where, options, asked.variables, notes)
+        shared = {option.name: option.value or "1" for option in common}
+        jobs.append(_job(section.name, section.where, given))
+    if not jobs:
+        raise InputError("fio: there is no job; give a job file, or --name=NAME --rw=read --size=1g")
+    if "readonly" in asked.own and any(job.writes for job in jobs):
+        raise InputError("fio: command line: '--readonly' and a job that writes; leave one of them out")
+    formats = tuple(asked.own.get("output-format", "normal").split(","))
+    if not set(formats) <= _FORMATS:
+        raise InputError(f"fio: command line: --output-format is {formats[0][:40]}; normal, json and json+ are there")
+    return Settings(
+        jobs=tuple(jobs),
+        shared=shared,
+        output=asked.own.get("output", ""),
+        formats=formats,
+        notes=(*asked.notes, *(f"{name}: {why}" for name, why in notes.items())),
+        only_parse="parse-only" in asked.own,
+        show_command="showcmd" in asked.own,
+        words=tuple(words),
+    )
+
+
+def _job(name: str, where: str, given: JobOptions) -> JobSettings:
+    reads, writes, is_random, step = _way(given)
+    engine = _engine(given)
+    if engine in METADATA:
+        reads, writes, is_random = True, False, False
+    placed = files(given)
+    least, complete_most = given.whole("iodepth_batch_complete_min", 1), given.whole("iodepth_batch_complete_max", 0)
+    most_depth = int(NUMBERS["queue_depth"].most)
+    depth = given.whole("iodepth", 1, 1, most_depth) if engine in QUEUES else 1
+    if "iodepth_low" in given and given.whole("iodepth_low") != depth:
+        raise given.fault(
+            "iodepth_low", "has no equal here: the queue is filled as soon as there is room; leave it out"
+        )
+    if least == 0 or (complete_most and complete_most < least):
+        raise given.fault("iodepth_batch_complete_min", "is 0, or above iodepth_batch_complete_max; give 1 or more")
+    job = JobSettings(
+        name=given.text("name", name),
+        where=where,
+        options=given.shown(),
+        clones=given.whole("numjobs", 1, 1, _MOST_CLONES),
+        is_thread=given.flag("thread"),
+        group_reporting=given.flag("group_reporting"),
+        is_shown=given.flag("stats", usual=True),
+        stonewall=given.flag("stonewall"),
+        new_group=given.flag("new_group"),
+        wait_for=given.text("wait_for"),
+        start_delay_s=given.seconds("startdelay"),
+        reads=reads,
+        writes=writes,
+        is_random=is_random,
+        step_bytes=step,
+        read_percent=_read_percent(given),
+        engine=engine,
+        depth=depth,
+        batch=(given.whole("iodepth_batch", 1, 1, most_depth), min(least, depth), complete_most),
+        direct=_direct(given),
+        sync=_sync(given),
+        fsync=given.whole("fsync"),
+        fdatasync=given.whole("fdatasync"),
+        end_fsync=given.flag("end_fsync") or given.flag("fsync_on_close"),
+        sizes=sizes(given),
+        align_bytes=align(given),
+        files=placed,
+        size=size(given, placed, is_metadata=engine in METADATA),
+        rates=rates(given),
+        think_us=(
+            given.microseconds("thinktime"),
+            given.microseconds("thinktime_spin"),
+            given.whole("thinktime_blocks", 1, 1),
+        ),
+        spreads=spreads(given),
+        has_map=not given.flag("norandommap"),
+        seed=given.whole("randseed") if "randseed" in given else None,
+        verify=_verify(given, writes=writes),
+        compress_percent=given.read("buffer_compress_percentage", 0, lambda text: values.percentage(text, 90)),
+        dedupe_percent=given.read("dedupe_percentage", 0, lambda text: values.percentage(text, 99)),
+        invalidate=given.flag("invalidate", usual=True),
+        cpus=given.read("cpus_allowed", (), _cpus),
+        numa_node=given.whole("numa_cpu_nodes", 0, 0, 1023) if "numa_cpu_nodes" in given else None,
+        advice=_advice(given, is_random=is_random),
+        sqpoll=given.flag("sqthread_poll"),
+        hipri=given.flag("hipri"),
+        percentiles=given.read("percentile_list", DEFAULT_PERCENTILES, percentiles),
+    )
+    check(job, given)
+    return job
+
+
+# -- parts ----
+
+
+def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
+    word, _, modifier = given.text("rw", "read").partition(":")
+    if word not in _WAYS:
+        is_trim = "trim" in word
+        raise given.fault(
+            "rw", "trims, and nothing is trimmed here; use a write" if is_trim else f"is none of {', '.join(_WAYS)}"
+        )
+    reads, writes, is_random = _WAYS[word]
+    percent = given.read("percentage_random", 100 if is_random else 0, values.percentage)
+    if percent != (100 if is_random else 0):
+        raise given.fault(
+            "percentage_random", "has no equal here but 100 with random and 0 with sequential I/O; give two jobs"
+        )
+    if not modifier:
+        return reads, writes, is_random, 0
+    try:
+        number, is_percent = values.signed_size(modifier, given.kb_base)
+    except values.BadValueError as fault:
+        raise given.fault("rw", str(fault)) from None
+    if is_percent or (is_random and number > 1):
+        raise given.fault(
+            "rw", "goes on in a row after each random place, which has no equal here; use random I/O of larger blocks"
+        )
+    return reads, writes, is_random, 0 if is_random else number
+
+
+def _engine(given: JobOptions) -> str:
+    engine = given.word("ioengine", "psync")
+    if engine not in ENGINES:
+        raise given.fault("ioengine", f"is no engine that is known here; there are {', '.join(sorted(ENGINES))}")
+    return engine
+
+
+def _direct(given: JobOptions) -> bool:
+    direct = given.flag("direct")
+    if "buffered" in given:
+        direct = not given.flag("buffered") if "direct" not in given else direct
+    return direct
+
+
+def _sync(given: JobOptions) -> str:
+    word = given.text("sync", "none")
+    names = {"0": "", "none": "", "1": "sync", "sync": "sync", "dsync": "dsync"}
+    if word not in names:
+        raise given.fault("sync", "is none of none, sync and dsync")
+    return names[word]
+
+
+def _read_percent(given: JobOptions) -> int:
+    if "rwmixwrite" in given and "rwmixread" not in given:
+        return 100 - given.read("rwmixwrite", 50, values.percentage)
+    return given.read("rwmixread", 50, values.percentage)
+
+
+def _verify(given: JobOptions, *, writes: bool) -> bool:
+    kinds = (
+        "md5 crc64 crc32c crc32c-intel crc32 crc16 crc7 xxhash sha512 sha256 sha1 sha3-224 sha3-256 sha3-384 sha3-512"
+    )
+    word = given.word("verify", "0")
+    if word in {"0", "null"}:
+        return False
+    if word not in {*kinds.split(), "meta", "pattern"}:
+        raise given.fault("verify", "has no equal here; use crc32c")
+    if not writes:
+        raise given.fault("verify", "of a job that does not write: files are Assay's own; write them in the same job")
+    return given.flag("do_verify", usual=True)
+
+
+def _advice(given: JobOptions, *, is_random: bool) -> str:
+    word = given.text("fadvise_hint", "1")
+    named = {"0": "", "none": "", "1": "random" if is_random else "sequential", "random": "random",
+             "sequential": "sequential", "noreuse": "noreuse"}  # fmt: skip
+    if word not in named:
+        raise given.fault("fadvise_hint", "is none of none, random, sequential and noreuse")
+    return named[word]
+
+
+def _cpus(text: str) -> tuple[int, ...]:
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        low = values.whole(first, 0, 8191)
+        found += range(low, values.whole(last, low, 8191) + 1 if last else low + 1)
+    return tuple(found)

@@ -1,0 +1,254 @@
+"""What each job of a run did, as fio counts it: I/Os, bytes, the time of the job, and the law of its latencies.
+
+The time of a job is from the common start (with ramp_time, from its end) to the end of its last I/O, in all of its
+workers; where its time ended it, to the end of that; with end_fsync to the end of that flush. Its rates are by that time. A
+latency is from when an I/O is handed over to when it is done: fio's `lat`. fio splits it into the call (`slat`) and what
+follows (`clat`), which Assay does not.
+Percentiles are the value of rank `ceil(p n)` of all I/Os, to half a bucket of Assay's histogram, 0.05 %.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay import events
+from assay.analysis import histogram
+from assay.analysis.arrays import FloatArray, IntArray
+from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.rows import Rows, Span
+from assay.tools.fio.clones import Clone, clones
+from assay.tools.fio.job_settings import METADATA, JobSettings, Settings
+from assay.tools.fio.loop import READ, WRITE
+
+_NS_PER_MS = 1e6
+_PERCENT = 100
+_SLACK_NS = 20_000_000
+"""By which the last I/O of a time may end before it is over."""
+_SAMPLE_NS = 500_000_000
+"""fio's own bwavgtime and iopsavgtime."""
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Of some I/Os, in nanoseconds."""
+
+    least: float
+    most: float
+    mean: float
+    deviation: float
+    percentiles: tuple[tuple[float, float], ...]
+    """Per cent, and the value."""
+    count: int
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Reads or writes of a job or a group."""
+
+    name: str
+    """`read` or `write`."""
+    ops: int
+    bytes: int
+    runtime_ns: int
+    latency: Latency | None
+    """None where there was no I/O."""
+    value_ns: IntArray
+    counts: IntArray
+    samples: tuple[FloatArray, FloatArray]
+    """IOPS and bytes a second of each whole half second, which is what fio samples."""
+
+    @property
+    def iops(self) -> float:
+        """I/Os a second."""
+        return self.ops * 1e9 / self.runtime_ns if self.runtime_ns else 0.0
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes a second."""
+        return self.bytes * 1e9 / self.runtime_ns if self.runtime_ns else 0.0
+
+    @property
+    def runtime_ms(self) -> int:
+        """Time in whole milliseconds, as fio shows it."""
+        return round(self.runtime_ns / _NS_PER_MS)
+
+
+@dataclass(frozen=True)
+class Reported:
+    """What fio prints as one: a job, or with group_reporting a group."""
+
+    settings: JobSettings
+    """Of the first."""
+    group: int
+    workers: int
+    directions: tuple[Direction, ...]
+    errors: int
+    user_percent: float
+    system_percent: float
+
+    def of(self, name: str) -> Direction | None:
+        """Give a direction, None where it has none."""
+        return next((one for one in self.directions if one.name == name), None)
+
+
+def reported(run: RunRecord, settings: Settings) -> list[Reported]:
+    """Sum a run up, whole or cut."""
+    parts: list[tuple[int, list[Clone]]] = []
+    for group, members in _groups(settings):
+        together = [member for member in members if member.settings.group_reporting]
+        if together:
+            parts.append((group, together))
+        parts += [(group, [member]) for member in members if not member.settings.group_reporting]
+    return [_sum(run, group, members) for group, members in parts if members[0].settings.is_shown]
+
+
+def _groups(settings: Settings) -> Iterator[tuple[int, list[Clone]]]:
+    """Give the jobs by group: a new one begins with a stonewall or new_group."""
+    group, members = 0, list[Clone]()
+    last: JobSettings | None = None
+    for member in clones(settings.jobs):
+        job = member.settings
+        is_first = job is not last
+        if members and is_first and (job.stonewall or job.new_group):
+            yield group, members
+            group, members = group + 1, []
+        members.append(member)
+        last = job
+    yield group, members
+
+
+def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
+    found = [(member, phase) for member in members if (phase := _phase_of(run, member)) is not None]
+    job = members[0].settings
+    windows = [_window(phase, member) for member, phase in found]
+    runtime_ns = max((round(span.seconds * 1e9) for span in windows), default=0)
+    directions = tuple(
+        made
+        for name in (READ, WRITE)
+        if (made := _direction(name, list(zip(found, windows, strict=True)), runtime_ns, job.percentiles)) is not None
+    )
+    cpu = [_cpu_ns(phase, member) for member, phase in found]
+    whole = sum(member.workers * round(span.seconds * 1e9) for (member, _), span in zip(found, windows, strict=True))
+    user, system = (sum(part[i] for part in cpu) * _PERCENT / whole if whole else 0.0 for i in (0, 1))
+    errors = sum(
+        rows.total("errors")
+        for member, phase in found
+        for (of, _), rows in phase.operation_rows.items()
+        if of == member.name
+    )
+    return Reported(job, group, sum(member.workers for member in members), directions, errors, user, system)
+
+
+def _phase_of(run: RunRecord, member: Clone) -> PhaseRecord | None:
+    return next((phase for phase in run.phases if any(job.name == member.name for job in phase.phase.jobs)), None)
+
+
+def _window(phase: PhaseRecord, member: Clone) -> Span:
+    job = member.settings
+    begin = phase.start_ns
+    mine = [window for window in phase.finished.workers if window.job == member.name] if phase.finished else []
+    ends = [window.last_op_ns for window in mine if window.last_op_ns is not None]
+    end = max(ends, default=phase.whole.end_ns)
+    if any(window.stopped_by is events.StoppedBy.TIME for window in mine):
+        # It was there until its time was over, whether or not an I/O was due.
+        end = max(end, begin + round((job.size.ramp_s + job.size.seconds) * 1e9))
+    if job.size.ramp_s:
+        # The counts are of whole intervals.
+        ramp_end = begin + round(job.size.ramp_s * 1e9)
+        begin = next((span.end_ns for span in phase.grid if span.end_ns >= ramp_end), ramp_end)
+    if job.end_fsync:
+        end += sum(round(step.seconds * 1e9) for step in phase.steps if step.step == "sync")
+    return Span(min(begin, end), end)
+
+
+def _cpu_ns(phase: PhaseRecord, member: Clone) -> tuple[int, int]:
+    samples = phase.workers_at(member.name).values()
+    return sum(one["user_cpu_ns"] or 0 for one in samples), sum(one["system_cpu_ns"] or 0 for one in samples)
+
+
+def operation_of(job: JobSettings, direction: str) -> str | None:
+    """Name the operation that fio counts as reads or as writes; None: it has none."""
+    if job.is_metadata:
+        is_write = job.options.get("rw", "read").startswith(("write", "randwrite"))
+        return METADATA[job.engine] if is_write == (direction == WRITE) else None
+    return direction if (job.reads if direction == READ else job.writes) else None
+
+
+def _direction(
+    name: str, members: list[tuple[tuple[Clone, PhaseRecord], Span]], runtime_ns: int, percentiles: Sequence[float]
+) -> Direction | None:
+    ops = moved = latency_ns = largest = 0
+    buckets, counts = [], []
+    done_in, moved_in = np.zeros(0), np.zeros(0)
+    is_there = False
+    for (member, phase), window in members:
+        job = member.settings
+        operation = operation_of(job, name)
+        if operation is None:
+            continue
+        is_there = True
+        # The first and the last interval reach beyond the window; only a ramp leaves whole ones out.
+        span = Span(window.begin_ns, phase.whole.end_ns) if job.size.ramp_s else None
+        rows = phase.rows(member.name, operation)
+        done = rows.total("ops", span)
+        ops += done
+        moved += done * job.most_bytes if job.is_metadata else rows.total("bytes", span)
+        latency_ns += rows.total("latency_sum_ns", span)
+        largest = max(largest, rows.latest("latency_max_ns", phase.whole.end_ns) or 0)
+        done_in = _added(done_in, _sampled(rows, "ops", window))
+        moved_in = _added(moved_in, _sampled(rows, "bytes", window))
+        filled = phase.buckets(member.name, operation, "latency")
+        inside = filled.within(span) if span else slice(None)
+        buckets.append(filled.column("bucket")[inside])
+        counts.append(filled.column("n")[inside])
+    if not is_there:
+        return None
+    bucket = np.concatenate([np.empty(0, dtype=np.int64), *buckets])
+    count = np.concatenate([np.empty(0, dtype=np.int64), *counts])
+    values = histogram.bucket_middle_ns(bucket)
+    latency = _latency(bucket, count, latency_ns, largest, percentiles) if count.sum() else None
+    return Direction(name, ops, moved, runtime_ns, latency, values.astype(np.int64), count, (done_in, moved_in))
+
+
+def _sampled(rows: Rows, column: str, window: Span) -> FloatArray:
+    """Give a rate of each whole half second of a window, from the intervals whose middle is in it."""
+    whole = int((window.end_ns - window.begin_ns + _SLACK_NS) // _SAMPLE_NS)
+    place = (rows.t_ns - rows.column("dt_ns") // 2 - window.begin_ns) // _SAMPLE_NS
+    inside = (place >= 0) & (place < whole)
+    done = np.bincount(place[inside], rows.column(column)[inside], minlength=whole).astype(np.float64)
+    return done * (1e9 / _SAMPLE_NS)
+
+
+def _added(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Add up what several jobs did in the same half seconds."""
+    if len(one) < len(other):
+        one, other = other, one
+    total = one.astype(np.float64)
+    total[: len(other)] += other
+    return total
+
+
+def _latency(bucket: IntArray, count: IntArray, sum_ns: int, largest: int, percentiles: Sequence[float]) -> Latency:
+    order = np.argsort(bucket, kind="stable")
+    values, counts = histogram.bucket_middle_ns(bucket[order]), count[order]
+    ranks = np.cumsum(counts)
+    total = int(ranks[-1])
+    mean = sum_ns / total
+    variance = float((counts * (values - mean) ** 2).sum()) / total
+    at = [
+        (
+            part,
+            min(float(values[np.searchsorted(ranks, max(1, math.ceil(round(part * total / _PERCENT, 9))))]), largest),
+        )
+        for part in percentiles
+    ]
+    return Latency(
+        least=float(histogram.bucket_lowest_ns(bucket[order][:1])[0]),
+        most=float(largest),
+        mean=mean,
+        deviation=math.sqrt(variance),
+        percentiles=tuple(at),
+        count=total,
+    )
