@@ -26,11 +26,11 @@ from assay.loads.settings import settings
 from assay.plan import Plan
 from assay.power_meter import parse_power_meter
 from assay.tools import registry
-from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
 from assay.tools.filebench.settings import SCRIPT
 from assay.tools.fio import plan_anywhere
 from assay.tools.fio.option_table import KNOWN
+from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
 from unit.bundle_streams import begun, encoded, stream

@@ -37,7 +37,6 @@ _CONTEXTS: Final = {
     "stop": f'name = "a"\n{_DATA}[[phase]]\nname = "one"\n@\n{_JOB}{_READ}',
     "batch": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n{_READ}',
     "limit": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n{_READ}',
-    "batch": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n{_READ}',
     "script": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n',
     "groups": f'name = "a"\n{_DATA}{_PHASE}{_JOB}[phase.job.script]\npath = "trace.ndjson"\n@\n',
     "op": f'name = "a"\n{_DATA}{_PHASE}{_JOB}@\n',
