@@ -201,9 +201,11 @@ fn a_group_in_a_row_is_broken_off_at_its_first_failure() {
 }
 
 #[test]
-fn reads_through_a_slot_past_the_end_are_short() {
+fn reads_through_a_slot_that_do_not_start_over_are_short_past_the_end() {
     for backend in [Backend::Psync {}, Backend::ReadWrite {}] {
-        let reads = Action::Repeat { times: MANY, actions: vec![act(on_slot(OpKind::Read, "op", BLOCK as f64))] };
+        let mut read = on_slot(OpKind::Read, "op", BLOCK as f64);
+        read.access = Access::Sequential { region: Region::Whole {}, wrap: false };
+        let reads = Action::Repeat { times: MANY, actions: vec![act(read)] };
 
         let outcome = through_a_slot(&Place::new(), backend, vec![reads], 1000 * BLOCK + 1);
 

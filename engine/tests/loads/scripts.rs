@@ -143,8 +143,8 @@ fn file_groups(chunk_bytes: u64) -> Vec<ScriptGroup> {
         pooled: false,
     };
     vec![
-        group("create", OpKind::Create, OpKind::Write, Access::Whole { chunk_bytes: 0 }),
-        group("read", OpKind::Open, OpKind::Read, Access::Whole { chunk_bytes: 0 }),
+        group("create", OpKind::Create, OpKind::Write, Access::Whole { chunk_bytes: 0, to_end: false }),
+        group("read", OpKind::Open, OpKind::Read, Access::Whole { chunk_bytes: 0, to_end: false }),
         group("append", OpKind::Open, OpKind::Write, Access::Append {}),
     ]
 }
