@@ -9,7 +9,7 @@ from assay.errors import FrontEndError
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
-from assay.tools.filebench.personality import Body, Composite, Files, Flowop, Note, Process, Thread
+from assay.tools.filebench.personality import Body, Composite, FilesetFiles, Flowop, Note, Process, Thread
 from assay.tools.filebench.scope import Scope, named
 from assay.tools.filebench.statements import Attribute, Attributes, FlowopStatement, Statement, ThreadStatement
 
@@ -80,9 +80,9 @@ class Definitions:
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
-    def files(self, statements: Sequence[Statement]) -> dict[str, Files]:
+    def files(self, statements: Sequence[Statement]) -> dict[str, FilesetFiles]:
         """Make the files and filesets."""
-        found: dict[str, Files] = {}
+        found: dict[str, FilesetFiles] = {}
         for command in statements:
             made = self._one_file(command)
             if made.name in found:
@@ -92,7 +92,7 @@ class Definitions:
             found[made.name] = made
         return found
 
-    def _one_file(self, command: Statement) -> Files:
+    def _one_file(self, command: Statement) -> FilesetFiles:
         is_file = command.kind == "define_file"
         scope, by_name = self._scope, named(command.attributes)
         what = "file" if is_file else "fileset"
@@ -123,7 +123,7 @@ class Definitions:
         entries, leaves = (1, 0) if is_file else (count("entries", 0), count("leafdirs", 0))
         if is_file and isinstance(size, plan.Fixed):
             size = plan.Fixed(value=float(_scaled(int(size.value), scale)))
-        return Files(
+        return FilesetFiles(
             name=scope.text(by_name["name"]),
             line=command.line,
             path=path,
@@ -142,7 +142,7 @@ class Definitions:
 
     # -- processes -----------------------------------------------------------------------------------------------------
 
-    def process(self, command: Statement, files: Mapping[str, Files]) -> Process:
+    def process(self, command: Statement, files: Mapping[str, FilesetFiles]) -> Process:
         """Make a process."""
         by_name = named(command.attributes)
         self._scope.check_names(by_name, _PROCESS, "process")
@@ -158,7 +158,7 @@ class Definitions:
         instances = self._scope.number(by_name["instances"], 1, _MOST_INSTANCES) if "instances" in by_name else 1
         return self._scope.text(by_name["name"]), instances
 
-    def _thread(self, thread: ThreadStatement, files: Mapping[str, Files]) -> Thread:
+    def _thread(self, thread: ThreadStatement, files: Mapping[str, FilesetFiles]) -> Thread:
         by_name = named(thread.attributes)
         self._scope.check_names(by_name, _THREAD, "thread")
         name, instances = self._instances(by_name, thread.line, "thread")
@@ -172,7 +172,7 @@ class Definitions:
         flowops: Sequence[FlowopStatement],
         scope: Scope,
         prefix: str,
-        files: Mapping[str, Files],
+        files: Mapping[str, FilesetFiles],
         inside: tuple[str, ...],
     ) -> Body:
         made: list[Flowop | Composite] = []
@@ -199,7 +199,7 @@ class Definitions:
         statement: FlowopStatement,
         scope: Scope,
         prefix: str,
-        files: Mapping[str, Files],
+        files: Mapping[str, FilesetFiles],
         inside: tuple[str, ...],
     ) -> Composite:
         definition = self._composites[statement.kind]
@@ -231,7 +231,9 @@ class Definitions:
         body = self._body(definition.flowops, inner, f"{full}.", files, (*inside, statement.kind))
         return Composite(name=full, line=statement.line, iters=iters, body=body)
 
-    def _flowop(self, statement: FlowopStatement, scope: Scope, prefix: str, files: Mapping[str, Files]) -> Flowop:
+    def _flowop(
+        self, statement: FlowopStatement, scope: Scope, prefix: str, files: Mapping[str, FilesetFiles]
+    ) -> Flowop:
         by_name = named(statement.attributes)
         scope.check_names(by_name, ATTRIBUTES, "flowop")
         if "name" not in by_name:

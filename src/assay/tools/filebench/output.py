@@ -35,7 +35,7 @@ _ENDS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class FlowopLine:
     """What a flowop did."""
 
     name: str
@@ -74,7 +74,7 @@ class Snapshot:
 
     t_s: float
     seconds: float
-    lines: tuple[Line, ...]
+    lines: tuple[FlowopLine, ...]
 
     def text(self, *, has_histogram: bool) -> str:
         """Write breakdown and summary."""
@@ -162,7 +162,7 @@ class FilebenchOutput(Output[Settings]):
         lines = tuple(self._line(phase, name, span) for name in names)
         return Snapshot(t_s=end_ns / NS_PER_S, seconds=span.seconds, lines=lines)
 
-    def _line(self, phase: PhaseRecord, name: str, span: Span) -> Line:
+    def _line(self, phase: PhaseRecord, name: str, span: Span) -> FlowopLine:
         made = self.settings.planned
         sources = made.sources.get(name, ())
         kind = made.kinds.get(name, "")
@@ -170,7 +170,7 @@ class FilebenchOutput(Output[Settings]):
         rows = [phase.rows(job, operation) for job, operation in pairs]
         least, histogram = self._latencies(phase, pairs, span)
         peaks = [part.column("latency_max_ns")[part.within(span)] for part in rows]
-        return Line(
+        return FlowopLine(
             name=name,
             kind=kind,
             ops=sum(part.total("ops", span) for part in rows) + self._derived(phase, sources, span),

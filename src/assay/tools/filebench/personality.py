@@ -7,7 +7,7 @@ from assay import plan
 
 
 @dataclasses.dataclass(frozen=True)
-class Files:
+class FilesetFiles:
     """A file or a fileset."""
 
     name: str
@@ -129,7 +129,7 @@ class Before:
 class Personality:
     """All that a script asks for."""
 
-    files: Mapping[str, Files]
+    files: Mapping[str, FilesetFiles]
     processes: tuple[Process, ...]
     names: tuple[str, ...]
     """Of all flowops, in the order of their definition."""

@@ -16,7 +16,7 @@ from assay import plan
 from assay.errors import FrontEndError
 from assay.targets import of_directory
 from assay.tools.filebench.flowops import TYPES
-from assay.tools.filebench.personality import Before, Files, Flowop, Note, Personality, Process, Thread
+from assay.tools.filebench.personality import Before, FilesetFiles, Flowop, Note, Personality, Process, Thread
 from assay.tools.filebench.thread_plan import Surroundings, ThreadPlan, ThreadPlanner, helper, leaf_set
 
 RUN: Final = "run"
@@ -280,7 +280,7 @@ def _merged(notes: Iterable[Note]) -> tuple[plan.Untranslated, ...]:
     return tuple(merged)
 
 
-def _file_sets(files: Files, used: Mapping[str, None]) -> Iterator[plan.FileSet]:
+def _file_sets(files: FilesetFiles, used: Mapping[str, None]) -> Iterator[plan.FileSet]:
     path = f"filebench-{''.join(letter if letter.isalnum() or letter in '-_.' else '_' for letter in files.name)}"
     is_kept = files.is_reused or files.is_trusted
     if is_kept:

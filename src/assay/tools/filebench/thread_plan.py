@@ -13,7 +13,7 @@ from assay.errors import FrontEndError
 from assay.tools.arguments import cut
 from assay.tools.filebench.flowops import TYPES, UNITS
 from assay.tools.filebench.open_files import OpenFiles
-from assay.tools.filebench.personality import Body, Composite, Files, Flowop, Note, Thread
+from assay.tools.filebench.personality import Body, Composite, FilesetFiles, Flowop, Note, Thread
 from assay.tools.filebench.randoms import largest, up_to
 
 ENDLESS: Final = 1 << 60
@@ -39,7 +39,7 @@ class Surroundings:
     """What a thread knows of the others."""
 
     source: str
-    files: Mapping[str, Files]
+    files: Mapping[str, FilesetFiles]
     event_rate: float
     waiting: Mapping[str, tuple[str, ...]]
     """Semaphores by the name of a `semblock` or `block`: one for each thread that has it."""
@@ -132,7 +132,7 @@ class ThreadPlanner:
         # Writes beside the thread lag behind it.
         return min(found, key=lambda one: one[0].kind == "aiowrite", default=None)
 
-    def _set(self, name: str, flowop: Flowop) -> Files:
+    def _set(self, name: str, flowop: Flowop) -> FilesetFiles:
         files = self._around.files[name]
         if files.entries == 0:
             self._refuse(
@@ -234,7 +234,7 @@ class ThreadPlanner:
         self._check_piece(flowop, size)
         return plan.Fixed(value=size)
 
-    def _access(self, flowop: Flowop, files: Files) -> plan.Access:
+    def _access(self, flowop: Flowop, files: FilesetFiles) -> plan.Access:
         if not flowop.is_random:
             return plan.Sequential()
         size = largest(flowop.io_size)
@@ -532,7 +532,7 @@ def room_of(semaphore: str) -> str:
     return f"{semaphore}: room"
 
 
-def helper(flowop: Flowop, files: Files, prefix: str, access: plan.Access) -> tuple[plan.Action, ...]:
+def helper(flowop: Flowop, files: FilesetFiles, prefix: str, access: plan.Access) -> tuple[plan.Action, ...]:
     """Give the actions of a thread that does another one's asynchronous writes to the file that it opens."""
     opened = plan.Op(
         op=plan.OpKind.OPEN,

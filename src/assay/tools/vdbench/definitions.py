@@ -10,7 +10,7 @@ from assay.tools.vdbench.filesystems import Fwd, operation
 from assay.tools.vdbench.hosts import check_host
 from assay.tools.vdbench.keywords import LOOPS
 from assay.tools.vdbench.storage import Sd, Wd, seekpct
-from assay.tools.vdbench.text import Definition, GivenParameter, Line
+from assay.tools.vdbench.text import Definition, GivenParameter, SourceLine
 from assay.tools.vdbench.values import Transfer
 
 MAX = math.inf
@@ -33,7 +33,7 @@ class Rd:
     """A run definition; one run for each combination of its loops."""
 
     name: str
-    place: Line
+    place: SourceLine
     wds: tuple[Wd, ...] = ()
     fwds: tuple[Fwd, ...] = ()
     loops: tuple[tuple[str, tuple[object, ...]], ...] = ()

@@ -7,7 +7,7 @@ from typing import Any
 from assay.tools.vdbench import values
 from assay.tools.vdbench.hosts import check_host
 from assay.tools.vdbench.keywords import Known
-from assay.tools.vdbench.text import Definition, GivenParameter, Line
+from assay.tools.vdbench.text import Definition, GivenParameter, SourceLine
 from assay.tools.vdbench.values import Transfer
 
 OPERATIONS = ("read", "write", "create", "delete", "getattr", "setattr", "mkdir", "rmdir", "open", "close")
@@ -25,7 +25,7 @@ class Fsd:
 
     name: str
     anchor: str
-    place: Line
+    place: SourceLine
     depth: int
     width: int
     files: int
@@ -43,7 +43,7 @@ class Fwd:
 
     name: str
     fsds: tuple[str, ...]
-    place: Line
+    place: SourceLine
     operations: tuple[str, ...] = ("read",)
     rdpct: float | None = None
     is_random: bool = False

@@ -15,7 +15,7 @@ from assay.tools.arguments import cut
 from assay.tools.vdbench import values
 from assay.tools.vdbench.definitions import Override
 from assay.tools.vdbench.load import Load, load
-from assay.tools.vdbench.text import COMMAND_LINE, GivenParameter, Line, definitions, logical_lines, parameters_in
+from assay.tools.vdbench.text import COMMAND_LINE, GivenParameter, SourceLine, definitions, logical_lines, parameters_in
 
 NAME = "vdbench"
 TEXT = "--text"
@@ -143,7 +143,7 @@ def parse(words: Sequence[str]) -> Settings:
     lines = list(logical_lines(found.texts, found.variables))
     _check_variables(found)
     general, defined = definitions(parameters_in(lines))
-    extra = tuple(parameters_in((Line(COMMAND_LINE, 1), item) for item in found.extra))
+    extra = tuple(parameters_in((SourceLine(COMMAND_LINE, 1), item) for item in found.extra))
     defined = tuple(
         dataclasses.replace(each, parameters=(*each.parameters, *extra)) if each.kind == "rd" else each
         for each in defined
@@ -159,7 +159,7 @@ def parse(words: Sequence[str]) -> Settings:
 
 
 def _word(option: str, value: str) -> GivenParameter:
-    return GivenParameter(option, (value,), Line(COMMAND_LINE, 1))
+    return GivenParameter(option, (value,), SourceLine(COMMAND_LINE, 1))
 
 
 def _seconds(name: str, text: str | None) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.tools.vdbench import values
 from assay.tools.vdbench.hosts import check_host
-from assay.tools.vdbench.text import Definition, GivenParameter, Line
+from assay.tools.vdbench.text import Definition, GivenParameter, SourceLine
 from assay.tools.vdbench.values import Transfer
 from assay.units import MIB
 
@@ -18,7 +18,7 @@ class Sd:
 
     name: str
     lun: str
-    place: Line
+    place: SourceLine
     size: int | None = None
     threads: int = 8
     hitarea: int = MIB
@@ -34,7 +34,7 @@ class Wd:
 
     name: str
     sds: tuple[str, ...]
-    place: Line
+    place: SourceLine
     transfer: Transfer = values.OF_4K
     rdpct: float = 100.0
     seekpct: float = 100.0

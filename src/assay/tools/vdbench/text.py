@@ -32,7 +32,7 @@ _BEGINS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Line:
+class SourceLine:
     """Where something stands."""
 
     file: str
@@ -49,7 +49,7 @@ class GivenParameter:
 
     name: str
     values: tuple[str, ...]
-    place: Line
+    place: SourceLine
     is_list: bool = False
     """Whether it stood in parentheses."""
 
@@ -77,7 +77,7 @@ class Definition:
 
     kind: str
     name: str
-    place: Line
+    place: SourceLine
     parameters: tuple[GivenParameter, ...]
 
     def error(self, why: str) -> FrontEndError:
@@ -85,7 +85,7 @@ class Definition:
         return self.place.error(f"{self.kind}={cut(self.name)}: {why}")
 
 
-Lines = Iterable[tuple[Line, str]]
+Lines = Iterable[tuple[SourceLine, str]]
 
 
 def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]) -> Lines:
@@ -99,7 +99,7 @@ def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]
         FrontEndError: a variable that nobody gave, or more lines than anybody writes.
     """
     for file, text in texts:
-        begun: tuple[Line, str] | None = None
+        begun: tuple[SourceLine, str] | None = None
         lines = text.splitlines()
         if len(lines) > MOST_LINES:
             raise FrontEndError(file, MOST_LINES, f"the file goes on; {MOST_LINES} lines are the most")
@@ -108,7 +108,7 @@ def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]
                 break
             if not line.strip() or line.strip()[0] in "/#*":
                 continue
-            place = Line(file, number)
+            place = SourceLine(file, number)
             said = _before_comment(_with_variables(line.strip(), variables, place), place)
             begun = (begun[0], begun[1] + said) if begun else (place, said)
             if not said.endswith(","):
@@ -118,7 +118,7 @@ def logical_lines(texts: Sequence[tuple[str, str]], variables: Mapping[str, str]
             yield begun
 
 
-def _with_variables(line: str, variables: Mapping[str, str], place: Line) -> str:
+def _with_variables(line: str, variables: Mapping[str, str], place: SourceLine) -> str:
     def value(match: re.Match[str]) -> str:
         word, name = match[0], match[1]
         if word == "#host" or name == "host":
@@ -132,7 +132,7 @@ def _with_variables(line: str, variables: Mapping[str, str], place: Line) -> str
     return _VARIABLE.sub(value, line) if "$" in line or "!" in line or "#host" in line else line
 
 
-def _before_comment(line: str, place: Line) -> str:
+def _before_comment(line: str, place: SourceLine) -> str:
     """Cut a line at its first blank outside of quotes."""
     is_quoted = False
     for at, letter in enumerate(line):
@@ -155,7 +155,7 @@ def parameters_in(lines: Lines) -> Iterator[GivenParameter]:
             yield _parameter(item, place)
 
 
-def _items(line: str, place: Line) -> Iterator[str]:
+def _items(line: str, place: SourceLine) -> Iterator[str]:
     """Cut at the commas outside of parentheses and quotes."""
     depth, begin, is_quoted = 0, 0, False
     for at, letter in enumerate(line):
@@ -175,7 +175,7 @@ def _items(line: str, place: Line) -> Iterator[str]:
         yield line[begin:]
 
 
-def _parameter(item: str, place: Line) -> GivenParameter:
+def _parameter(item: str, place: SourceLine) -> GivenParameter:
     name, separator, value = item.partition("=")
     if not separator or not name or not value:
         raise place.error(f"'{cut(item)}' is no parameter; write name=value, or * in front of a comment")
