@@ -21,7 +21,10 @@ from unit.test_worksheet import biff_cells
 
 IS_ROOT = os.geteuid() == 0
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?|\+{3,5}|n/a|\binf\b")
-UNIT = re.compile(r"(?<=#)[kmg]\b|(?<=# )(ns|us|µs|ms|s|min|KiB|MiB|GiB|kilobytes|megabytes|bytes)\b|(?<=#)(us|ms|s)\b")
+UNIT = re.compile(
+    r"(?<=#)[kmgMG]\b|(?<=#)[kKMGT]?i?B\b|(?<=\()[num]sec(?=\))"
+    r"|(?<=# )(ns|us|µs|ms|s|min|KiB|MiB|GiB|kilobytes|megabytes|bytes)\b|(?<=#)(us|ms|s)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def masked(text: str) -> str:
     """A text without its numbers and their units, and without blanks, which follow the width of numbers."""
     text = NUMBER.sub("#", text)
     text = UNIT.sub("", text)
-    return re.sub(r"[ \t]+", " ", text)
+    return re.sub(r"(?<=[\[=]) ", "", re.sub(r"[ \t]+", " ", text))
 
 
 def written(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
