@@ -208,8 +208,11 @@ pub fn check_program(job: &Job, program: &Program) -> Result<()> {
         if matches!(op.access, Access::Stream { .. }) && !is_own && program.script.is_none() {
             return refuse(op, "one stream goes through one file; use pick 'own'");
         }
-        if matches!(op.file, FileSource::Slot(_)) && !is_anywhere(&op.access) {
-            return refuse(op, "random access in a slot is even over the whole file, with repeats; leave the rest out");
+        if matches!(op.file, FileSource::Slot(_)) && !is_even(&op.access) {
+            return refuse(
+                op,
+                "random access in a slot is even over the file or a range of it, with repeats; leave the rest out",
+            );
         }
         if !can.flushes && rules.flushes() {
             return refuse(op, "a ring with iopoll takes no flushes; use dsync on the writes, or leave iopoll out");
@@ -218,11 +221,11 @@ pub fn check_program(job: &Job, program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// Whether random access is all over a file, each place as likely as any other; so is any that is not random.
-fn is_anywhere(access: &Access) -> bool {
+/// Whether random access is even over a file or a range of it, with repeats; so is any that is not random.
+fn is_even(access: &Access) -> bool {
     let Access::Random { region, distribution, coverage, .. } = access else { return true };
     let is_even = matches!(distribution, Distribution::Uniform { min, max } if *min == 0.0 && *max == 1.0);
-    *region == (Region::Whole {}) && is_even && *coverage == Coverage::WithRepeats
+    !matches!(region, Region::Slice {}) && is_even && *coverage == Coverage::WithRepeats
 }
 
 #[cfg(test)]
