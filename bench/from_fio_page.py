@@ -23,6 +23,7 @@ _HEAD = """\
 The command lines that people type most, and what gives the same with Assay. `assay measure DIR` takes fio's words where it
 has the same thing: `--bs`, `--iodepth`, `--numjobs`, `--ioengine`, `--runtime`, `--size`, `--direct`. Sizes mean the same:
 `4k` is 4 KiB, `256m` 256 MiB. With `--as-toml` it prints the load file of a command line, to keep and to go on from.
+Job files, and fio's own command lines, run as they are with [`assay fio`](../tools/fio.md).
 
 What differs in all of them:
 

@@ -244,3 +244,10 @@ def test_the_words_of_a_run_are_kept_whole_behind_what_was_typed() -> None:
     typed, _, rest = FRONT_END.source(words).partition("\n")
 
     assert (typed, json.loads(rest)) == ("fio a.fio", words)
+
+
+def test_zero_buffers_are_zeroes_and_nothing_else() -> None:
+    (files,) = made("--name=x", "--rw=write", "--size=1m", "--zero_buffers").file_sets
+    assert files.content == plan.Content(zeros=True)
+    with pytest.raises(InputError, match="all alike"):
+        made("--name=x", "--rw=write", "--size=1m", "--zero_buffers", "--verify=crc32c")

@@ -123,6 +123,8 @@ class JobSettings:
     verify: bool
     compress_percent: int
     dedupe_percent: int
+    zeros: bool
+    """Nothing but zeroes is written."""
     invalidate: bool
     cpus: tuple[int, ...]
     numa_node: int | None

@@ -51,7 +51,7 @@ TRANSLATED = frozenset({
     "thread", "direct", "buffered", "sync", "fsync", "fdatasync", "end_fsync", "fsync_on_close", "rate", "rate_iops",
     "rate_process", "thinktime", "thinktime_spin", "thinktime_blocks", "runtime", "time_based", "ramp_time", "stonewall",
     "wait_for", "startdelay", "random_distribution", "norandommap", "randseed", "rwmixread", "rwmixwrite",
-    "verify", "do_verify", "buffer_compress_percentage", "dedupe_percentage", "loops", "group_reporting", "new_group",
+    "verify", "do_verify", "buffer_compress_percentage", "dedupe_percentage", "zero_buffers", "loops", "group_reporting", "new_group",
     "overwrite", "fallocate", "unlink", "invalidate", "number_ios", "kb_base", "percentage_random", "cpus_allowed",
     "cpus_allowed_policy", "numa_cpu_nodes", "fadvise_hint", "sqthread_poll", "hipri", "percentile_list", "stats",
     "iodepth_low",
@@ -174,7 +174,6 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
         ("end_syncfs", "0", "use end_fsync=1, which is a syncfs here"),
         ("unlink_each_loop", "0", "use unlink=1"),
         ("exitall exit_what", "0", "jobs end by their own rules; give each a runtime"),
-        ("zero_buffers", "0", "use buffer_compress_percentage=90; blocks of zeroes alone are not written"),
         ("buffer_pattern", "", "use dedupe_percentage and buffer_compress_percentage; content is Assay's"),
         (("verify_policy verifysort verifysort_nr verify_offset verify_pattern_interval"
          " verify_header_seed experimental_verify verify_write_sequence"), "0",

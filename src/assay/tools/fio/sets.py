@@ -131,17 +131,25 @@ def _allocate(users: Sequence[Clone]) -> plan.Allocate:
 
 
 def _content(users: Sequence[Clone], *, is_verified: bool) -> plan.Content:
-    def wanted(job: JobSettings) -> tuple[int, int]:
-        return job.compress_percent, job.dedupe_percent
+    def wanted(job: JobSettings) -> tuple[int, int, bool]:
+        return job.compress_percent, job.dedupe_percent, job.zeros
 
     first = wanted(users[0].settings)
     for user in users[1:]:
         if wanted(user.settings) != first:
             raise InputError(
-                f"fio: {user.settings.where}: 'buffer_compress_percentage' or dedupe_percentage differs from that of another"
-                " job on this file; give it a file of its own"
+                f"fio: {user.settings.where}: 'buffer_compress_percentage', dedupe_percentage or zero_buffers differs from that"
+                " of another job on this file; give it a file of its own"
             )
-    compress, dedupe = first
+    compress, dedupe, zeros = first
+    if zeros and (compress or dedupe or is_verified):
+        raise InputError(
+            f"fio: {users[0].settings.where}: 'zero_buffers' makes blocks that are all alike; leave verify,"
+            " buffer_compress_percentage and dedupe_percentage out"
+        )
     return plan.Content(
-        compress_ratio=_FULL / (_FULL - compress), dedupe_ratio=_FULL / (_FULL - dedupe), stamped=is_verified
+        compress_ratio=_FULL / (_FULL - compress),
+        dedupe_ratio=_FULL / (_FULL - dedupe),
+        stamped=is_verified,
+        zeros=zeros,
     )

@@ -110,6 +110,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         verify=_verify(given, writes=writes),
         compress_percent=given.read("buffer_compress_percentage", 0, lambda text: values.percentage(text, 90)),
         dedupe_percent=given.read("dedupe_percentage", 0, lambda text: values.percentage(text, 99)),
+        zeros=given.flag("zero_buffers"),
         invalidate=given.flag("invalidate", usual=True),
         cpus=given.read("cpus_allowed", (), _cpus),
         numa_node=given.whole("numa_cpu_nodes", 0, 0, 1023) if "numa_cpu_nodes" in given else None,
