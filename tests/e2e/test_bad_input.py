@@ -61,7 +61,7 @@ def nothing_in(directory: Path) -> bool:
         (("measure", "{dir}", "--bs", "4KB"), "--bs 4KB: '4KB' means two things: write 4KiB (4,096 bytes), or 4000B"),
         (("measure", "{dir}", "--direct", "--bs", "1000"), "use 1024B"),
         (("measure", "{dir}", "--read", "--write"), "give one of them"),
-        (("run", "nonsense", "{dir}"), "no suite 'nonsense'; there are: quick"),
+        (("run", "nonsense", "{dir}"), "no suite 'nonsense'; there are: backup-streams"),
         (("run", "{dir}/no.toml", "{dir}"), "no load file"),
         (("run", "{load}", "{dir}", "--set", "speed"), "write it as KEY=VALUE"),
         (("run", "{load}", "{dir}", "--set", "speed=9"), "no parameter 'speed'"),
