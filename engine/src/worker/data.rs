@@ -49,34 +49,45 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
 
     #[inline(always)]
     fn unsettled(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
-        let moves_data = op.kind.rules().moves_data();
         match op.access {
-            Access::Whole { chunk_bytes, to_end } if moves_data && self.line.is_none() => {
+            Access::Whole { chunk_bytes, to_end } if self.line.is_none() && op.kind.rules().moves_data() => {
                 self.whole(op, chunk_bytes, to_end && op.kind.rules().reads())
             }
-            _ => self.anywhere(op, moves_data),
+            _ => self.anywhere(op),
         }
     }
 
     #[inline(never)]
-    fn anywhere(&mut self, op: &OpNode, moves_data: bool) -> Result<Done, StoppedBy> {
+    fn anywhere(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let tools = &mut self.tools;
         let target = tools.files.target(op, self.line, &mut tools.backend, &mut self.rng);
         let target = target.map_err(|miss| self.missed(op, miss))?;
         self.gate.admit_bytes(target.request.length as u64)?;
         let chunk_bytes = if self.line.is_some() { self.line_chunk_bytes } else { op.chunk_bytes };
-        if chunk_bytes > 0 && moves_data {
+        if chunk_bytes > 0 && op.kind.rules().moves_data() {
             return self.transfer_in_pieces(op, target.request, target.index, target.is_quick, chunk_bytes);
         }
-        let done = if target.is_plain {
-            self.transfer_plainly(op, target.request, target.is_quick)
-        } else {
-            self.transfer(op, target.request, target.index, target.is_quick)
-        };
-        if done.result == 0 && op.rewinds && self.line.is_none() {
-            self.tools.files.rewind(op);
+        if target.is_plain {
+            let done = self.transfer_plainly(op, target.request, target.is_quick);
+            if done.result == 0 {
+                self.met_the_end(op);
+            }
+            return Ok(done);
+        }
+        let done = self.transfer(op, target.request, target.index, target.is_quick);
+        if done.result == 0 {
+            self.met_the_end(op);
         }
         Ok(done)
+    }
+
+    /// Nothing was there any more; the next one of a slot starts over, unless it is told not to.
+    #[cold]
+    #[inline(never)]
+    fn met_the_end(&mut self, op: &OpNode) {
+        if op.rewinds && self.line.is_none() {
+            self.tools.files.rewind(op);
+        }
     }
 
     /// Carry a request out and wait for it. `is_quick`: it may begin where the operation before ended.

@@ -135,16 +135,16 @@ impl Files {
     ) -> Result<(Spot, u64), Miss> {
         let FileSource::Slot(slot) = op.file else { return self.spot_in_set(op, line, size, flush, backend, rng) };
         let file = self.slots[slot].as_mut().ok_or(None)?;
-        if let (None, Access::Random { region, align_bytes, .. }) = (line, &op.access) {
-            let bytes = self.job.sets[file.set].size_of(file.index);
-            let offset = random_in(region, bytes, *align_bytes, size, rng);
-            return Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size));
-        }
-        let offset = match line {
-            Some(entry) => entry.offset,
+        let offset = match (line, &op.access) {
+            (Some(entry), _) => entry.offset,
+            // The position stays where it is, as with pread.
+            (None, Access::Random { region, align_bytes, .. }) => {
+                let offset = random_in(region, self.job.sets[file.set].size_of(file.index), *align_bytes, size, rng);
+                return Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size));
+            }
             // Over what lies before the position, which stays.
-            None if matches!(op.access, Access::Backward { .. }) => file.at.saturating_sub(size),
-            None => file.at,
+            (None, Access::Backward { .. }) => file.at.saturating_sub(size),
+            (None, _) => file.at,
         };
         file.at = offset + size;
         Ok((Spot { handle: file.handle, index: file.index, offset, bytes: 0, is_near: true }, size))
@@ -300,6 +300,7 @@ impl Files {
 
 /// An offset in the file of a slot, which was laid out with `bytes`, for `size` bytes; where they do not fit, the start of
 /// the region.
+#[inline(never)]
 fn random_in(region: &Region, bytes: u64, align: u64, size: u64, rng: &mut fastrand::Rng) -> u64 {
     let (from, length) = match *region {
         Region::Range { from_bytes, length_bytes } => (from_bytes, length_bytes.min(bytes.saturating_sub(from_bytes))),
