@@ -17,9 +17,9 @@ from testbed.throttle import blkio_limit
 pytestmark = pytest.mark.testbed
 
 ATTEMPTS, LEAST = 3, 3
-# Of the difference that a verdict of "worse" has: the throttle's tokens move a rate by some per cent in so short a time.
-GATE = "iops >= -3 %"
-WORDS = ("--read", "--random", "--bs", "4k", "--direct", "--size", "16m", "--time", "2s", "--repeat", "5")
+# The throttle's tokens move a rate by some per cent in so short a time, and so do other programs of a busy machine.
+GATE = "iops >= -5 %"
+WORDS = ("--read", "--random", "--bs", "4k", "--direct", "--size", "16m", "--time", "4s", "--repeat", "5")
 
 
 @pytest.fixture
@@ -29,21 +29,21 @@ def place(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
         yield device, directory
 
 
-def test_a_limit_that_is_a_tenth_lower_is_found_and_an_equal_one_is_equivalent(
+def test_a_limit_that_is_a_quarter_lower_is_found_and_an_equal_one_is_no_difference(
     place: tuple[Path, Path], assay: Assay
 ) -> None:
     device, directory = place
-    for tag, limit in (("full", 400), ("same", 400), ("lower", 360)):
+    for tag, limit in (("full", 400), ("same", 400), ("lower", 300)):
         measure_quietly(assay, device, directory, tag, limit)
 
     found, exit_code = compared(assay, "tag:full", "tag:lower", "--gate", GATE)
     row = found["against"][0]["rows"][0]
-    assert row["ratio"] == pytest.approx(0.9, abs=0.02)
+    assert row["ratio"] == pytest.approx(0.75, abs=0.06)
     assert (row["verdict"], exit_code) == ("worse", 1)
     found, exit_code = compared(assay, "tag:full", "tag:same", "--gate", GATE)
     row = found["against"][0]["rows"][0]
-    assert row["ratio"] == pytest.approx(1.0, abs=0.02)
-    assert row["verdict"] in {"equivalent", "different_small"}
+    assert row["ratio"] == pytest.approx(1.0, abs=0.06)
+    assert row["verdict"] not in {"better", "worse"}
     assert exit_code == 0
 
 
