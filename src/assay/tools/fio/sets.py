@@ -138,8 +138,8 @@ def _content(users: Sequence[Clone], *, is_verified: bool) -> plan.Content:
     for user in users[1:]:
         if wanted(user.settings) != first:
             raise InputError(
-                f"fio: {user.settings.where}: 'buffer_compress_percentage', dedupe_percentage or zero_buffers differs from that"
-                " of another job on this file; give it a file of its own"
+                f"fio: {user.settings.where}: 'buffer_compress_percentage', dedupe_percentage or zero_buffers differs from"
+                " that of another job on this file; give it a file of its own"
             )
     compress, dedupe, zeros = first
     if zeros and (compress or dedupe or is_verified):
