@@ -43,6 +43,8 @@ def read_text(path: str, what: str) -> str:
         FileNotFoundError: It is not there.
         InputError: It cannot be read, is no regular file, is too large, or is no UTF-8.
     """
+    if "\0" in path:
+        raise InputError(f"cannot read the {what} '{path}': a name of a file has no zero byte")
     try:
         # Without waiting for somebody who writes to a pipe.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)

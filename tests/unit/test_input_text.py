@@ -60,3 +60,8 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there_are_said(tmp_path: 
         read_text(str(tmp_path / "bytes"), "file of commands")
     with pytest.raises(FileNotFoundError):
         read_text(str(tmp_path / "absent"), "file of commands")
+
+
+def test_a_name_with_a_zero_byte_is_refused() -> None:
+    with pytest.raises(InputError, match="zero byte"):
+        read_text("load\0file", "load file")
