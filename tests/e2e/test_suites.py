@@ -195,11 +195,17 @@ def test_each_transaction_reads_ten_pages_and_has_its_commit_in_the_log(assay: A
 
     found = by_name(run(assay, "oltp", directory, *words))
 
-    transactions = found["transactions", "users", "transaction"]["ops"]
-    # Those under way at the end are counted in part.
-    assert abs(found["transactions", "users", "read page"]["ops"] - 10 * transactions) <= 10 * users
-    assert abs(found["transactions", "log-writer", "commit"]["ops"] - transactions) <= users
-    assert found["transactions", "page-writers", "write page"]["ops"] <= 2 * (transactions + users)
+    rows = {row["operation"]: row for (phase, _, _), row in found.items() if phase == "transactions"}
+    transactions, commits, reads, writes = (
+        rows[name]["iops"] for name in ("transaction", "commit", "read page", "write page")
+    )
+    # Each row is of the time in which all workers of its job ran, which differs on a busy machine; so rates, and not counts.
+    assert commits == pytest.approx(transactions, rel=0.15)
+    assert reads == pytest.approx(10 * transactions, rel=0.15)
+    assert writes <= 1.15 * 2 * transactions
+    counted = rows["transaction"]["ops"]
+    if rows["transaction"]["window_s"] == rows["read page"]["window_s"]:
+        assert abs(rows["read page"]["ops"] - 10 * counted) <= 10 * users
 
 
 TABLES = {
