@@ -98,7 +98,7 @@ impl Files {
     }
 
     /// The next request of any data operation; `line` says where it goes if the worker follows a script.
-    #[inline]
+    #[inline(always)]
     pub(super) fn target(
         &mut self,
         op: &OpNode,
@@ -123,7 +123,7 @@ impl Files {
     }
 
     /// Where the next `size` bytes of an operation on an open file are, and how many there are; a slot goes on behind them.
-    #[inline]
+    #[inline(always)]
     fn spot(
         &mut self,
         op: &OpNode,
