@@ -234,6 +234,7 @@ def _cells(cells: Cells, x: vl.X, y: vl.Y) -> vl.Chart:
     data = numeric_csv(
         {"t_s": start[cells.column], "right": right[cells.column], "band": cells.band, "operations": cells.count}
     )
+    top = int(cells.band.max()) + 1
     most = int(cells.count.max())
     legend_values = [10**power for power in range(math.floor(math.log10(most)) + 1)]
     colour = vl.Color(
@@ -259,9 +260,10 @@ def _cells(cells: Cells, x: vl.X, y: vl.Y) -> vl.Chart:
         vl.Chart(data)
         .transform_calculate(
             low=f"pow(10, datum.band / {cells.bands_per_decade})",
-            high=f"pow(10, (datum.band + {_OVERLAP}) / {cells.bands_per_decade})",
+            high=f"pow(10, min(datum.band + {_OVERLAP}, {top}) / {cells.bands_per_decade})",
         )
-        .mark_rect(clip=True)
+        # No cell and no line reaches beyond the axes: clipping them would take most of the time of a PNG.
+        .mark_rect()
         .encode(x=x, x2="right:Q", y=y, y2="high:Q", color=colour, tooltip=tooltip)
     )
     return drawn
@@ -277,7 +279,7 @@ def _percentile_lines(lines: dict[str, list[Step]], domain: tuple[float, float],
         colour = theme.PERCENTILE_COLOURS[name]
         line = vl.Chart(numeric_csv(_unbroken(steps))).encode(x=x, y=y, detail="piece:N")
         for ink, width in ((theme.HALO, 3.6), (colour, 1.8)):
-            layers.append(line.mark_line(interpolate="step-after", color=ink, strokeWidth=width, clip=True))
+            layers.append(line.mark_line(interpolate="step-after", color=ink, strokeWidth=width))
         labels.append({"t_s": steps[-1].end_s, "low": 10.0**height, "label": name, "ink": colour})
     base = vl.Chart(records(labels)).encode(x=x, y=y, text=vl.Text("label:N"))
     place: dict[str, Any] = {"align": "left", "baseline": "middle", "dx": 5, "fontWeight": "bold"}
@@ -293,7 +295,7 @@ def _unbroken(steps: Sequence[Step]) -> dict[str, list[float]]:
     for i, step in enumerate(steps):
         ends_here = i + 1 == len(steps) or steps[i + 1].start_s > step.end_s
         for t_s in (step.start_s, step.end_s) if ends_here else (step.start_s,):
-            for name, value in (("t_s", t_s), ("low", step.value_ns), ("piece", piece)):
+            for name, value in (("t_s", t_s), ("low", max(step.value_ns, 1.0)), ("piece", piece)):
                 columns[name].append(value)
         piece += ends_here
     return columns
