@@ -1,0 +1,56 @@
+"""Judge every claim of a file."""
+
+from assay.claims import against_runs, against_tables
+from assay.claims.accepted import ClaimVerdict
+from assay.claims.against_runs import GatherRuns
+from assay.claims.against_tables import Meant
+from assay.claims.claims_file import Claimed, ClaimsFile
+from assay.claims.expression import ExpressionError
+from assay.claims.judged import SCHEMA, JudgedClaim, JudgedClaims, JudgedSentence, judged_claim, undecided
+from assay.claims.sentence import SentenceError, parse
+from assay.errors import InputError
+
+
+def judge_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> JudgedClaims:
+    """Judge a file.
+
+    Args:
+        file: The claims, with their tables.
+        runs: Gathers the runs of a side.
+        usual: The side that is meant where a sentence names none.
+        meant: How sentences are to be read.
+
+    Raises:
+        InputError: a sentence of a strict file is not understood.
+        AssayError: runs that a sentence names are not there.
+    """
+    claims = tuple(_judged(claim, file, runs, usual, meant) for claim in file.claims)
+    return JudgedClaims(schema=SCHEMA, title=file.title, claims=claims)
+
+
+def _judged(claim: Claimed, file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> JudgedClaim:
+    if claim.undecidable:
+        sentences: tuple[JudgedSentence, ...] = (undecided("", claim.undecidable),)
+    else:
+        sentences = tuple(_sentence(says, claim, file, runs, usual, meant) for says in claim.says)
+    return judged_claim(claim.id, claim.text, claim.note, sentences)
+
+
+def _sentence(says: str, claim: Claimed, file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> JudgedSentence:
+    try:
+        sentence = parse(says)
+        about = against_runs.of_runs(sentence, usual)
+        is_column = any(sentence.left in table.columns for table in file.tables.values())
+        if about is not None and not is_column:
+            return against_runs.judge(says, sentence, about, runs, meant)
+        return against_tables.judge(says, sentence, file.tables, meant)
+    except (SentenceError, ExpressionError) as error:
+        if file.is_strict:
+            raise InputError(f"{file.source}: claim {claim.id}: '{says[:120]}': {error}") from error
+        return undecided(says, f"not understood: {error}")
+
+
+def exit_code(found: JudgedClaims, *, is_strict: bool) -> int:
+    """Give 1 where a claim is contradicted; with `is_strict` also where one is not decidable."""
+    failing = {ClaimVerdict.CONTRADICTED} | ({ClaimVerdict.NOT_DECIDABLE} if is_strict else set())
+    return int(any(claim.verdict in failing for claim in found.claims))
