@@ -2,8 +2,8 @@
 
 A table without repeats has no interval. Its arithmetic is checked as it stands; where two measured values are held against
 each other for who is ahead, or against a limit, a difference within what runs differ by (`effect`, 3 %) decides nothing,
-because nobody knows what the next run would have given. With `over COLUMN` the rows are repeats: the values have the interval
-of their mean, two sides that of their ratio (`statistics/ratio.py`).
+because nobody knows what the next run would have given. With `over COLUMN` the rows are repeats: the values have the
+interval of their mean, two sides that of their ratio (`statistics/ratio.py`).
 
 Of many rows each has to hold. One that surely does not contradicts the sentence; an order is supported where none does and
 the geometric mean of the ratios is ahead by more than `effect`.
@@ -23,10 +23,13 @@ from assay.claims.accepted import Accepted, ClaimVerdict, agreed, of_all
 from assay.claims.expression import Quantity, evaluate
 from assay.claims.fact_tables import FactTable, NotThereError
 from assay.claims.judged import Computed, JudgedSentence, ends, undecided
-from assay.claims.sentence import Amount, Proportion, Sentence
+from assay.claims.sentence import Lean, Proportion, SaidValue, Sentence
 from assay.claims.stated_units import Dimension, Prefixes, StatedUnit
 from assay.compare.comparison import DEFAULT_EFFECT, judge_ratio
 
+_WHOLE_FROM = 1e5
+_FEW_TIMES = 3
+"""Ratios up to which a change is told in per cent."""
 _MOST_NAMED = 3
 """Rows that a reason names."""
 
@@ -44,10 +47,10 @@ def judge(says: str, sentence: Sentence, tables: Mapping[str, FactTable], meant:
     """Judge a sentence; raises ExpressionError where a side is no expression."""
     try:
         left = _with_unit(evaluate(sentence.left, tables), sentence, meant)
-        if isinstance(sentence.says, Amount):
+        if isinstance(sentence.says, SaidValue):
             return _amount(says, sentence, sentence.says, left, meant)
         right = _read_as(evaluate(sentence.says.right, tables), meant)
-        return _proportion(says, sentence, sentence.says, left, right, meant)
+        return _Comparison(says, sentence, sentence.says, left, right, meant).judged()
     except NotThereError as error:
         return undecided(says, str(error))
 
@@ -69,13 +72,23 @@ def _read_as(side: Quantity, meant: Meant) -> Quantity:
 
 def figure(value: float) -> str:
     """Print a figure with the digits that a claim may turn on."""
-    return f"{value:.6g}"
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.6g}"
+
+
+def span(values: Accepted) -> str:
+    """Print what is accepted, with as many digits as tell its ends apart."""
+    if math.isinf(values.high):
+        return f"{'above' if values.is_open else 'at least'} {figure(values.low)}"
+    if math.isinf(values.low):
+        return f"{'below' if values.is_open else 'at most'} {figure(values.high)}"
+    low, high = figure(values.low), figure(values.high)
+    return f"{low} to {high}" if low != high else f"{values.low:.11g} to {values.high:.11g}"
 
 
 # -- a value -----------------------------------------------------------------------------------------------------------
 
 
-def _amount(says: str, sentence: Sentence, amount: Amount, left: Quantity, meant: Meant) -> JudgedSentence:
+def _amount(says: str, sentence: Sentence, amount: SaidValue, left: Quantity, meant: Meant) -> JudgedSentence:
     if (why := _no_unit(sentence.left, left, amount.unit)) is not None:
         return undecided(says, why)
     unit = None if amount.unit is None else amount.unit.read_as(meant.prefixes)
@@ -89,12 +102,14 @@ def _amount(says: str, sentence: Sentence, amount: Amount, left: Quantity, meant
         values, interval = (found.mean,), (found.low, found.high)
     verdicts = [
         of_all(
-            amount.accepted.verdict(factor * low, factor * high) for low, high in ([interval] if interval else _points(values))
+            amount.accepted.verdict(factor * low, factor * high)
+            for low, high in ([interval] if interval else _points(values))
         )
         for factor in factors
     ]
     verdict = agreed(verdicts)
-    shown = (unit or left.unit).name if (unit or left.unit) else ""
+    in_unit = unit or left.unit
+    shown = "" if in_unit is None else in_unit.name
     computed = Computed(
         what=sentence.left,
         values=tuple(factors[0] * value for value in values),
@@ -138,9 +153,9 @@ def _factors(one: StatedUnit | None, other: StatedUnit | None) -> tuple[float, .
     return tuple(dict.fromkeys(a / b for a, b in itertools.product(of_one, other.factors)))
 
 
-def _amount_words(computed: Computed, left: Quantity, amount: Amount, factor: float) -> str:
+def _amount_words(computed: Computed, left: Quantity, amount: SaidValue, factor: float) -> str:
     unit = f" {computed.unit}" if computed.unit else ""
-    true = f"true would be {_span(amount.accepted)}{unit}"
+    true = f"true would be {span(amount.accepted)}{unit}"
     if computed.interval is not None:
         low, high = map(figure, computed.interval)
         return f"the mean of {len(left.values)} is {figure(computed.values[0])}{unit} ({low} to {high}); {true}"
@@ -152,14 +167,6 @@ def _amount_words(computed: Computed, left: Quantity, amount: Amount, factor: fl
         left,
         true,
     )
-
-
-def _span(values: Accepted) -> str:
-    if math.isinf(values.high):
-        return f"{'above' if values.is_open else 'at least'} {figure(values.low)}"
-    if math.isinf(values.low):
-        return f"{'below' if values.is_open else 'at most'} {figure(values.high)}"
-    return f"{figure(values.low)} to {figure(values.high)}"
 
 
 def _rows_words(verdicts: Sequence[ClaimVerdict], shown: Sequence[str], of: Quantity, true: str) -> str:
@@ -185,24 +192,111 @@ def _row_name(of: Quantity, place: int) -> str:
 # -- a comparison ------------------------------------------------------------------------------------------------------
 
 
-def _proportion(
-    says: str, sentence: Sentence, proportion: Proportion, left: Quantity, right: Quantity, meant: Meant
-) -> JudgedSentence:
-    if (why := _not_alike(sentence.left, proportion.right, left, right)) is not None:
-        return undecided(says, why)
-    unit = left.unit or right.unit
-    if unit is None and proportion.way.value in {"faster", "slower"}:
-        return undecided(says, f"nothing says whether '{sentence.left}' is a rate or a time: higher or lower can be told")
-    ratios = proportion.ratios(is_time=unit is not None and unit.is_time, alike=meant.effect)
-    factors = _factors(left.unit, right.unit) if left.unit and right.unit else (1.0,)
-    judge_with = _repeated if sentence.over else _paired
-    found = [
-        judge_with(says, sentence, proportion, (left, right), (accepted, factor), meant)
-        for accepted, factor in itertools.product(ratios, factors)
-    ]
-    if len({one.verdict for one in found}) > 1:
-        return undecided(says, f"it depends on how it is meant: {found[0].reason} / {found[-1].reason}", found[0].computed)
-    return found[0]
+@dataclasses.dataclass(frozen=True)
+class _Comparison:
+    """Two sides, and how they are said to stand to each other."""
+
+    says: str
+    sentence: Sentence
+    proportion: Proportion
+    left: Quantity
+    right: Quantity
+    meant: Meant
+
+    @property
+    def _what(self) -> str:
+        return f"{self.sentence.left} / {self.proportion.right}"
+
+    def judged(self) -> JudgedSentence:
+        left, right, name = self.left, self.right, self.sentence.left
+        if (why := _not_alike(name, self.proportion.right, left, right)) is not None:
+            return undecided(self.says, why)
+        unit = left.unit or right.unit
+        if unit is None and self.proportion.way in {Lean.FASTER, Lean.SLOWER}:
+            why = f"nothing says whether '{name}' is a rate or a time: higher or lower can be told"
+            return undecided(self.says, why)
+        is_time = unit is not None and unit.is_time
+        ratios = self.proportion.ratios(is_time=is_time, alike=self.meant.effect)
+        factors = _factors(left.unit, right.unit) if left.unit and right.unit else (1.0,)
+        judge_with = self._repeated if self.sentence.over else self._paired
+        found = [judge_with(values, factor) for values, factor in itertools.product(ratios, factors)]
+        if len({one.verdict for one in found}) > 1:
+            why = f"it depends on how it is meant: {found[0].reason} / {found[-1].reason}"
+            return undecided(self.says, why, found[0].computed)
+        return found[0]
+
+    def _repeated(self, accepted: Accepted, factor: float) -> JudgedSentence:
+        """Judge by the interval of the ratio of two samples."""
+        left, right = self.left.values, self.right.values
+        if min(*left, *right) <= 0:
+            return undecided(self.says, "a ratio is of values above 0")
+        ratio = ratio_between(right, tuple(factor * value for value in left))
+        is_time = self.left.unit is not None and self.left.unit.is_time
+        word = judge_ratio(ratio, right, left, self.meant.effect, higher_is_better=not is_time)
+        if ratio.low is None or ratio.high is None or not ratio.is_interval:
+            counts = f"{len(left)} and {len(right)} repeats over {self.sentence.over}"
+            computed = Computed(what=self._what, values=(ratio.ratio,), unit="", accepted=ends(accepted))
+            return undecided(self.says, f"{counts}: an interval takes three of each", computed)
+        low, high = ratio.low, ratio.high
+        p = "" if ratio.p is None else f", p {ratio.p:.2g}"
+        return JudgedSentence(
+            says=self.says,
+            verdict=accepted.verdict(low, high),
+            reason=f"the ratio is {figure(ratio.ratio)} ({figure(low)} to {figure(high)}), {word.words}{p}; true would be"
+            f" {span(accepted)}",
+            computed=Computed(
+                what=self._what, values=(ratio.ratio,), unit="", interval=(low, high), accepted=ends(accepted)
+            ),
+        )
+
+    def _paired(self, accepted: Accepted, factor: float) -> JudgedSentence:
+        """Judge row by row, without an interval."""
+        left, right = _pairs(self.sentence, self.proportion, self.left, self.right)
+        if min(map(abs, right.values)) == 0:
+            return undecided(self.says, f"'{self.proportion.right}' is 0: nothing is a share of that")
+        ratios = tuple(factor * x / y for x, y in zip(left.values, right.values, strict=True))
+        band = self._band
+        verdicts = [accepted.verdict(*_around(ratio, band)) for ratio in ratios]
+        verdict = of_all(verdicts)
+        if len(ratios) == 1:
+            reason = self._single(left.values[0], right.values[0], ratios[0], verdict, accepted)
+        else:
+            true = f"true would be {span(accepted)}"
+            reason = _rows_words(verdicts, [figure(ratio) for ratio in ratios], left if left.rows else right, true)
+            if min(ratios) > 0:
+                middle = geometric_mean(ratios)
+                reason += f"; geometric mean {figure(middle)} ({figure(min(ratios))} to {figure(max(ratios))})"
+                if self.proportion.is_order and verdict is ClaimVerdict.NOT_DECIDABLE:
+                    verdict = _unless_against(accepted.verdict(*_around(middle, band)))
+        alone = max(len(self.left.values), len(self.right.values)) - len(left.values)
+        if self.sentence.by and alone:
+            reason += f"; {alone} without a partner in '{self.sentence.by}'"
+        computed = Computed(what=self._what, values=ratios, unit="", accepted=ends(accepted))
+        return JudgedSentence(says=self.says, verdict=verdict, reason=reason, computed=computed)
+
+    @property
+    def _band(self) -> float:
+        """Factor by which a ratio may be another in the next run. Of arithmetic there is no next run."""
+        is_measured = not (self.left.is_plain or self.right.is_plain)
+        is_limit = self.proportion.bound.is_one_sided or self.proportion.is_order
+        return 1 + self.meant.effect if is_measured and is_limit else 1.0
+
+    def _single(self, x: float, y: float, ratio: float, verdict: ClaimVerdict, accepted: Accepted) -> str:
+        change = f"{100 * (ratio - 1):+.3g} %" if 1 / _FEW_TIMES < ratio < _FEW_TIMES else f"{figure(ratio)} times"
+        if verdict is ClaimVerdict.NOT_DECIDABLE:
+            runs = f"single values differ by {100 * self.meant.effect:g} % from run to run"
+            return f"{figure(x)} by {figure(y)} is {change}, and true would be {span(accepted)}: {runs}"
+        return f"the ratio is {figure(ratio)} ({change}); true would be {span(accepted)}"
+
+
+def _around(ratio: float, band: float) -> tuple[float, float]:
+    ends_ = sorted((ratio / band, ratio * band))
+    return ends_[0], ends_[1]
+
+
+def _unless_against(verdict: ClaimVerdict) -> ClaimVerdict:
+    """Take the verdict of a mean of rows of which none contradicts: it can support them, no more."""
+    return verdict if verdict is ClaimVerdict.SUPPORTED else ClaimVerdict.NOT_DECIDABLE
 
 
 def _not_alike(name: str, other: str, left: Quantity, right: Quantity) -> str | None:
@@ -214,75 +308,7 @@ def _not_alike(name: str, other: str, left: Quantity, right: Quantity) -> str | 
     return None
 
 
-_Sides = tuple[Quantity, Quantity]
-_Reading = tuple[Accepted, float]
-
-
-def _repeated(
-    says: str, sentence: Sentence, proportion: Proportion, sides: _Sides, reading: _Reading, meant: Meant
-) -> JudgedSentence:
-    left, right = sides
-    accepted, factor = reading
-    if min(*left.values, *right.values) <= 0:
-        return undecided(says, "a ratio is of values above 0")
-    ratio = ratio_between(right.values, tuple(factor * value for value in left.values))
-    is_time = left.unit is not None and left.unit.is_time
-    word = judge_ratio(ratio, right.values, left.values, meant.effect, higher_is_better=not is_time)
-    between = None if ratio.low is None or ratio.high is None or not ratio.is_interval else (ratio.low, ratio.high)
-    computed = Computed(
-        what=f"{sentence.left} / {proportion.right}",
-        values=(ratio.ratio,),
-        unit="",
-        interval=between,
-        accepted=ends(accepted),
-    )
-    if between is None:
-        counts = f"{len(left.values)} and {len(right.values)}"
-        return undecided(says, f"{counts} repeats over {sentence.over}: an interval takes three of each", computed)
-    reason = (
-        f"the ratio is {figure(ratio.ratio)} ({figure(between[0])} to {figure(between[1])}), {word.words}"
-        + ("" if ratio.p is None else f", p {ratio.p:.2g}")
-        + f"; true would be {_span(accepted)}"
-    )
-    return JudgedSentence(says=says, verdict=accepted.verdict(*between), reason=reason, computed=computed)
-
-
-def _paired(
-    says: str, sentence: Sentence, proportion: Proportion, sides: _Sides, reading: _Reading, meant: Meant
-) -> JudgedSentence:
-    accepted, factor = reading
-    left, right = _pairs(sentence, proportion, *sides)
-    if min(map(abs, right.values)) == 0:
-        return undecided(says, f"'{proportion.right}' is 0: nothing is a share of that")
-    ratios = tuple(factor * x / y for x, y in zip(left.values, right.values, strict=True))
-    # Of arithmetic there is no next run; of two measured values there is.
-    is_measured = not (left.is_plain or right.is_plain) and (proportion.bound.is_one_sided or proportion.is_order)
-    band = 1 + meant.effect if is_measured else 1.0
-    verdicts = [accepted.verdict(*sorted((ratio / band, ratio * band))) for ratio in ratios]
-    verdict, reason = of_all(verdicts), ""
-    true = f"true would be {_span(accepted)}"
-    if len(ratios) == 1:
-        reason = f"the ratio is {figure(ratios[0])} ({100 * (ratios[0] - 1):+.3g} %); {true}"
-        if verdict is ClaimVerdict.NOT_DECIDABLE:
-            reason = (
-                f"{figure(left.values[0])} and {figure(right.values[0])} differ by {100 * (ratios[0] - 1):+.2g} %:"
-                f" single values differ by {100 * meant.effect:g} % from run to run"
-            )
-    else:
-        reason = _rows_words(verdicts, [figure(ratio) for ratio in ratios], left if left.rows else right, true)
-        if min(ratios) > 0:
-            middle = geometric_mean(ratios)
-            reason += f"; geometric mean {figure(middle)} ({figure(min(ratios))} to {figure(max(ratios))})"
-            ahead = accepted.verdict(*sorted((middle / band, middle * band)))
-            if proportion.is_order and verdict is ClaimVerdict.NOT_DECIDABLE:
-                verdict = ahead
-    computed = Computed(
-        what=f"{sentence.left} / {proportion.right}", values=ratios, unit="", accepted=ends(accepted)
-    )
-    return JudgedSentence(says=says, verdict=verdict, reason=reason, computed=computed)
-
-
-def _pairs(sentence: Sentence, proportion: Proportion, left: Quantity, right: Quantity) -> _Sides:
+def _pairs(sentence: Sentence, proportion: Proportion, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
     """Put the values of both sides beside each other; raises NotThereError where nothing says how."""
     if sentence.by:
         return _paired_by(sentence.by, left, right)
@@ -299,7 +325,7 @@ def _repeat(side: Quantity, size: int) -> Quantity:
     return dataclasses.replace(side, values=side.values * size) if len(side.values) == 1 else side
 
 
-def _paired_by(column: str, left: Quantity, right: Quantity) -> _Sides:
+def _paired_by(column: str, left: Quantity, right: Quantity) -> tuple[Quantity, Quantity]:
     places: list[dict[str, int]] = []
     for side in (left, right):
         if not all(column in row for row in side.rows) or not side.rows:

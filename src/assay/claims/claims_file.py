@@ -11,9 +11,9 @@ TOML names its tables, which lie beside it, and gives each claim an id, the word
     text = "FAT is faster"
     says = "fat_write is faster than ntfs_write"
 
-`says` may be left out where the text is such a sentence, and be a list: then all have to hold. `undecidable = "why"` stands in
-its place for a claim of which the tables have no figures. In Markdown a table has a column `claim`, and if wanted `id` and
-`says`. In any other text each line is a claim, but for empty ones and those that begin with `#`; bullets are left out.
+`says` may be left out where the text is such a sentence, and be a list: then all have to hold. `undecidable = "why"` stands
+in its place for a claim of which the tables have no figures. In Markdown a table has a column `claim`, and if wanted `id`
+and `says`. In any other text each line is a claim, but for empty ones and those that begin with `#`; bullets are left out.
 
 A sentence of TOML that is not understood is a fault of the file; one of a text is a claim of which nothing can be said.
 """
@@ -100,7 +100,11 @@ def read_claims(path: str) -> ClaimsFile:
 
 def _with_tables(found: tuple[ClaimsFile, dict[str, str]], folder: Path | None) -> ClaimsFile:
     file, named = found
-    tables = {} if folder is None else {name: read_table(str(folder / at), name, follows=False) for name, at in named.items()}
+    tables = (
+        {}
+        if folder is None
+        else {name: read_table(str(folder / at), name, follows=False) for name, at in named.items()}
+    )
     return dataclasses.replace(file, tables=tables)
 
 
@@ -147,7 +151,9 @@ def parse_toml(text: str, source: str) -> tuple[ClaimsFile, dict[str, str]]:
         if not _NAME.fullmatch(name):
             raise InputError(f"{source}: tables: '{name[:60]}' is no name; letters, digits and _ make one")
         if not _BESIDE.fullmatch(at):
-            raise InputError(f"{source}: tables.{name}: '{at[:60]}' is no file beside this one; --table names any other")
+            raise InputError(
+                f"{source}: tables.{name}: '{at[:60]}' is no file beside this one; --table names any other"
+            )
     claims = tuple(_of_toml(one, number, source) for number, one in enumerate(document.claim, start=1))
     ids = [claim.id for claim in claims]
     if twice := next((id_ for id_ in ids if ids.count(id_) > 1), None):
@@ -173,7 +179,7 @@ def _of_toml(one: _ClaimTable, number: int, source: str) -> Claimed:
 
 # -- text --------------------------------------------------------------------------------------------------------------
 
-_BULLET = re.compile(r"\s*(?:[-*+]|\d{1,4}[.)])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,4}[.)])\s+")
 _RULE = re.compile(r":?-{1,}:?")
 
 
@@ -195,11 +201,14 @@ def _of_markdown(text: str) -> tuple[Claimed, ...]:
         if not line.lstrip().startswith("|"):
             columns = []
             continue
-        cells = [cell.strip().replace("\\|", "|").strip("`") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+        cells = [
+            cell.strip().replace("\\|", "|").strip("`") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))
+        ]
         if not columns:
             columns = [cell.lower() for cell in cells]
-        elif "claim" in columns and len(cells) == len(columns) and not all(map(_RULE.fullmatch, cells)):
-            row = dict(zip(columns, cells, strict=True))
+        elif "claim" in columns and not all(map(_RULE.fullmatch, cells)):
+            # A row may be shorter, as in every Markdown; what is longer has no column.
+            row = dict.fromkeys(columns, "") | dict(zip(columns, cells, strict=False))
             if said := row.get("says") or row["claim"]:
                 id_ = row.get("id") or str(len(found) + 1)
                 found.append(Claimed(id_[:MOST_LETTERS], row["claim"][:MOST_LETTERS], (said,)))

@@ -5,9 +5,10 @@
     facts.read_latency_ms.before                 a number of a JSON file, by its names
     'write rate'                                 a column whose name has blanks
 
-Operators are + - * / and brackets; a list with a number, or with another of the same rows, is taken value by value. Conditions
-are = != < <= > >=, with `*` for any letters. A unit goes with a value as long as it stays what it is: sums of like units
-and multiples by plain numbers keep it, a ratio of like units has none, everything else loses it.
+Operators are + - * / and brackets; a list with a number, or with another of the same rows, is taken value by value.
+Conditions are = != < <= > >=, with `*` for any letters. A sum of like units keeps the unit, and so does a function of one
+list; a ratio of like units has none; what is multiplied or divided otherwise is in nobody knows what, until the sentence
+says it.
 """
 
 import dataclasses
@@ -205,13 +206,9 @@ def _unit(sign: str, a: Quantity, b: Quantity) -> tuple[StatedUnit | None, bool]
     if a.is_plain and b.is_plain:
         return None, True
     alike = a.unit == b.unit and a.unit is not None
-    match sign:
-        case "+" | "-":
-            return (a.unit if alike else None), False
-        case "*":
-            return (b.unit if a.is_plain else a.unit if b.is_plain else None), False
-        case _:
-            return (a.unit if b.is_plain else None), alike
+    if sign in {"+", "-"}:
+        return (a.unit if alike else None), False
+    return None, alike and sign == "/"
 
 
 # -- references --------------------------------------------------------------------------------------------------------
@@ -220,46 +217,46 @@ def _unit(sign: str, a: Quantity, b: Quantity) -> tuple[StatedUnit | None, bool]
 def find(name: str, where: str, tables: Mapping[str, FactTable]) -> Quantity:
     """Find a column or a number by its name, and the rows that fit; raises NotThereError."""
     table, path = _table_of(name, tables)
-    conditions = _conditions(where)
-    if table.tree is not None:
-        values, names = branch(table, path)
-        kept = [i for i, row in enumerate(names) if all(fits(row) for fits in conditions)]
-        unit = table.unit_of(path[-1], ()) or next(
-            (found for part in reversed(path) if (found := table.unit_of(part, ())) is not None), None
-        )
-        rows = tuple(names[i] for i in kept)
-        return _chosen(name, tuple(values[i] for i in kept), unit, rows, tuple(kept), f"{table.name}.{'.'.join(path)}")
+    found = (_of_rows if table.tree is None else _of_tree)(name, table, path, _conditions(where))
+    if not found.values:
+        raise NotThereError(f"no row of {table.name} fits the conditions of {name}")
+    return found
+
+
+_Conditions = Sequence[Callable[[Row], bool]]
+
+
+def _of_rows(name: str, table: FactTable, path: Sequence[str], conditions: _Conditions) -> Quantity:
     column = ".".join(path)
-    kept = [i for i, row in enumerate(table.rows) if all(fits(row) for fits in conditions)]
-    cells = [number_of(table.rows[i][column]) for i in kept]
-    if any(cell is None for cell in cells):
-        raise NotThereError(f"{name} has no number in row {kept[cells.index(None)] + 1} of {table.name}")
+    if column not in table.columns:
+        return Quantity((table.remarks[column],), table.unit_of(column, ()), source=table.name)
+    kept = tuple(i for i, row in enumerate(table.rows) if all(fits(row) for fits in conditions))
+    values = []
+    for i in kept:
+        if (value := number_of(table.rows[i][column])) is None:
+            raise NotThereError(f"{name} has no number in row {i + 1} of {table.name}")
+        values.append(value)
     rows = tuple(table.rows[i] for i in kept)
-    values = tuple(cell for cell in cells if cell is not None)
-    return _chosen(name, values, table.unit_of(column, rows), rows, tuple(kept), table.name)
+    return Quantity(tuple(values), table.unit_of(column, rows), rows=rows, marks=kept, source=table.name)
 
 
-def _chosen(
-    name: str,
-    values: tuple[float, ...],
-    unit: StatedUnit | None,
-    rows: tuple[Row, ...],
-    marks: tuple[int, ...],
-    source: str,
-) -> Quantity:
-    if not values:
-        raise NotThereError(f"no row of {source.split('.')[0]} fits the conditions of {name}")
-    return Quantity(values, unit, rows=rows, marks=marks, source=source)
+def _of_tree(name: str, table: FactTable, path: Sequence[str], conditions: _Conditions) -> Quantity:
+    values, names = branch(table, path)
+    kept = tuple(i for i, row in enumerate(names) if all(fits(row) for fits in conditions))
+    units = (table.unit_of(part, ()) for part in reversed(path))
+    unit = next((unit for unit in units if unit is not None), None)
+    rows = tuple(names[i] for i in kept)
+    return Quantity(tuple(values[i] for i in kept), unit, rows=rows, marks=kept, source=f"{table.name}.{name}")
 
 
 def _table_of(name: str, tables: Mapping[str, FactTable]) -> tuple[FactTable, list[str]]:
     first, *rest = name.split(".")
     if first in tables and rest:
         table, path = tables[first], rest
-        if table.tree is None and ".".join(path) not in table.columns:
-            raise NotThereError(f"{first} has no column '{'.'.join(path)}'; it has {', '.join(table.columns)[:200]}")
+        if table.tree is None and ".".join(path) not in {*table.columns, *table.remarks}:
+            raise NotThereError(f"{first} has no '{'.'.join(path)}'; it has {', '.join(table.columns)[:200]}")
         return table, path
-    having = [table for table in tables.values() if name in table.columns]
+    having = [table for table in tables.values() if name in {*table.columns, *table.remarks}]
     having += [table for table in tables.values() if isinstance(table.tree, dict) and first in table.tree]
     if len(having) == 1:
         return having[0], [name] if having[0].tree is None else [first, *rest]
@@ -366,4 +363,3 @@ FUNCTIONS: dict[str, tuple[int | None, _Function]] = {
     "p_normal": (2, lambda given: _p(given, rank_sum.p_normal)),
 }
 """Number of arguments, and what computes it."""
-

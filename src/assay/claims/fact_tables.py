@@ -1,8 +1,9 @@
 """Tables that claims are held to: CSV with the names of its columns, or JSON.
 
-Lines of a CSV file that begin with `#` are remarks; `# unit: KB/s` gives the unit of the columns whose names say none, and a
-column `unit` that of the numbers of its row. JSON is an object of numbers, lists and objects, reached by their names with
-dots between them, or a list of objects, which is a table; what stands under `data` counts where there is such a key.
+Lines of a CSV file that begin with `#` are remarks. `# unit: KB/s` gives the unit of the columns whose names say none, and a
+column `unit` that of the numbers of its row; `# stations: 9` is a number by that name. JSON is an object of numbers, lists
+and objects, reached by their names with dots between them, or a list of objects, which is a table; what stands under `data`
+counts where there is such a key.
 
 Whoever wrote a table may be somebody else: rows, columns and depth have bounds.
 """
@@ -25,7 +26,7 @@ MOST_LETTERS = 1_000
 Row: TypeAlias = Mapping[str, str]
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
-_REMARK = re.compile(r"#\s*unit:\s*(.*)")
+_REMARK = re.compile(r"#\s*(\w{1,60}):\s*(.*)")
 _UNIT_COLUMN = "unit"
 
 
@@ -43,6 +44,8 @@ class FactTable:
     unit: StatedUnit | None = None
     tree: Json = None
     """Of JSON that is no table."""
+    remarks: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """Numbers above a CSV table."""
 
     def unit_of(self, column: str, rows: Sequence[Row]) -> StatedUnit | None:
         """Give the unit of a column in some rows; None: nothing says it, or not all rows the same."""
@@ -66,8 +69,8 @@ def number_of(text: str) -> float | None:
 def parse_csv(text: str, name: str, source: str) -> FactTable:
     """Read a table; raises InputError with the line."""
     lines = text.splitlines()
-    remarks = [line for line in lines if line.startswith("#")]
-    unit = next((unit_of_words(found[1]) for line in remarks if (found := _REMARK.match(line))), None)
+    remarks = {found[1]: found[2] for line in lines if (found := _REMARK.match(line))}
+    numbered = {key: value for key, text in remarks.items() if (value := number_of(text)) is not None}
     numbers = [number for number, line in enumerate(lines, start=1) if not line.startswith("#") and line.strip()]
     reader = csv.reader(lines[number - 1] for number in numbers)
     if len(numbers) > MOST_ROWS + 1:
@@ -88,7 +91,8 @@ def parse_csv(text: str, name: str, source: str) -> FactTable:
         raise InputError(f"{source}: is no CSV ({error})") from error
     if not rows:
         raise InputError(f"{source}: has no rows; the first line names the columns, the others hold values")
-    return FactTable(name, columns, tuple(rows), unit)
+    unit = unit_of_words(remarks.get(_UNIT_COLUMN, ""))
+    return FactTable(name, columns, tuple(rows), unit, remarks=numbered)
 
 
 def _columns(cells: Sequence[str], where: str) -> tuple[str, ...]:
@@ -124,7 +128,9 @@ def branch(table: FactTable, path: Sequence[str]) -> tuple[tuple[float, ...], tu
             raise NotThereError(f"{table.name} has no '{'.'.join(path)}'; there are {known[:200]}")
         at = at[part]
     items = list(at.items()) if isinstance(at, dict) else list(enumerate(at)) if isinstance(at, list) else [("", at)]
-    found = [(str(key), value) for key, value in items if isinstance(value, int | float) and not isinstance(value, bool)]
+    found = [
+        (str(key), value) for key, value in items if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
     if len(found) < len(items) or not found or not all(math.isfinite(value) for _, value in found):
         raise NotThereError(f"{table.name}: '{'.'.join(path)}' is no number and no list of numbers")
     return tuple(float(value) for _, value in found), tuple({"name": key} for key, _ in found)

@@ -1,4 +1,6 @@
-"""Judge every claim of a file."""
+"""Is a sentence about runs or tables, and what becomes of one that is not understood? Judges every claim of a file."""
+
+import dataclasses
 
 from assay.claims import against_runs, against_tables
 from assay.claims.accepted import ClaimVerdict
@@ -24,30 +26,38 @@ def judge_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -
         InputError: a sentence of a strict file is not understood.
         AssayError: runs that a sentence names are not there.
     """
-    claims = tuple(_judged(claim, file, runs, usual, meant) for claim in file.claims)
+    judging = _Judging(file, runs, usual, meant)
+    claims = tuple(judging.claim(claim) for claim in file.claims)
     return JudgedClaims(schema=SCHEMA, title=file.title, claims=claims)
 
 
-def _judged(claim: Claimed, file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> JudgedClaim:
-    if claim.undecidable:
-        sentences: tuple[JudgedSentence, ...] = (undecided("", claim.undecidable),)
-    else:
-        sentences = tuple(_sentence(says, claim, file, runs, usual, meant) for says in claim.says)
-    return judged_claim(claim.id, claim.text, claim.note, sentences)
+@dataclasses.dataclass(frozen=True)
+class _Judging:
+    file: ClaimsFile
+    runs: GatherRuns
+    usual: str
+    meant: Meant
 
+    def claim(self, claim: Claimed) -> JudgedClaim:
+        if claim.undecidable:
+            sentences: tuple[JudgedSentence, ...] = (undecided("", claim.undecidable),)
+        else:
+            sentences = tuple(self._sentence(says, claim) for says in claim.says)
+        return judged_claim(claim.id, claim.text, claim.note, sentences)
 
-def _sentence(says: str, claim: Claimed, file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> JudgedSentence:
-    try:
-        sentence = parse(says)
-        about = against_runs.of_runs(sentence, usual)
-        is_column = any(sentence.left in table.columns for table in file.tables.values())
-        if about is not None and not is_column:
-            return against_runs.judge(says, sentence, about, runs, meant)
-        return against_tables.judge(says, sentence, file.tables, meant)
-    except (SentenceError, ExpressionError) as error:
-        if file.is_strict:
-            raise InputError(f"{file.source}: claim {claim.id}: '{says[:120]}': {error}") from error
-        return undecided(says, f"not understood: {error}")
+    def _sentence(self, says: str, claim: Claimed) -> JudgedSentence:
+        tables = self.file.tables
+        try:
+            sentence = parse(says)
+            about = against_runs.of_runs(sentence, self.usual)
+            is_column = any(sentence.left in table.columns for table in tables.values())
+            if about is not None and not is_column:
+                return against_runs.judge(says, sentence, about, self.runs, self.meant)
+            return against_tables.judge(says, sentence, tables, self.meant)
+        except (SentenceError, ExpressionError) as error:
+            if self.file.is_strict:
+                raise InputError(f"{self.file.source}: claim {claim.id}: '{says[:120]}': {error}") from error
+            return undecided(says, f"not understood: {error}")
 
 
 def exit_code(found: JudgedClaims, *, is_strict: bool) -> int:

@@ -16,6 +16,7 @@
 import dataclasses
 import enum
 import re
+from collections.abc import Callable
 from typing import Final
 
 from assay.claims.accepted import Accepted, Bound, Stated, accepted
@@ -24,6 +25,8 @@ from assay.verdicts import ServedBy
 
 MOST_LETTERS: Final = 600
 """Of a sentence."""
+_AS_PRINTED: Final = 5e-4
+"""Share by which two computed figures that are said to be one may differ."""
 _ORDERS_WITHIN: Final = 0.5
 """Of an order of magnitude: so much to either side still rounds to it."""
 
@@ -32,7 +35,7 @@ class SentenceError(Exception):
     """A text claims nothing that is understood; the text says what is missing."""
 
 
-class Way(enum.StrEnum):
+class Lean(enum.StrEnum):
     """Which way a comparison goes."""
 
     MORE = "more"
@@ -41,7 +44,7 @@ class Way(enum.StrEnum):
     SLOWER = "slower"
 
 
-class Scale(enum.StrEnum):
+class CountedIn(enum.StrEnum):
     """What the number of a comparison counts."""
 
     PERCENT = "percent"
@@ -50,7 +53,7 @@ class Scale(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Amount:
+class SaidValue:
     """A value, or a limit, in a unit."""
 
     accepted: Accepted
@@ -61,10 +64,10 @@ class Amount:
 class Proportion:
     """How the left side stands to the right one."""
 
-    way: Way
+    way: Lean
     bound: Bound
     stated: Stated
-    scale: Scale
+    scale: CountedIn
     right: str
     is_equality: bool = False
     """Whether the two are said to be alike: a ratio of 1, to within the number."""
@@ -82,19 +85,19 @@ class Proportion:
             share = self.stated.value / 100 if self.stated.value else alike
             return (Accepted(1 - share, 1 + share),)
         values = accepted(self.bound, self.stated)
-        goes_down = self.way is Way.LESS or (self.way is (Way.FASTER if is_time else Way.SLOWER))
+        goes_down = self.way is Lean.LESS or (self.way is (Lean.FASTER if is_time else Lean.SLOWER))
         match self.scale:
-            case Scale.ORDERS:
+            case CountedIn.ORDERS:
                 return (values.through(lambda n: 10.0**-n if goes_down else 10.0**n),)
-            case Scale.TIMES:
+            case CountedIn.TIMES:
                 return (values.through(lambda n: _inverse(n) if goes_down else n),)
             case _:
-                share = (lambda n: 1 - n / 100) if goes_down else (lambda n: 1 + n / 100)
-                found = (values.through(share),)
-        if is_time and self.way in {Way.FASTER, Way.SLOWER} and not self.is_order:
+                sign = -1 if goes_down else 1
+                found = [values.through(lambda n: 1 + sign * n / 100)]
+        if is_time and self.way in {Lean.FASTER, Lean.SLOWER} and not self.is_order:
             # 10 % faster: a tenth less time, or a tenth more done in it.
-            found += (values.through(lambda n: _inverse(1 + n / 100) if goes_down else _inverse(1 - n / 100)),)
-        return found
+            found.append(values.through(lambda n: _inverse(1 - sign * n / 100)))
+        return tuple(found)
 
 
 def _inverse(value: float) -> float:
@@ -108,7 +111,7 @@ class Sentence:
     left: str
     left_unit: StatedUnit | None
     """What its author says that the left side is in."""
-    says: Amount | Proportion
+    says: SaidValue | Proportion
     by: str = ""
     over: str = ""
     served: ServedBy | None = None
@@ -127,9 +130,10 @@ _BOUNDS = {
     "exactly": Bound.EXACT,
 }  # fmt: skip
 _WAYS = {
-    "faster": Way.FASTER, "better": Way.FASTER, "slower": Way.SLOWER, "worse": Way.SLOWER,
-    "higher": Way.MORE, "more": Way.MORE, "larger": Way.MORE, "greater": Way.MORE, "longer": Way.MORE, "above": Way.MORE,
-    "lower": Way.LESS, "less": Way.LESS, "smaller": Way.LESS, "shorter": Way.LESS, "below": Way.LESS,
+    "faster": Lean.FASTER, "better": Lean.FASTER, "slower": Lean.SLOWER, "worse": Lean.SLOWER,
+    "higher": Lean.MORE, "more": Lean.MORE, "larger": Lean.MORE, "greater": Lean.MORE, "longer": Lean.MORE,
+    "above": Lean.MORE,
+    "lower": Lean.LESS, "less": Lean.LESS, "smaller": Lean.LESS, "shorter": Lean.LESS, "below": Lean.LESS,
 }  # fmt: skip
 _SMALL = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 _BOUND = "|".join(sorted(map(re.escape, _BOUNDS), key=len, reverse=True))
@@ -147,9 +151,7 @@ _PARTS = re.compile(r"(?P<left>.+?)(?:\s+in\s+(?P<unit>[\w/%µ]+))?\s+(?:is|are|
 _BETWEEN = re.compile(rf"between\s+(?P<low>{_NUMBER})\s+and\s+(?P<high>{_NUMBER})\s*(?P<unit>[\w/%µ]*)")
 _AS = re.compile(r"(?:as\s+(?:fast|large|high|slow)\s+as|the\s+same\s+as|equal\s+to)\s+(?P<right>.+)")
 _WITHIN = re.compile(rf"within\s+(?P<number>{_NUMBER})\s*%\s+of\s+(?P<right>.+)")
-_SHARE = re.compile(
-    rf"(?:(?P<bound>{_BOUND})\s+)?(?P<number>{_NUMBER})\s*%\s+(?P<way>{_WAY})\s+than\s+(?P<right>.+)"
-)
+_SHARE = re.compile(rf"(?:(?P<bound>{_BOUND})\s+)?(?P<number>{_NUMBER})\s*%\s+(?P<way>{_WAY})\s+than\s+(?P<right>.+)")
 _TIMES = re.compile(
     rf"(?:(?P<bound>{_BOUND})\s+)?(?P<number>{_NUMBER})\s*(?:times|x)\s+"
     rf"(?:(?P<way>{_WAY})(?:\s+than)?\s+)?(?P<right>.+)"
@@ -177,7 +179,7 @@ def parse(text: str) -> Sentence:
         raise SentenceError("it does not say what 'is' how much")
     return Sentence(
         left=parts["left"],
-        left_unit=None if parts["unit"] is None else _unit(parts["unit"]),
+        left_unit=_unit(parts["unit"]),
         says=_says(parts["rest"]),
         by=clauses.get("by", ""),
         over=clauses.get("over", ""),
@@ -186,48 +188,62 @@ def parse(text: str) -> Sentence:
     )
 
 
-def _says(rest: str) -> Amount | Proportion:
-    if found := _BETWEEN.fullmatch(rest):
-        low, high = stated(found["low"]), stated(found["high"])
-        ends = Accepted(low.value - low.half_digit, high.value + high.half_digit)
-        return Amount(ends, _unit(found["unit"]) if found["unit"] else None)
-    if found := _AS.fullmatch(rest):
-        return Proportion(Way.MORE, Bound.ABOUT, Stated(0, 0), Scale.PERCENT, found["right"], is_equality=True)
-    if found := _WITHIN.fullmatch(rest):
-        share = stated(found["number"])
-        if value := _VALUE.fullmatch(found["right"]):
-            middle = stated(value["number"]).value
-            half = abs(middle) * share.value / 100
-            return Amount(Accepted(middle - half, middle + half), _unit(value["unit"]) if value["unit"] else None)
-        if share.value <= 0:
-            raise SentenceError("'within' takes a share above 0")
-        return Proportion(Way.MORE, Bound.ABOUT, share, Scale.PERCENT, found["right"], is_equality=True)
-    if found := _SHARE.fullmatch(rest):
-        return _proportion(found, Scale.PERCENT)
-    if found := _ORDERS.fullmatch(rest):
-        number = _SMALL.get(found["number"], found["number"])
-        orders = Stated(stated(number).value, _ORDERS_WITHIN)
-        return Proportion(_WAYS[found["way"]], Bound.EXACT, orders, Scale.ORDERS, found["right"])
-    if found := _TIMES.fullmatch(rest):
-        return _proportion(found, Scale.TIMES)
-    if found := _ORDER.fullmatch(rest):
-        way = _WAYS[found["way"]]
-        return Proportion(way, Bound.MORE, Stated(0, 0), Scale.PERCENT, found["right"], is_order=True)
-    if found := _VALUE.fullmatch(rest):
-        values = accepted(_BOUNDS.get(found["bound"] or "exactly", Bound.EXACT), stated(found["number"]))
-        return Amount(values, _unit(found["unit"]) if found["unit"] else None)
-    if found := _SIDES.fullmatch(rest):
-        return Proportion(
-            Way.MORE, _BOUNDS.get(found["bound"] or "exactly", Bound.EXACT), Stated(1, 5e-4), Scale.TIMES, found["right"]
-        )
+def _says(rest: str) -> SaidValue | Proportion:
+    for pattern, read in _READ:
+        if found := pattern.fullmatch(rest):
+            return read(found)
     raise SentenceError("what is said is no number, limit or comparison")
 
 
-def _proportion(found: "re.Match[str]", scale: Scale) -> Proportion:
+_Found = re.Match[str]
+
+
+def _between(found: _Found) -> SaidValue:
+    low, high = stated(found["low"]), stated(found["high"])
+    half = min(low.half_digit, high.half_digit)
+    return SaidValue(Accepted(low.value - half, high.value + half), _unit(found["unit"]))
+
+
+def _value(found: _Found) -> SaidValue:
     bound = _BOUNDS.get(found["bound"] or "exactly", Bound.EXACT)
-    way = _WAYS[found["way"]] if found["way"] else Way.MORE
+    return SaidValue(accepted(bound, stated(found["number"])), _unit(found["unit"]))
+
+
+def _alike(found: _Found) -> Proportion:
+    return Proportion(Lean.MORE, Bound.ABOUT, Stated(0, 0), CountedIn.PERCENT, found["right"], is_equality=True)
+
+
+def _within(found: _Found) -> SaidValue | Proportion:
+    share = stated(found["number"])
+    if share.value <= 0:
+        raise SentenceError("'within' takes a share above 0")
+    if value := _VALUE.fullmatch(found["right"]):
+        middle = stated(value["number"]).value
+        half = abs(middle) * share.value / 100
+        return SaidValue(Accepted(middle - half, middle + half), _unit(value["unit"]))
+    return Proportion(Lean.MORE, Bound.ABOUT, share, CountedIn.PERCENT, found["right"], is_equality=True)
+
+
+def _orders(found: _Found) -> Proportion:
+    number = stated(_SMALL.get(found["number"], found["number"]))
+    within = Stated(number.value, _ORDERS_WITHIN)
+    return Proportion(_WAYS[found["way"]], Bound.EXACT, within, CountedIn.ORDERS, found["right"])
+
+
+def _order(found: _Found) -> Proportion:
+    return Proportion(_WAYS[found["way"]], Bound.MORE, Stated(0, 0), CountedIn.PERCENT, found["right"], is_order=True)
+
+
+def _to_another(found: _Found) -> Proportion:
+    bound = _BOUNDS.get(found["bound"] or "exactly", Bound.EXACT)
+    return Proportion(Lean.MORE, bound, Stated(1, _AS_PRINTED), CountedIn.TIMES, found["right"])
+
+
+def _proportion(found: _Found, scale: CountedIn) -> Proportion:
+    bound = _BOUNDS.get(found["bound"] or "exactly", Bound.EXACT)
+    way = _WAYS[found["way"]] if found["way"] else Lean.MORE
     number = stated(found["number"])
-    if number.value < 0 or (scale is Scale.TIMES and number.value == 0):
+    if number.value < 0 or (scale is CountedIn.TIMES and number.value == 0):
         raise SentenceError("how much more or less is a number above 0")
     return Proportion(way, bound, number, scale, found["right"])
 
@@ -240,7 +256,23 @@ def stated(text: str) -> Stated:
     return Stated(float(text), 0.5 * 10.0 ** (int(exponent or 0) - digits))
 
 
-def _unit(name: str) -> StatedUnit:
+def _unit(name: str | None) -> StatedUnit | None:
+    if not name:
+        return None
     if (found := UNITS.get(name)) is None:
         raise SentenceError(f"'{name[:20]}' is no unit that is known, such as MiB/s, IOPS, ms or %")
     return found
+
+
+_READ: tuple[tuple[re.Pattern[str], Callable[[_Found], SaidValue | Proportion]], ...] = (
+    (_BETWEEN, _between),
+    (_AS, _alike),
+    (_WITHIN, _within),
+    (_SHARE, lambda found: _proportion(found, CountedIn.PERCENT)),
+    (_ORDERS, _orders),
+    (_TIMES, lambda found: _proportion(found, CountedIn.TIMES)),
+    (_VALUE, _value),
+    (_ORDER, _order),
+    (_SIDES, _to_another),
+)
+"""In the order in which they are asked: what would be taken for something shorter first."""

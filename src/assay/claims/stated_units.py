@@ -59,7 +59,17 @@ def _bytes() -> dict[str, tuple[float, ...]]:
 
 
 _SIZES = _bytes()
-_TIMES = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0, "min": 60.0, "h": 3600.0}
+_TIMES = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "sec": 1.0,
+    "seconds": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+}
 _RATES = ("IOPS", "iops", "ops/s", "/s", "I/Os", "files/s", "creates/s", "unlinks/s", "transactions/s")
 
 UNITS: dict[str, StatedUnit] = {
@@ -104,6 +114,12 @@ def unit_of_name(column: str) -> StatedUnit | None:
 
 
 def unit_of_words(text: str) -> StatedUnit | None:
-    """Give the unit with which a text begins (`MB/s as printed on the axis`); None: it is none that is known."""
-    word = text.split(maxsplit=1)[0].rstrip(";,.:") if text.strip() else ""
+    """Give the unit with which a text begins (`MB/s as printed on the axis`).
+
+    None: it is none that is known, or another follows (`seconds; capacity in MiB`): which is of what cannot be told.
+    """
+    first, *others = text.split(";")
+    word = first.split(maxsplit=1)[0].rstrip(",.:") if first.strip() else ""
+    if any(part in UNITS for other in others for part in other.split()):
+        return None
     return UNITS.get(word)

@@ -30,13 +30,13 @@ def claims(
     mb: Annotated[
         str | None,
         typer.Option(
-            "--mb", metavar="HOW", help="What KB and MB mean: decimal, binary, or both [default: as the file says, else both]."
+            "--mb",
+            metavar="HOW",
+            help="What KB and MB mean: decimal, binary or both [default: as the file says].",
         ),
     ] = None,
     effect: Effect = 3.0,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 too where a claim is not decidable.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 too where a claim is not decidable.")] = False,
     markdown: Markdown = False,
     json: Json = False,
     runs: Runs = None,

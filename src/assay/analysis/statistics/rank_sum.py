@@ -47,8 +47,8 @@ def at_most(u: int, n: int, m: int) -> float:
 def p_value(a: Sequence[float], b: Sequence[float]) -> float:
     """Two-sided p of the hypothesis that both are of one distribution.
 
-    Where values are equal, it is that of all ways to deal out the values that there are, as likely each (exact for samples of
-    up to 20, normal with the variance of ties beyond).
+    Where values are equal, it is that of all ways to deal out the values that there are, as likely each: exact for samples
+    of up to 20, normal with the variance of ties beyond.
     """
     if len({*a, *b}) < len(a) + len(b):
         return _p_of_ties(a, b) if max(len(a), len(b)) <= EXACT_TO else p_normal(a, b)
