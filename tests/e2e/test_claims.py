@@ -2,11 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from e2e.command import Assay
+from testbed.devices import MIB, filesystem, loop_device
+from testbed.first import going_first
 
 TABLE = "# unit: MB/s\nkind,reads,writes\na,100,50\nb,104,51\n"
 TRUE = "reads is faster than writes"
@@ -102,3 +105,56 @@ def test_what_a_run_measured_is_held_to_what_is_said_of_it(assay: Assay, tmp_pat
     reasons = [claim["sentences"][0]["reason"] for claim in found[2:]]
     for reason, told in zip(reasons, ("a unit of time", "the same runs", "no result 'nothing'"), strict=True):
         assert told in reason
+
+
+RATES = {"slow": 200, "fast": 320}
+"""Reads a second of an open loop: what was measured is known beforehand."""
+REPEATS, ATTEMPTS = 3, 2
+OF_RUNS = {
+    "iops of tag:slow is within 5 % of 200 IOPS as measured": "supported",
+    "rate of tag:slow is at least 300 IOPS as measured": "contradicted",
+    "tag:fast is about 60 % faster than tag:slow": "supported",
+    "tag:fast is slower than tag:slow": "contradicted",
+    "iops of tag:fast is between 300 and 340 IOPS from server cache": "not_decidable",
+    "p50 of tag:fast is below 2 MiB/s as measured": "not_decidable",
+}
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Path]:
+    """A directory on a device that nobody else uses."""
+    with loop_device(512 * MIB, backing=tmp_path) as device, filesystem(device, "ext4") as directory:
+        yield directory
+
+
+@pytest.mark.testbed
+def test_claims_of_runs_whose_rates_are_known_have_the_verdicts_that_follow(
+    assay: Assay, alone: Path, tmp_path: Path
+) -> None:
+    for tag, rate in RATES.items():
+        measure_quietly(assay, alone, tag, rate)
+    claims = tmp_path / "claims.txt"
+    claims.write_text("\n".join(OF_RUNS))
+
+    found = json.loads(assay("claims", claims, "--json").stdout)["claims"]
+
+    # Where other programs left no run alone, nothing is decided, and that is why.
+    wrong = [
+        claim
+        for claim in found
+        if claim["verdict"] != OF_RUNS[claim["text"]] and "not to be trusted" not in claim["sentences"][0]["reason"]
+    ]
+    assert not wrong
+    assert len(found) == len(OF_RUNS)
+
+
+def measure_quietly(assay: Assay, directory: Path, tag: str, rate: int) -> None:
+    """Measure until other programs have left the machine alone for a run; tag that one."""
+    words = ("--read", "--random", "--bs", "4k", "--direct", "--size", "16m", "--time", "4s", "--rate", f"{rate}")
+    for _ in range(ATTEMPTS):
+        with going_first():
+            done = assay("measure", directory, *words, "--repeat", f"{REPEATS}", "--json")
+        assert done.returncode in {0, 1}, done.stderr
+        if all(result["trust"]["level"] != "no" for result in json.loads(done.stdout)["results"]):
+            break
+    assay("tag", "last", "--tag", tag, check=0)

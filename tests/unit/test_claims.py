@@ -139,7 +139,7 @@ LISTED = [
     ("value[field=putc_write] in KiB/s is within 2 % of 87 MB/s", "bonnie_sample_decoded.csv", CONTRADICTED),
     ("value[field=seq_create] in /s is 744 /s", "bonnie_sample_decoded.csv", CONTRADICTED),
     ("value[field=seq_delete] in /s is 1591 /s", "bonnie_sample_decoded.csv", CONTRADICTED),
-    ("equals_disks * 150 is equal to l2arc.iops", "storage7000_misc.json", NOT_DECIDABLE),
+    ("l2arc.equals_disks_7k2 * 150 in IOPS is equal to l2arc.iops", "storage7000_misc.json", CONTRADICTED),
     ("cdn_streams * stream_rate_mbit_s / 8 in MB/s is 750 MB/s", "storage7000_misc.json", CONTRADICTED),
     (
         "mkdir_op_ms[iterations=3000] is four orders of magnitude above enum_op_ms[iterations=3000]",
@@ -167,7 +167,15 @@ LISTED = [
     ("read_latency_ms.during is at most 5 % higher than read_latency_ms.before", "rebuild_timeline.json", CONTRADICTED),
     ("linux_load.dir_create is 18", "oes_sept2006.json", SUPPORTED),
     ("8 * linux_load.dir_create / netware_cpu_pct.dir_create_peak is about 8", "oes_sept2006.json", CONTRADICTED),
-    ("sum(write_each_fraction) * best_single_write_mb_s is 174", "eva4400_streams.json", NOT_DECIDABLE),
+    (
+        "1.42 * diff_lun_diff_group.best_single_write_mb_s in MB/s is equal to diff_lun_diff_group.write_total_mb_s",
+        "eva4400_streams.json",
+        CONTRADICTED,
+    ),
+    ("threads[id=4] is equal to threads[id=3]", "eleven_metrics.csv", CONTRADICTED),
+    ("iops / drives is 111", "xiv_claims.json", SUPPORTED),
+    ("san_mb_s / 200 is about 0.2", "oes_sept2006.json", CONTRADICTED),
+    ("cache_taint.netware_kb_s is 44 times cache_taint.linux_kb_s", "oes_sept2006.json", SUPPORTED),
 ]
 """What reports said against their own tables, and what it was found to be."""
 
@@ -403,6 +411,23 @@ def test_a_file_that_is_wrong_is_refused_in_a_line(text: str, said: str) -> None
     assert "\n" not in str(refused.value)
 
 
+def test_what_would_take_too_long_is_refused(small: dict[str, FactTable]) -> None:
+    long = parse_csv("a\n" + "1\n" * 20_000, "t", "t.csv")
+    many = "\n".join(["sum(a) + sum(a) + sum(a) is 5"] * 400)
+    repeats = "\n".join(["rate[kind=a] is faster than rate[kind=b] over run"] * 1000)
+    for text, table in ((many, {"t": long}), (f"{repeats}\n", small)):
+        file, _ = parse_text(text, "claims.txt", is_markdown=False)
+        claims = file.claims * 3
+        with pytest.raises(InputError, match="take too long"):
+            judge_claims(
+                ClaimsFile("claims.txt", "", claims, table, Prefixes.BOTH, is_strict=False), nobody, "last", Meant()
+            )
+    # Each pair of so many repeats.
+    wide = {"t": parse_csv("k,a\n" + "".join(f"{i % 2},{i + 1}\n" for i in range(500)), "t", "t.csv")}
+    assert "200 of a side are the most" in told("a[k=0] is higher than a[k=1] over n", wide).reason
+    assert "200 values of a side" in told("p(a[k=0], a[k=1]) is 5", wide).reason
+
+
 def test_a_sentence_of_toml_that_is_not_understood_is_a_fault_of_the_file() -> None:
     file, _ = parse_toml("[[claim]]\nid = 'speed'\nsays = 'it flew'", "f.toml")
 
@@ -569,6 +594,20 @@ def test_the_interval_of_three_runs_is_students(make_arm: Callable[..., Arm]) ->
     # Of the logarithms: mean 9.20699, deviation 0.10038, t(0.975, 2) = 4.30265, so exp(9.20699 -+ 0.24936).
     assert found.computed is not None
     assert found.computed.interval == pytest.approx((7767.0, 12789.0), rel=1e-4)
+
+
+def test_a_metric_alone_is_of_the_usual_run_and_of_the_tables_where_there_are_any(
+    make_arm: Callable[..., Arm], small: dict[str, FactTable]
+) -> None:
+    five = make_arm("five", STEADY)
+
+    def verdict(tables: dict[str, FactTable]) -> ClaimVerdict:
+        claims = parse_text("rate is at least 9,000 IOPS", "claims.txt", is_markdown=False)[0].claims
+        file = ClaimsFile("claims.txt", "", claims, tables, Prefixes.BOTH, is_strict=False)
+        (claim,) = judge_claims(file, lambda side: {"/some/folder": five}[side], "/some/folder", Meant()).claims
+        return claim.verdict
+
+    assert [verdict({}), verdict(small)] == [SUPPORTED, NOT_DECIDABLE]
 
 
 def test_a_claim_of_several_sentences_holds_if_all_do() -> None:

@@ -27,7 +27,7 @@ from assay.claims.stated_units import Dimension
 from assay.compare.arms import IOPS, P99, THROUGHPUT, Arm, Metric, Sample
 from assay.compare.comparison import Row, compare
 from assay.results import Estimate, Result
-from assay.verdicts import ServedBy
+from assay.verdicts import ComparisonVerdict, ServedBy
 
 _LEAST_RUNS: Final = 3
 SIDE: Final = re.compile(r"[A-Za-z0-9][\w.:~,-]{0,200}")
@@ -62,6 +62,8 @@ class OfRuns:
     """Pattern of labels (fnmatch)."""
     metric: str
     side: str
+    is_by_user: bool = False
+    """Whether the user named the side, and not the file: that may be a path."""
 
 
 def of_runs(sentence: Sentence, usual: str) -> OfRuns | None:
@@ -72,7 +74,7 @@ def of_runs(sentence: Sentence, usual: str) -> OfRuns | None:
         usual: The side that is meant where none is named.
     """
     if found := _LEFT.fullmatch(sentence.left):
-        return OfRuns(found["label"] or "*", found["metric"], found["side"] or usual)
+        return OfRuns(found["label"] or "*", found["metric"], found["side"] or usual, is_by_user=not found["side"])
     is_of_two = isinstance(sentence.says, Proportion) and SIDE.fullmatch(sentence.says.right)
     return (
         OfRuns("*", "rate", sentence.left)
@@ -83,7 +85,7 @@ def of_runs(sentence: Sentence, usual: str) -> OfRuns | None:
 
 def judge(says: str, sentence: Sentence, about: OfRuns, runs: GatherRuns, meant: Meant) -> JudgedSentence:
     """Judge a sentence; raises AssayError where its runs are not there."""
-    if not SIDE.fullmatch(about.side):
+    if not about.is_by_user and not SIDE.fullmatch(about.side):
         return undecided(says, f"'{about.side[:40]}' names no run")
     if isinstance(sentence.says, SaidValue):
         found = _amounts(sentence, sentence.says, about, runs(about.side))
@@ -259,6 +261,8 @@ def _of_row(row: Row, sentence: Sentence, proportion: Proportion, meant: Meant, 
         return undecided(row.label, f"{row.verdict.words}: {row.reason} ({names})", computed)
     low, high = row.interval
     reason = f"the ratio is {figure(row.ratio)} ({figure(low)} to {figure(high)}); true would be {span(ratios[0])}"
+    if row.verdict is ComparisonVerdict.DIFFERENT_SMALL:
+        reason += f"; {row.verdict.words}"
     verdicts = {one.verdict(low, high) for one in ratios}
     if len(verdicts) > 1:
         return undecided(row.label, f"it depends on how it is meant: {reason}", computed)

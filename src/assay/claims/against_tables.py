@@ -20,7 +20,7 @@ import numpy as np
 from assay.analysis.statistics.mean import mean_interval
 from assay.analysis.statistics.ratio import ratio_between
 from assay.claims.accepted import Accepted, ClaimVerdict, agreed, of_all
-from assay.claims.expression import Quantity, evaluate
+from assay.claims.expression import MOST_SAMPLES, Quantity, evaluate
 from assay.claims.fact_tables import FactTable, NotThereError
 from assay.claims.judged import Computed, JudgedSentence, ends, undecided
 from assay.claims.sentence import Lean, Proportion, SaidValue, Sentence
@@ -230,6 +230,8 @@ class _Comparison:
         left, right = self.left.values, self.right.values
         if min(*left, *right) <= 0:
             return undecided(self.says, "a ratio is of values above 0")
+        if max(len(left), len(right)) > MOST_SAMPLES:
+            return undecided(self.says, f"{len(left)} and {len(right)} repeats: {MOST_SAMPLES} of a side are the most")
         ratio = ratio_between(right, tuple(factor * value for value in left))
         is_time = self.left.unit is not None and self.left.unit.is_time
         word = judge_ratio(ratio, right, left, self.meant.effect, higher_is_better=not is_time)

@@ -28,8 +28,8 @@ from assay.claims.stated_units import StatedUnit
 
 MOST_TOKENS: Final = 200
 DEEPEST: Final = 20
-MOST_SAMPLES: Final = 1_000
-"""Values of a side of `p`, which looks at each pair."""
+MOST_SAMPLES: Final = 200
+"""Values of a side where each pair of both is looked at."""
 SHORTEST_LEVEL: Final = 2
 """Values that `settled` takes for a level."""
 

@@ -1,6 +1,8 @@
 """Is a sentence about runs or tables, and what becomes of one that is not understood? Judges every claim of a file."""
 
 import dataclasses
+import re
+from typing import Final
 
 from assay.claims import against_runs, against_tables
 from assay.claims.accepted import ClaimVerdict
@@ -11,6 +13,13 @@ from assay.claims.expression import ExpressionError
 from assay.claims.judged import SCHEMA, JudgedClaim, JudgedClaims, JudgedSentence, judged_claim, undecided
 from assay.claims.sentence import SentenceError, parse
 from assay.errors import InputError
+
+MOST_LOOKS: Final = 20_000_000
+"""Words of all sentences by rows of the longest table: each column that is named is looked through."""
+MOST_PAIRED: Final = 2_000
+"""Sentences and functions that look at each pair of two lists, or at a whole series again and again."""
+_WORD = re.compile(r"[A-Za-z_][\w.]*|'[^']*'")
+_OF_PAIRS = re.compile(r"\bp\(|\bp_normal\(|\bsettled\(|\sover\s")
 
 
 def judge_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -> JudgedClaims:
@@ -26,6 +35,14 @@ def judge_claims(file: ClaimsFile, runs: GatherRuns, usual: str, meant: Meant) -
         InputError: a sentence of a strict file is not understood.
         AssayError: runs that a sentence names are not there.
     """
+    rows = max((len(table.rows) for table in file.tables.values()), default=0)
+    words = sum(len(_WORD.findall(says)) for claim in file.claims for says in claim.says)
+    pairs = sum(len(_OF_PAIRS.findall(says)) for claim in file.claims for says in claim.says)
+    if rows * words > MOST_LOOKS or pairs > MOST_PAIRED:
+        raise InputError(
+            f"{file.source}: {words} words of sentences over {rows} rows, {pairs} of them over pairs or repeats, take too"
+            " long: leave out rows that no claim is about, or make several files of it"
+        )
     judging = _Judging(file, runs, usual, meant)
     claims = tuple(judging.claim(claim) for claim in file.claims)
     return JudgedClaims(schema=SCHEMA, title=file.title, claims=claims)
@@ -50,9 +67,11 @@ class _Judging:
         try:
             sentence = parse(says)
             about = against_runs.of_runs(sentence, self.usual)
-            is_column = any(sentence.left in table.columns for table in tables.values())
-            if about is not None and not is_column:
+            # `iops` alone is the column of a table, where there are tables.
+            if about is not None and not (about.is_by_user and tables):
                 return against_runs.judge(says, sentence, about, self.runs, self.meant)
+            if not tables:
+                return undecided(says, "it names no number of a run, such as 'iops of last', and there is no table")
             return against_tables.judge(says, sentence, tables, self.meant)
         except (SentenceError, ExpressionError) as error:
             if self.file.is_strict:
