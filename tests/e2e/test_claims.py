@@ -150,7 +150,7 @@ def test_claims_of_runs_whose_rates_are_known_have_the_verdicts_that_follow(
 
 def measure_quietly(assay: Assay, directory: Path, tag: str, rate: int) -> None:
     """Measure until other programs have left the machine alone for a run; tag that one."""
-    words = ("--read", "--random", "--bs", "4k", "--direct", "--size", "16m", "--time", "4s", "--rate", f"{rate}")
+    words = ("--read", "--random", "--bs", "4k", "--direct", "--size", "16m", "--time", "6s", "--rate", f"{rate}")
     for _ in range(ATTEMPTS):
         with going_first():
             done = assay("measure", directory, *words, "--repeat", f"{REPEATS}", "--json")

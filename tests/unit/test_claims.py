@@ -251,7 +251,10 @@ A1, B1 = "[kind=a,run=1]", "[kind=b,run=1]"
         (f"wait_ms{B1} is 50 % lower than wait_ms{A1}", SUPPORTED),
         # Within what single values differ by from run to run.
         (f"rate{A1} is faster than rate[kind=a,run=3]", NOT_DECIDABLE),
-        (f"rate{A1} is as fast as rate[kind=a,run=3]", SUPPORTED),
+        (f"rate{A1} is as fast as rate[kind=a,run=3]", NOT_DECIDABLE),
+        (f"rate{A1} is as fast as rate{B1}", CONTRADICTED),
+        ("rate[kind=a] is within 5 % of other[kind=b] over run", NOT_DECIDABLE),
+        ("rate[kind=a] is within 10 % of other[kind=b] over run", SUPPORTED),
         # Every row, by itself or by its partner.
         ("rate[kind=a] is at most 101 MB/s", SUPPORTED),
         ("rate[kind=a] is at most 100 MB/s", CONTRADICTED),
@@ -307,7 +310,10 @@ def test_what_kb_means_is_asked_where_the_verdict_turns_on_it() -> None:
     # 81,160 KB are 81.2 or 83.1 MB, where these count in 1000s both or not.
     assert verdicts == [NOT_DECIDABLE, CONTRADICTED, CONTRADICTED]
     assert told("rate_kb_s in KiB/s is 83.1 MB/s", tables, prefixes=Prefixes.DECIMAL).verdict is SUPPORTED
-    assert told("rate_kb_s is at least 200 MB/s", tables).verdict is CONTRADICTED
+    surely = told("rate_kb_s is at least 200 MB/s", tables)
+    assert surely.verdict is CONTRADICTED
+    # 81,160 of 1000 in 1048576s, and of 1024 in 1000000s.
+    assert "so that 77.4002 to 83.1078 MB/s may be meant" in surely.reason
     assert "1000s or 1024s" in told(says, tables).reason
 
 

@@ -1,9 +1,9 @@
 """Does a sentence hold by what stands in tables?
 
 A table without repeats has no interval. Its arithmetic is checked as it stands; where two measured values are held against
-each other for who is ahead, or against a limit, a difference within what runs differ by (`effect`, 3 %) decides nothing,
-because nobody knows what the next run would have given. With `over COLUMN` the rows are repeats: the values have the
-interval of their mean, two sides that of their ratio (`statistics/ratio.py`).
+each other for who is ahead, for being alike, or against a limit, what the difference that runs have (`effect`, 3 %) would
+change is not decided, because nobody knows what the next run would have given. With `over COLUMN` the rows are repeats: the
+values have the interval of their mean, two sides that of their ratio (`statistics/ratio.py`).
 
 Of many rows each has to hold. One that surely does not contradicts the sentence; an order is supported where none does and
 the geometric mean of the ratios is ahead by more than `effect`.
@@ -117,14 +117,12 @@ def _amount(says: str, sentence: Sentence, amount: SaidValue, left: Quantity, me
         interval=None if interval is None else (factors[0] * interval[0], factors[0] * interval[1]),
         accepted=ends(amount.accepted),
     )
-    if len(set(verdicts)) > 1:
+    reason = _amount_words(computed, left, amount, factors[0])
+    if len(factors) > 1:
         names = " and ".join(dict.fromkeys(one.name for one in (left.unit, unit) if one and len(one.factors) > 1))
-        other = figure(factors[-1] * values[0])
-        reason = f"{names} may count in 1000s or 1024s: it is {figure(computed.values[0])} or {other} {shown}"
-        return undecided(says, reason, computed)
-    return JudgedSentence(
-        says=says, verdict=verdict, reason=_amount_words(computed, left, amount, factors[0]), computed=computed
-    )
+        low, high = (figure(factor * computed.values[0] / factors[0]) for factor in (min(factors), max(factors)))
+        reason += f"; {names} may count in 1000s or 1024s, so that {low} to {high} {shown} may be meant"
+    return JudgedSentence(says=says, verdict=verdict, reason=reason, computed=computed)
 
 
 def _points(values: Sequence[float]) -> list[tuple[float, float]]:
@@ -280,7 +278,7 @@ class _Comparison:
     def _band(self) -> float:
         """Factor by which a ratio may be another in the next run. Of arithmetic there is no next run."""
         is_measured = not (self.left.is_plain or self.right.is_plain)
-        is_limit = self.proportion.bound.is_one_sided or self.proportion.is_order
+        is_limit = self.proportion.bound.is_one_sided or self.proportion.is_order or self.proportion.is_equality
         return 1 + self.meant.effect if is_measured and is_limit else 1.0
 
     def _single(self, x: float, y: float, ratio: float, verdict: ClaimVerdict, accepted: Accepted) -> str:
