@@ -32,12 +32,13 @@ def check_count(words: Sequence[str], where: str, most: int = MOST_WORDS) -> Non
         raise InputError(f"{where}: these are {len(words)} words; {most} are the most")
 
 
-def read_text(path: str, what: str) -> str:
+def read_text(path: str, what: str, *, follows: bool = True) -> str:
     """Read a file as text.
 
     Args:
         path: Its path.
         what: What it is to the user, such as `load file`.
+        follows: Whether a link is followed; not where a file that somebody else wrote names the path.
 
     Raises:
         FileNotFoundError: It is not there.
@@ -47,7 +48,8 @@ def read_text(path: str, what: str) -> str:
         raise InputError(f"cannot read the {what} '{path}': a name of a file has no zero byte")
     try:
         # Without waiting for somebody who writes to a pipe.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        descriptor = os.open(path, flags if follows else flags | os.O_NOFOLLOW)
         try:
             data = _read(descriptor, path, what)
         finally:

@@ -1,5 +1,6 @@
 """Every reader of Assay, as a fuzzer has to know it."""
 
+import dataclasses
 import datetime as dt
 import functools
 import re
@@ -17,6 +18,12 @@ from assay.bundle.chosen import moment
 from assay.bundle.damage import damage_told
 from assay.bundle.remarks import REMARKS, read_remarks, remarks_of, write_remarks
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.claims.against_tables import Meant
+from assay.claims.claims_file import parse_json, parse_text, parse_toml
+from assay.claims.fact_tables import parse_csv
+from assay.claims.judged import to_json as claims_json
+from assay.claims.judging import judge_claims
+from assay.compare.arms import Arm
 from assay.decode.decodings import decodings, to_json
 from assay.decode.given import read_given
 from assay.decode.readers import read as read_captured
@@ -78,6 +85,31 @@ CAPTURED = [
 METERS = [
     b"time,watts\n2026-05-22T16:09:38Z,120.5\n2026-05-22T16:09:39.5Z,121\n\n2026-05-22T18:09:41+02:00,0\n",
     b"id,Joules,Time\n1,1000,1795450257\n2,1120.25,1795450258.5\n3,1e4,1795450299\n",
+]
+CLAIMED_OF = {
+    "t": parse_csv(
+        "# unit: MB/s\n# n: 4\nkind,rate,wait_ms\na,100,2.0\na,101,2.1\na,99,1.9\nb,0,1e300\nb,x,\n", "t", "t.csv"
+    ),
+    "j": parse_json('{"data": {"a": {"b": [1, 2]}, "c": -5}}', "j", "j.json"),
+}
+CLAIMS = [
+    b"""title = "x"
+mb = "decimal"
+[tables]
+t = "t.csv"
+[[claim]]
+id = "one"
+says = ["rate[kind=a] is faster than wait_ms[kind=b] by kind", "mean(t.rate[kind=a]) / j.c in MiB/s is 5 MiB/s"]
+[[claim]]
+text = "max(rate[kind!=b]) is between 1 and 200 MB/s over kind"
+""",
+    b"- a.b is about 5 % higher than c\n- rate[kind=a] is four orders of magnitude above n\nsettled(rate[kind=a]) is 5\n",
+    b"| id | claim | says |\n|---|---|---|\n| x | good | p(rate[kind=a], rate[rate<101]) is < 0.05 |\n| y | c is 5 | |\n",
+]
+CLAIM_TABLES = [
+    b'# unit: KB/s; x\n# n: 5\na,unit,c_ms\n1,MB/s,x\n2,"a,b",1e999\n',
+    b'{"data": {"a": [1, 2], "b": {"c": 1}}}',
+    b'[{"id": "x", "low": 1}, {"id": "y", "high": [1]}]',
 ]
 NOON = dt.datetime(2026, 11, 24, 12, tzinfo=dt.UTC)
 SAID = [
@@ -156,6 +188,26 @@ def quantity(data: bytes) -> object:
 def since(data: bytes) -> object:
     """Read a date, or how long ago something was."""
     return moment(data.decode(errors="replace"), NOON)
+
+
+def nobody(side: str) -> Arm:
+    """Refuse to gather runs."""
+    raise InputError(f"no run is called '{side}' here")
+
+
+def claims_file(data: bytes) -> object:
+    """Read claims in each of their forms, and judge them."""
+    text = data.decode(errors="replace")
+    is_toml = text.startswith(("title", "[", "mb"))
+    file, _ = parse_toml(text, "fuzz.toml") if is_toml else parse_text(text, "fuzz.md", is_markdown=True)
+    found = judge_claims(dataclasses.replace(file, tables=CLAIMED_OF), nobody, "last", Meant())
+    return claims_json(found)
+
+
+def claimed_table(data: bytes) -> object:
+    """Read a table that claims are held to."""
+    text = data.decode(errors="replace")
+    return parse_json(text, "t", "t.json") if text.startswith(("{", "[")) else parse_csv(text, "t", "t.csv")
 
 
 # -- documents ---------------------------------------------------------------------------------------------------------
@@ -408,6 +460,13 @@ READERS = {
         Reader("--since", [b"2026-11-24", b"2026-11-24T08:30:00+01:00", b"30min", b"3h", b"2d", b"1w"], since),
         Reader("remarks", SAID, remarks, [b'"schema"', b"assay.remarks/1", b"last", b"null"]),
         Reader("captured output", CAPTURED, captured, [b"path_type", b"rwmix_read", b"1e999", b"RWMIX99+s+r"]),
+        Reader(
+            "claims",
+            CLAIMS,
+            claims_file,
+            [b"in MB/s", b"at most", b"over ", b"by ", b"1e99", b"[kind=*]", b"- 1", b"'x'"],
+        ),
+        Reader("claimed table", CLAIM_TABLES, claimed_table, [b"NaN", b"# unit: s", b"1e999", b"-0"]),
         Reader("meter", METERS, meter, [b"watts", b"joules", b"time", b"2026-05-22", b"1e999", b"nan", b"-1"]),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),

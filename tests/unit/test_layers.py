@@ -33,10 +33,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units", "xdg"},
     "analysis": {"assay", "bundle", "errors", "events", "host", "plan", "power_meter", "results", "units", "verdicts"},
     "compare": {"analysis", "errors", "results", "verdicts"},
+    "claims": {"analysis", "bundle", "compare", "errors", "input_text", "loads", "outward", "results", "verdicts"},
     "decode": {"errors", "outward", "units", "verdicts"},
     "report": {
         "analysis",
         "bundle",
+        "claims",
         "compare",
         "console",
         "decode",

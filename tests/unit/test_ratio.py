@@ -1,12 +1,13 @@
 """Is the ratio of two small samples right, and does its interval hold as often as it says?"""
 
 import math
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from assay.analysis.arrays import IntArray
 from assay.analysis.statistics import rank_sum
 from assay.analysis.statistics.ratio import RatioMethod, ratio_between, runs_needed, spread
 
@@ -36,6 +37,35 @@ def test_p_is_that_of_scipy(n: int, m: int) -> None:
         expected = stats.mannwhitneyu(a, b, method="exact" if max(n, m) <= 20 else "asymptotic").pvalue
 
         assert rank_sum.p_value(list(a), list(b)) == pytest.approx(expected, rel=1e-9 if max(n, m) <= 20 else 0.02)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (5, 5), (4, 9), (10, 10), (25, 30)])
+def test_p_of_equal_values_is_that_of_all_ways_to_deal_them_out(n: int, m: int) -> None:
+    random = np.random.default_rng(n * m)
+    for _ in range(5):
+        a, b = random.integers(0, 4, n), random.integers(1, 5, m)
+        by_normal = stats.mannwhitneyu(a, b, method="asymptotic").pvalue
+
+        assert rank_sum.p_normal(list(a), list(b)) == pytest.approx(by_normal, rel=1e-9)
+        if n + m <= 13:
+            values = np.concatenate([a, b])
+            ways = [np.isin(np.arange(n + m), way) for way in combinations(range(n + m), n)]
+            far = sum(_apart(values[way], values[~way]) >= _apart(a, b) for way in ways)
+            assert rank_sum.p_value(list(a), list(b)) == pytest.approx(far / len(ways))
+        elif n > rank_sum.EXACT_TO:
+            assert rank_sum.p_value(list(a), list(b)) == pytest.approx(by_normal)
+        elif by_normal < 0.2:
+            assert rank_sum.p_value(list(a), list(b)) == pytest.approx(by_normal, rel=0.25)
+
+
+def _apart(a: IntArray, b: IntArray) -> float:
+    """How far U lies from its middle."""
+    above = b[None, :] - a[:, None]
+    return abs(float((above > 0).sum() + (above == 0).sum() / 2) - a.size * b.size / 2)
+
+
+def test_values_that_are_all_equal_show_no_difference() -> None:
+    assert rank_sum.p_value([5.0] * 6, [5.0] * 7) == rank_sum.p_normal([5.0] * 6, [5.0] * 7) == 1.0
 
 
 def test_the_smallest_p_are_those_of_so_few_runs() -> None:

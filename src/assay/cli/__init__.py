@@ -15,6 +15,7 @@ import typer
 from assay import __version__
 from assay.cli import (
     ab,
+    claims,
     clean,
     compare,
     completion,
@@ -57,7 +58,7 @@ app = typer.Typer(
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
-    "Compare": (compare.compare, ab.ab, diff.diff),
+    "Compare": (compare.compare, ab.ab, claims.claims, diff.diff),
     "Keep": (tag.tag, export.export, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }

@@ -44,7 +44,7 @@ def compare(
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]
-    arms = [_arm(side, runs) for side in sides]
+    arms = [arm_of(side, runs) for side in sides]
     if len({arm.name for arm in arms}) < len(arms):
         raise InputError("compare: two sides are the same; the ratio of a thing to itself is 1")
     found = comparison.compare(arms, effect / 100)
@@ -54,7 +54,7 @@ def compare(
 _TAG = "tag:"
 
 
-def _arm(side: str, runs: "Path | None") -> "Arm":
+def arm_of(side: str, runs: "Path | None") -> "Arm":
     """Gather the runs of a side."""
     from assay.cli.answers import answer_of
     from assay.compare.arms import Arm

@@ -232,6 +232,14 @@ def _verdict(
     return ComparisonVerdict.INCONCLUSIVE, reason, needed
 
 
+def judge_ratio(
+    found: Ratio, a: Sequence[float], b: Sequence[float], effect: float, *, higher_is_better: bool = True
+) -> ComparisonVerdict:
+    """Judge a ratio of plain values that are of no run's result document."""
+    one, other = (Side(values=tuple(values), median=median(values), measures=(), left_out=()) for values in (a, b))
+    return _verdict(found, one, other, effect, IOPS if higher_is_better else P99)[0]
+
+
 # -- what time does -----------------------------------------------------------------------------------------------------
 
 

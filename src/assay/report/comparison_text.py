@@ -41,24 +41,24 @@ def markdown(
 ) -> Iterator[str]:
     """Write it as Markdown, as GitHub reads it."""
     for against, differ in zip(comparison.against, differences, strict=True):
-        yield f"### {_cell(against.name)} against {_cell(comparison.a)}"
+        yield f"### {markdown_words(against.name)} against {markdown_words(comparison.a)}"
         yield ""
         for line in (*list(_head(comparison, against))[1:], *_differ(differ)):
-            yield f"- {_cell(line.strip())}"
+            yield f"- {markdown_words(line.strip())}"
         yield ""
         yield f"| {' | '.join(_HEADINGS)} |"
         yield "| --- | ---: | ---: | ---: | ---: | --- |"
         for row in against.rows:
-            yield f"| {' | '.join(map(_cell, _cells(row)))} |"
+            yield f"| {' | '.join(map(markdown_words, _cells(row)))} |"
         yield ""
         for line in _told(comparison, against):
-            yield f"- {_cell(line)}"
+            yield f"- {markdown_words(line)}"
         yield ""
     for gate in gated:
-        yield f"- **{gate.state}**: `{gate.gate.text}`, {_cell(_gate_words(gate))}"
+        yield f"- **{gate.state}**: `{gate.gate.text}`, {markdown_words(_gate_words(gate))}"
 
 
-def _cell(text: str) -> str:
+def markdown_words(text: str) -> str:
     """Words that Markdown and HTML take for words."""
     for sign in "\\`*_[]<>|#":
         text = text.replace(sign, f"\\{sign}")

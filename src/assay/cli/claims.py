@@ -1,0 +1,94 @@
+"""`assay claims FILE`: do sentences with numbers hold, by runs or by tables?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.comparing import Effect, Markdown
+from assay.cli.options import Json, Runs
+
+if TYPE_CHECKING:
+    from assay.claims.against_runs import GatherRuns
+    from assay.claims.against_tables import Meant
+
+
+def claims(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Claims: TOML, a table in Markdown, or a sentence a line; '-' reads standard input."
+        ),
+    ],
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="FILE", help="Figures to hold them to, CSV or JSON; may be given again."),
+    ] = None,
+    on: Annotated[
+        str, typer.Option("--on", metavar="RUN", help="The run that a sentence means which names none.")
+    ] = "last",
+    mb: Annotated[
+        str | None,
+        typer.Option(
+            "--mb",
+            metavar="HOW",
+            help="What KB and MB mean: decimal, binary or both [default: as the file says].",
+        ),
+    ] = None,
+    effect: Effect = 3.0,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 too where a claim is not decidable.")] = False,
+    markdown: Markdown = False,
+    json: Json = False,
+    runs: Runs = None,
+) -> None:
+    """Judge sentences with numbers: supported, contradicted or not decidable, each with the figures and why.
+
+    They are held to runs ('p99 of tag:after is below 2 ms', 'tag:after is 10 % faster than tag:before'), or to tables
+    ('fat_write is faster than ntfs_write'). A difference inside its interval, another unit or another cache state decides
+    nothing.
+    """
+    from assay.claims.claims_file import name_of, read_claims, read_table
+    from assay.claims.judged import to_json
+    from assay.claims.judging import exit_code, judge_claims
+    from assay.cli.pipes import say
+    from assay.console import console
+    from assay.errors import InputError
+    from assay.report.claims_text import markdown_table, render_claims
+
+    if markdown and json:
+        raise InputError("--markdown and --json: choose one")
+    claimed = read_claims(file)
+    for path in table or ():
+        name = name_of(path)
+        if name in claimed.tables:
+            raise InputError(f"--table {path}: there is a table '{name}' already")
+        claimed.tables[name] = read_table(path, name)
+    found = judge_claims(claimed, _gathering(runs), on, _meant(mb, effect, claimed.prefixes.value))
+    if json:
+        say(to_json(found))
+    elif markdown:
+        say("\n".join(markdown_table(found)))
+    else:
+        render_claims(found, console())
+    raise typer.Exit(exit_code(found, is_strict=strict))
+
+
+def _meant(mb: str | None, effect: float, of_file: str) -> "Meant":
+    """Say how sentences are to be read."""
+    from assay.claims.against_tables import Meant
+    from assay.claims.stated_units import Prefixes
+    from assay.errors import InputError
+
+    try:
+        return Meant(effect / 100, Prefixes(mb or of_file))
+    except ValueError:
+        raise InputError(f"--mb '{mb}': decimal, binary or both is wanted") from None
+
+
+def _gathering(runs: Path | None) -> "GatherRuns":
+    """Gather each side once, however many sentences are about it."""
+    from functools import cache
+
+    from assay.cli.compare import arm_of
+
+    return cache(lambda side: arm_of(side, runs))
