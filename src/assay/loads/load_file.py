@@ -142,6 +142,12 @@ class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     """Short for `stop = {seconds = ...}`."""
     stop: plan.Stop | None = None
     """When a worker of this job is done."""
+    delay_s: float = 0.0
+    """Time between the common start and the start of this job; its own time counts from there."""
+    ends: plan.Ends = plan.Ends.NOTHING
+    """What else ends when the first worker of this job is done: the other jobs of its team, or all of the phase."""
+    team: str = ""
+    """Name that the jobs of a team have in common."""
     timed: tuple[str, ...] = ()
     """Names of the operations and groups that are recorded; empty: all."""
 

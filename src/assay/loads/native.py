@@ -47,7 +47,19 @@ USUAL_INTERVALS, MOST_INTERVALS = 10_000, 100_000
 T = TypeVar("T", bound=plan.Value)
 
 _DATA = {OpKind.READ, OpKind.WRITE}
-_SAME_IN_A_JOB = ("workers", "kind", "arrival", "backend", "queue_depth", "batch", "limit", "timed")
+_SAME_IN_A_JOB = (
+    "workers",
+    "kind",
+    "arrival",
+    "backend",
+    "queue_depth",
+    "batch",
+    "limit",
+    "delay_s",
+    "ends",
+    "team",
+    "timed",
+)
 _NEEDS_NO_SIZE = plan.Fixed(value=0.0)
 
 

@@ -129,6 +129,7 @@ KINDS: Final[dict[str, dict[str, str]]] = {
         "closed": 'arrival = "closed"',
         "open": 'arrival = { open = 500, spacing = "poisson" }',
         "open_share": 'arrival = { kind = "open_share", phase = "at most", rate_share = 0.7 }',
+        "balanced": 'arrival = { balanced = "both", weight = 2 }',
     },
     "backend": {
         "psync": 'backend = "psync"',
@@ -136,6 +137,7 @@ KINDS: Final[dict[str, dict[str, str]]] = {
         "io_uring": 'queue_depth = 32\nbackend = { kind = "io_uring", fallback = "threads" }',
         "aio": 'queue_depth = 32\ndirect = true\nbackend = "aio"',
         "mmap": 'backend = "mmap"',
+        "null": 'backend = "null"',
         "stdio": 'backend = { kind = "stdio", per_character = true }',
     },
 }
@@ -157,6 +159,8 @@ OPERATIONS: Final[dict[str, str]] = {
     "link": '{ op = "link", set = "data" }',
     "symlink": '{ op = "symlink", set = "data" }',
     "truncate": '{ op = "truncate", set = "data", size = "1MiB" }',
+    "truncate_at": '{ op = "truncate_at", set = "data", size = "4KiB", access = "sequential" }',
+    "punch_hole": '{ op = "punch_hole", set = "data", size = "4KiB", access = "random" }',
     "fallocate": '{ op = "fallocate", set = "data", size = "1MiB" }',
     "mkdir": '{ op = "mkdir", set = "data" }',
     "rmdir": '{ op = "rmdir", set = "data" }',

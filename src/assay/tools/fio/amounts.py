@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from assay.errors import InputError
 from assay.tools.fio.clones import Clone
+from assay.tools.fio.job_settings import JobSettings
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def amount(clone: Clone) -> Amount:
         through = min(through, length * count)
     if size.io_bytes:
         if size.loops > 1:
-            raise InputError(f"fio: {job.where}: 'io_size' and loops in one job have no equal here; give one of them")
+            length = _of_each_loop(job, length, count)
         through = size.io_bytes
     return Amount(
         file_bytes,
@@ -50,6 +51,24 @@ def amount(clone: Clone) -> Amount:
         length,
         through * size.loops if not job.has_one_size else _whole(through, unit) * size.loops,
     )
+
+
+def _of_each_loop(job: JobSettings, length: int, count: int) -> int:
+    """Give the length that `io_size` bytes in a row reach: each of the loops begins at the offset again.
+
+    Raises:
+        InputError: they are more than a pass, or not in a row.
+    """
+    block, step = job.most_bytes, job.most_bytes + job.step_bytes
+    blocks = job.size.io_bytes // block
+    is_in_row = not job.is_random and job.step_bytes >= 0 and job.has_one_size and count == 1
+    reached = (blocks - 1) * step + block
+    if not is_in_row or (job.reads and job.writes) or job.size.io_bytes % block or not 0 < reached <= length:
+        raise InputError(
+            f"fio: {job.where}: 'io_size' and loops go together in one job for blocks of one size in a row, as many as fit"
+            " into one pass of one file; give one of them, or a smaller io_size"
+        )
+    return reached
 
 
 def _whole(total: int, unit: int) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.json_text import json_text
-from assay.tools.fio.loop import READ, WRITE
+from assay.tools.fio.loop import READ, TRIM, WRITE
 from assay.tools.fio.totals import Direction, Latency, Reported, reported
 from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
@@ -89,7 +89,7 @@ def _text(found: Sequence[Reported], version: str) -> Iterator[str]:
         yield ""
         yield f"Run status group {group} (all jobs):"
         together = list(members)
-        for name in (READ, WRITE):
+        for name in (READ, WRITE, TRIM):
             if parts := [part for one in together for part in one.directions if part.name == name]:
                 yield _status(name, parts)
 
@@ -138,8 +138,8 @@ def _figure(value: float) -> str:
 
 
 def _issued(one: Reported) -> str:
-    reads, writes = (part.ops if (part := one.of(name)) else 0 for name in (READ, WRITE))
-    return f"     issued rwts: total={reads},{writes},0,0 short=0,0,0,0 dropped=0,0,0,0"
+    done = ",".join(str(part.ops if (part := one.of(name)) else 0) for name in (READ, WRITE, TRIM))
+    return f"     issued rwts: total={done},0 short=0,0,0,0 dropped=0,0,0,0"
 
 
 def _status(name: str, parts: Sequence[Direction]) -> str:
