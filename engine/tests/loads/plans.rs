@@ -110,6 +110,7 @@ pub(crate) fn phase(jobs: Vec<Job>, before: Vec<Step>) -> Phase {
         // For one that hangs: a disk that others use was once more than ten times as slow as usual.
         stop: Stop { seconds: Some(600.0), of: StopOf::Each, ..Stop::default() },
         extend_to_s: None,
+        steady: None,
         ramp_s: 0.0,
         after: Vec::new(),
     }

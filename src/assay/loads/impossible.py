@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from assay import plan
 from assay.errors import PlanError
+from assay.plan.phases import check_steady
 from assay.plan.walk import job_actions, job_ops
 from assay.units import format_bytes, format_seconds
 
@@ -24,6 +25,7 @@ def check(made: plan.Plan) -> None:
     """Look at every phase; raises PlanError with the first thing that cannot work."""
     sets = {file_set.name: file_set for file_set in made.file_sets}
     for phase in made.phases:
+        check_steady(phase, made.sample_interval_s)
         for why in (*_of_time(phase), *_of_ends(phase), *_of_teams(phase), *_of_sizes(phase, sets)):
             raise PlanError(f"phase '{phase.name}'{why}")
 

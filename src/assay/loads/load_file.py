@@ -90,6 +90,8 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """When the phase ends, on top of each job's own rule."""
     extend_to_s: float | None = None
     """Longest time: where the rate is not steady after `seconds`, the phase goes on until it is, or until then."""
+    steady: plan.SteadyRule | None = None
+    """The phase ends as soon as what all its jobs do together is even by this rule."""
     confirm: bool = False
     """Whether the same follows with half and with twice as many in flight (queue depth, else workers), so that what limits
     it can be told for sure."""

@@ -288,6 +288,7 @@ class _Translation:
             before=table.before,
             stop=self._stop(table, path),
             extend_to_s=table.extend_to_s,
+            steady=table.steady,
             ramp_s=table.ramp_s,
             after=table.after or (),
         )

@@ -91,7 +91,7 @@ from assay.plan.operations import (
     Shuffled,
     Slot,
 )
-from assay.plan.phases import CacheCondition, Gate, InputLine, Phase, Semaphore
+from assay.plan.phases import CacheCondition, Gate, InputLine, Phase, Semaphore, SteadyBy, SteadyOf, SteadyRule
 from assay.plan.steps import (
     Age,
     Ceilings,

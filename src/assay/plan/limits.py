@@ -52,6 +52,7 @@ _IN_FLIGHT = Limit(1, 32_768, "the most entries of an io_uring")
 NUMBERS: Final[dict[str, Limit]] = {
     "align_bytes": _BYTES,
     "at_most_s": _TIME,
+    "bound": Limit(0, _MOST, "more than any rate or latency"),
     "bytes": _BYTES,
     "bytes_per_s": Limit(1, _LARGEST_BYTES, "no storage is as fast"),
     "chunk_bytes": _PIECE,
@@ -101,6 +102,9 @@ NUMBERS: Final[dict[str, Limit]] = {
     "seconds": _TIME,
     "seed": Limit(0, (1 << 64) - 1, "a number of 64 bits"),
     "shape": Limit(1e-6, 1e6, "the draws are all alike from there on"),
+    "skip_s": _TIME,
+    "step_s": Limit(0.01, 3600, "an hour, as for an interval"),
+    "window_s": _TIME,
     "sigma": Limit(0, 100, "the draws span more than any number from there on"),
     "size": _BYTES,
     "slot": Limit(0, 1023, "each worker has room for every slot up to the highest"),

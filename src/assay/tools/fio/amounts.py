@@ -43,7 +43,7 @@ def amount(clone: Clone) -> Amount:
         through = min(through, length * count)
     if size.io_bytes:
         if size.loops > 1:
-            length = _of_each_loop(job, length, count)
+            _check_loops(job, length, count)
         through = size.io_bytes
     return Amount(
         file_bytes,
@@ -53,22 +53,18 @@ def amount(clone: Clone) -> Amount:
     )
 
 
-def _of_each_loop(job: JobSettings, length: int, count: int) -> int:
-    """Give the length that `io_size` bytes in a row reach: each of the loops begins at the offset again.
+def _check_loops(job: JobSettings, length: int, count: int) -> None:
+    """Raise InputError where loops of `io_size` are something else than as many times as much, one behind the other.
 
-    Raises:
-        InputError: they are more than a pass, or not in a row.
+    fio's are that as long as one of them is no more than a pass.
     """
-    block, step = job.most_bytes, job.most_bytes + job.step_bytes
-    blocks = job.size.io_bytes // block
+    step = job.most_bytes + job.step_bytes
     is_in_row = not job.is_random and job.step_bytes >= 0 and job.has_one_size and count == 1
-    reached = (blocks - 1) * step + block
-    if not is_in_row or (job.reads and job.writes) or job.size.io_bytes % block or not 0 < reached <= length:
+    if not is_in_row or (job.reads and job.writes) or job.size.io_bytes > -(-length // step) * job.most_bytes:
         raise InputError(
-            f"fio: {job.where}: 'io_size' and loops go together in one job for blocks of one size in a row, as many as fit"
-            " into one pass of one file; give one of them, or a smaller io_size"
+            f"fio: {job.where}: 'io_size' and loops go together in one job for blocks of one size in a row, no more than one"
+            " pass of one file; give one of them, or a smaller io_size"
         )
-    return reached
 
 
 def _whole(total: int, unit: int) -> int:

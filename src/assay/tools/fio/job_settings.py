@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from assay import plan
+
 Sizes = tuple[tuple[float, int, int], ...]
 """Weight, least and most bytes of the sizes of an operation."""
 
@@ -112,6 +114,8 @@ class JobSettings:
     exits: str
     """What ends with the job: empty, or `group`, `stonewall` or `all` of exit_what."""
     flow: Flow
+    steady: plan.SteadyRule | None
+    """What its group is done by, beside its own rules."""
     reads: bool
     writes: bool
     trims: bool

@@ -56,7 +56,8 @@ TRANSLATED = frozenset({
     "overwrite", "fallocate", "unlink", "invalidate", "number_ios", "kb_base", "percentage_random", "cpus_allowed",
     "cpus_allowed_policy", "numa_cpu_nodes", "fadvise_hint", "sqthread_poll", "hipri", "percentile_list", "stats",
     "iodepth_low", "exitall", "exit_what", "flow", "flow_id", "flow_sleep", "random_sequence_stride", "fill_device",
-    "verify_backlog",
+    "verify_backlog", "steadystate", "steadystate_duration", "steadystate_ramp_time",
+    "steadystate_check_interval",
 })  # fmt: skip
 
 _LOGS = "the run has what such a file would hold: assay export, assay report"
@@ -118,7 +119,6 @@ NOTED = {
 _ZONES = "zoned devices are not reached through files"
 _DEVICE = "Assay measures through files in a directory; there is no such device there"
 _REPLAY = "no list of operations of fio's is read; a load file has scripts (docs/reference/load-file.md)"
-_STEADY = "write a load file with extend_to, which ends a phase when the rate is steady"
 _FLOW = "jobs are held at their shares by flow alone; leave it out"
 _TRIM = "what is written is not trimmed; leave it out"
 _HOST = "start Assay itself that way"
@@ -136,7 +136,6 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
         (("fdp dataplacement plid_select plids dp_scheme md_per_io_size pi_act pi_chk apptag apptag_mask cmd_type"
          " write_mode verify_mode num_range readfua writefua sg_write_mode"), "0", _DEVICE),
         ("trim_percentage trim_verify_zero trim_backlog trim_backlog_batch", "0", _TRIM),
-        ("steadystate steadystate_duration steadystate_ramp_time steadystate_check_interval", "0", _STEADY),
         ("flow_watermark", "0", _FLOW),
         ("latency_target latency_window latency_percentile latency_run", "0", _TARGET),
         ("max_latency", "0", "no latency ends a run; the largest is told"),

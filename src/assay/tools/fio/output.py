@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
+from assay import events
+from assay.analysis.record import PhaseRecord
 from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.json_text import json_text
 from assay.tools.fio.loop import READ, TRIM, WRITE
@@ -43,6 +45,7 @@ class FioOutput(Output[Settings]):
             "fio: each latency is from handing over to completion, fio's lat; clat of the JSON is the same, and slat is 0."
         )
         lines += _few(self._found)
+        lines += _steady(self.run.phases)
         if any(part.ops == 0 for one in self._found for part in one.directions):
             lines.append("fio: a job did no I/O; see the answer below for why.")
         return "".join(f"{line}\n" for line in lines)
@@ -55,6 +58,14 @@ class FioOutput(Output[Settings]):
             else:
                 made.append(json_text(self.run, self.settings, self._found, with_bins=kind == "json+"))
         return "".join(made)
+
+
+def _steady(phases: Sequence[PhaseRecord]) -> Iterator[str]:
+    """Say of each phase that has a rule of evenness whether it was met."""
+    for phase in phases:
+        if phase.phase.steady is not None and phase.finished is not None:
+            is_met = any(one.stopped_by is events.StoppedBy.STEADY for one in phase.finished.workers)
+            yield f"fio: {phase.phase.title}: steady state was {'attained' if is_met else 'not attained'}."
 
 
 def _few(found: Sequence[Reported]) -> Iterator[str]:

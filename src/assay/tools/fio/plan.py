@@ -103,9 +103,26 @@ def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed], toget
             ),
             cache=plan.CacheCondition.COLD if is_cold else plan.CacheCondition.AS_IS,
             before=tuple(before),
+            steady=_steady(members, together),
             ramp_s=first.size.ramp_s,
             after=tuple(_after(members, where)),
         )
+
+
+def _steady(members: Sequence[Clone], together: Together) -> plan.SteadyRule | None:
+    """Give the rule by which a phase is done; raises InputError where it is not that of all in it, together."""
+    cure = "a phase is done as a whole: give it to all jobs up to a stonewall"
+    one_value(members, "steadystate", [member.settings.steady or "" for member in members], cure)
+    first = members[0].settings
+    if first.steady is None:
+        return None
+    is_one = sum(member.workers for member in members) == 1
+    if not is_one and not (together.are_one_group(members) and all(one.settings.group_reporting for one in members)):
+        raise InputError(
+            f"fio: {first.where}: 'steadystate' of each of several jobs that run at once has no equal here; give"
+            " group_reporting, and one group up to a stonewall"
+        )
+    return first.steady
 
 
 def _directories(member: Clone, place: Placed) -> plan.Job:

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
+from assay import plan
 from assay.errors import InputError
 from assay.plan.limits import NUMBERS
 from assay.tools.fio import values
@@ -13,6 +14,7 @@ from assay.tools.fio.given import JobOptions, jobs_of, of_section
 from assay.tools.fio.job_settings import DEFAULT_PERCENTILES, ENGINES, METADATA, QUEUES, Flow, JobSettings, Settings
 from assay.tools.fio.placing import files, size
 
+_STEADY = {"iops": plan.SteadyOf.OPS, "bw": plan.SteadyOf.BYTES, "lat": plan.SteadyOf.LATENCY}
 _EXITS = ("group", "stonewall", "all")
 _WAYS = {
     "read": (True, False, False),
@@ -91,6 +93,7 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         start_delay_s=given.seconds("startdelay"),
         exits=_exits(given),
         flow=_flow(given),
+        steady=_steady(given),
         reads=reads,
         writes=writes,
         trims=trims,
@@ -188,6 +191,34 @@ def _exits(given: JobOptions) -> str:
 def _flow(given: JobOptions) -> Flow:
     weight = given.whole("flow", 0, 0, 1 << 31)
     return Flow(weight=weight, number=given.whole("flow_id"), pause_us=given.whole("flow_sleep") if weight else 0)
+
+
+def _steady(given: JobOptions) -> plan.SteadyRule | None:
+    """Read the rule of `steadystate`, which holds where it has a duration."""
+    window_s, step_s = given.seconds("steadystate_duration"), given.seconds("steadystate_check_interval") or 1.0
+    if "steadystate" not in given or not window_s:
+        return None
+    what, _, bound = given.text("steadystate").partition(":")
+    of, _, slope = what.strip().partition("_")
+    if of not in _STEADY or slope not in {"", "slope"}:
+        raise given.fault(
+            "steadystate", "is none of iops, bw and lat, each with _slope or without, such as iops_slope:1%"
+        )
+    if window_s < 2 * step_s:
+        raise given.fault("steadystate_duration", "is shorter than two checks, so that nothing can be told from it")
+
+    def read(text: str) -> float:
+        return values.real(text.partition(":")[2].strip().removesuffix("%"))
+
+    return plan.SteadyRule(
+        of=_STEADY[of],
+        by=plan.SteadyBy.SLOPE if slope else plan.SteadyBy.DEVIATION,
+        bound=given.read("steadystate", 0.0, read),
+        is_percent=bound.strip().endswith("%"),
+        window_s=window_s,
+        skip_s=given.seconds("steadystate_ramp_time"),
+        step_s=step_s,
+    )
 
 
 def _engine(given: JobOptions) -> str:

@@ -46,5 +46,9 @@ class Together:
             ends = plan.Ends.PHASE
         return {"ends": ends, "team": f"group {group}"}
 
+    def are_one_group(self, members: Sequence[Clone]) -> bool:
+        """Whether all of them are of one."""
+        return len({self._of(member) for member in members}) == 1
+
     def _of(self, member: Clone) -> int:
         return self._group[id(member.settings)]
