@@ -281,6 +281,18 @@ def test_a_job_ends_at_fios_steady_state(assay: Assay, tmp_path: Path) -> None:
         assert job["read"]["total_ios"] < 60 * 2000 / 2
 
 
+def test_numbers_of_no_storage_are_not_to_be_used(assay: Assay, tmp_path: Path) -> None:
+    done = assay(
+        "fio", "--name=x", "--ioengine=null", "--rw=randread", "--size=1g", "--direct=1", "--number_ios=1000",
+        "--output-format=json", "--no-report", cwd=tmp_path, check=1,
+    )  # fmt: skip
+
+    shown = json.loads(assay("show", "last", "--json").stdout)
+
+    assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] == 1000
+    assert ("nothing-moved", "invalid") in {(one["id"], one["severity"]) for one in shown["results"][0]["findings"]}
+
+
 def test_blocks_are_drawn_by_the_shares_of_bssplit(assay: Assay, tmp_path: Path) -> None:
     count, small, large = 20_000, 4096, 16_384
 

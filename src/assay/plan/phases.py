@@ -93,6 +93,12 @@ class Phase(Value, kw_only=True):
     after: tuple[Step, ...] = ()
 
     @property
+    def job_times_s(self) -> tuple[float, ...]:
+        """Times after which its jobs end by their own rules: the last where all have one, else those that there are."""
+        times = tuple(seconds for job in self.jobs if (seconds := job.longest_s) is not None)
+        return (max(times),) if times and len(times) == len(self.jobs) else times
+
+    @property
     def longest_s(self) -> float | None:
         """Time after which it ends at the latest; None: no rule of the phase says."""
         return self.stop.seconds if self.extend_to_s is None else self.extend_to_s
