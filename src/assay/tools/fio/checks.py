@@ -59,7 +59,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
         ),
         (
             "fallocate",
-            is_write_only and job.moves_data and not files.overwrite and files.allocate in {"none", "keep"},
+            is_write_only and not files.overwrite and files.allocate in {"none", "keep"},
             "has no equal here, where a file has its length from the start; use native or truncate",
         ),
         (

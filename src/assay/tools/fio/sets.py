@@ -140,7 +140,7 @@ def _allocate(users: Sequence[Clone]) -> plan.Allocate:
     job = users[0].settings
     if all(user.settings.engine == "null" for user in users):
         return plan.Allocate.SPARSE
-    if job.reads or job.files.overwrite or job.is_metadata or any(not user.settings.moves_data for user in users):
+    if job.reads or job.files.overwrite or job.is_metadata:
         return plan.Allocate.WRITE
     return plan.Allocate.SPARSE if job.files.allocate == "truncate" else plan.Allocate.FALLOCATE
 
