@@ -5,7 +5,8 @@
     python -m bench.fio_coverage FOLDER --options           a line for each option that they use
 
 A file that names a device, or a place elsewhere, is looked at with `--set filename=datafile`; one without a size, because
-a device has one, with `--set size=16m`. Engines that need a library, a network or hardware of their own, and what only a
+a device has one, with `--set size=16m`; `io_size` and `offset_increment` that reach over terabytes are made small
+too. Engines that need a library, a network or hardware of their own, and what only a
 device has (zones, commands, priorities), are counted apart.
 """
 
@@ -21,12 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
-from assay.tools.fio import FRONT_END, plan_anywhere
+from assay.tools.fio import FRONT_END, plan_anywhere, values
 from assay.tools.fio.command_line import gathered, take_apart
 from assay.tools.fio.option_table import ALIASES, NOTED, OWN_HARDWARE, REFUSED, TRANSLATED
 
 ASSAY = Path(sys.executable).parent / "assay"
 SMALL = ("--set", "size=16m", "--set", "runtime=1")
+SMALLER = {"io_size": "1m", "offset_increment": "16m"}
+FAR_BYTES = 64 << 30
 ELSEWHERE = ("leads out of the directory", "is a device")
 OF_DEVICES = re.compile(r"xnvme|zonemode|zonesize|cmd_type|cmdprio|prioclass|sg_|fdp|numa_|atomic|md_per_io")
 
@@ -45,7 +48,9 @@ class Looked:
 def look(path: Path, directory: Path | None) -> Looked:
     """Read a file, and run it where a directory is given."""
     options = tuple(dict.fromkeys(name for name in _options(path)))
-    words: list[str] = []
+    words = [
+        word for name, small in SMALLER.items() if _reaches_far(path, name) for word in ("--set", f"{name}={small}")
+    ]
     for _ in range(3):
         why = _refusal([str(path), *words])
         if any(text in why for text in ELSEWHERE):
@@ -63,6 +68,16 @@ def look(path: Path, directory: Path | None) -> Looked:
         return Looked(path.name, "taken", shown, options)
     code, said = _run(path, words, directory)
     return Looked(path.name, "run" if code in {0, 1} else "failed", shown if code in {0, 1} else said, options)
+
+
+def _reaches_far(path: Path, name: str) -> bool:
+    """Whether an option is given a size that no test folder has room for."""
+    try:
+        found = take_apart(gathered([str(path)], os.environ)).sections
+        given = [option.value or "" for section in found for option in section.options if option.name == name]
+        return any(values.size(value) > FAR_BYTES for value in given)
+    except (AssayError, values.BadValueError):
+        return False
 
 
 def _refusal(words: Sequence[str]) -> str:

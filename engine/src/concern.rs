@@ -45,6 +45,8 @@ pub enum Concern {
     IoUringFallback,
     /// io_uring without registered files.
     IoUringFilesPlain,
+    /// A backend without storage.
+    NothingMoved,
     /// An error number with a known cause.
     OperationRefused,
     /// A program that failed.
@@ -57,7 +59,7 @@ pub enum Concern {
     StdioFlushFailed,
 }
 
-use Severity::{Note, Warning, Weak};
+use Severity::{Invalid, Note, Warning, Weak};
 
 impl Concern {
     /// Stable identifier, as in the events and the findings.
@@ -119,6 +121,7 @@ impl Concern {
                 "Allow io_uring on this machine (kernel.io_uring_disabled = 0), or compare like with like.",
             ),
             Self::IoUringFilesPlain => ("io-uring-files-plain", Note, "Raise the limit of open files (ulimit -n)."),
+            Self::NothingMoved => ("nothing-moved", Invalid, "Use another backend to measure storage."),
             Self::OperationRefused => ("operation-refused", Warning, ""),
             Self::ProgramFailed => ("program-failed", Warning, "Run the program by hand on such a file."),
             Self::ResidencyUnknown => ("residency-unknown", Note, ""),

@@ -1,6 +1,7 @@
 """`assay fio` against fio itself and against closed forms: bytes done, blocks drawn, files, what its JSON says."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -33,6 +34,15 @@ TOTALS = (
     "--rw=write --ioengine=filecreate --nrfiles=20 --filesize=4k --size=80k",
     "--rw=write --ioengine=filestat --nrfiles=20 --filesize=4k --size=80k",
     "--rw=write --ioengine=filedelete --nrfiles=20 --filesize=4k --size=80k",
+    "--rw=randread --size=1m --ioengine=null --iodepth=4",
+    "--rw=randtrim --size=1m --ioengine=null --norandommap",
+    "--rw=write --size=1m --ioengine=falloc",
+    "--rw=randtrim --size=1m --ioengine=falloc --bs=8k",
+    "--rw=randwrite --size=1m --ioengine=ftruncate --norandommap --number_ios=100",
+    "--rw=write --size=1m --verify=crc32c --verify_backlog=16",
+    "--rw=write --size=1m --bs=12k --verify=crc32c --verify_backlog=1",
+    "--rw=write:12k --size=1m --io_size=128k --loops=2 --verify=crc32c --verify_backlog=4",
+    "--rw=write:12k --size=1m --io_size=128k --loops=3",
 )
 """Jobs of one block size: each has its number of bytes, whoever does it."""
 
@@ -45,7 +55,7 @@ def run(assay: Assay, words: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def totals(jobs: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    ways = ("read", "write")
+    ways = ("read", "write", "trim")
     return [(sum(job[way]["io_bytes"] for way in ways), sum(job[way]["total_ios"] for way in ways)) for job in jobs]
 
 
@@ -59,6 +69,228 @@ def test_a_job_does_as_many_bytes_as_with_fio(words: str, assay: Assay, tmp_path
     jobs = run(assay, words, tmp_path)
 
     assert totals(jobs) == totals(json.loads(done.stdout[done.stdout.index("{") :])["jobs"])
+
+
+CALLS = (
+    ("--rw=write --size=256k --ioengine=ftruncate", "ftruncate", 64),
+    ("--rw=write --size=256k --ioengine=falloc", "fallocate", 64),
+    ("--rw=trim --size=256k --ioengine=falloc", "fallocate", 64),
+    ("--rw=write --size=64k --verify=crc32c --verify_backlog=4", "pwrite64,pread64", 32),
+    ("--rw=write:12k --size=256k --io_size=32k --loops=2 --verify=crc32c --verify_backlog=2", "pwrite64,pread64", 32),
+    ("--rw=write:12k --size=256k --io_size=32k --loops=5", "pwrite64", 40),
+)
+"""Jobs whose I/Os go in an order that is known, the calls that they make, and how many."""
+_CALL = re.compile(r" (\w+)\(\d+<[^>]*/(?:x\.0\.0|f0+)>, (.*?)(?:\) += \d+| <unfinished \.\.\.>)$")
+_MOVED = re.compile(r'^".*"(\.\.\.)?, ')
+
+
+def calls_on_the_file(trace: Path) -> list[tuple[str, str]]:
+    """The calls on the file of a job, with their numbers: of what is moved, its size and place."""
+    found = [_CALL.search(line) for line in trace.read_text().splitlines()]
+    return [(one[1], _MOVED.sub("", one[2])) for one in found if one]
+
+
+def of_the_job(calls: list[tuple[str, str]], count: int) -> list[tuple[str, str]]:
+    """The calls of its I/Os alone: blocks of 4 KiB, or the last ones; laying out and verifying has larger ones."""
+    if calls and calls[0][0] in {"pwrite64", "pread64"}:
+        return [call for call in calls if call[1].startswith("4096, ")]
+    return calls[-count:]
+
+
+@pytest.mark.skipif(shutil.which("fio") is None or shutil.which("strace") is None, reason="needs fio and strace")
+@pytest.mark.parametrize(("words", "names", "count"), CALLS)
+def test_the_calls_on_the_file_are_those_of_fio_in_its_order(
+    words: str, names: str, count: int, assay: Assay, tmp_path: Path
+) -> None:
+    (theirs := tmp_path / "fio").mkdir()
+    strace = ("strace", "-f", "-qq", "-y", "-s", "0", "-e", f"trace={names}", "-o")
+    subprocess.run(
+        [*strace, str(tmp_path / "fio.trace"), "fio", "--name=x", *words.split()],
+        cwd=theirs,
+        capture_output=True,
+        check=True,
+    )
+
+    done = assay(
+        "fio", "--name=x", *words.split(), "--no-report", cwd=tmp_path, prefix=(*strace, str(tmp_path / "our.trace"))
+    )
+
+    assert done.returncode in {0, 1}, done.stderr
+    ours = of_the_job(calls_on_the_file(tmp_path / "our.trace"), count)
+    assert len(ours) == count
+    assert ours == of_the_job(calls_on_the_file(tmp_path / "fio.trace"), count)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize(("moves_on", "blocks"), [(0, [2, 0, 1, 2, 0, 1]), (1, [2, 0, 1, 5, 3, 4])])
+def test_a_sequence_of_blocks_is_gone_through_in_turn(
+    moves_on: int, blocks: list[int], assay: Assay, tmp_path: Path
+) -> None:
+    words = "--rw=randread --bs=4k --size=48k --io_size=24k --random_distribution=sequence:2,0,1"
+    strace = ("strace", "-f", "-qq", "-y", "-s", "0", "-e", "trace=pread64", "-o", str(tmp_path / "trace"))
+
+    assay(
+        "fio",
+        "--name=x",
+        *words.split(),
+        f"--random_sequence_stride={moves_on}",
+        "--no-report",
+        cwd=tmp_path,
+        prefix=strace,
+    )
+
+    # A later fio than 3.33 has the option, and says in its HOWTO which blocks these are.
+    read = of_the_job(calls_on_the_file(tmp_path / "trace"), 6)
+    assert read == [("pread64", f"4096, {4096 * block}") for block in blocks]
+
+
+def run_file(assay: Assay, text: str, folder: Path) -> list[dict[str, Any]]:
+    (job := folder / "jobs.fio").write_text(text)
+    done = assay("fio", job, "--output-format=json", "--no-report", cwd=folder)
+    assert done.returncode in {0, 1}, done.stderr
+    jobs: list[dict[str, Any]] = json.loads(done.stdout)["jobs"]
+    return jobs
+
+
+def run_theirs(text: str, folder: Path) -> list[dict[str, Any]]:
+    (folder / "jobs.fio").write_text(text)
+    command = ["fio", "jobs.fio", "--output-format=json"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    jobs: list[dict[str, Any]] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
+    return jobs
+
+
+EXITS = """\
+[global]
+filename=f
+filesize=1m
+bs=4k
+exitall=1
+time_based
+runtime=60
+[done]
+rw=read
+time_based=0
+number_ios=10
+exit_what={what}
+[beside]
+rw=randread
+norandommap
+thinktime=1000
+[group]
+new_group
+rw=randread
+norandommap
+thinktime=1000
+runtime={other_s}
+exit_what=stonewall
+"""
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+@pytest.mark.parametrize(("what", "ended"), [("group", 2), ("stonewall", 3), ("all", 3)])
+def test_a_job_that_is_done_ends_those_that_fio_ends(what: str, ended: int, assay: Assay, tmp_path: Path) -> None:
+    (theirs := tmp_path / "fio").mkdir()
+    text = EXITS.format(what=what, other_s=4)
+
+    found = [run_file(assay, text, tmp_path), run_theirs(text, theirs)]
+
+    for jobs in found:
+        assert jobs[0]["read"]["total_ios"] == 10
+        # A millisecond each, so that who has had its four seconds cannot have done them in less, nor the others in a minute.
+        assert sum(job["job_runtime"] < 4000 for job in jobs) == ended
+        assert all(job["read"]["total_ios"] < 60_000 for job in jobs)
+
+
+FLOW = """\
+[global]
+filename=f
+size=4m
+bs=4k
+direct=1
+ioengine=libaio
+iodepth=8
+norandommap
+time_based
+runtime=1
+[one]
+rw=write
+flow=1
+[eight]
+rw=randread
+flow=8
+"""
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+def test_jobs_with_flow_do_as_much_of_one_another_as_with_fio(assay: Assay, tmp_path: Path) -> None:
+    (theirs := tmp_path / "fio").mkdir()
+
+    found = [run_file(assay, FLOW, tmp_path), run_theirs(FLOW, theirs)]
+
+    for one, eight in found:
+        # Ahead by one of the other's at most, but for what was in flight at the end.
+        assert abs(eight["read"]["total_ios"] - 8 * one["write"]["total_ios"]) <= 8 + 8 * 8 + 8
+
+
+STARTS = """\
+[global]
+size=64k
+rw=read
+[now]
+[later]
+startdelay=1
+"""
+
+
+def test_a_job_with_a_startdelay_begins_so_much_later(assay: Assay, tmp_path: Path) -> None:
+    jobs = run_file(assay, STARTS, tmp_path)
+
+    (stream,) = tmp_path.glob("runs/*/events/0.json")
+    events = json.loads(stream.read_text())
+    (finished,) = [event for event in events if event["event"] == "phase_finished"]
+    begun = {window["job"]: window["first_op_ns"] - finished["start_ns"] for window in finished["workers"]}
+    assert [job["read"]["total_ios"] for job in jobs] == [16, 16]
+    assert begun["later"] >= 1_000_000_000
+    assert begun["now"] < begun["later"]
+
+
+STEADY = """\
+[steady]
+ioengine=null
+rw=read
+size=1m
+rate_iops=2000
+time_based
+runtime=60
+ss=iops:50%
+ss_dur=3
+ss_ramp=1
+"""
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
+def test_a_job_ends_at_fios_steady_state(assay: Assay, tmp_path: Path) -> None:
+    (theirs := tmp_path / "fio").mkdir()
+
+    found = [run_file(assay, STEADY, tmp_path), run_theirs(STEADY, theirs)]
+
+    for (job,) in found:
+        # An even rate is even in the first window: 1 s of ramp and 3 of values, each looked at when it is there.
+        assert job["job_runtime"] + 100 >= 4000
+        assert job["read"]["total_ios"] < 60 * 2000 / 2
+
+
+def test_numbers_of_no_storage_are_not_to_be_used(assay: Assay, tmp_path: Path) -> None:
+    done = assay(
+        "fio", "--name=x", "--ioengine=null", "--rw=randread", "--size=1g", "--direct=1", "--number_ios=1000",
+        "--output-format=json", "--no-report", cwd=tmp_path, check=1,
+    )  # fmt: skip
+
+    shown = json.loads(assay("show", "last", "--json").stdout)
+
+    assert json.loads(done.stdout)["jobs"][0]["read"]["total_ios"] == 1000
+    assert ("nothing-moved", "invalid") in {(one["id"], one["severity"]) for one in shown["results"][0]["findings"]}
 
 
 def test_blocks_are_drawn_by_the_shares_of_bssplit(assay: Assay, tmp_path: Path) -> None:

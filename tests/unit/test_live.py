@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -100,6 +101,14 @@ def phase(name: str, seconds: float | None, *, longest_s: float | None = None) -
     return plan.Phase(name=name, title=name, jobs=(one_job(),), stop=plan.Stop(seconds=seconds), extend_to_s=longest_s)
 
 
+def staggered(*times: tuple[float, float | None]) -> plan.Phase:
+    jobs = tuple(
+        msgspec.structs.replace(one_job(), name=f"job {number}", delay_s=delay_s, stop=plan.Stop(seconds=seconds))
+        for number, (delay_s, seconds) in enumerate(times)
+    )
+    return plan.Phase(name="p", title="p", jobs=jobs)
+
+
 @pytest.mark.parametrize(
     ("phases", "passed_s", "words"),
     [
@@ -108,6 +117,8 @@ def phase(name: str, seconds: float | None, *, longest_s: float | None = None) -
         ((phase("a", 10.0, longest_s=30.0), phase("b", 7200.0)), 12.0, "2:00:00 left"),
         ((phase("a", 10.0), phase("b", None)), 4.0, "6 s left in this"),
         ((phase("a", None), phase("b", 10.0)), 4.0, ""),
+        ((staggered((0.0, 10.0), (8.0, 10.0)),), 4.0, "14 s left"),
+        ((staggered((0.0, 10.0), (8.0, None)),), 4.0, "6 s left"),
     ],
 )
 def test_time_left_is_that_of_the_phases_own_rules(phases: tuple[plan.Phase, ...], passed_s: float, words: str) -> None:

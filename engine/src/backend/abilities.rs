@@ -100,6 +100,9 @@ impl Backend {
                 ..QUEUED
             },
             Self::Aio {} => Abilities { name: "aio", waits_without_direct: true, ..QUEUED },
+            Self::Null {} => {
+                Abilities { name: "null", appends: Appends::Never, in_slots: false, writes_are_done: false, ..QUEUED }
+            }
             Self::Mmap {} => Abilities {
                 name: "mmap",
                 direct: DirectIo::Never,

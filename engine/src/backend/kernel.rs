@@ -157,6 +157,12 @@ impl<K: OverKernel> Store for K {
         checked(unsafe { libc::fallocate(file.0, 0, offset as libc::off_t, length as libc::off_t) })
     }
 
+    fn punch_hole(&mut self, file: Handle, offset: u64, length: u64) -> i64 {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: no memory is passed.
+        checked(unsafe { libc::fallocate(file.0, mode, offset as libc::off_t, length as libc::off_t) })
+    }
+
     fn sync_file_range(&mut self, file: Handle, offset: u64, length: u64, wait: bool) -> i64 {
         let waiting = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
         let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waiting } else { 0 };

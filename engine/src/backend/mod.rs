@@ -7,6 +7,7 @@ mod by_handle;
 pub mod kernel;
 pub mod listing;
 pub mod mmap;
+pub mod nothing;
 #[cfg(test)]
 pub(crate) mod null;
 pub mod pieces;

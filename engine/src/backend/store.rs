@@ -155,6 +155,11 @@ pub trait Store {
         UNSUPPORTED
     }
 
+    /// Give a range of an open file back to the file system; its length stays.
+    fn punch_hole(&mut self, file: Handle, offset: u64, length: u64) -> i64 {
+        UNSUPPORTED
+    }
+
     /// Begin to write a range of an open file back, and wait for it if asked to. A length of 0 is the rest of the file.
     fn sync_file_range(&mut self, file: Handle, offset: u64, length: u64, wait: bool) -> i64 {
         UNSUPPORTED

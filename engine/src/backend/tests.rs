@@ -4,6 +4,7 @@ mod rings;
 
 use super::aio::Aio;
 use super::mmap::Mmap;
+use super::nothing::Nothing;
 use super::psync::Psync;
 use super::read_write::ReadWrite;
 use super::stdio::Stdio;
@@ -232,6 +233,24 @@ macro_rules! every_backend {
 #[test]
 fn every_backend_reads_and_writes_what_the_file_holds() {
     every_backend!(reads_and_writes_what_the_file_holds);
+}
+
+#[test]
+fn no_storage_takes_requests_in_order_and_leaves_the_file_alone() {
+    let (mut nothing, file) = (Nothing::new(4, BLOCK).unwrap(), Scratch::new(BLOCK));
+    let (fd, mut done) = (file.open(), Vec::new());
+
+    for slot in 0..3 {
+        nothing.submit(slot, request(fd, RequestKind::Write, slot, 100 + slot));
+    }
+    nothing.hand_over().unwrap();
+    nothing.complete(&mut done, Wait { at_least: 1, at_most: 2, within: None }).unwrap();
+    nothing.complete(&mut done, Wait::FOR_ONE).unwrap();
+
+    assert_eq!(done.iter().map(|one| (one.slot, one.result)).collect::<Vec<_>>(), [(0, 100), (1, 101), (2, 102)]);
+    assert_eq!(nothing.execute(request(fd, RequestKind::Read, BLOCK, BLOCK)), BLOCK as i64);
+    assert_eq!(nothing.execute(request(fd, RequestKind::Fsync, 0, 0)), 0);
+    assert_eq!(fs::read(&file.path).unwrap(), file.content);
 }
 
 #[test]

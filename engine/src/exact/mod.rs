@@ -166,8 +166,8 @@ impl Trial {
         clock.nap_until(START_NS);
         let (job, counts) = (Arc::clone(shared), Arc::clone(&stats));
         let mut worker = Worker::new(storage, clock.clone(), job, counts, opened, transfers, walker).unwrap();
-        let pacer = Pacer::new(&self.job, number, self.job.workers, 4);
-        let ended = worker.run(START_NS, depth, pacer);
+        let pacer = Pacer::new(&self.job, number, self.job.workers, 4, &shared.coordination);
+        let ended = worker.run(START_NS, (self.job.delay_s * 1e9) as u64, depth, pacer);
         let (end_ns, series) = (clock.now_ns(), program.series.clone());
         Outcome { stats, ended, series, carried_out: carried_out.borrow().clone(), end_ns }
     }

@@ -1,12 +1,13 @@
-//! What workers of one phase hold in common because their load says so: semaphores and token buckets.
+//! What workers of one phase hold in common because their load says so: semaphores, token buckets, and counts that balance
+//! jobs.
 //!
-//! Both are atomics in shared memory, so that they serve threads and processes alike. A worker that waits for a
+//! All are atomics in shared memory, so that they serve threads and processes alike. A worker that waits for a
 //! semaphore sleeps in futex(2) and wakes now and then to hear a stop; one that waits for a token sleeps until its token
 //! is due. A phase whose workers all wait for each other cannot go on: who finds that nothing has moved for a second
 //! gives up.
 
 use crate::error::{EngineError, Result};
-use crate::plan::{Action, Phase, TokenUnit};
+use crate::plan::{Action, Arrival, Phase, TokenUnit};
 use crate::shared::{Shareable, SharedBox, SharedSlice};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -24,6 +25,8 @@ pub struct Names {
     /// With what each holds at the start.
     semaphores: Vec<(String, u32)>,
     buckets: Vec<Bucket>,
+    /// Groups of jobs that are held in balance.
+    groups: Vec<String>,
 }
 
 /// A rate of tokens.
@@ -43,6 +46,11 @@ impl Names {
     pub fn of(phase: &Phase) -> Result<Self> {
         let mut names = Self::default();
         for job in &phase.jobs {
+            if let Arrival::Balanced { group, .. } = &job.arrival
+                && !names.groups.contains(group)
+            {
+                names.groups.push(group.clone());
+            }
             for action in job.body.actions() {
                 match action {
                     Action::Wait { semaphore, initial, .. } => names.semaphore_of(semaphore, *initial),
@@ -98,9 +106,24 @@ impl Names {
     }
 }
 
-/// The semaphores and buckets of a running phase.
+/// What the workers of a group that is held in balance have come to, as far as they have not ended.
+#[derive(Debug)]
+struct Balance {
+    /// Operations.
+    done: AtomicU64,
+    /// Sum of their weights.
+    weights: AtomicU64,
+}
+
+// SAFETY: atomic numbers only; zero is nobody.
+unsafe impl Shareable for Balance {}
+
+/// The semaphores, buckets and balances of a running phase.
 #[derive(Debug)]
 pub struct Coordination {
+    /// Names of the balances.
+    groups: Vec<String>,
+    balances: SharedSlice<Balance>,
     semaphores: SharedSlice<AtomicU32>,
     /// By bucket: when the tokens taken so far are paid for.
     paid_ns: SharedSlice<AtomicU64>,
@@ -143,6 +166,8 @@ impl Coordination {
             value.store(*initial, Ordering::SeqCst);
         }
         Ok(Self {
+            groups: names.groups.clone(),
+            balances: SharedSlice::zeroed(names.groups.len())?,
             semaphores,
             paid_ns: SharedSlice::zeroed(names.buckets.len())?,
             ns_per_token: names.buckets.iter().map(|bucket| 1e9 / bucket.rate_per_s).collect(),
@@ -164,6 +189,35 @@ impl Coordination {
     pub fn leave(&self) {
         self.crowd.working.fetch_sub(1, Ordering::AcqRel);
         self.crowd.moves.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Number of a group that is held in balance; every name of the phase has one.
+    pub fn group(&self, name: &str) -> Option<usize> {
+        self.groups.iter().position(|known| known == name)
+    }
+
+    /// Workers of this weight in all take part in a group.
+    pub fn weigh_in(&self, group: usize, weight: u64) {
+        self.balances[group].weights.fetch_add(weight, Ordering::AcqRel);
+    }
+
+    /// Whether a worker that has done `own` operations is not ahead of the others of its group (with one operation more than
+    /// there were, so that there is always one who may go on).
+    pub fn is_in_balance(&self, group: usize, own: u64, weight: u64) -> bool {
+        let balance = &self.balances[group];
+        let (done, weights) = (balance.done.load(Ordering::Acquire), balance.weights.load(Ordering::Acquire));
+        u128::from(own) * u128::from(weights) <= u128::from(weight) * (u128::from(done) + 1)
+    }
+
+    /// A worker of a group begins an operation.
+    pub fn count(&self, group: usize) {
+        self.balances[group].done.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A worker of a group has ended, and with it its part.
+    pub fn weigh_out(&self, group: usize, own: u64, weight: u64) {
+        self.balances[group].weights.fetch_sub(weight, Ordering::AcqRel);
+        self.balances[group].done.fetch_sub(own, Ordering::AcqRel);
     }
 
     /// Give `count` to a semaphore; at its largest value it stays there.
@@ -258,7 +312,8 @@ mod tests {
     fn coordination(semaphores: usize, rates: &[f64], workers: u32) -> Coordination {
         let buckets =
             rates.iter().map(|&rate_per_s| Bucket { name: String::new(), rate_per_s, unit: TokenUnit::Event });
-        let names = Names { semaphores: vec![(String::new(), 0); semaphores], buckets: buckets.collect() };
+        let semaphores = vec![(String::new(), 0); semaphores];
+        let names = Names { semaphores, buckets: buckets.collect(), groups: vec!["group".to_owned()] };
         let coordination = Coordination::new(&names).unwrap();
         coordination.join(workers);
         coordination
@@ -333,6 +388,28 @@ mod tests {
 
         assert_eq!(due, [5000 * MS, 5001 * MS, 5002 * MS, 5003 * MS]);
         assert_eq!((half, shared.take_tokens(0, 1.0, 5000 * MS)), (5004 * MS, 5004 * MS + MS / 2));
+    }
+
+    #[test]
+    fn workers_of_a_group_go_on_by_their_weights_until_one_is_done() {
+        let (shared, weights) = (coordination(0, &[], 2), [1, 8]);
+        weights.iter().for_each(|&weight| shared.weigh_in(0, weight));
+
+        let mut done = [0_u64; 2];
+        for turn in 0..9_000 {
+            let may_go: Vec<usize> = (0..2).filter(|&w| shared.is_in_balance(0, done[w], weights[w])).collect();
+            // Whoever may go does, and it does not matter who of them is asked first.
+            let worker = may_go[turn % may_go.len()];
+            shared.count(0);
+            done[worker] += 1;
+        }
+        let ahead = (0..2).map(|w| done[w] as f64 / weights[w] as f64).collect::<Vec<_>>();
+        shared.weigh_out(0, done[1], weights[1]);
+
+        assert!((ahead[0] - ahead[1]).abs() <= 1.0, "{done:?}");
+        assert_eq!(done.iter().sum::<u64>(), 9_000);
+        // Alone it is never ahead, however much it does.
+        assert!(shared.is_in_balance(0, done[0], weights[0]));
     }
 
     #[test]

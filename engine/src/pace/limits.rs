@@ -100,9 +100,12 @@ fn admit_together(limit: Option<u64>, rule: &Rule, count: &AtomicU64, amount: u6
 }
 
 impl LocalLimits {
-    /// Fix deadline and limits once the start is known.
-    pub fn begin(&mut self, start_ns: u64, limits: &JobLimits) {
-        let deadlines = limits.rules.iter().filter_map(|rule| rule.stop.seconds);
+    /// Fix deadline and limits once the start is known: the job's own time begins `delay_ns` later than the phase's.
+    pub fn begin(&mut self, start_ns: u64, delay_ns: u64, limits: &JobLimits) {
+        let begins = [start_ns.saturating_add(delay_ns), start_ns];
+        let deadlines = limits.rules.iter().zip(begins).filter_map(|(rule, begins_ns)| {
+            rule.stop.seconds.map(|seconds| begins_ns.saturating_add((seconds * 1e9) as u64))
+        });
         let counts = |stop: &Stop| stop.ops.is_some() || stop.bytes.is_some() || stop.passes.is_some();
         let has_rules_together = limits.rules.iter().any(|rule| rule.stop.of == StopOf::All && counts(&rule.stop));
         let left = |limit: fn(&Stop) -> Option<u64>| {
@@ -110,10 +113,7 @@ impl LocalLimits {
             Left::new(own.filter_map(|rule| limit(&rule.stop)).min().unwrap_or(u64::MAX), has_rules_together)
         };
         *self = Self {
-            deadline_ns: deadlines
-                .map(|seconds| start_ns.saturating_add((seconds * 1e9) as u64))
-                .min()
-                .unwrap_or(u64::MAX),
+            deadline_ns: deadlines.min().unwrap_or(u64::MAX),
             ops: left(|stop| stop.ops),
             bytes: left(|stop| stop.bytes),
             passes: left(|stop| stop.passes),
@@ -232,7 +232,7 @@ mod tests {
             let rule = |seconds| Rule::new(&Stop { seconds, ..Stop::default() }).unwrap();
             let mut limits = LocalLimits::default();
 
-            limits.begin(1_000_000_000, &JobLimits::new(rule(Some(seconds)), rule(None)));
+            limits.begin(1_000_000_000, 0, &JobLimits::new(rule(Some(seconds)), rule(None)));
 
             assert_eq!(limits.check_time(1_000_000_000_000), Ok(()), "{seconds}");
         }

@@ -8,14 +8,20 @@
 //!
 //! A rate limit only holds a closed loop back. It is a token bucket by time: what has been done is paid for at the worker's
 //! share of the rate, and up to [`CREDIT_NS`] of unused time may be caught up, which evens out late wake-ups.
+//!
+//! A job in balance with others has no times: its workers wait while they are ahead by their weights.
 
 use crate::error::{EngineError, Result};
+use crate::pace::coordination::Coordination;
 use crate::plan::{Arrival, Job, Spacing};
+use std::sync::Arc;
 
 /// Time that a rate limit lets a worker catch up after it was held up by something else.
 const CREDIT_NS: f64 = 10_000_000.0;
 /// Arrivals that a worker which has ended draws one by one to count them: some milliseconds.
 const MOST_DRAWN: u32 = 100_000;
+/// Shortest time between two looks of a worker that is ahead of others.
+const SHORTEST_PAUSE_NS: u64 = 50_000;
 /// Intended time of operations that no schedule asked for.
 pub const UNSCHEDULED: u64 = u64::MAX;
 
@@ -28,6 +34,19 @@ pub enum Pacer {
     Open(Schedule),
     /// A rate that is not to be passed.
     Limited(Limit),
+    /// Others that it is not to be ahead of.
+    Balanced(Balanced),
+}
+
+/// One worker of a group that is held in balance.
+#[derive(Debug, Clone)]
+pub struct Balanced {
+    coordination: Arc<Coordination>,
+    group: usize,
+    weight: u64,
+    pause_ns: u64,
+    /// Operations that it has begun.
+    own: u64,
 }
 
 /// The arrivals of one worker.
@@ -60,9 +79,9 @@ pub struct Limit {
 
 impl Pacer {
     /// Pacing of worker `worker` of `workers`. Nothing is due before [`Self::begin`].
-    pub fn new(job: &Job, worker: u32, workers: u32, seed: u64) -> Self {
-        match job.arrival {
-            Arrival::Open { rate_per_s, spacing } => {
+    pub fn new(job: &Job, worker: u32, workers: u32, seed: u64, coordination: &Arc<Coordination>) -> Self {
+        match &job.arrival {
+            &Arrival::Open { rate_per_s, spacing } => {
                 Self::Open(Schedule::new(rate_per_s, spacing, worker, workers, seed))
             }
             Arrival::Closed {} if job.limit.ops_per_s.is_some() || job.limit.bytes_per_s.is_some() => {
@@ -74,6 +93,13 @@ impl Pacer {
                     bytes_paid_ns: 0.0,
                 })
             }
+            Arrival::Balanced { group, weight, pause_s } => Self::Balanced(Balanced {
+                coordination: Arc::clone(coordination),
+                group: coordination.group(group).expect("every group of the phase has a balance"),
+                weight: *weight,
+                pause_ns: ((pause_s * 1e9) as u64).max(SHORTEST_PAUSE_NS),
+                own: 0,
+            }),
             // A share of a rate has become a rate before workers are made (`phase/rates.rs`).
             Arrival::Closed {} | Arrival::OpenShare { .. } => Self::Free,
         }
@@ -82,7 +108,7 @@ impl Pacer {
     /// Fix the start.
     pub fn begin(&mut self, start_ns: u64) {
         match self {
-            Self::Free => {}
+            Self::Free | Self::Balanced(_) => {}
             Self::Open(schedule) => schedule.start_ns = start_ns,
             Self::Limited(limit) => {
                 limit.ops_paid_ns = start_ns as f64;
@@ -97,13 +123,15 @@ impl Pacer {
         matches!(self, Self::Free)
     }
 
-    /// When the next operation is due.
+    /// When the next operation is due, or it is time to look again, at `now_ns`.
     #[inline]
-    pub fn due_ns(&self) -> u64 {
+    pub fn due_ns(&self, now_ns: u64) -> u64 {
         match self {
             Self::Free => 0,
             Self::Open(schedule) => schedule.due_ns(),
             Self::Limited(limit) => limit.ops_paid_ns.max(limit.bytes_paid_ns) as u64,
+            Self::Balanced(one) if one.coordination.is_in_balance(one.group, one.own, one.weight) => 0,
+            Self::Balanced(one) => now_ns.saturating_add(one.pause_ns),
         }
     }
 
@@ -120,6 +148,18 @@ impl Pacer {
                 limit.ops_paid_ns = paid(limit.ops_paid_ns, now_ns, limit.ns_per_op);
                 UNSCHEDULED
             }
+            Self::Balanced(one) => {
+                one.own += 1;
+                one.coordination.count(one.group);
+                UNSCHEDULED
+            }
+        }
+    }
+
+    /// The worker has ended: who is held in balance with it is no more.
+    pub fn end(&mut self) {
+        if let Self::Balanced(one) = self {
+            one.coordination.weigh_out(one.group, one.own, one.weight);
         }
     }
 
@@ -136,7 +176,7 @@ impl Pacer {
     pub fn is_missed(&self, intended_ns: u64, now_ns: u64) -> bool {
         match self {
             Self::Open(schedule) => now_ns.saturating_sub(intended_ns) as f64 > schedule.own_gap_ns,
-            Self::Free | Self::Limited(_) => false,
+            Self::Free | Self::Limited(_) | Self::Balanced(_) => false,
         }
     }
 
@@ -145,7 +185,7 @@ impl Pacer {
     pub fn drain(&mut self, end_ns: u64) -> u64 {
         match self {
             Self::Open(schedule) => schedule.drain(end_ns),
-            Self::Free | Self::Limited(_) => 0,
+            Self::Free | Self::Limited(_) | Self::Balanced(_) => 0,
         }
     }
 }
@@ -232,6 +272,13 @@ pub fn check(job: &Job) -> Result<()> {
         Arrival::Closed {} => None,
         Arrival::Open { rate_per_s, .. } => Some(("rate_per_s", rate_per_s)),
         Arrival::OpenShare { rate_share, .. } => Some(("rate_share", rate_share)),
+        Arrival::Balanced { weight: 0, .. } => return refuse("arrival.weight is 0; it must be above 0".to_owned()),
+        Arrival::Balanced { .. } if limits.iter().any(|(_, rate)| rate.is_some()) || job.delay_s > 0.0 => {
+            return refuse(
+                "balance with other jobs goes with neither a rate limit nor delay_s; give one of them".into(),
+            );
+        }
+        Arrival::Balanced { .. } => None,
     };
     if let Some((name, rate)) = rate {
         if !(rate.is_finite() && rate > 0.0) {
@@ -297,7 +344,7 @@ mod tests {
 
         assert_eq!(of_even, day_ns / 4);
         assert!((of_random as f64 / (day_ns / 4) as f64 - 1.0).abs() < 1e-6, "{of_random}");
-        assert!(even.due_ns() >= 1000 * MS + day_ns && random.due_ns() >= 1000 * MS + day_ns);
+        assert!(even.due_ns(0) >= 1000 * MS + day_ns && random.due_ns(0) >= 1000 * MS + day_ns);
     }
 
     #[test]
@@ -369,8 +416,8 @@ mod tests {
     fn done_in_10_s(mut pacer: Pacer, bytes: u64, op_ns: u64, late_ns: u64) -> u64 {
         let (mut now, mut done) = (1000 * MS, 0);
         while now < 11_000 * MS {
-            if pacer.due_ns() > now {
-                now = pacer.due_ns() + late_ns;
+            if pacer.due_ns(0) > now {
+                now = pacer.due_ns(0) + late_ns;
             }
             pacer.take(now);
             pacer.charge(now, bytes);
@@ -402,6 +449,6 @@ mod tests {
 
         pacer.take(3000 * MS);
 
-        assert_eq!(pacer.due_ns(), 2991 * MS);
+        assert_eq!(pacer.due_ns(0), 2991 * MS);
     }
 }

@@ -50,7 +50,7 @@ impl JobEnd<'_> {
                     unissued: self.sum(|s| s.unissued.get()),
                     rate_per_s: Some(rate_per_s),
                 }),
-                Arrival::Closed {} | Arrival::OpenShare { .. } => None,
+                Arrival::Closed {} | Arrival::OpenShare { .. } | Arrival::Balanced { .. } => None,
             },
         }
     }

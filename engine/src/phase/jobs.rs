@@ -62,6 +62,11 @@ fn ready_job<'a>(
     let (backend, workers, queue_depth) = settle_backend(around, phase_index, job)?;
     let flags = resolve_flags(job, &program, around.sets, around.emitter, phase_index)?;
     coordination.join(workers);
+    if let Arrival::Balanced { group, weight, .. } = &job.arrival
+        && let Some(group) = coordination.group(group)
+    {
+        coordination.weigh_in(group, weight.saturating_mul(u64::from(workers)));
+    }
     affinity::check(job)?;
     let job_rule = Rule::new(&job.stop).map_err(EngineError::no_shared_memory)?;
     let stonewall = job_rule.is_stonewall();
@@ -103,6 +108,11 @@ fn settle_backend(around: &Surroundings, phase_index: u32, job: &Job) -> Result<
 }
 
 impl ReadyJob<'_> {
+    /// Between the common start and its own.
+    pub fn delay_ns(&self) -> u64 {
+        (self.job.delay_s * 1e9) as u64
+    }
+
     /// What it takes to explain an error of its operations.
     pub fn circumstances(&self) -> Circumstances<'_> {
         let ResolvedFlags { direct, alignment_bytes, .. } = self.flags;

@@ -4,6 +4,7 @@ use super::gates::Gates;
 use crate::backend;
 use crate::backend::aio::Aio;
 use crate::backend::mmap::Mmap;
+use crate::backend::nothing::Nothing;
 #[cfg(test)]
 use crate::backend::null::{Manners, Null};
 use crate::backend::psync::Psync;
@@ -59,6 +60,8 @@ pub(super) struct Setup {
     pub stats: Arc<WorkerStats>,
     /// When it may go on.
     pub pacer: Pacer,
+    /// Between the common start and its own.
+    pub delay_ns: u64,
     /// CPUs and memory that it may use.
     pub affinity: Affinity,
     /// Where it waits.
@@ -90,6 +93,7 @@ impl Setup {
                 self.serve(reporter, || Uring::new(UringOptions { depth, buffer_bytes, most_pieces, sqpoll, iopoll }));
             }
             Backend::Aio {} => self.serve(reporter, || Aio::new(depth, buffer_bytes, most_pieces)),
+            Backend::Null {} => self.serve(reporter, || Nothing::new(depth, buffer_bytes)),
             Backend::Mmap {} => self.serve(reporter, || Mmap::new(buffer_bytes, advice)),
             Backend::Stdio { per_character } => self.serve(reporter, || Stdio::new(buffer_bytes, per_character)),
         }
@@ -137,7 +141,7 @@ impl Setup {
         }
         #[cfg(test)]
         super::tests::panic_if_told(&self.shared, self.worker);
-        let ended = worker.run(start_ns, self.queue_depth, self.pacer);
+        let ended = worker.run(start_ns, self.delay_ns, self.queue_depth, self.pacer);
         reporter.send(Message::Done { worker: self.position, ended });
         Some(worker)
     }
@@ -215,7 +219,8 @@ mod tests {
             queue_depth: 1,
             flags: ResolvedFlags { flags: 0, direct: false, alignment_bytes: 1, advice: None },
             contents: Arc::new([content]),
-            pacer: Pacer::new(&trial.job, 0, 1, 4),
+            pacer: Pacer::new(&trial.job, 0, 1, 4, &shared.coordination),
+            delay_ns: 0,
             affinity: Affinity::default(),
             gates: gates.clone(),
             is_alone: true,

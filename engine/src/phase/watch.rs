@@ -16,7 +16,7 @@ use crate::files::growth::Growth;
 use crate::job::Ended;
 use crate::observe::pauses::Pauses;
 use crate::observe::task::TaskObserver;
-use crate::plan::WorkerKind;
+use crate::plan::{Ends, WorkerKind};
 use crate::sampler::Sampler;
 use crate::stalls::{LOOK_NS, Stalls};
 use crate::stats::NEVER;
@@ -250,7 +250,26 @@ impl Watch<'_> {
         } else if job.stonewall && !of_time {
             job.shared.orders.stop.store(true, Relaxed);
         }
+        // Who was told to stop is not done.
+        if ended.stopped_by != StoppedBy::Control {
+            self.end_with(job, of_time);
+        }
         self.ending.ended.push((worker, ended));
+    }
+
+    /// Stop the jobs that end with this one; those whose own time is up as well end by themselves.
+    fn end_with(&self, done: &ReadyJob, of_time: bool) {
+        let end_s = |job: &ReadyJob| job.job.stop.seconds.map_or(f64::INFINITY, |seconds| job.job.delay_s + seconds);
+        for job in self.jobs {
+            let is_meant = match done.job.ends {
+                Ends::Nothing => false,
+                Ends::Team => job.job.team == done.job.team,
+                Ends::Phase => true,
+            };
+            if is_meant && !(of_time && end_s(job) <= end_s(done)) {
+                job.shared.orders.stop.store(true, Relaxed);
+            }
+        }
     }
 
     /// A worker's process has died, or a worker has panicked: the phase ends with what was measured until now, and the run with

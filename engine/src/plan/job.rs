@@ -32,8 +32,17 @@ pub struct Job {
     pub affinity: Affinity,
     /// Limits that pace a closed loop without a schedule of arrivals.
     pub limit: RateLimit,
+    /// Seconds between the common start and the start of this job; its own `stop.seconds` count from there.
+    #[serde(default)]
+    pub delay_s: f64,
     /// When a worker of this job is done.
     pub stop: Stop,
+    /// What else ends when the first worker of this job is done.
+    #[serde(default)]
+    pub ends: Ends,
+    /// Name that the jobs of a team have in common; empty: none.
+    #[serde(default)]
+    pub team: String,
     /// Names of the operations and groups that are recorded; empty: all.
     pub timed: Vec<String>,
 }
@@ -58,6 +67,19 @@ impl Default for Batch {
     }
 }
 
+/// What ends with a job: told to stop, not waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ends {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The jobs of its team.
+    Team,
+    /// All jobs of the phase.
+    Phase,
+}
+
 /// What a worker is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,6 +102,16 @@ pub enum Arrival {
         rate_per_s: f64,
         /// Time between arrivals.
         spacing: Spacing,
+    },
+    /// As soon as the previous one is done, but not ahead of the others: a worker waits while its part of all operations of
+    /// the group is above its weight's part of all weights. Weights of workers that are done count no more.
+    Balanced {
+        /// Name of the group, within the phase.
+        group: String,
+        /// Of each worker of the job.
+        weight: u64,
+        /// How long a worker waits before it looks again, with nothing in flight; 0: as briefly as can be.
+        pause_s: f64,
     },
     /// As `open`, at a share of the rate that the job of the same name had in an earlier phase, from its ramp on.
     OpenShare {
@@ -121,6 +153,8 @@ pub enum Backend {
     },
     /// Linux AIO: asynchronous with O_DIRECT alone; a buffered request is carried out while it is submitted.
     Aio {},
+    /// Nothing: a transfer is done when it is handed over, and moves no byte. What an engine takes by itself.
+    Null {},
     /// Memory-mapped file: reads copy from it, writes into it, flushes are msync. It ends where the file did at opening.
     Mmap {},
     /// C library streams without their lock. An operation is done when the stream's buffer has it.

@@ -19,9 +19,11 @@ mod walk;
 pub use body::{Action, Body, Branch, ScriptGroup, TokenUnit};
 pub use distribution::Distribution;
 pub use file_set::{Allocate, Content, FileSet, Layout, Reuse};
-pub use job::{Affinity, Arrival, Backend, Batch, Direct, Fallback, Job, OpenFlags, RateLimit, Spacing, WorkerKind};
+pub use job::{
+    Affinity, Arrival, Backend, Batch, Direct, Ends, Fallback, Job, OpenFlags, RateLimit, Spacing, WorkerKind,
+};
 pub use op::{Access, Coverage, FileRef, Op, OpFlags, OpKind, Pick, Region};
-pub use phase::{CacheCondition, Gate, Phase, Place, Step};
+pub use phase::{CacheCondition, Gate, Phase, Place, SteadyBy, SteadyOf, SteadyRule, Step};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub use stop::{Stop, StopOf};

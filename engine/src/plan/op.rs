@@ -65,8 +65,13 @@ pub enum OpKind {
     Symlink,
     /// Set the length to `size` (name or slot).
     Truncate,
-    /// Allocate the first `size` bytes (open file).
+    /// Set the length of an open file to where `access` points, in steps of `size`.
+    TruncateAt,
+    /// Allocate `size` bytes where `access` points, the first ones with `whole` (open file).
     Fallocate,
+    /// Give `size` bytes where `access` points back to the file system; reads of them are zeroes, and the length stays (open
+    /// file).
+    PunchHole,
     /// Create a directory (pick `new`). It has the name and place of a file, in a set that holds no files.
     Mkdir,
     /// Remove a directory that `mkdir` made (pick `existing`).

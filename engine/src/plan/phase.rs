@@ -32,6 +32,9 @@ pub struct Phase {
     /// orders the start looks at the rate and ends the phase; an engine that hears nothing goes on until then.
     #[serde(default)]
     pub extend_to_s: Option<f64>,
+    /// When the rates or latencies of the phase are even enough for it to end; whoever orders the start looks at them, as above.
+    #[serde(default)]
+    pub steady: Option<SteadyRule>,
     /// Seconds from the start that are recorded but kept out of the headline.
     pub ramp_s: f64,
     /// Done in order after all workers have stopped.
@@ -43,6 +46,48 @@ impl Phase {
     pub fn latest_stop(&self) -> Stop {
         Stop { seconds: self.extend_to_s.or(self.stop.seconds), ..self.stop.clone() }
     }
+}
+
+/// Evenness of what all jobs of a phase do together, at which the phase ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SteadyRule {
+    /// What is looked at.
+    pub of: SteadyOf,
+    /// How it is judged.
+    pub by: SteadyBy,
+    /// It is even below this: per second and step (slope), or as what is looked at.
+    pub bound: f64,
+    /// Whether the bound is in per cent of the mean.
+    pub is_percent: bool,
+    /// Time that is looked at, up to now.
+    pub window_s: f64,
+    /// Time from the start that is left out.
+    pub skip_s: f64,
+    /// Length of one value.
+    pub step_s: f64,
+}
+
+/// What may be even.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyOf {
+    /// Operations per second.
+    Ops,
+    /// Bytes per second.
+    Bytes,
+    /// Mean latency in nanoseconds.
+    Latency,
+}
+
+/// How evenness is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyBy {
+    /// By the slope of the line of least squares, from one value to the next.
+    Slope,
+    /// By the largest distance from the mean.
+    Deviation,
 }
 
 /// What the start of a phase waits for.

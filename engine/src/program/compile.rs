@@ -8,7 +8,9 @@ use crate::draw::sizes::Sampler;
 use crate::error::{EngineError, Result};
 use crate::pace::coordination::Names;
 use crate::pace::pacing;
-use crate::plan::{Access, Action, Body, Coverage, FileRef, FileSet, Job, Op, Phase, Pick, Region, ScriptGroup, Stop};
+use crate::plan::{
+    Access, Action, Body, Coverage, Ends, FileRef, FileSet, Job, Op, Phase, Pick, Region, ScriptGroup, Stop,
+};
 use crate::program::actions;
 use crate::program::actions::Which;
 use crate::program::backend_rules;
@@ -26,6 +28,7 @@ pub fn compile(job: &Job, phase: &Phase, file_sets: &[FileSet]) -> Result<Progra
     pacing::check(job)?;
     check_stop(&job.name, &job.stop)?;
     check_stop(&phase.name, &phase.stop)?;
+    check_ends(job)?;
     check_longest_time(phase)?;
     let mut compiler = Compiler {
         job,
@@ -86,6 +89,18 @@ fn check_stop(owner: &str, stop: &Stop) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+fn check_ends(job: &Job) -> Result<()> {
+    if !(job.delay_s.is_finite() && job.delay_s >= 0.0) {
+        let why = format!("job '{}': delay_s is {}; it must be 0 or more", job.name, job.delay_s);
+        return Err(EngineError::Plan(why));
+    }
+    if job.ends == Ends::Team && job.team.is_empty() {
+        let why = format!("job '{}': ends is 'team', and it is in none: give it and the others a team", job.name);
+        return Err(EngineError::Plan(why));
+    }
+    Ok(())
 }
 
 fn check_longest_time(phase: &Phase) -> Result<()> {

@@ -228,6 +228,16 @@ impl OpKind {
             Self::Truncate => {
                 OpRules { size: SizeOf::Length, needs_writing: true, stamps: Stamps::Unnoted, ..ON_EITHER }
             }
+            Self::TruncateAt => {
+                OpRules { size: SizeOf::LengthAboveZero, needs_writing: true, stamps: Stamps::Unnoted, ..ON_HANDLE }
+            }
+            Self::PunchHole => OpRules {
+                size: SizeOf::LengthAboveZero,
+                needs_writing: true,
+                stamps: Stamps::Unnoted,
+                unsupported: "the file system has no holes to punch; take it out of the load",
+                ..ON_HANDLE
+            },
             Self::Fallocate => OpRules {
                 size: SizeOf::LengthAboveZero,
                 needs_writing: true,

@@ -37,16 +37,28 @@ impl<T: Ticks> Gate<T> {
         Self { meter, job, limits: LocalLimits::default(), pacer: Pacer::Free, paid, told }
     }
 
-    /// The worker starts at `start_ns`, and goes at the pace of `pacer`.
-    pub(super) fn open(&mut self, start_ns: u64, pacer: Pacer) {
-        self.limits.begin(start_ns, &self.job.limits);
+    /// The phase starts at `start_ns`, the worker `delay_ns` later, and goes at the pace of `pacer`.
+    pub(super) fn open(&mut self, start_ns: u64, delay_ns: u64, pacer: Pacer) {
+        self.limits.begin(start_ns, delay_ns, &self.job.limits);
         self.pacer = pacer;
-        self.pacer.begin(start_ns);
+        self.pacer.begin(start_ns.saturating_add(delay_ns));
         self.job.coordination.begin(start_ns);
         if !self.pacer.is_free() {
             crate::clock::sleep_exactly();
         }
         self.meter.go_on();
+    }
+
+    /// Wait until the worker may begin, where that is later than the phase.
+    pub(super) fn wait_for_own_start(&mut self, own_start_ns: u64) -> Result<(), StoppedBy> {
+        if own_start_ns <= self.meter.last_ns() {
+            return Ok(());
+        }
+        self.meter.rest();
+        self.nap_until(own_start_ns)?;
+        self.check()?;
+        self.meter.go_on();
+        Ok(())
     }
 
     /// The worker has ended. Arrivals that were due before that and had no turn are counted; a worker that did all it was
@@ -61,6 +73,7 @@ impl<T: Ticks> Gate<T> {
             let end_ns = self.meter.clock.now_ns().min(self.limits.deadline_ns());
             self.meter.left_out(self.pacer.drain(end_ns));
         }
+        self.pacer.end();
         self.job.coordination.leave();
     }
 
@@ -136,25 +149,29 @@ impl<T: Ticks> Gate<T> {
     /// Whether the next operation is due, by the latest look at the clock.
     #[inline(always)]
     pub(super) fn is_due(&self) -> bool {
-        self.pacer.is_free() || self.pacer.due_ns() <= self.meter.last_ns()
+        self.pacer.is_free() || self.pacer.due_ns(self.meter.last_ns()) <= self.meter.last_ns()
     }
 
     /// Sleep until the next operation is due; an end of time or a stop comes through.
     pub(super) fn wait_until_due(&mut self) -> Result<(), StoppedBy> {
-        let due_ns = self.pacer.due_ns();
-        if due_ns <= self.meter.last_ns() {
-            return Ok(());
+        loop {
+            let due_ns = self.pacer.due_ns(self.meter.last_ns());
+            if due_ns <= self.meter.last_ns() {
+                return Ok(());
+            }
+            self.meter.rest();
+            self.nap_until(due_ns)?;
+            self.check()?;
+            self.meter.go_on();
         }
-        self.meter.rest();
-        self.nap_until(due_ns)?;
-        self.check()?;
-        self.meter.go_on();
-        Ok(())
     }
 
     /// Until when to sleep at most.
     pub(super) fn nap_end_ns(&self) -> u64 {
-        self.pacer.due_ns().min(self.limits.deadline_ns()).min(self.meter.last_ns() + LONGEST_NAP_NS)
+        self.pacer
+            .due_ns(self.meter.last_ns())
+            .min(self.limits.deadline_ns())
+            .min(self.meter.last_ns() + LONGEST_NAP_NS)
     }
 
     /// Begin the operation that is due.

@@ -6,6 +6,7 @@ use crate::backend::Backend;
 use crate::backend::store::{Handle, Lock};
 use crate::clock::Ticks;
 use crate::events::StoppedBy;
+use crate::plan::Access;
 use crate::program::op::{FileSource, Manner, OpNode};
 
 /// What is done by a handle or a name.
@@ -36,8 +37,24 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
     #[inline(never)]
     pub(super) fn fallocate(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
         let length = self.length(op);
-        let (file, _) = self.handle(op, 0)?;
-        Ok(self.gate.meter.timed(op, || self.tools.backend.fallocate(file, 0, length)))
+        let (file, from) = match op.access {
+            // A file as a whole begins at its first byte, time and again.
+            Access::Whole { .. } => (self.handle(op, 0)?.0, 0),
+            _ => self.handle(op, length)?,
+        };
+        Ok(self.gate.meter.timed(op, || self.tools.backend.fallocate(file, from, length)))
+    }
+
+    #[inline(never)]
+    pub(super) fn punch_hole(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (file, at, length) = self.range(op)?;
+        Ok(self.gate.meter.timed(op, || self.tools.backend.punch_hole(file, at, length)))
+    }
+
+    #[inline(never)]
+    pub(super) fn truncate_at(&mut self, op: &OpNode) -> Result<Done, StoppedBy> {
+        let (file, at, _) = self.range(op)?;
+        Ok(self.gate.meter.timed(op, || self.tools.backend.ftruncate(file, at)))
     }
 
     /// In a slot, what was written last; elsewhere, where the access pattern points.

@@ -37,6 +37,8 @@ impl<B: Backend, T: Ticks> Worker<B, T> {
             OpKind::Setxattr => self.setxattr(op),
             OpKind::Getxattr => self.getxattr(op),
             OpKind::Fallocate => self.fallocate(op),
+            OpKind::PunchHole => self.punch_hole(op),
+            OpKind::TruncateAt => self.truncate_at(op),
             OpKind::SyncFileRange => self.sync_file_range(op),
             OpKind::Advise => self.advise(op),
             OpKind::Lock => self.lock(op, Lock::Exclusive),

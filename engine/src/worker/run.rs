@@ -9,16 +9,17 @@ use crate::pace::pacing::Pacer;
 use std::sync::Arc;
 
 impl<B: Backend, T: Ticks> Worker<B, T> {
-    /// Run from `start_ns` to a stop, at the pace of `pacer`.
-    pub fn run(&mut self, start_ns: u64, queue_depth: u32, pacer: Pacer) -> Ended {
+    /// Run from `start_ns`, and `delay_ns` more, to a stop, at the pace of `pacer`.
+    pub fn run(&mut self, start_ns: u64, delay_ns: u64, queue_depth: u32, pacer: Pacer) -> Ended {
         let job = Arc::clone(&self.gate.job);
-        self.gate.open(start_ns, pacer);
+        self.gate.open(start_ns, delay_ns, pacer);
+        let own_start_ns = start_ns.saturating_add(delay_ns);
         let walker = self.tools.files.walker;
         let source = Source::new(&job.program, walker.worker, walker.workers, job.limits.has_passes());
-        let flow = match queue_depth {
-            0 | 1 => self.run_serial(source, start_ns),
+        let flow = self.gate.wait_for_own_start(own_start_ns).and_then(|()| match queue_depth {
+            0 | 1 => self.run_serial(source, own_start_ns),
             depth => self.run_queued(source, depth as usize),
-        };
+        });
         let stopped_by = flow.expect_err("a worker goes on until something ends it");
         self.give_locks_back();
         self.tools.files.close_slots(&mut self.tools.backend);

@@ -2,7 +2,8 @@
 
 use crate::harness::{Outcome, Place, act, fixed, job, on_set, on_slot, passes, set};
 use assay_engine::plan::{
-    Access, Action, Backend, Coverage, Distribution, FileRef, Job, OpKind, Pick, Region, Stop, WorkerKind,
+    Access, Action, Allocate, Arrival, Backend, Coverage, Distribution, Ends, FileRef, Job, OpKind, Pick, Region, Stop,
+    WorkerKind,
 };
 use serde_json::json;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -112,6 +113,127 @@ fn lengths_modes_and_attributes_are_set_by_name_and_by_handle() {
         assert_eq!(attributes.len(), 8192);
         assert!([0o640, 0o644].contains(&(attributes.permissions().mode() & 0o777)));
     }
+}
+
+/// On the worker's own file, where `access` points.
+fn placed(kind: OpKind, name: &str, access: Access) -> Action {
+    let mut op = on_set(kind, name, 4096.0, None);
+    op.file = FileRef::Set { set: "data".to_owned(), pick: Pick::Own {}, slot: None };
+    op.access = access;
+    act(op)
+}
+
+#[test]
+fn lengths_grow_and_ranges_are_allocated_and_given_back_where_access_points() {
+    let place = Place::new();
+    let within = |from_bytes| Region::Range { from_bytes, length_bytes: 16_384 };
+    let up = |from_bytes| Access::Sequential { region: within(from_bytes), wrap: true };
+    let mut set = set(1, 1.0, 131_072.0);
+    set.allocate = Allocate::Write;
+    let actions = vec![
+        placed(OpKind::TruncateAt, "length", up(65_536)),
+        placed(OpKind::PunchHole, "hole", up(16_384)),
+        placed(OpKind::Fallocate, "allocate", up(98_304)),
+    ];
+
+    let outcome = place.one(set, actions, passes(4));
+
+    outcome.check_clean();
+    assert_eq!((outcome.ops("length"), outcome.ops("hole"), outcome.ops("allocate")), (4, 4, 4));
+    assert_eq!(outcome.sum("allocate", "bytes"), 0);
+    let attributes = place.path(0).metadata().unwrap();
+    // The last length is 65,536 + 3 * 4,096, and the last range ends at 98,304 + 4 * 4,096.
+    assert_eq!(attributes.len(), 114_688);
+    // Left are the 64 KiB of the shortest length less the hole of 16 KiB, and the last range alone: each cut took those before.
+    assert_eq!(attributes.blocks() * 512, (65_536 - 16_384) + 4096);
+}
+
+#[test]
+fn nothing_is_moved_where_there_is_no_storage() {
+    let place = Place::new();
+    let write = placed(OpKind::Write, "write", Access::Sequential { region: Region::Whole {}, wrap: true });
+    let mut nothing = job("nothing", vec![write], Stop { ops: Some(1000), ..Stop::default() });
+    (nothing.backend, nothing.queue_depth) = (Backend::Null {}, 16);
+    let mut set = set(1, 1.0, 65_536.0);
+    set.allocate = Allocate::Sparse;
+
+    let outcome = place.run(set, vec![nothing]);
+
+    assert_eq!((outcome.check_clean().ops("write"), outcome.sum("write", "bytes")), (1000, 4_096_000));
+    let attributes = place.path(0).metadata().unwrap();
+    assert_eq!((attributes.len(), attributes.blocks()), (65_536, 0));
+}
+
+#[test]
+fn a_job_that_is_done_ends_those_of_its_team_or_all_of_the_phase() {
+    for (ends, ended) in [(Ends::Nothing, [false, false]), (Ends::Team, [true, false]), (Ends::Phase, [true, true])] {
+        let place = Place::new();
+        let read = || vec![placed(OpKind::Read, "read", Access::Sequential { region: Region::Whole {}, wrap: true })];
+        let mut first = job("first", read(), Stop { ops: Some(10), ..Stop::default() });
+        (first.ends, first.team) = (ends, "team".to_owned());
+        // Who is not ended does so much, and no less.
+        let mut member = job("member", read(), Stop { ops: Some(2_000_000), ..Stop::default() });
+        member.team = "team".to_owned();
+        let stranger = job("stranger", read(), Stop { ops: Some(2_000_000), ..Stop::default() });
+
+        let outcome = place.run(set(1, 1.0, 65_536.0), vec![first, member, stranger]);
+
+        outcome.check_clean();
+        let windows = outcome.finished()["workers"].as_array().unwrap();
+        let stopped = |name: &str| {
+            let window = windows.iter().find(|window| window["job"] == name).unwrap();
+            window["stopped_by"] == "stonewall" && window["completed"].as_u64().unwrap() < 2_000_000
+        };
+        assert_eq!([stopped("member"), stopped("stranger")], ended, "{ends:?}");
+    }
+}
+
+#[test]
+fn a_delayed_job_begins_no_sooner_and_has_all_of_its_time() {
+    let place = Place::new();
+    let read = || vec![placed(OpKind::Read, "read", Access::Sequential { region: Region::Whole {}, wrap: true })];
+    let of_time = || Stop { seconds: Some(0.3), ..Stop::default() };
+    let now = job("now", read(), of_time());
+    let mut later = job("later", read(), of_time());
+    later.delay_s = 0.2;
+
+    let outcome = place.run(set(1, 1.0, 65_536.0), vec![now, later]);
+
+    outcome.check_clean();
+    let finished = outcome.finished();
+    let (start_ns, windows) = (finished["start_ns"].as_u64().unwrap(), finished["workers"].as_array().unwrap());
+    let of = |name: &str, what: &str| {
+        let window = windows.iter().find(|window| window["job"] == name).unwrap();
+        window[what].as_u64().unwrap() - start_ns
+    };
+    assert!(of("later", "first_op_ns") >= 200_000_000);
+    // Its own 0.3 s end at 0.5 s: the last operation ends by then or a little after, never before what a stall takes.
+    assert!(of("later", "last_op_ns") > of("now", "last_op_ns"));
+}
+
+#[test]
+fn jobs_in_balance_do_operations_by_their_weights() {
+    let place = Place::new();
+    let read = || vec![placed(OpKind::Read, "read", Access::Sequential { region: Region::Whole {}, wrap: true })];
+    let balanced = |name: &str, weight| {
+        let mut job = job(name, read(), Stop { seconds: Some(0.3), ..Stop::default() });
+        job.arrival = Arrival::Balanced { group: "all".to_owned(), weight, pause_s: 0.0 };
+        job
+    };
+    // By itself it would do many times what the other does.
+    let mut eight = balanced("eight", 8);
+    (eight.backend, eight.queue_depth) = (Backend::Null {}, 16);
+
+    let outcome = place.run(set(1, 1.0, 65_536.0), vec![balanced("one", 1), eight]);
+
+    outcome.check_clean();
+    let completed = |name: &str| {
+        let windows = outcome.finished()["workers"].as_array().unwrap();
+        windows.iter().find(|window| window["job"] == name).unwrap()["completed"].as_u64().unwrap()
+    };
+    let (one, eight) = (completed("one"), completed("eight"));
+    // Each is ahead by an operation of the other's weight at most, and what was in flight at the end was done.
+    assert!(one > 0 && eight.abs_diff(8 * one) <= 8 + 8 + 16, "{one} {eight}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Plans made in short.
 
 use assay_engine::plan::{
-    Access, Action, Affinity, Arrival, Backend, Batch, Body, CacheCondition, Direct, Distribution, FileRef, FileSet,
-    Job, Layout, Op, OpFlags, OpKind, OpenFlags, Origin, Phase, Pick, Plan, RateLimit, Region, SCHEMA, Step, Stop,
-    StopOf, Target, WorkerKind,
+    Access, Action, Affinity, Arrival, Backend, Batch, Body, CacheCondition, Direct, Distribution, Ends, FileRef,
+    FileSet, Job, Layout, Op, OpFlags, OpKind, OpenFlags, Origin, Phase, Pick, Plan, RateLimit, Region, SCHEMA, Step,
+    Stop, StopOf, Target, WorkerKind,
 };
 use assay_engine::program::op_rules::Names;
 use std::collections::BTreeMap;
@@ -79,6 +79,9 @@ pub(crate) fn job(name: &str, actions: Vec<Action>, stop: Stop) -> Job {
         backend: Backend::Psync {},
         queue_depth: 1,
         batch: Batch::default(),
+        delay_s: 0.0,
+        ends: Ends::Nothing,
+        team: String::new(),
         open: OpenFlags {
             direct: Direct::Off,
             sync: false,
@@ -107,6 +110,7 @@ pub(crate) fn phase(jobs: Vec<Job>, before: Vec<Step>) -> Phase {
         // For one that hangs: a disk that others use was once more than ten times as slow as usual.
         stop: Stop { seconds: Some(600.0), of: StopOf::Each, ..Stop::default() },
         extend_to_s: None,
+        steady: None,
         ramp_s: 0.0,
         after: Vec::new(),
     }

@@ -98,7 +98,8 @@ def _is_counted(subject: Subject) -> bool:
 
 
 def _reads_only(subject: Subject) -> bool:
-    data = {OpKind.WRITE, OpKind.COPY, OpKind.CLONE, OpKind.TRUNCATE, OpKind.FALLOCATE}
+    data = {OpKind.WRITE, OpKind.COPY, OpKind.CLONE, OpKind.TRUNCATE, OpKind.TRUNCATE_AT}
+    data |= {OpKind.FALLOCATE, OpKind.PUNCH_HOLE}
     return len(subject.record.phase.jobs) == 1 and not any(op.op in data for op in job_ops(subject.job))
 
 

@@ -2,13 +2,17 @@
 
 While it runs, from the engine's own intervals: once the asked time is over, and every so often after that, each of its jobs
 is judged as its result will be (`statistics/steady.py`). The phase can end when all of them are steady, were so for as long
-as was asked for, and are known well enough. It ends by itself at its longest time.
+as was asked for, and are known well enough. It ends by itself at its longest time. A phase with a rule of evenness of its
+own ends by that (`evenness.py`).
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from assay import events
 from assay.analysis import thresholds
+from assay.analysis.evenness import Evenness
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.series import gathered_rates
 from assay.analysis.statistics.mean import mean_interval
@@ -27,6 +31,7 @@ class Settling:
         self._index = -1
         self._intervals: list[tuple[int, dict[str, int]]] = []
         self._next_s = 0.0
+        self._evenness: Evenness | None = None
 
     def hear(self, event: events.Event | None) -> events.EndPhase | None:
         """Take an event in; the order to end the phase, where it can end."""
@@ -34,6 +39,7 @@ class Settling:
             case events.Started():
                 self._index, self._intervals = event.phase_index, []
                 self._next_s = self._phase.stop.seconds or 0.0
+                self._evenness = Evenness(self._phase.steady) if self._phase.steady else None
             case events.Interval() if event.phase_index == self._index and event.dt_ns > 0:
                 return self._look(event)
             case _:
@@ -46,6 +52,9 @@ class Settling:
 
     def _look(self, event: events.Interval) -> events.EndPhase | None:
         phase = self._phase
+        if self._evenness is not None and self._evenness.hear(event.dt_ns, _parts(phase, event)):
+            self._evenness, self._next_s = None, float("inf")
+            return events.EndPhase(phase_index=self._index)
         if phase.extend_to_s is None or phase.stop.seconds is None:
             return None
         ops: dict[str, int] = {job.name: 0 for job in phase.jobs}
@@ -74,15 +83,26 @@ class Settling:
         return rate is not None and rate.half_width <= thresholds.WIDE_INTERVAL * rate.mean
 
 
+def _parts(phase: Phase, event: events.Interval) -> Iterator[tuple[int, int, int]]:
+    """Operations, bytes and latencies, each counted once."""
+    return ((one.ops, one.bytes, one.latency.sum_ns) for one in _once(phase, event))
+
+
 def _counted(phase: Phase, event: events.Interval) -> dict[str, int]:
-    """Operations by job, each counted once: a group of which members are recorded is not."""
+    """Operations by job, each counted once."""
+    counted: dict[str, int] = {}
+    for one in _once(phase, event):
+        counted[one.job] = counted.get(one.job, 0) + one.ops
+    return counted
+
+
+def _once(phase: Phase, event: events.Interval) -> Iterator[events.OperationInterval]:
+    """Give what counts: a group of which members are recorded does not."""
     recorded = {(one.job, one.operation) for one in event.operations}
     members = {job.name: {op.name for op in job_ops(job)} for job in phase.jobs}
-    counted: dict[str, int] = {}
     for one in event.operations:
         singles = members.get(one.job, set())
         is_group = one.operation not in singles
         if is_group and any((one.job, name) in recorded for name in singles):
             continue
-        counted[one.job] = counted.get(one.job, 0) + one.ops
-    return counted
+        yield one

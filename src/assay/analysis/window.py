@@ -134,7 +134,7 @@ def _end_ns(record: PhaseRecord, finished: events.PhaseFinished, span: Span) -> 
     if not any(worker.abandoned for worker in finished.workers):
         return span.end_ns
     phase = record.phase
-    asked_s = [seconds for seconds in (phase.longest_s, *(job.stop.seconds for job in phase.jobs)) if seconds]
+    asked_s = [seconds for seconds in (phase.longest_s, *phase.job_times_s) if seconds]
     if finished.stopped_by is not events.StoppedBy.TIME:
         return max(span.end_ns, record.whole.end_ns)
     return max(span.end_ns, record.start_ns + int(min(asked_s) * NS_PER_S)) if asked_s else span.end_ns

@@ -149,7 +149,7 @@ class TerminalDisplay:
         if self._plan is None or not self._is_measuring:
             return self._share
         phase = self._plan.phases[self._phase]
-        seconds = [s for s in (phase.longest_s, *(job.stop.seconds for job in phase.jobs)) if s]
+        seconds = [s for s in (phase.longest_s, *phase.job_times_s) if s]
         return min((time.monotonic() - self._begun_s) / min(seconds), 1.0) if seconds else None
 
     def end(self) -> None:

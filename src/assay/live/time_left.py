@@ -25,7 +25,7 @@ def words_left(plan: Plan, index: int, passed_s: float) -> str:
 
 def _seconds(phase: Phase) -> float | None:
     """Time after which a phase ends if nothing else ends it; of a phase that may be extended, its usual time."""
-    own = [seconds for seconds in (phase.stop.seconds, *(job.stop.seconds for job in phase.jobs)) if seconds]
+    own = [seconds for seconds in (phase.stop.seconds, *phase.job_times_s) if seconds]
     return min(own) if own else None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from assay import plan
 from assay.errors import PlanError
+from assay.plan.phases import check_steady
 from assay.plan.walk import job_actions, job_ops
 from assay.units import format_bytes, format_seconds
 
@@ -24,13 +25,14 @@ def check(made: plan.Plan) -> None:
     """Look at every phase; raises PlanError with the first thing that cannot work."""
     sets = {file_set.name: file_set for file_set in made.file_sets}
     for phase in made.phases:
-        for why in (*_of_time(phase), *_of_ends(phase), *_of_sizes(phase, sets)):
+        check_steady(phase, made.sample_interval_s)
+        for why in (*_of_time(phase), *_of_ends(phase), *_of_teams(phase), *_of_sizes(phase, sets)):
             raise PlanError(f"phase '{phase.name}'{why}")
 
 
 def _of_time(phase: plan.Phase) -> Iterator[str]:
     """The ramp is cut from what is measured, so something has to be left."""
-    jobs = [job.stop.seconds for job in phase.jobs]
+    jobs = [job.longest_s for job in phase.jobs]
     of_jobs = None if None in jobs else max(seconds for seconds in jobs if seconds is not None)
     ends = [seconds for seconds in (phase.stop.seconds, of_jobs) if seconds is not None]
     if phase.ramp_s and ends and phase.ramp_s >= min(ends):
@@ -46,6 +48,12 @@ def _of_ends(phase: plan.Phase) -> Iterator[str]:
     for job in phase.jobs:
         if isinstance(job.arrival, plan.Open | plan.OpenShare) and not _has_rule(job.stop) and not _runs_out(job):
             yield f", job '{job.name}': arrival goes on without an end; give the phase or the job seconds, or a stop"
+
+
+def _of_teams(phase: plan.Phase) -> Iterator[str]:
+    for job in phase.jobs:
+        if job.ends is plan.Ends.TEAM and not job.team:
+            yield f", job '{job.name}': ends is 'team', and it is in none; give it and the others a team"
 
 
 def _has_rule(stop: plan.Stop) -> bool:

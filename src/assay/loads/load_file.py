@@ -90,6 +90,8 @@ class PhaseTable(LoadTable, frozen=True, kw_only=True):
     """When the phase ends, on top of each job's own rule."""
     extend_to_s: float | None = None
     """Longest time: where the rate is not steady after `seconds`, the phase goes on until it is, or until then."""
+    steady: plan.SteadyRule | None = None
+    """The phase ends as soon as what all its jobs do together is even by this rule."""
     confirm: bool = False
     """Whether the same follows with half and with twice as many in flight (queue depth, else workers), so that what limits
     it can be told for sure."""
@@ -142,6 +144,12 @@ class JobTable(LoadTable, frozen=True, kw_only=True, rename={"kind": "as"}):
     """Short for `stop = {seconds = ...}`."""
     stop: plan.Stop | None = None
     """When a worker of this job is done."""
+    delay_s: float = 0.0
+    """Time between the common start and the start of this job; its own time counts from there."""
+    ends: plan.Ends = plan.Ends.NOTHING
+    """What else ends when the first worker of this job is done: the other jobs of its team, or all of the phase."""
+    team: str = ""
+    """Name that the jobs of a team have in common."""
     timed: tuple[str, ...] = ()
     """Names of the operations and groups that are recorded; empty: all."""
 

@@ -47,7 +47,19 @@ USUAL_INTERVALS, MOST_INTERVALS = 10_000, 100_000
 T = TypeVar("T", bound=plan.Value)
 
 _DATA = {OpKind.READ, OpKind.WRITE}
-_SAME_IN_A_JOB = ("workers", "kind", "arrival", "backend", "queue_depth", "batch", "limit", "timed")
+_SAME_IN_A_JOB = (
+    "workers",
+    "kind",
+    "arrival",
+    "backend",
+    "queue_depth",
+    "batch",
+    "limit",
+    "delay_s",
+    "ends",
+    "team",
+    "timed",
+)
 _NEEDS_NO_SIZE = plan.Fixed(value=0.0)
 
 
@@ -276,6 +288,7 @@ class _Translation:
             before=table.before,
             stop=self._stop(table, path),
             extend_to_s=table.extend_to_s,
+            steady=table.steady,
             ramp_s=table.ramp_s,
             after=table.after or (),
         )

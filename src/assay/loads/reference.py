@@ -48,6 +48,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "`[[phase]]`": load_file.PhaseTable,
     "`[[phase.job]]`": load_file.JobTable,
     "stop": plan.Stop,
+    "steady": plan.SteadyRule,
     "batch": plan.Batch,
     "limit": plan.RateLimit,
     "script": plan.Script,

@@ -41,7 +41,7 @@ from assay.plan.actions import (
     TokenUnit,
     Wait,
 )
-from assay.plan.backends import Aio, Backend, Direct, Fallback, IoUring, Mmap, OpenFlags, Psync, ReadWrite, Stdio
+from assay.plan.backends import Aio, Backend, Direct, Fallback, IoUring, Mmap, Null, OpenFlags, Psync, ReadWrite, Stdio
 from assay.plan.distributions import (
     ANYWHERE,
     Distribution,
@@ -60,8 +60,10 @@ from assay.plan.file_sets import Allocate, Content, FileSet, Flat, Layout, PerDi
 from assay.plan.jobs import (
     Affinity,
     Arrival,
+    Balanced,
     Batch,
     Closed,
+    Ends,
     Job,
     Open,
     OpenShare,
@@ -89,7 +91,7 @@ from assay.plan.operations import (
     Shuffled,
     Slot,
 )
-from assay.plan.phases import CacheCondition, Gate, InputLine, Phase, Semaphore
+from assay.plan.phases import CacheCondition, Gate, InputLine, Phase, Semaphore, SteadyBy, SteadyOf, SteadyRule
 from assay.plan.steps import (
     Age,
     Ceilings,

@@ -40,6 +40,10 @@ class Mmap(Kind, kw_only=True):
     """Memory-mapped file: reads copy from it, writes into it, flushes are msync. It ends where the file did at opening."""
 
 
+class Null(Kind, kw_only=True):
+    """Nothing: a transfer is done when it is handed over, and moves no byte. What an engine takes by itself."""
+
+
 class Stdio(Kind, kw_only=True):
     """C library streams without their lock. An operation is done when the stream's buffer has it."""
 
@@ -47,7 +51,7 @@ class Stdio(Kind, kw_only=True):
     """One call a character (putc, getc); an operation is a block of them either way. Else fwrite and fread."""
 
 
-Backend = Psync | ReadWrite | IoUring | Aio | Mmap | Stdio
+Backend = Psync | ReadWrite | IoUring | Aio | Mmap | Null | Stdio
 
 
 class Direct(enum.Enum):

@@ -38,7 +38,21 @@ class OpenShare(Kind, kw_only=True):
     """Time between arrivals: equal, or exponential."""
 
 
-Arrival = Closed | Open | OpenShare
+class Balanced(Kind, kw_only=True):
+    """As soon as the previous one is done, but not ahead of others: its part of what a group does is that of its weight.
+
+    While its part is above that of its weight in all weights it waits. Workers that are done count no more.
+    """
+
+    group: str
+    """Name of the group, within the phase."""
+    weight: int
+    """Of each worker of the job."""
+    pause_s: float = 0.0
+    """How long a worker waits before it looks again; 0: as briefly as can be."""
+
+
+Arrival = Closed | Open | OpenShare | Balanced
 
 
 class Affinity(Value, kw_only=True):
@@ -94,6 +108,14 @@ class Stop(Value, kw_only=True):
     """Who counts: each worker for itself, all together, or everybody stops when the first is done (stonewall)."""
 
 
+class Ends(enum.Enum):
+    """What ends with a job: told to stop, not waited for."""
+
+    NOTHING = "nothing"
+    TEAM = "team"
+    PHASE = "phase"
+
+
 class WorkerKind(enum.Enum):
     """What a worker is."""
 
@@ -116,6 +138,17 @@ class Job(Value, kw_only=True, rename={"kind": "as"}):
     open: OpenFlags = OpenFlags()
     affinity: Affinity = Affinity()
     limit: RateLimit = RateLimit()
+    delay_s: float = 0.0
+    """Time between the common start and the start of this job; its own `stop.seconds` count from there."""
     stop: Stop = Stop()
+    ends: Ends = Ends.NOTHING
+    """What else ends when the first worker of this job is done."""
+    team: str = ""
+    """Name that the jobs of a team have in common; empty: none."""
     timed: tuple[str, ...] = ()
     """Names of the operations and groups that are recorded; empty: all."""
+
+    @property
+    def longest_s(self) -> float | None:
+        """Time from the common start after which it ends at the latest; None: no rule of the job says."""
+        return None if self.stop.seconds is None else self.delay_s + self.stop.seconds

@@ -16,6 +16,40 @@ class CacheCondition(enum.Enum):
     WARM = "warm"
 
 
+class SteadyOf(enum.Enum):
+    """What may be even: operations or bytes per second, or the mean latency in nanoseconds."""
+
+    OPS = "ops"
+    BYTES = "bytes"
+    LATENCY = "latency"
+
+
+class SteadyBy(enum.Enum):
+    """How evenness is judged: by the slope from one value to the next, or by the largest distance from the mean."""
+
+    SLOPE = "slope"
+    DEVIATION = "deviation"
+
+
+class SteadyRule(Value, kw_only=True):
+    """Evenness of what all jobs of a phase do together, at which the phase ends."""
+
+    of: SteadyOf = SteadyOf.OPS
+    """What is looked at."""
+    by: SteadyBy = SteadyBy.DEVIATION
+    """How it is judged."""
+    bound: float
+    """It is even below this."""
+    is_percent: bool = True
+    """Whether the bound is in per cent of the mean."""
+    window_s: float
+    """Time that is looked at, up to now."""
+    skip_s: float = 0.0
+    """Time from the start that is left out."""
+    step_s: float = 1.0
+    """Length of one value."""
+
+
 class Semaphore(Kind, kw_only=True):
     """One of a set of System V semaphores: as many runs as it is high each take one, and wait until it is at zero."""
 
@@ -53,13 +87,37 @@ class Phase(Value, kw_only=True):
     stop: Stop = Stop()
     extend_to_s: float | None = None
     """Longest time: where the rate is not steady after `seconds`, the phase goes on until it is, or until then."""
+    steady: SteadyRule | None = None
+    """When the rates or latencies of the phase are even enough for it to end."""
     ramp_s: float = 0.0
     after: tuple[Step, ...] = ()
+
+    @property
+    def job_times_s(self) -> tuple[float, ...]:
+        """Times after which its jobs end by their own rules: the last where all have one, else those that there are."""
+        times = tuple(seconds for job in self.jobs if (seconds := job.longest_s) is not None)
+        return (max(times),) if times and len(times) == len(self.jobs) else times
 
     @property
     def longest_s(self) -> float | None:
         """Time after which it ends at the latest; None: no rule of the phase says."""
         return self.stop.seconds if self.extend_to_s is None else self.extend_to_s
+
+
+def check_steady(phase: Phase, sample_interval_s: float) -> None:
+    """Raise PlanError where evenness could never be judged."""
+    if (steady := phase.steady) is None:
+        return
+    if steady.step_s < sample_interval_s:
+        raise PlanError(
+            f"phase '{phase.name}': steady.step is {steady.step_s:g} s, and an interval of the record has"
+            f" {sample_interval_s:g} s; take a longer step, or a shorter sample_interval"
+        )
+    if steady.window_s < 2 * steady.step_s:
+        raise PlanError(
+            f"phase '{phase.name}': steady.window is {steady.window_s:g} s, and a value of it takes {steady.step_s:g} s:"
+            " take a window of two steps or more"
+        )
 
 
 def check_longest_time(phase: Phase) -> None:

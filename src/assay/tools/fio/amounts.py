@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from assay.errors import InputError
 from assay.tools.fio.clones import Clone
+from assay.tools.fio.job_settings import JobSettings
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def amount(clone: Clone) -> Amount:
         through = min(through, length * count)
     if size.io_bytes:
         if size.loops > 1:
-            raise InputError(f"fio: {job.where}: 'io_size' and loops in one job have no equal here; give one of them")
+            _check_loops(job, length, count)
         through = size.io_bytes
     return Amount(
         file_bytes,
@@ -50,6 +51,20 @@ def amount(clone: Clone) -> Amount:
         length,
         through * size.loops if not job.has_one_size else _whole(through, unit) * size.loops,
     )
+
+
+def _check_loops(job: JobSettings, length: int, count: int) -> None:
+    """Raise InputError where loops of `io_size` are something else than as many times as much, one behind the other.
+
+    fio's are that as long as one of them is no more than a pass.
+    """
+    step = job.most_bytes + job.step_bytes
+    is_in_row = not job.is_random and job.step_bytes >= 0 and job.has_one_size and count == 1
+    if not is_in_row or (job.reads and job.writes) or job.size.io_bytes > -(-length // step) * job.most_bytes:
+        raise InputError(
+            f"fio: {job.where}: 'io_size' and loops go together in one job for blocks of one size in a row, no more than one"
+            " pass of one file; give one of them, or a smaller io_size"
+        )
 
 
 def _whole(total: int, unit: int) -> int:

@@ -8,6 +8,9 @@ from assay.tools.fio.job_settings import Rate, Sizes, Spread
 _MOST_STEPS = 1000
 """Sizes of a range: as many as a law may have segments."""
 _HIGHEST_PARETO = 0.5
+_MOST_BLOCKS = 256
+"""Of a sequence: each is an operation that is named by itself."""
+_HIGHEST_BLOCK = (1 << 31) - 1
 
 
 def sizes(given: JobOptions) -> tuple[Sizes, Sizes]:
@@ -65,10 +68,11 @@ def rates(given: JobOptions) -> tuple[Rate, Rate]:
 
 def spreads(given: JobOptions) -> tuple[Spread, Spread]:
     """Read where random reads and writes go."""
+    moves_on = given.whole("random_sequence_stride") > 0
 
     def both(text: str) -> tuple[Spread, Spread]:
         reads, writes = _spread_parts(text)
-        return _spread(reads), _spread(writes)
+        return _spread(reads, moves_on=moves_on), _spread(writes, moves_on=moves_on)
 
     return given.read("random_distribution", (Spread(), Spread()), both)
 
@@ -81,14 +85,16 @@ def _spread_parts(text: str) -> tuple[str, str]:
     return f"{law}:{reads}", f"{law}:{writes}"
 
 
-def _spread(text: str) -> Spread:
+def _spread(text: str, *, moves_on: bool) -> Spread:
     law, _, rest = text.partition(":")
     if law == "random" and not rest:
         return Spread()
     if law == "zoned":
         return Spread(law=law, zones=_zones(rest))
+    if law == "sequence":
+        return Spread(law=law, blocks=_blocks(rest), moves_on=moves_on)
     if law not in {"zipf", "pareto"}:
-        raise values.BadValueError("has no equal here; use random, zipf, pareto or zoned")
+        raise values.BadValueError("has no equal here; use random, zipf, pareto, zoned or sequence")
     if ":" in rest or "/" in rest:
         raise values.BadValueError("says where the middle is, which has no equal here; leave that out")
     parameter = values.real(rest) if rest else {"zipf": 1.1, "pareto": 0.2}[law]
@@ -100,6 +106,13 @@ def _spread(text: str) -> Spread:
     if law == "zipf" and not (limit.holds(parameter) and parameter != 1):
         raise values.BadValueError("is beyond 0.01 to 10, or 1, which fio has no zipf for")
     return Spread(law=law, parameter=parameter)
+
+
+def _blocks(text: str) -> tuple[int, ...]:
+    found = tuple(values.whole(part.strip(), 0, _HIGHEST_BLOCK) for part in text.split(","))
+    if len(found) > _MOST_BLOCKS:
+        raise values.BadValueError(f"has {len(found)} blocks; {_MOST_BLOCKS} are the most")
+    return found
 
 
 def _zones(text: str) -> tuple[tuple[float, float, float], ...]:

@@ -1,7 +1,7 @@
 """What does not go together in a job, though each option by itself would."""
 
 from assay.tools.fio.given import JobOptions
-from assay.tools.fio.job_settings import JobSettings
+from assay.tools.fio.job_settings import EXTENTS, JobSettings
 
 _SECTOR = 512
 
@@ -11,6 +11,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
     pause_us, busy_us, _ = job.think_us
     size, files = job.size, job.files
     is_write_only = job.writes and not job.reads
+    is_in_turn = bool(job.spreads[0].blocks)
     for name, is_wrong, why in (
         (
             "thinktime",
@@ -43,7 +44,7 @@ def check(job: JobSettings, given: JobOptions) -> None:
         ("direct", job.direct and job.engine == "mmap", "has no equal with ioengine=mmap: it is the page cache"),
         (
             "verify",
-            job.verify and (job.least_bytes % _SECTOR or size.offset_bytes % _SECTOR),
+            job.stamps and (job.least_bytes % _SECTOR or size.offset_bytes % _SECTOR),
             "needs blocks and offsets that are multiples of 512 bytes",
         ),
         (
@@ -60,6 +61,55 @@ def check(job: JobSettings, given: JobOptions) -> None:
             "fallocate",
             is_write_only and not files.overwrite and files.allocate in {"none", "keep"},
             "has no equal here, where a file has its length from the start; use native or truncate",
+        ),
+        (
+            "fill_device",
+            given.flag("fill_device") and is_write_only and not files.overwrite and not job.stamps,
+            "lets a file grow, which has no equal here, where a file has its length from the start; use fallocate=truncate",
+        ),
+        ("ioengine", job.engine in EXTENTS and job.reads, "reads nothing here; use rw=write or randwrite"),
+        ("ioengine", job.engine == "ftruncate" and job.trims, "has lengths alone; use rw=write or randwrite"),
+        (
+            "ioengine",
+            job.engine in EXTENTS and not job.is_random and not job.has_one_size,
+            "has no equal here for ranges of several sizes in a row; use bs, or rw=randwrite",
+        ),
+        (
+            "ioengine",
+            job.engine in EXTENTS and not job.has_one_size and not size.is_time_based,
+            "counts no bytes here that could end it with ranges of several sizes; give time_based and a runtime",
+        ),
+        ("ioengine", job.engine in EXTENTS and job.files.count > 1, "has one file here; use nrfiles=1"),
+        ("verify", job.stamps and not job.moves_data, "has nothing to verify where no data is moved; leave it out"),
+        ("verify", job.stamps and job.engine == "null", "has nothing to verify where no data is moved; leave it out"),
+        (
+            "verify_backlog",
+            job.backlog > 0 and (job.is_random or job.reads or not job.has_one_size or job.depth > 1),
+            "goes with sequential writes of one size and one in flight here; leave it out, and all is verified at the end",
+        ),
+        (
+            "verify_backlog",
+            job.backlog > 0 and (job.files.count > 1 or any(job.rates) or pause_us > 0 or size.ops > 0),
+            "goes with one file here, and with neither a rate, thinktime nor number_ios; leave it out",
+        ),
+        ("flow", job.flow.weight > 0 and any(job.rates), "and a rate in one job have no equal; give one of them"),
+        (
+            "flow",
+            job.flow.weight > 0 and job.start_delay_s > 0,
+            "and startdelay in one job have no equal; give one of them",
+        ),
+        (
+            "random_distribution",
+            job.is_random and is_in_turn and (not job.has_one_size or files.count > 1 or (job.reads and job.writes)),
+            "of a sequence goes with one file, one block size, and reads or writes alone; use zipf, pareto or zoned",
+        ),
+        (
+            "random_distribution",
+            job.is_random
+            and is_in_turn
+            and (max(job.spreads[0].blocks) + 1) * job.most_bytes
+            > max(size.bytes, files.bytes_each - size.offset_bytes),
+            "names a block behind the end of the file; take a lower one, or a larger size",
         ),
         ("hipri", job.hipri and job.engine not in {"pvsync2", "io_uring"}, "goes with pvsync2 and io_uring"),
         (

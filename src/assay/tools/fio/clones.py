@@ -52,6 +52,15 @@ def clones(jobs: Sequence[JobSettings]) -> list[Clone]:
     return made
 
 
+def groups(jobs: Sequence[JobSettings]) -> list[int]:
+    """Number the groups of jobs: a new one begins with a stonewall or new_group."""
+    group, found = 0, list[int]()
+    for place, job in enumerate(jobs):
+        group += bool(place and (job.stonewall or job.new_group))
+        found.append(group)
+    return found
+
+
 def _are_alike(job: JobSettings) -> bool:
     return (
         job.clones > 1

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from assay import plan
+
 Sizes = tuple[tuple[float, int, int], ...]
 """Weight, least and most bytes of the sizes of an operation."""
 
@@ -16,9 +18,11 @@ METADATA = {
     "dirdelete": "rmdir",
 }
 """Engines that do one thing to each of their files, with the operation."""
-QUEUES = frozenset({"io_uring", "libaio"})
+EXTENTS = frozenset({"falloc", "ftruncate"})
+"""Engines that change lengths and extents of a file where their I/Os are, and move no data."""
+QUEUES = frozenset({"io_uring", "libaio", "null"})
 """Engines that keep several I/Os in flight; iodepth says nothing to others."""
-ENGINES = frozenset({"psync", "sync", "pvsync", "pvsync2", "mmap"}) | QUEUES | frozenset(METADATA)
+ENGINES = frozenset({"psync", "sync", "pvsync", "pvsync2", "mmap"}) | QUEUES | EXTENTS | frozenset(METADATA)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +40,25 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Where random I/O goes: `random`, or a law with its parameter, or shares of the range."""
+    """Where random I/O goes: `random`, or a law with its parameter, shares of the range, or blocks by number in turn."""
 
     law: str = "random"
     parameter: float = 0.0
     zones: tuple[tuple[float, float, float], ...] = ()
     """Weight, and from where to where as shares of the range."""
+    blocks: tuple[int, ...] = ()
+    """Of `sequence`: blocks in turn."""
+    moves_on: bool = False
+    """Whether each turn of them goes on behind the one before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow:
+    """What holds jobs at shares of the operations of all of a number; weight 0: nothing does."""
+
+    weight: int = 0
+    number: int = 0
+    pause_us: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +111,15 @@ class JobSettings:
     new_group: bool
     wait_for: str
     start_delay_s: float
+    exits: str
+    """What ends with the job: empty, or `group`, `stonewall` or `all` of exit_what."""
+    flow: Flow
+    steady: plan.SteadyRule | None
+    """What its group is done by, beside its own rules."""
     reads: bool
     writes: bool
+    trims: bool
+    """Whether its writes are trims, which have the sizes and places of writes."""
     is_random: bool
     step_bytes: int
     """Of sequential I/O: bytes between the end of one and the start of the next."""
@@ -120,7 +144,12 @@ class JobSettings:
     spreads: tuple[Spread, Spread]
     has_map: bool
     seed: int | None
+    stamps: bool
+    """Whether what it writes, or reads, is to be verified."""
     verify: bool
+    """Whether that is done when it is through."""
+    backlog: int
+    """Blocks after which those are read back while it runs; 0: none are."""
     compress_percent: int
     dedupe_percent: int
     zeros: bool
@@ -156,6 +185,11 @@ class JobSettings:
     def needs_directories(self) -> bool:
         """Whether it works on directories that are there."""
         return self.engine in {"dirstat", "dirdelete"}
+
+    @property
+    def moves_data(self) -> bool:
+        """Whether its I/Os are of bytes, moved or (`null`) counted as if."""
+        return not self.is_metadata and self.engine not in EXTENTS
 
     @property
     def is_metadata(self) -> bool:

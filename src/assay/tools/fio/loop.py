@@ -9,7 +9,7 @@ from assay.tools.fio.job_settings import METADATA, JobSettings, Sizes, Spread
 from assay.tools.fio.sets import Placed
 from assay.tools.fio.values import US_PER_S
 
-READ, WRITE, FSYNC, FDATASYNC = "read", "write", "fsync", "fdatasync"
+READ, WRITE, TRIM, FSYNC, FDATASYNC = "read", "write", "trim", "fsync", "fdatasync"
 """Names of operations in the record."""
 ROUND_ROBIN_MOST = 256
 """Files that a loop takes in turn by naming each."""
@@ -38,8 +38,25 @@ def body(member: Clone, place: Placed) -> Iterator[plan.Action]:
     if needs_unrolling(job):
         for index in files:
             yield from _one(member, place, plan.Indexed(value=plan.Fixed(value=float(index))))
+    elif job.backlog:
+        yield from _with_backlog(member, place)
     else:
         yield from _one(member, place, _pick(member, place))
+
+
+def _with_backlog(member: Clone, place: Placed) -> Iterator[plan.Action]:
+    """Blocks, and then these read back by a walk of its own through the same places, again and again."""
+    job, written = member.settings, amount(member).total_bytes
+    of_set = plan.FromSet(set=place.set.name, pick=_pick(member, place))
+    write = tuple(_one(member, place, of_set.pick))
+    read = (_transfer(member, plan.OpKind.READ, of_set, like=plan.OpKind.WRITE),)
+    # The blocks behind the last whole backlog are read with the rest of the file.
+    is_whole = job.size.is_time_based or written % (job.backlog * job.most_bytes) == 0
+    ends = () if job.size.is_time_based else (plan.FinishOn(op=WRITE, bytes=written),)
+    yield plan.Repeat(times=job.backlog, actions=write if is_whole else (*write, *ends))
+    yield plan.Repeat(times=job.backlog, actions=read)
+    if is_whole:
+        yield from ends
 
 
 def _on_name(job: JobSettings, place: Placed) -> plan.Action:
@@ -64,14 +81,24 @@ def _pick(member: Clone, place: Placed) -> plan.Pick:
 
 
 def _one(member: Clone, place: Placed, pick: plan.Pick) -> Iterator[plan.Action]:
-    """One I/O, with what follows it."""
+    """One I/O, with what follows it; of a sequence of blocks, each of them in turn."""
+    job = member.settings
+    if job.is_random and (blocks := job.spreads[0 if job.reads else 1].blocks):
+        for block in range(len(blocks)):
+            yield from _one_at(member, place, pick, block)
+    else:
+        yield from _one_at(member, place, pick, None)
+
+
+def _one_at(member: Clone, place: Placed, pick: plan.Pick, turn: int | None) -> Iterator[plan.Action]:
     job = member.settings
     of_set = plan.FromSet(set=place.set.name, pick=pick)
     directions: list[tuple[plan.Action, ...]] = []
     if job.reads:
-        directions.append((_transfer(member, plan.OpKind.READ, of_set),))
+        directions.append((_transfer(member, plan.OpKind.READ, of_set, turn=turn),))
     if job.writes:
-        directions.append((_transfer(member, plan.OpKind.WRITE, of_set), *_flushes(job, of_set)))
+        write = _transfer(member, plan.OpKind.WRITE, of_set, turn=turn) if job.moves_data else _extent(member, of_set)
+        directions.append((write, *_flushes(job, of_set)))
     if len(directions) == 1:
         yield from directions[0]
     elif job.read_percent in {0, 100}:
@@ -112,14 +139,68 @@ def _pause(job: JobSettings) -> plan.Action:
     return pauses[0] if after == 1 and len(pauses) == 1 else plan.Every(times=after, actions=pauses)
 
 
-def _transfer(member: Clone, kind: plan.OpKind, of_set: plan.FromSet) -> plan.Action:
+def extent_name(job: JobSettings, size: int) -> str:
+    """Name the operation of a job that changes extents: each size has one of its own, because these count no bytes."""
+    name = TRIM if job.trims else WRITE
+    return name if job.has_one_size else f"{name} of {size}"
+
+
+def _extent(member: Clone, of_set: plan.FromSet) -> plan.Action:
+    """Change the length or the extents of a file."""
     job = member.settings
-    which = 0 if kind is plan.OpKind.READ else 1
-    access = _access(member, job.sizes[which], job.spreads[which])
+    if job.engine == "ftruncate":
+        kind = plan.OpKind.TRUNCATE_AT
+    else:
+        kind = plan.OpKind.PUNCH_HOLE if job.trims else plan.OpKind.FALLOCATE
+    access = _access(member, job.sizes[1], job.spreads[1])
+    branches = []
+    for weight, size, _ in job.sizes[1]:
+        op = plan.Op(
+            op=kind, name=extent_name(job, size), file=of_set, access=access, size=plan.Fixed(value=float(size))
+        )
+        branches.append(plan.Branch(weight=weight, actions=(plan.Do(op=op),)))
+    return branches[0].actions[0] if len(branches) == 1 else plan.Choice(branches=tuple(branches))
+
+
+def _transfer(
+    member: Clone,
+    kind: plan.OpKind,
+    of_set: plan.FromSet,
+    *,
+    turn: int | None = None,
+    like: plan.OpKind | None = None,
+) -> plan.Action:
+    """Move one block.
+
+    Args:
+        member: Whose.
+        kind: READ or WRITE.
+        of_set: Which file.
+        turn: Number of the block in a sequence of them; None: there is none.
+        like: Direction whose sizes and places it has; None: its own.
+    """
+    job = member.settings
+    which = 0 if (like or kind) is plan.OpKind.READ else 1
+    spread = job.spreads[which]
+    access = _access(member, job.sizes[which], spread) if turn is None else _in_turn(member, spread, turn)
     flags = plan.OpFlags(high_priority=job.hipri and job.engine == "pvsync2")
-    name = READ if kind is plan.OpKind.READ else WRITE
+    name = READ if kind is plan.OpKind.READ else TRIM if job.trims else WRITE
     return plan.Do(
         op=plan.Op(op=kind, name=name, file=of_set, access=access, size=distribution(job.sizes[which]), flags=flags)
+    )
+
+
+def _in_turn(member: Clone, spread: Spread, turn: int) -> plan.Access:
+    """Give the place of a block of a sequence: the same each time, or as many blocks further as there are in it."""
+    job, of = member.settings, amount(member)
+    from_bytes = of.from_bytes + spread.blocks[turn] * job.most_bytes
+    if not spread.moves_on:
+        return plan.Sequential(region=plan.Range(from_bytes=from_bytes, length_bytes=job.most_bytes))
+    rest = of.from_bytes + of.length_bytes - from_bytes
+    return plan.Stride(
+        stride_bytes=len(spread.blocks) * job.most_bytes,
+        region=plan.Range(from_bytes=from_bytes, length_bytes=rest),
+        wrap=False,
     )
 
 

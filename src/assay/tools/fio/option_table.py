@@ -55,7 +55,9 @@ TRANSLATED = frozenset({
     "new_group",
     "overwrite", "fallocate", "unlink", "invalidate", "number_ios", "kb_base", "percentage_random", "cpus_allowed",
     "cpus_allowed_policy", "numa_cpu_nodes", "fadvise_hint", "sqthread_poll", "hipri", "percentile_list", "stats",
-    "iodepth_low",
+    "iodepth_low", "exitall", "exit_what", "flow", "flow_id", "flow_sleep", "random_sequence_stride", "fill_device",
+    "verify_backlog", "steadystate", "steadystate_duration", "steadystate_ramp_time",
+    "steadystate_check_interval",
 })  # fmt: skip
 
 _LOGS = "the run has what such a file would hold: assay export, assay report"
@@ -111,16 +113,14 @@ NOTED = {
     "dedupe_working_set_percentage": "the share of equal blocks is the one asked for; which they are is Assay's choice",
     "dedupe_global": "the share of equal blocks is the one asked for; which they are is Assay's choice",
     "verify_pattern": "what is written carries Assay's stamps, which verify more than a pattern does",
-    "flow_id": "there is no flow",
 }  # fmt: skip
 """Options that are left out, with why that moves no number; a run says so beside its output."""
 
 _ZONES = "zoned devices are not reached through files"
 _DEVICE = "Assay measures through files in a directory; there is no such device there"
 _REPLAY = "no list of operations of fio's is read; a load file has scripts (docs/reference/load-file.md)"
-_STEADY = "write a load file with extend_to, which ends a phase when the rate is steady"
-_FLOW = "no job waits for the share of another; give each a rate"
-_TRIM = "nothing is trimmed; leave it out"
+_FLOW = "jobs are held at their shares by flow alone; leave it out"
+_TRIM = "what is written is not trimmed; leave it out"
 _HOST = "start Assay itself that way"
 _TARGET = "no rate is searched for a latency; assay measure --confirm looks at half and twice the depth"
 
@@ -136,8 +136,7 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
         (("fdp dataplacement plid_select plids dp_scheme md_per_io_size pi_act pi_chk apptag apptag_mask cmd_type"
          " write_mode verify_mode num_range readfua writefua sg_write_mode"), "0", _DEVICE),
         ("trim_percentage trim_verify_zero trim_backlog trim_backlog_batch", "0", _TRIM),
-        ("steadystate steadystate_duration steadystate_ramp_time steadystate_check_interval", "0", _STEADY),
-        ("flow flow_watermark flow_sleep", "0", _FLOW),
+        ("flow_watermark", "0", _FLOW),
         ("latency_target latency_window latency_percentile latency_run", "0", _TARGET),
         ("max_latency", "0", "no latency ends a run; the largest is told"),
                 ("rate_ignore_thinktime", "0", "a pause and a rate go together in no job; give one of them"),
@@ -152,14 +151,12 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
         ("ioscheduler", "", "a setting of the machine is not changed; set it before"),
         ("lockfile", "none", "no file is locked around each operation"),
         ("opendir", "", "Assay touches only files that it made"),
-        ("fill_device", "0", "use a load file with the step 'fill', or give a size"),
         ("file_append", "0", "files begin as they were laid out; give an offset"),
         ("bs_unaligned", "0", "sizes are taken as they are given; give bs or bssplit"),
         ("bs_is_seq_rand", "0", "sizes go by direction; give two jobs"),
         ("offset_align", "0", "give an offset that is a multiple of it"),
         ("percentage_sequential", "", "use percentage_random"),
         ("rw_sequencer", "sequential", "places in a row go with a stride or not at all; leave it out"),
-        ("random_sequence_stride", "0", "use rw=read:SIZE"),
         ("sprandom spr_num_regions spr_op spr_cs", "0", "use random_distribution, or overwrite in rounds with loops"),
         ("sync_file_range", "", "use fdatasync=N"),
         ("write_barrier", "0", "use fdatasync=N"),
@@ -174,13 +171,12 @@ REFUSED: dict[str, tuple[frozenset[str], str]] = {
         ("create_only", "0", "give the files to a job with --runtime=1"),
         ("end_syncfs", "0", "use end_fsync=1, which is a syncfs here"),
         ("unlink_each_loop", "0", "use unlink=1"),
-        ("exitall exit_what", "0", "jobs end by their own rules; give each a runtime"),
         ("buffer_pattern", "", "use dedupe_percentage and buffer_compress_percentage; content is Assay's"),
         (("verify_policy verifysort verifysort_nr verify_offset verify_pattern_interval"
          " verify_header_seed experimental_verify verify_write_sequence"), "0",
          "content is verified by Assay's own stamps; use verify=crc32c alone"),
         ("verify_interval", "0 512", "each sector of 512 bytes is verified; leave it out"),
-        ("verify_backlog verify_backlog_batch", "0", "what is written is verified when the job is through; leave it out"),
+        ("verify_backlog_batch", "0", "as many blocks are read back as were written; leave it out"),
         ("verify_only", "0", "what an earlier run left is not verified; use verify and do_verify in one"),
         ("continue_on_error ignore_error", "none 0", "the first error ends its job; leave it out"),
         ("profile", "", "what a profile does is written in no file; give its options"),
@@ -196,7 +192,6 @@ KNOWN = TRANSLATED | frozenset(NOTED) | frozenset(REFUSED)
 ENGINES_REFUSED = {
     "posixaio": "its threads have no equal; use io_uring or libaio",
     "vsync": "it joins neighbouring requests; use psync",
-    "null": "it moves no data, and every number here is of data that moved; use mmap with invalidate=0",
     "cpuio": "it moves no data; leave the job out",
     "exec": "it runs a command, and none is run; leave the job out",
     "io_uring_cmd": "it sends commands to a device; use io_uring on a file",
@@ -208,8 +203,6 @@ ENGINES_REFUSED = {
     "net": "Assay measures storage; measure a directory that is mounted from there",
     "netsplice": "Assay measures storage; measure a directory that is mounted from there",
     "nfs": "mount the export, and measure the directory",
-    "falloc": "use assay run with the operation 'fallocate'",
-    "ftruncate": "use assay run with the operation 'truncate'",
     "e4defrag": "it moves blocks of a file system; leave the job out",
     "page_fault": "use mmap",
     "dev-dax": "it needs a device; use mmap on a file",

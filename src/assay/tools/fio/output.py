@@ -9,9 +9,11 @@ from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
+from assay import events
+from assay.analysis.record import PhaseRecord
 from assay.tools.fio.job_settings import Settings
 from assay.tools.fio.json_text import json_text
-from assay.tools.fio.loop import READ, WRITE
+from assay.tools.fio.loop import READ, TRIM, WRITE
 from assay.tools.fio.totals import Direction, Latency, Reported, reported
 from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
@@ -43,6 +45,7 @@ class FioOutput(Output[Settings]):
             "fio: each latency is from handing over to completion, fio's lat; clat of the JSON is the same, and slat is 0."
         )
         lines += _few(self._found)
+        lines += _steady(self.run.phases)
         if any(part.ops == 0 for one in self._found for part in one.directions):
             lines.append("fio: a job did no I/O; see the answer below for why.")
         return "".join(f"{line}\n" for line in lines)
@@ -55,6 +58,14 @@ class FioOutput(Output[Settings]):
             else:
                 made.append(json_text(self.run, self.settings, self._found, with_bins=kind == "json+"))
         return "".join(made)
+
+
+def _steady(phases: Sequence[PhaseRecord]) -> Iterator[str]:
+    """Say of each phase that has a rule of evenness whether it was met."""
+    for phase in phases:
+        if phase.phase.steady is not None and phase.finished is not None:
+            is_met = any(one.stopped_by is events.StoppedBy.STEADY for one in phase.finished.workers)
+            yield f"fio: {phase.phase.title}: steady state was {'attained' if is_met else 'not attained'}."
 
 
 def _few(found: Sequence[Reported]) -> Iterator[str]:
@@ -89,7 +100,7 @@ def _text(found: Sequence[Reported], version: str) -> Iterator[str]:
         yield ""
         yield f"Run status group {group} (all jobs):"
         together = list(members)
-        for name in (READ, WRITE):
+        for name in (READ, WRITE, TRIM):
             if parts := [part for one in together for part in one.directions if part.name == name]:
                 yield _status(name, parts)
 
@@ -138,8 +149,8 @@ def _figure(value: float) -> str:
 
 
 def _issued(one: Reported) -> str:
-    reads, writes = (part.ops if (part := one.of(name)) else 0 for name in (READ, WRITE))
-    return f"     issued rwts: total={reads},{writes},0,0 short=0,0,0,0 dropped=0,0,0,0"
+    done = ",".join(str(part.ops if (part := one.of(name)) else 0) for name in (READ, WRITE, TRIM))
+    return f"     issued rwts: total={done},0 short=0,0,0,0 dropped=0,0,0,0"
 
 
 def _status(name: str, parts: Sequence[Direction]) -> str:

@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from assay import plan
 from assay.errors import InputError
+from assay.tools.fio import values
 from assay.tools.fio.amounts import amount
 from assay.tools.fio.clones import Clone, clones, one_value
 from assay.tools.fio.job_settings import NAME, JobSettings, Rate, Settings
 from assay.tools.fio.loop import ROUND_ROBIN_MOST, batch_of, body, needs_unrolling, rates_of_mix
 from assay.tools.fio.sets import Placed, placed
+from assay.tools.fio.together import Together
 
 _SEED = 1
 _SHORTEST_INTERVAL_S, _INTERVAL_S = 0.1, 1.0
@@ -40,7 +44,7 @@ def to_plan(settings: Settings, origin: plan.Origin, directories: Mapping[str, P
         seed=_seed(settings.jobs),
         targets=tuple(plan.Target(name=name, uri=path.as_uri()) for path, name in named.items()),
         file_sets=tuple(sets.values()),
-        phases=tuple(_phases([part for part in by_phase if part], where)),
+        phases=tuple(_phases([part for part in by_phase if part], where, Together(settings.jobs, members))),
         sample_interval_s=_interval(settings.jobs),
         untranslated=tuple(_untranslated(members)),
     )
@@ -63,17 +67,13 @@ def _interval(jobs: Sequence[JobSettings]) -> float:
 # -- phases ------------------------------------------------------------------------------------------------------------
 
 
-def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed]) -> Iterator[plan.Phase]:
+def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed], together: Together) -> Iterator[plan.Phase]:
     # fio lays all files out before the first job begins.
     fresh = dict.fromkeys(where[member.name].set.name for members in parts for member in members)
     laid_out: list[plan.Step] = [plan.Prepare(set=name) for name in fresh]
     for number, members in enumerate(parts, start=1):
         one_value(members, "ramp_time", [m.settings.size.ramp_s for m in members], "give all of them the same")
-        one_value(
-            members, "startdelay", [m.settings.start_delay_s for m in members], "use stonewall, or give all the same"
-        )
         one_value(members, "invalidate", [m.settings.invalidate for m in members], "give all of them the same")
-        sets = list(dict.fromkeys(where[member.name].set.name for member in members))
         first = members[0].settings
         before, laid_out = laid_out, []
         if made := [
@@ -82,21 +82,47 @@ def _phases(parts: Sequence[Sequence[Clone]], where: Mapping[str, Placed]) -> It
             title = "directories for what follows"
             yield plan.Phase(name=f"{number}-directories", title=title, jobs=tuple(made), before=tuple(before))
             before = []
-        is_cold = first.invalidate and not first.is_metadata
+        cached = [member for member in members if member.settings.engine != "null"]
+        is_cold = first.invalidate and not first.is_metadata and bool(cached)
         if is_cold:
-            before += [plan.Evict(set=name) for name in sets]
-        if first.start_delay_s:
-            before.append(plan.Sleep(seconds=first.start_delay_s))
+            before += [plan.Evict(set=name) for name in dict.fromkeys(where[one.name].set.name for one in cached)]
+        delay_s = min(member.settings.start_delay_s for member in members)
+        if delay_s:
+            before.append(plan.Sleep(seconds=delay_s))
         names = list(dict.fromkeys(member.settings.name for member in members))
         yield plan.Phase(
             name=f"{number}-{names[0][:100]}",
             title=", ".join(_title(member.settings) for member in members[:3]) + (", ..." if len(members) > 3 else ""),
-            jobs=tuple(_job(member, where[member.name]) for member in members),
+            jobs=tuple(
+                msgspec.structs.replace(
+                    _job(member, where[member.name]),
+                    delay_s=member.settings.start_delay_s - delay_s,
+                    **together.of(member),
+                )
+                for member in members
+            ),
             cache=plan.CacheCondition.COLD if is_cold else plan.CacheCondition.AS_IS,
             before=tuple(before),
+            steady=_steady(members, together),
             ramp_s=first.size.ramp_s,
             after=tuple(_after(members, where)),
         )
+
+
+def _steady(members: Sequence[Clone], together: Together) -> plan.SteadyRule | None:
+    """Give the rule by which a phase is done; raises InputError where it is not that of all in it, together."""
+    cure = "a phase is done as a whole: give it to all jobs up to a stonewall"
+    one_value(members, "steadystate", [member.settings.steady or "" for member in members], cure)
+    first = members[0].settings
+    if first.steady is None:
+        return None
+    is_one = sum(member.workers for member in members) == 1
+    if not is_one and not (together.are_one_group(members) and all(one.settings.group_reporting for one in members)):
+        raise InputError(
+            f"fio: {first.where}: 'steadystate' of each of several jobs that run at once has no equal here; give"
+            " group_reporting, and one group up to a stonewall"
+        )
+    return first.steady
 
 
 def _directories(member: Clone, place: Placed) -> plan.Job:
@@ -141,10 +167,10 @@ def _job(member: Clone, place: Placed) -> plan.Job:
         queue_depth=job.depth,
         batch=batch_of(job),
         open=plan.OpenFlags(
-            direct=plan.Direct.ON if job.direct else plan.Direct.OFF,
+            direct=plan.Direct.ON if job.direct and job.moves_data and job.engine != "null" else plan.Direct.OFF,
             sync=job.sync == "sync",
             dsync=job.sync == "dsync",
-            advice="" if job.direct or job.is_metadata or job.engine == "mmap" else job.advice,
+            advice="" if job.direct or not job.moves_data or job.engine in {"mmap", "null"} else job.advice,
         ),
         affinity=plan.Affinity(cpus=job.cpus, numa_node=job.numa_node),
         stop=_stop(member),
@@ -157,13 +183,27 @@ def _stop(member: Clone) -> plan.Stop:
     seconds = size.ramp_s + size.seconds if size.seconds else None
     if job.is_metadata:
         return plan.Stop(ops=job.files.count)
-    if size.is_time_based:
+    if size.is_time_based or job.backlog:
+        # A backlog ends by what is written: the loop says when.
         return plan.Stop(seconds=seconds)
+    if not job.moves_data:
+        return plan.Stop(seconds=seconds, ops=_fewest(size.ops, -(-amount(member).total_bytes // job.most_bytes)))
     return plan.Stop(seconds=seconds, bytes=amount(member).total_bytes, ops=size.ops or None)
+
+
+def _fewest(limit: int, whole: int) -> int:
+    return min(limit, whole) if limit else whole
 
 
 def _pace(job: JobSettings) -> tuple[plan.Arrival, plan.RateLimit]:
     rate: Rate = job.rates[0] if job.reads else job.rates[1]
+    if job.flow.weight:
+        return (
+            plan.Balanced(
+                group=f"flow {job.flow.number}", weight=job.flow.weight, pause_s=job.flow.pause_us / values.US_PER_S
+            ),
+            plan.RateLimit(),
+        )
     if rate and job.reads and job.writes:
         return plan.Open(rate_per_s=sum(rates_of_mix(job)), spacing=_spacing(rate)), plan.RateLimit()
     spacing = _spacing(rate)
@@ -186,6 +226,8 @@ def _backend(job: JobSettings) -> plan.Backend:
             return plan.IoUring(sqpoll=job.sqpoll, iopoll=job.hipri)
         case "libaio":
             return plan.Aio()
+        case "null":
+            return plan.Null()
         case "mmap":
             return plan.Mmap()
         case "sync":
@@ -210,11 +252,21 @@ def _untranslated(members: Sequence[Clone]) -> Iterator[plan.Untranslated]:
             what="the map that random reads and writes of a job share",
             why="each direction had a map of its own, so what was just written could be read from the page cache",
         )
+    if any(job.engine == "null" for job in jobs):
+        yield plan.Untranslated(
+            what="ioengine=null",
+            why="nothing was moved: the numbers are what Assay's engine takes by itself, not fio's, and no storage's",
+        )
     if any(job.verify for job in jobs):
         yield plan.Untranslated(
             what="verify",
             why="what was written was verified by Assay's stamps when the job was through; fio's reads of it are in no row,"
             " and all workers were threads",
+        )
+    elif any(job.stamps for job in jobs):
+        yield plan.Untranslated(
+            what="verify",
+            why="what was written carried Assay's stamps, by which reads of it were verified, and all workers were threads",
         )
 
 

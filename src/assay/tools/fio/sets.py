@@ -95,7 +95,7 @@ def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], ta
         raise InputError(
             f"fio: {first.where}: 'ioengine' of jobs on one file: some move data, others names; give them files of their own"
         )
-    is_verified = any(user.settings.verify for user in users)
+    is_verified = _is_verified(users)
     is_kept = any(user.settings.files.is_kept for user in users) and not first.is_metadata
     made = plan.FileSet(
         name="files" if number == 0 else f"files-{number + 1}",
@@ -115,6 +115,19 @@ def _file_set(number: int, names: Sequence[FileName], users: Sequence[Clone], ta
     return msgspec.structs.replace(made, path=f"fio-{hashlib.sha256(told).hexdigest()[:12]}")
 
 
+def _is_verified(users: Sequence[Clone]) -> bool:
+    """Whether files carry stamps; raises InputError for who would verify what no job before it has written."""
+    writers = [user for user in users if user.settings.stamps and user.settings.writes]
+    for user in users:
+        job = user.settings
+        if job.stamps and not job.writes and not any(writer.phase < user.phase for writer in writers):
+            raise InputError(
+                f"fio: {job.where}: 'verify' of a job that does not write, and of a file that no job before it writes with"
+                " verify: files are Assay's own; write them before, or in the same job"
+            )
+    return bool(writers)
+
+
 def _bytes_each(users: Sequence[Clone]) -> int:
     if users[0].settings.is_metadata:
         job = users[0].settings
@@ -125,6 +138,8 @@ def _bytes_each(users: Sequence[Clone]) -> int:
 def _allocate(users: Sequence[Clone]) -> plan.Allocate:
     """Say how the first that needs a file has it made; who reads behind one that writes reads what that one left."""
     job = users[0].settings
+    if all(user.settings.engine == "null" for user in users):
+        return plan.Allocate.SPARSE
     if job.reads or job.files.overwrite or job.is_metadata:
         return plan.Allocate.WRITE
     return plan.Allocate.SPARSE if job.files.allocate == "truncate" else plan.Allocate.FALLOCATE

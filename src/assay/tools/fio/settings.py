@@ -1,7 +1,9 @@
 """What the words of fio ask for, job by job; what has no exact equal is refused here with its place."""
 
+import dataclasses
 from collections.abc import Sequence
 
+from assay import plan
 from assay.errors import InputError
 from assay.plan.limits import NUMBERS
 from assay.tools.fio import values
@@ -9,9 +11,11 @@ from assay.tools.fio.blocks import align, percentiles, rates, sizes, spreads
 from assay.tools.fio.checks import check
 from assay.tools.fio.command_line import take_apart
 from assay.tools.fio.given import JobOptions, jobs_of, of_section
-from assay.tools.fio.job_settings import DEFAULT_PERCENTILES, ENGINES, METADATA, QUEUES, JobSettings, Settings
+from assay.tools.fio.job_settings import DEFAULT_PERCENTILES, ENGINES, METADATA, QUEUES, Flow, JobSettings, Settings
 from assay.tools.fio.placing import files, size
 
+_STEADY = {"iops": plan.SteadyOf.OPS, "bw": plan.SteadyOf.BYTES, "lat": plan.SteadyOf.LATENCY}
+_EXITS = ("group", "stonewall", "all")
 _WAYS = {
     "read": (True, False, False),
     "write": (False, True, False),
@@ -20,6 +24,8 @@ _WAYS = {
     "rw": (True, True, False),
     "readwrite": (True, True, False),
     "randrw": (True, True, True),
+    "trim": (False, True, False),
+    "randtrim": (False, True, True),
 }
 """Of rw: reads, writes, at random."""
 _FORMATS = frozenset({"normal", "json", "json+"})
@@ -35,6 +41,9 @@ def parse(words: Sequence[str]) -> Settings:
         given = of_section(section.where, options, asked.variables, notes)
         shared = {option.name: option.value or "1" for option in common}
         jobs.append(_job(section.name, section.where, given))
+    # As fio: exitall of one job is that of all.
+    if not any("exitall" in job.options and job.options["exitall"] != "0" for job in jobs):
+        jobs = [dataclasses.replace(job, exits="") for job in jobs]
     if not jobs:
         raise InputError("fio: there is no job; give a job file, or --name=NAME --rw=read --size=1g")
     if "readonly" in asked.own and any(job.writes for job in jobs):
@@ -57,6 +66,7 @@ def parse(words: Sequence[str]) -> Settings:
 def _job(name: str, where: str, given: JobOptions) -> JobSettings:
     reads, writes, is_random, step = _way(given)
     engine = _engine(given)
+    trims = _is_trim(given)
     if engine in METADATA:
         reads, writes, is_random = True, False, False
     placed = files(given)
@@ -81,8 +91,12 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         new_group=given.flag("new_group"),
         wait_for=given.text("wait_for"),
         start_delay_s=given.seconds("startdelay"),
+        exits=_exits(given),
+        flow=_flow(given),
+        steady=_steady(given),
         reads=reads,
         writes=writes,
+        trims=trims,
         is_random=is_random,
         step_bytes=step,
         read_percent=_read_percent(given),
@@ -107,7 +121,9 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
         spreads=spreads(given),
         has_map=not given.flag("norandommap"),
         seed=given.whole("randseed") if "randseed" in given else None,
-        verify=_verify(given, writes=writes),
+        stamps=_stamps(given),
+        verify=_stamps(given) and writes and given.flag("do_verify", usual=True),
+        backlog=given.whole("verify_backlog") if _stamps(given) and given.flag("do_verify", usual=True) else 0,
         compress_percent=given.read("buffer_compress_percentage", 0, lambda text: values.percentage(text, 90)),
         dedupe_percent=given.read("dedupe_percentage", 0, lambda text: values.percentage(text, 99)),
         zeros=given.flag("zero_buffers"),
@@ -128,11 +144,10 @@ def _job(name: str, where: str, given: JobOptions) -> JobSettings:
 
 def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
     word, _, modifier = given.text("rw", "read").partition(":")
+    if word in {"trimwrite", "randtrimwrite"}:
+        raise given.fault("rw", "writes what it has trimmed just before, which has no equal here; give two jobs")
     if word not in _WAYS:
-        is_trim = "trim" in word
-        raise given.fault(
-            "rw", "trims, and nothing is trimmed here; use a write" if is_trim else f"is none of {', '.join(_WAYS)}"
-        )
+        raise given.fault("rw", f"is none of {', '.join(_WAYS)}")
     reads, writes, is_random = _WAYS[word]
     percent = given.read("percentage_random", 100 if is_random else 0, values.percentage)
     if percent != (100 if is_random else 0):
@@ -150,6 +165,60 @@ def _way(given: JobOptions) -> tuple[bool, bool, bool, int]:
             "rw", "goes on in a row after each random place, which has no equal here; use random I/O of larger blocks"
         )
     return reads, writes, is_random, 0 if is_random else number
+
+
+def _is_trim(given: JobOptions) -> bool:
+    word = given.word("rw", "read")
+    if "trim" not in word:
+        return False
+    if given.word("ioengine", "psync") not in {"falloc", "null"}:
+        raise given.fault(
+            "rw",
+            "trims a device, as fio does, and Assay measures through files; ioengine=falloc gives parts of a file back",
+        )
+    if any("," in given.text(name) for name in ("bs", "bsrange", "bssplit", "rate", "rate_iops")):
+        raise given.fault("rw", "trims, which have the sizes and the rate of writes here; give one of each")
+    return True
+
+
+def _exits(given: JobOptions) -> str:
+    what = given.text("exit_what", "group")
+    if what not in _EXITS:
+        raise given.fault("exit_what", f"is none of {', '.join(_EXITS)}")
+    return what
+
+
+def _flow(given: JobOptions) -> Flow:
+    weight = given.whole("flow", 0, 0, 1 << 31)
+    return Flow(weight=weight, number=given.whole("flow_id"), pause_us=given.whole("flow_sleep") if weight else 0)
+
+
+def _steady(given: JobOptions) -> plan.SteadyRule | None:
+    """Read the rule of `steadystate`, which holds where it has a duration."""
+    window_s, step_s = given.seconds("steadystate_duration"), given.seconds("steadystate_check_interval") or 1.0
+    if "steadystate" not in given or not window_s:
+        return None
+    what, _, bound = given.text("steadystate").partition(":")
+    of, _, slope = what.strip().partition("_")
+    if of not in _STEADY or slope not in {"", "slope"}:
+        raise given.fault(
+            "steadystate", "is none of iops, bw and lat, each with _slope or without, such as iops_slope:1%"
+        )
+    if window_s < 2 * step_s:
+        raise given.fault("steadystate_duration", "is shorter than two checks, so that nothing can be told from it")
+
+    def read(text: str) -> float:
+        return values.real(text.partition(":")[2].strip().removesuffix("%"))
+
+    return plan.SteadyRule(
+        of=_STEADY[of],
+        by=plan.SteadyBy.SLOPE if slope else plan.SteadyBy.DEVIATION,
+        bound=given.read("steadystate", 0.0, read),
+        is_percent=bound.strip().endswith("%"),
+        window_s=window_s,
+        skip_s=given.seconds("steadystate_ramp_time"),
+        step_s=step_s,
+    )
 
 
 def _engine(given: JobOptions) -> str:
@@ -180,7 +249,7 @@ def _read_percent(given: JobOptions) -> int:
     return given.read("rwmixread", 50, values.percentage)
 
 
-def _verify(given: JobOptions, *, writes: bool) -> bool:
+def _stamps(given: JobOptions) -> bool:
     kinds = (
         "md5 crc64 crc32c crc32c-intel crc32 crc16 crc7 xxhash sha512 sha256 sha1 sha3-224 sha3-256 sha3-384 sha3-512"
     )
@@ -189,9 +258,7 @@ def _verify(given: JobOptions, *, writes: bool) -> bool:
         return False
     if word not in {*kinds.split(), "meta", "pattern"}:
         raise given.fault("verify", "has no equal here; use crc32c")
-    if not writes:
-        raise given.fault("verify", "of a job that does not write: files are Assay's own; write them in the same job")
-    return given.flag("do_verify", usual=True)
+    return True
 
 
 def _advice(given: JobOptions, *, is_random: bool) -> str:

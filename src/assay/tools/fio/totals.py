@@ -18,9 +18,9 @@ from assay.analysis import histogram
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import Rows, Span
-from assay.tools.fio.clones import Clone, clones
+from assay.tools.fio.clones import Clone, clones, groups
 from assay.tools.fio.job_settings import METADATA, JobSettings, Settings
-from assay.tools.fio.loop import READ, WRITE
+from assay.tools.fio.loop import READ, TRIM, WRITE, extent_name
 
 _NS_PER_MS = 1e6
 _PERCENT = 100
@@ -45,10 +45,10 @@ class Latency:
 
 @dataclass(frozen=True)
 class Direction:
-    """Reads or writes of a job or a group."""
+    """Reads, writes or trims of a job or a group."""
 
     name: str
-    """`read` or `write`."""
+    """`read`, `write` or `trim`."""
     ops: int
     bytes: int
     runtime_ns: int
@@ -105,18 +105,12 @@ def reported(run: RunRecord, settings: Settings) -> list[Reported]:
 
 
 def _groups(settings: Settings) -> Iterator[tuple[int, list[Clone]]]:
-    """Give the jobs by group: a new one begins with a stonewall or new_group."""
-    group, members = 0, list[Clone]()
-    last: JobSettings | None = None
+    """Give the jobs by group."""
+    by_group: dict[int, list[Clone]] = {}
+    group_of = {id(job): group for job, group in zip(settings.jobs, groups(settings.jobs), strict=True)}
     for member in clones(settings.jobs):
-        job = member.settings
-        is_first = job is not last
-        if members and is_first and (job.stonewall or job.new_group):
-            yield group, members
-            group, members = group + 1, []
-        members.append(member)
-        last = job
-    yield group, members
+        by_group.setdefault(group_of[id(member.settings)], []).append(member)
+    yield from by_group.items()
 
 
 def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
@@ -126,7 +120,7 @@ def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
     runtime_ns = max((round(span.seconds * 1e9) for span in windows), default=0)
     directions = tuple(
         made
-        for name in (READ, WRITE)
+        for name in (READ, WRITE, TRIM)
         if (made := _direction(name, list(zip(found, windows, strict=True)), runtime_ns, job.percentiles)) is not None
     )
     cpu = [_cpu_ns(phase, member) for member, phase in found]
@@ -147,7 +141,7 @@ def _phase_of(run: RunRecord, member: Clone) -> PhaseRecord | None:
 
 def _window(phase: PhaseRecord, member: Clone) -> Span:
     job = member.settings
-    begin = phase.start_ns
+    begin = phase.start_ns + next(round(one.delay_s * 1e9) for one in phase.phase.jobs if one.name == member.name)
     mine = [window for window in phase.finished.workers if window.job == member.name] if phase.finished else []
     ends = [window.last_op_ns for window in mine if window.last_op_ns is not None]
     end = max(ends, default=phase.whole.end_ns)
@@ -168,12 +162,20 @@ def _cpu_ns(phase: PhaseRecord, member: Clone) -> tuple[int, int]:
     return sum(one["user_cpu_ns"] or 0 for one in samples), sum(one["system_cpu_ns"] or 0 for one in samples)
 
 
-def operation_of(job: JobSettings, direction: str) -> str | None:
-    """Name the operation that fio counts as reads or as writes; None: it has none."""
+def operations_of(job: JobSettings, direction: str) -> dict[str, int | None]:
+    """Name the operations that fio counts as reads, writes or trims; empty: it has none.
+
+    Returns:
+        The bytes that each counts for; None: those that it moves.
+    """
     if job.is_metadata:
         is_write = job.options.get("rw", "read").startswith(("write", "randwrite"))
-        return METADATA[job.engine] if is_write == (direction == WRITE) else None
-    return direction if (job.reads if direction == READ else job.writes) else None
+        return {METADATA[job.engine]: job.most_bytes} if {True: WRITE, False: READ}[is_write] == direction else {}
+    is_written = direction == (TRIM if job.trims else WRITE) and job.writes
+    if not job.moves_data:
+        return {extent_name(job, size): size for _, size, _ in job.sizes[1]} if is_written else {}
+    reads = direction == READ and (job.reads or job.backlog > 0)
+    return {direction: None} if reads or is_written else {}
 
 
 def _direction(
@@ -185,24 +187,23 @@ def _direction(
     is_there = False
     for (member, phase), window in members:
         job = member.settings
-        operation = operation_of(job, name)
-        if operation is None:
-            continue
-        is_there = True
         # The first and the last interval reach beyond the window; only a ramp leaves whole ones out.
         span = Span(window.begin_ns, phase.whole.end_ns) if job.size.ramp_s else None
-        rows = phase.rows(member.name, operation)
-        done = rows.total("ops", span)
-        ops += done
-        moved += done * job.most_bytes if job.is_metadata else rows.total("bytes", span)
-        latency_ns += rows.total("latency_sum_ns", span)
-        largest = max(largest, rows.latest("latency_max_ns", phase.whole.end_ns) or 0)
-        done_in = _added(done_in, _sampled(rows, "ops", window))
-        moved_in = _added(moved_in, _sampled(rows, "bytes", window))
-        filled = phase.buckets(member.name, operation, "latency")
-        inside = filled.within(span) if span else slice(None)
-        buckets.append(filled.column("bucket")[inside])
-        counts.append(filled.column("n")[inside])
+        for operation, bytes_each in operations_of(job, name).items():
+            is_there = True
+            rows = phase.rows(member.name, operation)
+            done = rows.total("ops", span)
+            ops += done
+            moved += rows.total("bytes", span) if bytes_each is None else done * bytes_each
+            latency_ns += rows.total("latency_sum_ns", span)
+            largest = max(largest, rows.latest("latency_max_ns", phase.whole.end_ns) or 0)
+            sampled = _sampled(rows, "ops", window)
+            done_in = _added(done_in, sampled)
+            moved_in = _added(moved_in, _sampled(rows, "bytes", window) if bytes_each is None else sampled * bytes_each)
+            filled = phase.buckets(member.name, operation, "latency")
+            inside = filled.within(span) if span else slice(None)
+            buckets.append(filled.column("bucket")[inside])
+            counts.append(filled.column("n")[inside])
     if not is_there:
         return None
     bucket = np.concatenate([np.empty(0, dtype=np.int64), *buckets])
