@@ -17,6 +17,7 @@ from assay.analysis.efficiency import efficiency
 from assay.analysis.judgements import OF_RESULT, OF_RESULTS, OF_RUN
 from assay.analysis.labels import label_of, with_distinct_labels
 from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.marked import marks_of_run
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
 from assay.analysis.rows import NS_PER_S, Span
@@ -57,6 +58,7 @@ def document(run: RunRecord) -> Document:
         ceilings=ceilings_of(run),
         results=measured,
         findings=of_run,
+        marks=marks_of_run(run, measured),
     )
 
 

@@ -3,8 +3,8 @@
 They are in `marks.json` in the run's folder, beside the record as `remarks.json` is: what was measured stays what its hashes
 say, whoever finds out later when the disk was pulled. A mark that was set while the run went on is of the clock that the
 engine's times are of, read when the command was started. Who unpacks a stranger's run gets the stranger's marks with it:
-they are held to limits, a file that is not within them says nothing, and only a folder that nobody but this user can write is
-written to.
+they are held to limits, a file that is not within them says nothing, and only a folder that nobody but this user can write
+is written to.
 """
 
 import contextlib
