@@ -357,6 +357,22 @@ class RunMark(Part, kw_only=True):
     effects: tuple[MarkEffect, ...]
 
 
+class SoloShare(Part, kw_only=True):
+    """What is left of the rate of a job when others work beside it: the rate together over the rate alone, in one run."""
+
+    result: str
+    """Label of what it did beside others, in the first repeat."""
+    solo: str
+    """Label of what the same job did alone."""
+    share: float
+    interval: tuple[float, float] | None
+    """At 95 %: of the two windows, or from three repeats on of the repeats; of two repeats the range that was seen."""
+    method: str
+    """`windows`, `range`, `welch` or `ranks`."""
+    trust: TrustLevel
+    """The lower one of the numbers that it is from."""
+
+
 class Document(Part, kw_only=True):
     """What `--json` prints."""
 
@@ -368,6 +384,8 @@ class Document(Part, kw_only=True):
     findings: tuple[Finding, ...]
     marks: tuple[RunMark, ...] = ()
     """When something happened, as the user says or the analysis found, with what was before, during and after it."""
+    solo_shares: tuple[SoloShare, ...] = ()
+    """Of each job that worked beside others and, in another phase, alone."""
 
 
 def to_json(document: Document) -> str:

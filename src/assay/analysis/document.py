@@ -22,6 +22,7 @@ from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.schedule import schedule_of
+from assay.analysis.solo import solo_shares
 from assay.analysis.steadiness import job_steadiness
 from assay.analysis.subject import Subject
 from assay.analysis.window import find_window
@@ -59,6 +60,7 @@ def document(run: RunRecord) -> Document:
         results=measured,
         findings=of_run,
         marks=marks_of_run(run, measured),
+        solo_shares=solo_shares(run, measured),
     )
 
 

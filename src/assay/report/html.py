@@ -120,6 +120,7 @@ def _results(
         '<section aria-labelledby="results"><h2 id="results">Results</h2>',
         cards.not_told(len(results), len(told)),
         sections.marks(document),
+        sections.solo_shares(document),
     ]
     for i in told:
         mine = tuple(figures.result_figures(recording, results, i)) if i in drawn and i < drawn_each else ()

@@ -12,7 +12,7 @@ from assay import events
 from assay.analysis.record import RunRecord
 from assay.outward import json_text
 from assay.outward import markup as escape
-from assay.report import mark_words
+from assay.report import mark_words, share_words
 from assay.report.figure import Table
 from assay.results import Document
 from assay.units import ABSENT, format_bytes
@@ -30,6 +30,14 @@ def marks(document: Document) -> str:
         " is back at the first of ten samples in a row that are within the band."
     )
     return f'<section aria-labelledby="marks"><h2 id="marks">Marks</h2><p class="muted">{words}</p>{shown}</section>'
+
+
+def solo_shares(document: Document) -> str:
+    """List what was left of the rate of each job that worked beside others."""
+    if not document.solo_shares:
+        return ""
+    shown = _facts_table(share_words.COLUMNS, map(share_words.row, document.solo_shares), "Share of the rate alone")
+    return f'<section aria-labelledby="solo"><h2 id="solo">Beside others</h2>{shown}</section>'
 
 
 def preparation(run: RunRecord) -> str:

@@ -13,7 +13,7 @@ from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
 from assay.analysis.marked import DETECTED
 from assay.console import PlainConsole
 from assay.outward import one_line
-from assay.report import mark_words
+from assay.report import mark_words, share_words
 from assay.report.answer import answer, rows_words
 from assay.report.head import Head
 from assay.report.numbers import OPS_PER_S
@@ -48,6 +48,7 @@ def render(
     lines = [*(_pair(key, value) for key, value in (*_called(document), *head.pairs)), Text()]
     lines += table(document.results, width if console.is_terminal else None)
     lines += _findings(document, width, has_notes=has_notes)
+    lines += _shares(document, width)
     lines += _marks(document, width)
     lines += _footer(document, html)
     lines += _answer(document, head, width)
@@ -98,6 +99,21 @@ def _footer(document: Document, html: Path | None) -> list[Text]:
     sealed = "" if document.run.sealed else "   (not sealed: the run did not end)"
     report = str(html) if html else f"assay report {document.run.id}"
     return [Text(), _pair("kept in", f"{document.run.bundle}{sealed}"), _pair("report", report)]
+
+
+# -- shares ------------------------------------------------------------------------------------------------------------
+
+
+def _shares(document: Document, width: int) -> list[Text]:
+    """Print what was left of the rate of each job that worked beside others."""
+    if not document.solo_shares:
+        return []
+    told = (wrap(one_line(share_words.line(share)), width - 2) for share in document.solo_shares)
+    return [
+        Text(),
+        Text("beside others", style=_STYLES[NOTE]),
+        *(Text("  " + part) for parts in told for part in parts),
+    ]
 
 
 # -- marks -------------------------------------------------------------------------------------------------------------
