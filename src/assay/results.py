@@ -7,7 +7,7 @@ are numbers; what is absent is null, and a finding says why. Rates are per secon
 import msgspec
 
 from assay.outward import json_text
-from assay.verdicts import Bottleneck, Confidence, ScheduleVerdict, ServedBy, SteadyVerdict, TrustLevel
+from assay.verdicts import Bottleneck, Confidence, RecoveryVerdict, ScheduleVerdict, ServedBy, SteadyVerdict, TrustLevel
 
 SCHEMA = "assay.results/1"
 
@@ -276,6 +276,103 @@ class ClientCeilings(Part, kw_only=True):
     """What the devices move at most, as the user says."""
 
 
+class MarkedLevel(Part, kw_only=True):
+    """What an operation did in a stretch of time before, during or after a mark: in the whole intervals inside it."""
+
+    window_s: tuple[float, float]
+    """Since the phase began."""
+    intervals: int
+    iops: float
+    iops_interval: tuple[float, float] | None
+    """95 % interval of that mean; null: fewer than three intervals."""
+    throughput_bytes_per_s: float | None
+    p50_ns: float | None
+    p50_interval_ns: tuple[float, float] | None
+    p99_ns: float | None
+    p99_interval_ns: tuple[float, float] | None
+    max_ns: float | None
+    """Of the operations that ended in it: one that a freeze held up ends when that is over, in the interval after it."""
+
+
+class MarkedChange(Part, kw_only=True):
+    """By which share something differs from what it was before a mark, with its 95 % interval."""
+
+    share: float
+    interval: tuple[float, float] | None
+
+
+class MarkedChanges(Part, kw_only=True):
+    """What differs from before a mark; null: one of the two is not known."""
+
+    iops: MarkedChange | None
+    p50: MarkedChange | None
+    p99: MarkedChange | None
+
+
+class Recovery(Part, kw_only=True):
+    """When the rate was back at the level that it had before a mark."""
+
+    verdict: RecoveryVerdict
+    left_s: float | None
+    """When it left that level, in seconds since the mark; null: it did not."""
+    seconds: float | None
+    """From the mark to the first of ten samples in a row that are back; null: there are none."""
+    within_s: float
+    """Length of a sample: what `seconds` and `left_s` can be too much or too little by."""
+    band: float
+    """What a sample may be off the level and still be at it, as a share of the level."""
+
+
+class MarkEffect(Part, kw_only=True):
+    """What was before, during and after a mark, of one result."""
+
+    result: str
+    """Its label."""
+    before: MarkedLevel | None
+    during: MarkedLevel | None
+    after: MarkedLevel | None
+    during_changes: MarkedChanges
+    after_changes: MarkedChanges
+    recovery: Recovery | None
+    """Null: a detector set the mark, or nothing is known of before."""
+    missing: str
+    """Why a level is not there; empty: all are."""
+
+
+class RunMark(Part, kw_only=True):
+    """A moment at which something happened."""
+
+    number: int
+    """In the order of time, as the report's lines have it."""
+    t_s: float
+    """Since the engine's hello."""
+    phase: str | None
+    """In which it was; null: in none."""
+    repeat: int
+    phase_s: float | None
+    """Since that phase began."""
+    label: str
+    source: str
+    """`user` (set while the run went on), `afterwards`, or `detected`."""
+    effects: tuple[MarkEffect, ...]
+
+
+class SoloShare(Part, kw_only=True):
+    """What is left of the rate of a job when others work beside it: the rate together over the rate alone, in one run."""
+
+    result: str
+    """Label of what it did beside others, in the first repeat."""
+    solo: str
+    """Label of what the same job did alone."""
+    share: float
+    interval: tuple[float, float] | None
+    """At 95 %: of the two windows, or from three repeats on of the repeats; of two repeats the range that was seen."""
+    method: str
+    """`windows`, `range`, `welch` or `ranks`."""
+    trust: TrustLevel
+    """The lower one of the numbers that it is from."""
+
+
 class Document(Part, kw_only=True):
     """What `--json` prints."""
 
@@ -285,6 +382,10 @@ class Document(Part, kw_only=True):
     """Null: none are known."""
     results: tuple[Result, ...]
     findings: tuple[Finding, ...]
+    marks: tuple[RunMark, ...] = ()
+    """When something happened, as the user says or the analysis found, with what was before, during and after it."""
+    solo_shares: tuple[SoloShare, ...] = ()
+    """Of each job that worked beside others and, in another phase, alone."""
 
 
 def to_json(document: Document) -> str:

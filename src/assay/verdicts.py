@@ -40,6 +40,17 @@ class SteadyVerdict(enum.StrEnum):
     NO_DATA = "no_data"
 
 
+class RecoveryVerdict(enum.StrEnum):
+    """Whether a rate came back to the level that it had before a mark."""
+
+    RECOVERED = "recovered"
+    NOT_RECOVERED = "not_recovered"
+    UNMOVED = "unmoved"
+    """It never left that level."""
+    TOO_SHORT = "too_short"
+    """Too few samples came after the mark to tell."""
+
+
 class ScheduleVerdict(enum.StrEnum):
     """Whether the arrivals of an open loop were served as they came."""
 

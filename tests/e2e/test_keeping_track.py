@@ -187,8 +187,10 @@ def test_the_throughput_over_time_is_one_command_away(assay: Assay, tmp_path: Pa
     assert [Path(line).name for line in done.stdout.splitlines()] == [
         "results.csv",
         "over_time.csv",
+        "marks.csv",
         "results.parquet",
         "over_time.parquet",
+        "marks.parquet",
     ]
     with (tmp_path / "tables" / "over_time.csv").open(newline="") as lines:
         rows = [row for row in csv.DictReader(lines) if row["label"] == label]

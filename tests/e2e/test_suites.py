@@ -20,6 +20,7 @@ from assay.outward import markup
 from e2e.command import Assay
 from testbed.devices import filesystem, loop_device
 from testbed.host import need_filesystem
+from testbed.truth import truth_disk
 
 MIB = 1 << 20
 Results = dict[tuple[str, str, str], dict[str, Any]]
@@ -327,3 +328,31 @@ def test_a_suite_of_the_users_runs_by_its_name_and_is_told_from_assays(
     assert {one["phase"] for one in own["results"]} >= {"write-zeros", "read-real"}
     assert f"for yours write {folder}/mail.toml" in taken.stderr
     assert {one["phase"] for one in json.loads(taken.stdout)["results"]} == {"serve"}
+
+
+def test_two_loads_share_a_device_of_known_rate(assay: Assay) -> None:
+    with (
+        truth_disk(512 * MIB, most_per_s=400) as disk,
+        filesystem(disk.device, mkfs_options=("-b", "4096")) as directory,
+    ):
+        words = ("size=16MiB", "block=4KiB", "random_block=4KiB", "random_workers=1", "phase_seconds=6s")
+        document = run(assay, "interference", directory, *(part for word in words for part in ("--set", word)))
+
+    shares = {one["result"]: one for one in document["solo_shares"]}
+    assert list(shares) == [
+        "two-streams/first/read",
+        "two-streams/second/read",
+        "stream-and-random/stream/read",
+        "stream-and-random/random/read",
+    ]
+    rates = {one["label"]: one["iops"] for one in document["results"]}
+    for one in shares.values():
+        assert one["share"] == pytest.approx(rates[one["result"]] / rates[one["solo"]])
+        low, high = one["interval"]
+        assert low <= one["share"] <= high
+    # One after the other it is asked as fast as it serves, or nearly; together they share that.
+    for phase in ("two-streams", "stream-and-random"):
+        assert sum(one["share"] for name, one in shares.items() if name.startswith(f"{phase}/")) >= 0.95
+        assert sum(rate for label, rate in rates.items() if label.startswith(f"{phase}/")) == pytest.approx(
+            400, rel=0.05
+        )

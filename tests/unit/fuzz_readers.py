@@ -16,6 +16,7 @@ from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.chosen import moment
 from assay.bundle.damage import damage_told
+from assay.bundle.kept_marks import MARKS, MOST_MARKS, MarkGiven, add_mark, kept_mark, marks_of, read_marks
 from assay.bundle.remarks import REMARKS, read_remarks, remarks_of, write_remarks
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
 from assay.claims.against_tables import Meant
@@ -115,6 +116,10 @@ NOON = dt.datetime(2026, 11, 24, 12, tzinfo=dt.UTC)
 SAID = [
     b'{"schema": "assay.remarks/1", "name": "baseline", "tags": ["nvme", "old-2.1"], "note": "before\\nthe update"}',
     b'{"schema": "assay.remarks/1", "name": null, "tags": [], "note": ""}',
+]
+MARKED = [
+    b'{"schema": "assay.marks/1", "marks": [{"t_ns": 12500000000, "label": "disk \\"3\\" pulled", "given": "user"}]}',
+    b'{"schema": "assay.marks/1", "marks": [{"t_ns": 0, "label": "x", "given": "afterwards"}]}',
 ]
 LINES = encoded(stream(3)).splitlines()
 POSTMARK = (
@@ -411,6 +416,22 @@ def bundle_readers() -> list[Reader]:
     ]
 
 
+def marks(data: bytes) -> object:
+    """Read the marks of a stranger's run; what is taken stays when another is added."""
+    folder = bundle_folder(is_sealed=False)
+    try:
+        (folder / MARKS).write_bytes(data)
+        found = read_marks(folder)
+        assert found == marks_of(folder)
+        if len(found) < MOST_MARKS:
+            added = kept_mark(1, "added", MarkGiven.AFTERWARDS)
+            add_mark(folder, added)
+            assert sorted(read_marks(folder), key=repr) == sorted((*found, added), key=repr)
+    finally:
+        (folder / MARKS).unlink()
+    return found
+
+
 def remarks(data: bytes) -> object:
     """Read what a stranger said of a run; what is taken comes back as it was."""
     folder = bundle_folder(is_sealed=False)
@@ -458,6 +479,7 @@ READERS = {
         ),
         Reader("quantity", [b"64KiB", b"1.5 GiB", b"30s", b"2min", b"100", b"4KiB"], quantity),
         Reader("--since", [b"2026-11-24", b"2026-11-24T08:30:00+01:00", b"30min", b"3h", b"2d", b"1w"], since),
+        Reader("marks", MARKED, marks, [b'"t_ns"', b"assay.marks/1", b"user", b"null"]),
         Reader("remarks", SAID, remarks, [b'"schema"', b"assay.remarks/1", b"last", b"null"]),
         Reader("captured output", CAPTURED, captured, [b"path_type", b"rwmix_read", b"1e999", b"RWMIX99+s+r"]),
         Reader(

@@ -11,6 +11,7 @@ from assay import events
 from assay.analysis.document import document
 from assay.analysis.record import RecordedRun, read
 from assay.bundle.files import RunInfo
+from assay.bundle.kept_marks import KeptMark
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS
 from assay.host.facts import Fact, FactValue
@@ -94,6 +95,7 @@ class MemoryRun:
     is_sealed: bool = True
     info: RunInfo = field(default_factory=run_info)
     remarks: Remarks = NOTHING
+    marks: tuple[KeptMark, ...] = ()
 
     @property
     def run_id(self) -> str:

@@ -11,6 +11,8 @@ import polars as pl
 
 from assay import events, plan, results
 from assay.analysis import findings
+from assay.analysis.marked import marks_of_run
+from assay.analysis.record import read
 from assay.bundle import tables
 from assay.host.facts import Fact
 from assay.verdicts import ServedBy
@@ -287,4 +289,11 @@ def _document(bundle: MemoryRun, found: tuple[results.Result, ...]) -> results.D
         link_bytes_per_s=1.2e9,
         device_bytes_per_s=None,
     )
-    return results.Document(schema=results.SCHEMA, run=run, ceilings=ceilings, results=found, findings=(note,))
+    return results.Document(
+        schema=results.SCHEMA,
+        run=run,
+        ceilings=ceilings,
+        results=found,
+        findings=(note,),
+        marks=marks_of_run(read(bundle), found),
+    )

@@ -37,7 +37,7 @@ def run() -> tuple[MemoryRun, Document]:
 
 @pytest.fixture(scope="module")
 def recording(run: tuple[MemoryRun, Document]) -> Recording:
-    return Recording(read(run[0]))
+    return Recording(read(run[0]), run[1].marks)
 
 
 @pytest.fixture(scope="module")

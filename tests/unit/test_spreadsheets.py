@@ -87,7 +87,7 @@ def test_csv_and_parquet_have_the_same_columns_and_numbers(run: RunRecord, judge
 
     paths = [*write_csv(made, tmp_path / "a"), *write_parquet(made, tmp_path / "b")]
 
-    assert [path.name for path in paths] == ["results.csv", "over_time.csv", "results.parquet", "over_time.parquet"]
+    assert [path.name for path in paths] == [f"{name}.{kind}" for kind in ("csv", "parquet") for name in SCHEMAS]
     for name, schema in SCHEMAS.items():
         of_parquet = pl.read_parquet(tmp_path / "b" / f"{name}.parquet")
         of_csv = pl.read_csv(tmp_path / "a" / f"{name}.csv", schema=dict(schema))
@@ -119,7 +119,7 @@ def test_no_text_of_a_table_is_a_formula(run: RunRecord, judged: Document, tmp_p
     ]
     results = tuple(msgspec.structs.replace(result, label=f"p/{i}", title=text) for i, text in enumerate(hostile))
 
-    path, _ = write_csv(tables(run, msgspec.structs.replace(judged, results=results)), tmp_path)
+    path, *_ = write_csv(tables(run, msgspec.structs.replace(judged, results=results)), tmp_path)
 
     with path.open(newline="") as lines:
         rows = list(csv.DictReader(lines))

@@ -17,10 +17,12 @@ from assay.analysis.efficiency import efficiency
 from assay.analysis.judgements import OF_RESULT, OF_RESULTS, OF_RUN
 from assay.analysis.labels import label_of, with_distinct_labels
 from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.marked import marks_of_run
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.schedule import schedule_of
+from assay.analysis.solo import solo_shares
 from assay.analysis.steadiness import job_steadiness
 from assay.analysis.subject import Subject
 from assay.analysis.window import find_window
@@ -57,6 +59,8 @@ def document(run: RunRecord) -> Document:
         ceilings=ceilings_of(run),
         results=measured,
         findings=of_run,
+        marks=marks_of_run(run, measured),
+        solo_shares=solo_shares(run, measured),
     )
 
 

@@ -20,6 +20,7 @@ from assay.analysis.phase_tables import Tables
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of, work_of
 from assay.analysis.rows import Counters, Rows, Span
 from assay.bundle.files import RunInfo
+from assay.bundle.kept_marks import KeptMark
 from assay.bundle.remarks import Remarks
 from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
@@ -50,6 +51,10 @@ class RecordedRun(Protocol):
     @property
     def remarks(self) -> Remarks:
         """What the user calls it."""
+
+    @property
+    def marks(self) -> Sequence[KeptMark]:
+        """When something happened, as the user says."""
 
     @property
     def plan(self) -> Plan:
@@ -199,6 +204,8 @@ class RunRecord:
     is_sealed: bool
     info: RunInfo
     remarks: Remarks
+    marks: tuple[KeptMark, ...]
+    """As the user says, in the order of time."""
     plan: Plan
     sourced_facts: tuple[Fact, ...]
     """Facts of the environment, each with where it is from."""
@@ -284,6 +291,7 @@ def read(run: RecordedRun) -> RunRecord:
         is_sealed=run.is_sealed,
         info=run.info,
         remarks=run.remarks,
+        marks=tuple(run.marks),
         plan=run.plan,
         sourced_facts=tuple(run.facts),
         events=happened,

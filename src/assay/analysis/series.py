@@ -57,14 +57,19 @@ class RateSeries:
 
 def series_of(record: PhaseRecord, job: str, common: Span) -> RateSeries:
     """Give the series of a job, over the time that its workers share."""
+    edges = series_edges(record, common)
+    return gathered_rates(edges, ops_within(edges, [record.rows(job, name) for name in record.counted_once(job)]))
+
+
+def series_edges(record: PhaseRecord, common: Span) -> IntArray:
+    """Give the intervals that a series is made of: begin of the first, then all ends; one edge where there are none."""
     intervals = [interval for interval in record.grid if interval.share_of(common) >= thresholds.SERIES_INSIDE]
     lengths = [interval.end_ns - interval.begin_ns for interval in intervals]
     if lengths and lengths[-1] < thresholds.SERIES_INSIDE * float(np.median(lengths)):
         intervals.pop()
     if not intervals:
-        return RateSeries(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    edges = np.array([intervals[0].begin_ns, *(interval.end_ns for interval in intervals)])
-    return gathered_rates(edges, ops_within(edges, [record.rows(job, name) for name in record.counted_once(job)]))
+        return np.zeros(1, dtype=np.int64)
+    return np.array([intervals[0].begin_ns, *(interval.end_ns for interval in intervals)], dtype=np.int64)
 
 
 def gathered_rates(edges_ns: IntArray, ops: IntArray) -> RateSeries:

@@ -228,6 +228,18 @@ GROWS, STAYS = 1.5, 1.1
 DIRTY_SHARE = 0.90
 """Of the dirty memory that the kernel allows."""
 
+# -- marks (statistics/recovery.py) ----------------------------------------------------------------------------------------
+RECOVERED_SHARE = 0.05
+"""Of the level before a mark: a rate that is nearer is back at it."""
+RECOVERED_SAMPLES = 10
+"""In a row that have to be there, for a rate to be back."""
+RECOVERED_DEVIATIONS = 3.0
+"""Standard deviations of a sample before the mark, where that is more than the share: noise is no change."""
+MOVED_TIMES = 2.0
+"""Times that distance, from which on a single sample shows that the rate has left its level."""
+MOVED_SAMPLES = 3
+"""Samples in a row on one side of it that show the same."""
+
 # -- energy (energy.py says how it is found) -----------------------------------------------------------------------------
 METER_GAP_SHARE = 0.20
 """Readings of a power meter may be this share of the window apart."""

@@ -9,6 +9,7 @@
       resolved.json       the Plan after defaults
       maker.hmac          the proof of who made it (maker.py)
       remarks.json        what the user calls it: name, tags, note; may change at any time (remarks.py)
+      marks.json          when something happened, as the user says; may change at any time (kept_marks.py)
       script-*.ndjson     the lists of operations that the Plan refers to
       events/CLIENT.ndjson  a client's stream; after sealing `events/CLIENT.json` (all but the intervals) and the tables
                           replace it. A client that is alone is called `0`
@@ -22,8 +23,8 @@
 `t_s` is seconds since the engine's hello, at the end of the interval. Counters are running totals (events.py).
 
 A run is unsealed until its tables are written and the manifest, last of all, is in place. Opening never writes. A
-sealed run is never rewritten but for `remarks.json`, which is no part of the record. A run that died opens just the same;
-only its end (`ended_utc`, `exit_code`) is unknown.
+sealed run is never rewritten but for `remarks.json` and `marks.json`, which are no part of the record. A run that died opens
+just the same; only its end (`ended_utc`, `exit_code`) is unknown.
 
 Anybody may have made a bundle that is opened. It is data: its files are opened by `inside.py` alone, its documents and
 tables are held to limits before they are taken apart (`strict_json.py`, `parquet_pages.py`), and what they say is held to

@@ -18,6 +18,7 @@ import msgspec
 
 from assay.bundle.durable import names_in, sync_folder, write_synced
 from assay.bundle.inside import DAMAGED_CURE, is_inside, is_plain, open_inside, read_inside
+from assay.bundle.kept_marks import MARKS
 from assay.bundle.remarks import REMARKS
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, PlanError, RunError, naming, reason_of
@@ -41,7 +42,7 @@ EVENTS = "events/*.json"
 ALONE = "0"
 """Name of the client where there is one: this machine. The same on every machine, so that runs compare."""
 
-_NEVER_HASHED = frozenset({MANIFEST, SEAL, RUN, REMARKS})
+_NEVER_HASHED = frozenset({MANIFEST, SEAL, RUN, REMARKS, MARKS})
 """What a seal writes or replaces, and what may change after it."""
 _TEMPORARY = ".part"
 _MOST_FILES = 4096

@@ -21,7 +21,7 @@ _INSIDE = re.compile(rf"(?:{_PART}/)?{_PART}", re.ASCII)
 
 LIMITS_BYTES = (
     (re.compile(r"manifest\.sha256|maker\.hmac"), 4 * KIB),
-    (re.compile(r"remarks\.json"), 64 * KIB),
+    (re.compile(r"(?:re)?marks\.json"), 64 * KIB),
     (re.compile(r"manifest\.json|run\.json|plan\.toml"), 16 * MIB),
     (re.compile(r"resolved\.json"), 64 * MIB),
     (re.compile(r"events/.*\.json|.*\.parquet"), 512 * MIB),

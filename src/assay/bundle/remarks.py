@@ -6,19 +6,15 @@ file that is not within them says nothing. It is read without following links, r
 any other file of a bundle.
 """
 
-import contextlib
-import fcntl
 import os
 import re
-import secrets
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from assay.bundle.durable import close, sync_folder, write_synced
+from assay.bundle.beside import alone, replace_beside
 from assay.bundle.inside import read_inside
 from assay.bundle.strict_json import decode
 from assay.errors import BundleError, InputError, RunError, reason_of
@@ -31,8 +27,6 @@ LONGEST_NOTE: Final = 1000
 
 _WORD = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST_WORD - 1}}}", re.ASCII)
 _RULE = f"up to {LONGEST_WORD} letters, digits, '.', '_' and '-', beginning with a letter or digit"
-_LOCK_TRIES, _LOCK_PAUSE_S = 100, 0.05
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Remarks(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,17 +118,8 @@ def remarks_of(folder: Path) -> Remarks:
 
 def write_remarks(folder: Path, said: Remarks) -> None:
     """Replace what is said of a run, durably; raises RunError if it cannot be written, and then the old is untouched."""
-    temporary = folder / f"{REMARKS}.{secrets.token_hex(8)}.part"
     try:
-        try:
-            # Of its own name, made anew: what lies in a stranger's bundle is neither opened nor written.
-            write_synced(temporary, _NEW, 0o644, msgspec.json.format(msgspec.json.encode(said), indent=2))
-            temporary.replace(folder / REMARKS)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
-        sync_folder(folder)
+        replace_beside(folder, REMARKS, msgspec.json.format(msgspec.json.encode(said), indent=2))
     except OSError as error:
         raise RunError(
             f"{folder / REMARKS}: could not be written: {reason_of(error)}. What is said of the run is as it was before"
@@ -153,7 +138,7 @@ def change_remarks(folder: Path, change: Callable[[Remarks], Remarks]) -> Remark
         InputError: of `change`, or the new is beyond the limits.
         RunError: it cannot be written.
     """
-    with _alone(folder):
+    with alone(folder):
         before = read_remarks(folder)
         try:
             after = change(before)
@@ -162,28 +147,3 @@ def change_remarks(folder: Path, change: Callable[[Remarks], Remarks]) -> Remark
         if after != before:
             write_remarks(folder, after)
     return after
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let nobody else change remarks meanwhile, where the file system can lock a folder.
-
-    Whoever may read the folder can hold the lock for ever: after a while it is done without.
-    """
-    try:
-        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise BundleError(f"{folder}: cannot be opened: {error.strerror}. Check its permissions") from error
-    try:
-        for _ in range(_LOCK_TRIES):
-            try:
-                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(_LOCK_PAUSE_S)
-            except OSError:
-                break
-            else:
-                break
-        yield
-    finally:
-        close(place)

@@ -19,6 +19,7 @@ from assay.bundle.contents import check_events, check_rows, read_events, read_ta
 from assay.bundle.durable import sync_folder
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
+from assay.bundle.kept_marks import MARKS, KeptMark, marks_of
 from assay.bundle.maker import is_own, sign
 from assay.bundle.remarks import NOTHING, REMARKS, Remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import cannot_be_kept, make_run_folder
@@ -163,6 +164,11 @@ class RunBundle:
         return remarks_of(self.path)
 
     @property
+    def marks(self) -> tuple[KeptMark, ...]:
+        """When something happened, as the user says, now: no part of the record."""
+        return marks_of(self.path)
+
+    @property
     def facts(self) -> tuple[Fact, ...]:
         """What is known of machine and storage, in the order in which it was recorded."""
         return self._head.facts
@@ -299,7 +305,8 @@ class RunBundle:
         """Name the files of the run: of a sealed one those of its manifest, the manifest, and what is said of it."""
         if isinstance(self._head, Manifest):
             names = {*self._head.files, files.MANIFEST, files.SEAL}
-            said = [REMARKS] if self.remarks != NOTHING and REMARKS not in names else []
+            beside = {REMARKS: self.remarks != NOTHING, MARKS: bool(self.marks)}
+            said = [name for name, is_there in beside.items() if is_there and name not in names]
             return (*self._head.files, files.MANIFEST, files.SEAL, *said)
         there = ((name, self.path / name) for name in files.names_of(self.path) if is_inside(name))
         return tuple(name for name, path in there if path.is_file() and not path.is_symlink())

@@ -26,6 +26,7 @@ from assay.cli import (
     export,
     ls,
     man,
+    mark,
     measure,
     quick,
     report,
@@ -59,7 +60,7 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (compare.compare, ab.ab, claims.claims, diff.diff),
-    "Keep": (tag.tag, export.export, clean.clean),
+    "Keep": (tag.tag, mark.mark, export.export, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)

@@ -42,6 +42,15 @@ class LiveOperation(msgspec.Struct, frozen=True, kw_only=True):
     response_max_ns: float | None = None
 
 
+class LiveMark(msgspec.Struct, frozen=True, kw_only=True):
+    """When something happened, as a user (`user`) or the engine (`detector`) says."""
+
+    t_s: float
+    """Since the phase of the line began; below zero: before that."""
+    label: str
+    source: str
+
+
 class LiveInterval(msgspec.Struct, frozen=True, kw_only=True):
     """One line."""
 
@@ -56,6 +65,8 @@ class LiveInterval(msgspec.Struct, frozen=True, kw_only=True):
     """Its end, in seconds since the phase began."""
     dt_s: float
     operations: tuple[LiveOperation, ...]
+    marks: tuple[LiveMark, ...] = ()
+    """Those that came since the line before."""
 
 
 class JsonLinesDisplay:
@@ -68,6 +79,7 @@ class JsonLinesDisplay:
         self._realtime_at_zero_ns = 0
         self._begun_ns = 0
         self._seen: dict[tuple[str, str], None] = {}
+        self._marks: list[events.Mark] = []
 
     def begin(self, plan: Plan) -> None:
         """Take the names of phases from a Plan."""
@@ -82,6 +94,9 @@ class JsonLinesDisplay:
                 self._begun_ns, self._seen = event.start_ns, {}
             case events.Interval() if event.dt_ns > 0:
                 self._sink.put(_line(self._interval(event)))
+                self._marks.clear()
+            case events.Mark():
+                self._marks.append(event)
             case _:
                 self._sink.write_on()
 
@@ -106,6 +121,10 @@ class JsonLinesDisplay:
             t_s=since_begin_ns / _NS_PER_S,
             dt_s=seconds,
             operations=tuple(_operation(*names, did.get(names), seconds) for names in self._seen),
+            marks=tuple(
+                LiveMark(t_s=(mark.t_ns - self._begun_ns) / _NS_PER_S, label=mark.label, source=mark.source)
+                for mark in self._marks
+            ),
         )
 
 

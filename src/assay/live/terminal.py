@@ -17,6 +17,7 @@ from assay import events
 from assay.console import console
 from assay.live.tally import Tally
 from assay.live.time_left import words_left
+from assay.outward import one_line
 from assay.plan import Plan
 from assay.units import format_bytes, format_seconds
 
@@ -43,6 +44,7 @@ class TerminalDisplay:
         self._phase = -1
         self._is_measuring = False
         self._begun_s = 0.0
+        self._begun_ns: int | None = None
         self._told_s = 0.0
         self._activity = ""
         self._share: float | None = None
@@ -70,6 +72,7 @@ class TerminalDisplay:
                 self._console.print(f"  {event.step}: {event.detail}", soft_wrap=True)
             case events.Started():
                 self._begin_phase(event.phase_index)
+                self._begun_ns = event.start_ns
             case events.Interval() if event.phase_index == self._phase:
                 self._tally.add(event)
                 self._look()
@@ -81,9 +84,17 @@ class TerminalDisplay:
                 self._console.print(f"  the client stood still for {format_seconds(event.paused_ns / 1e9)}")
             case events.Mark(source="detector"):
                 self._console.print(f"  {event.label}", soft_wrap=True)
+            case events.Mark():
+                self._console.print(f"  {self._when(event)}: {one_line(event.label)}", soft_wrap=True)
             case _:
                 pass
         self._draw()
+
+    def _when(self, mark: events.Mark) -> str:
+        """Say when somebody set a mark: into the phase, where one has begun."""
+        if self._begun_ns is None or mark.t_ns < self._begun_ns:
+            return "mark"
+        return f"mark at {(mark.t_ns - self._begun_ns) / 1e9:.2f} s"
 
     def _begin_phase(self, index: int) -> None:
         assert self._plan is not None  # noqa: S101 - begin() came first

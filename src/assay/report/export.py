@@ -48,7 +48,7 @@ def write_charts(
 def all_figures(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> Iterator[Figure]:
     """Draw everything that the report shows: first what spans all results, then result by result."""
     yield from of_tool
-    recording = Recording(run)
+    recording = Recording(run, document.marks)
     yield from figures.overview_figures(recording, document, of_tool)
     for i in range(figures.drawn_each(document.results, of_tool)):
         yield from figures.result_figures(recording, document.results, i)

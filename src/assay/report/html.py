@@ -25,7 +25,7 @@ from assay.report.page.warned import warnings
 from assay.report.quick_words import QUICK
 from assay.report.recording import Recording
 from assay.report.titles import titles_of
-from assay.results import Document, Result
+from assay.results import Document
 
 # Vega compiles its expressions with `new Function`, hence 'unsafe-eval'; there is no source to load anything from.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
@@ -55,7 +55,7 @@ def write_html(run: RunRecord, document: Document, path: Path, *, of_tool: Seque
 
 def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> str:
     """Make the report's text."""
-    recording = Recording(run)
+    recording = Recording(run, document.marks)
     results = document.results
     rows = summary_rows(results, of_tool=bool(of_tool))
     told = cards.cards(results, cards.MOST_CARDS if len(rows) == len(results) else cards.MOST_CARDS_OF_A_TOOL)
@@ -70,7 +70,7 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
         summary_table(recording, results, rows, places),
         _results(
             recording,
-            results,
+            document,
             places,
             [row.members[0] for row in rows] if of_tool else told,
             of_tool,
@@ -104,13 +104,14 @@ def _overview(recording: Recording, document: Document, of_tool: Sequence[Figure
 
 def _results(
     recording: Recording,
-    results: Sequence[Result],
+    document: Document,
     places: Places,
     drawn: Container[int],
     of_tool: Sequence[Figure],
     *,
     stands_for: Mapping[str, str],
 ) -> str:
+    results = document.results
     titles, drawn_each, told = titles_of(results), figures.drawn_each(results, of_tool), sorted(places.cards)
     # The figures of a tool tell of all its results at once; a card is for who looks one up.
     doubted = [] if of_tool else [i for i in told if not results[i].trusted]
@@ -118,7 +119,8 @@ def _results(
     parts = [
         '<section aria-labelledby="results"><h2 id="results">Results</h2>',
         cards.not_told(len(results), len(told)),
-        sections.marks(recording.marks),
+        sections.marks(document),
+        sections.solo_shares(document),
     ]
     for i in told:
         mine = tuple(figures.result_figures(recording, results, i)) if i in drawn and i < drawn_each else ()

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import msgspec
 
+from assay.analysis.marked import DETECTED
+from assay.analysis.rows import NS_PER_S
 from assay.analysis.rules_version import rules_version
 from assay.bundle import files
 from assay.bundle.kept_list import CATALOG, KeptList, seal_of
+from assay.bundle.kept_marks import marks_of
 from assay.bundle.remarks import remarks_of
 from assay.report.head import Head
 from assay.report.in_one_line import came_to
@@ -52,11 +55,18 @@ def kept_answer(folder: Path, runs: Path) -> KeptAnswer | None:
     except (msgspec.MsgspecError, UnicodeError):
         return None
     told = answer.document.run
-    if told.bundle != str(folder):
+    if told.bundle != str(folder) or not _has_marks_of(folder, answer.document):
         return None
     said = remarks_of(folder)
     told = msgspec.structs.replace(told, name=said.name, tags=said.tags, note=said.note)
     return msgspec.structs.replace(answer, document=msgspec.structs.replace(answer.document, run=told))
+
+
+def _has_marks_of(folder: Path, document: Document) -> bool:
+    """Whether an answer is of the marks that the user has set by now: what was around them has to be worked out."""
+    set_now = [(mark.t_ns / NS_PER_S, mark.label, mark.given.value) for mark in marks_of(folder)]
+    told = [(mark.t_s, mark.label, mark.source) for mark in document.marks if mark.source != DETECTED]
+    return sorted(set_now) == sorted(told)
 
 
 def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:

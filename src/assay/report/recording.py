@@ -10,14 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay import events
 from assay.analysis.arrays import FloatArray, IntArray
 from assay.analysis.histogram import bucket_middle_ns, bucket_width_ns
 from assay.analysis.record import PhaseRecord, RunRecord
-from assay.analysis.rows import NS_PER_S
 from assay.errors import BundleError
 from assay.report.titles import slug_of, titles_of
-from assay.results import Result
+from assay.results import Result, RunMark
 
 _GRID_DIGITS = 6
 """Ends of intervals are compared to the microsecond: the tables keep seconds as floats."""
@@ -64,15 +62,15 @@ class Latencies:
 class Recording:
     """The series of a run, each on the grid of its phase."""
 
-    def __init__(self, run: RunRecord) -> None:
-        """Look phases up by what results call them."""
+    def __init__(self, run: RunRecord, marks: Sequence[RunMark] = ()) -> None:
+        """Look phases up by what results call them; `marks` are those of the run's document."""
         self._places = {(phase.name, phase.repeat) for phase in run.plan.phases}
         self._phases = {(record.phase.name, record.phase.repeat): record for record in run.phases}
         self._earliest_s = 0.1 * run.plan.sample_interval_s
         self._edges_s: dict[int, FloatArray] = {}
         self._latencies: dict[tuple[int, str, str, str], Latencies | None] = {}
-        self.marks = tuple((mark.t_ns / 1e9, mark.label, mark.source) for mark in run.all(events.Mark))
-        """Time since the start of the run, label and source of every mark."""
+        self.marks = tuple(marks)
+        """In the order of time, with the numbers that figures have."""
 
     def phase_of(self, result: Result) -> PhaseRecord | None:
         """Find the phase of a result; None when nothing was recorded of it.
@@ -143,12 +141,11 @@ class Recording:
 
     def marks_in(self, result: Result) -> tuple[NumberedMark, ...]:
         """Give the marks that fall into the phase of a result."""
-        phase = self.phase_of(result)
-        if phase is None or not self.marks:
-            return ()
-        start_s, end_s = phase.start_ns / NS_PER_S, self.edges_s(phase)[-1]
-        placed = (NumberedMark(i, t_s - start_s, label, source) for i, (t_s, label, source) in enumerate(self.marks, 1))
-        return tuple(mark for mark in placed if 0 <= mark.t_s <= end_s)
+        return tuple(
+            NumberedMark(mark.number, mark.phase_s, mark.label, mark.source)
+            for mark in self.marks
+            if (mark.phase, mark.repeat) == (result.phase, result.repeat) and mark.phase_s is not None
+        )
 
     def _interval_numbers(self, ends_ns: IntArray, phase: PhaseRecord) -> IntArray:
         return np.searchsorted(self.edges_s(phase)[1:], _since_start_s(phase, ends_ns)).astype(np.int64)

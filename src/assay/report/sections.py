@@ -12,19 +12,32 @@ from assay import events
 from assay.analysis.record import RunRecord
 from assay.outward import json_text
 from assay.outward import markup as escape
+from assay.report import mark_words, share_words
 from assay.report.figure import Table
+from assay.results import Document
 from assay.units import ABSENT, format_bytes
 
 _LONGEST_PLAN_BYTES = 128 << 10
 
 
-def marks(numbered: Sequence[tuple[float, str, str]]) -> str:
-    """List the marks by the numbers that the figures show."""
-    if not numbered:
+def marks(document: Document) -> str:
+    """List the marks by the numbers that the figures show, with what was before, during and after each."""
+    if not document.marks:
         return ""
-    rows = [(str(i), f"{t_s:.2f} s", label, source) for i, (t_s, label, source) in enumerate(numbered, 1)]
-    shown = _facts_table(("Mark", "Since the start of the run", "What", "Set by"), rows, "Marks")
-    return f'<section aria-labelledby="marks"><h2 id="marks">Marks</h2>{shown}</section>'
+    shown = _facts_table(mark_words.COLUMNS, mark_words.rows(document), "Marks")
+    words = (
+        "Levels are those of the whole intervals of each stretch, with half of the 95 % interval of the mean there. The rate"
+        " is back at the first of ten samples in a row that are within the band."
+    )
+    return f'<section aria-labelledby="marks"><h2 id="marks">Marks</h2><p class="muted">{words}</p>{shown}</section>'
+
+
+def solo_shares(document: Document) -> str:
+    """List what was left of the rate of each job that worked beside others."""
+    if not document.solo_shares:
+        return ""
+    shown = _facts_table(share_words.COLUMNS, map(share_words.row, document.solo_shares), "Share of the rate alone")
+    return f'<section aria-labelledby="solo"><h2 id="solo">Beside others</h2>{shown}</section>'
 
 
 def preparation(run: RunRecord) -> str:

@@ -1,6 +1,7 @@
-"""A run as two plain tables, for spreadsheets and data frames: its results, and their rates and latencies over time.
+"""A run as plain tables, for spreadsheets and data frames: its results, their rates and latencies over time, and its marks.
 
-`results` has a row a result, `over_time` a row a result and interval of its phase, stalls included. The columns are the same
+`results` has a row a result, `over_time` a row a result and interval of its phase, stalls included, `marks` a row a mark and
+result. The columns are the same
 in CSV and in Parquet, units are in their names, and what is not known is empty. Percentiles of an interval follow the rule
 of all percentiles: none where too few operations are behind it.
 """
@@ -20,11 +21,12 @@ from assay.errors import InputError
 from assay.outward import spreadsheet_text
 from assay.report.output import make_folder, write_whole
 from assay.report.recording import Latencies, Recording, Timeline
-from assay.results import Document, LatencyNs, Result
+from assay.results import Document, LatencyNs, MarkEffect, Result
 from assay.units import MIB
 
 RESULTS = "results"
 OVER_TIME = "over_time"
+MARKS = "marks"
 _DIGITS = 6
 """Of seconds: the grid of intervals is to the microsecond."""
 _SERIES = ("latency", "response")
@@ -98,20 +100,41 @@ _OF_INTERVAL: Mapping[str, pl.DataType] = {
     "bytes_per_s": _FLOAT,
     **{f"{series}_{name}_ns": _FLOAT for series in _SERIES for name in ("p50", "p99", "max")},
 }
+_STRETCHES = ("before", "during", "after")
+_OF_LEVEL = ("begin_s", "end_s", "iops", "iops_low", "iops_high", "throughput_mib_per_s", "p50_ns", "p99_ns")
+_OF_MARK: Mapping[str, pl.DataType] = {
+    "run_id": _TEXT,
+    "number": _INT,
+    "t_s": _FLOAT,
+    "phase": _TEXT,
+    "repeat": _INT,
+    "phase_s": _FLOAT,
+    "mark": _TEXT,
+    "source": _TEXT,
+    "label": _TEXT,
+    **{f"{stretch}_{name}": _FLOAT for stretch in _STRETCHES for name in _OF_LEVEL},
+    "during_change": _FLOAT,
+    "after_change": _FLOAT,
+    "recovery": _TEXT,
+    "recovery_s": _FLOAT,
+    "recovery_within_s": _FLOAT,
+}
 SCHEMAS: Mapping[str, Mapping[str, pl.DataType]] = {
     RESULTS: {**_OF_RUN, **{name: kind for name, (kind, _) in _OF_RESULT.items()}},
     OVER_TIME: _OF_INTERVAL,
+    MARKS: _OF_MARK,
 }
 """Columns of each table, in order."""
 
 
 def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
-    """Make both tables of a run, by name."""
-    recording = Recording(run)
+    """Make the tables of a run, by name."""
+    recording = Recording(run, document.marks)
     of_intervals = [_over_time(recording, run.run_id, result) for result in document.results]
     return {
         RESULTS: _results(document),
         OVER_TIME: pl.concat([pl.DataFrame(schema=dict(_OF_INTERVAL)), *of_intervals]),
+        MARKS: _marks(document),
     }
 
 
@@ -134,7 +157,7 @@ def _write(
     made: Mapping[str, pl.DataFrame], folder: Path, ending: str, encode: Callable[[pl.DataFrame], bytes]
 ) -> list[Path]:
     if folder.suffix == f".{ending}":
-        files = " and ".join(f"{name}.{ending}" for name in SCHEMAS)
+        files = ", ".join(f"{name}.{ending}" for name in SCHEMAS)
         raise InputError(
             f"export: '{folder}' is to be a folder: {files} are written into it. Name one, such as '{folder.stem}'"
         )
@@ -164,6 +187,39 @@ def _results(document: Document) -> pl.DataFrame:
         {**of_run, **{name: value(result) for name, (_, value) in _OF_RESULT.items()}} for result in document.results
     ]
     return pl.DataFrame(rows, schema=dict(SCHEMAS[RESULTS]))
+
+
+def _marks(document: Document) -> pl.DataFrame:
+    rows = []
+    for mark in document.marks:
+        head = {
+            "run_id": document.run.id,
+            "number": mark.number,
+            "t_s": mark.t_s,
+            "phase": mark.phase,
+            "repeat": mark.repeat,
+            "phase_s": mark.phase_s,
+            "mark": mark.label,
+            "source": mark.source,
+        }
+        rows += [{**head, **_effect(effect)} for effect in mark.effects] or [head]
+    return pl.DataFrame(rows, schema=dict(_OF_MARK))
+
+
+def _effect(effect: MarkEffect) -> dict[str, Any]:
+    columns: dict[str, Any] = {"label": effect.result}
+    for stretch, level in zip(_STRETCHES, (effect.before, effect.during, effect.after), strict=True):
+        if level is None:
+            continue
+        ends = level.iops_interval or (None, None)
+        values = (*level.window_s, level.iops, *ends, _mib(level.throughput_bytes_per_s), level.p50_ns, level.p99_ns)
+        columns |= {f"{stretch}_{name}": value for name, value in zip(_OF_LEVEL, values, strict=True)}
+    for stretch, changes in (("during", effect.during_changes), ("after", effect.after_changes)):
+        columns[f"{stretch}_change"] = changes.iops and changes.iops.share
+    if effect.recovery is not None:
+        columns["recovery"] = effect.recovery.verdict.value
+        columns["recovery_s"], columns["recovery_within_s"] = effect.recovery.seconds, effect.recovery.within_s
+    return columns
 
 
 def _over_time(recording: Recording, run_id: str, result: Result) -> pl.DataFrame:

@@ -10,10 +10,13 @@ from pathlib import Path
 from rich.text import Text
 
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
+from assay.analysis.marked import DETECTED
 from assay.console import PlainConsole
 from assay.outward import one_line
+from assay.report import mark_words, share_words
 from assay.report.answer import answer, rows_words
 from assay.report.head import Head
+from assay.report.numbers import OPS_PER_S
 from assay.report.terminal_table import table
 from assay.report.wrapping import cut, wrap
 from assay.results import Document, Finding
@@ -45,6 +48,8 @@ def render(
     lines = [*(_pair(key, value) for key, value in (*_called(document), *head.pairs)), Text()]
     lines += table(document.results, width if console.is_terminal else None)
     lines += _findings(document, width, has_notes=has_notes)
+    lines += _shares(document, width)
+    lines += _marks(document, width)
     lines += _footer(document, html)
     lines += _answer(document, head, width)
     _print(console, lines)
@@ -94,6 +99,41 @@ def _footer(document: Document, html: Path | None) -> list[Text]:
     sealed = "" if document.run.sealed else "   (not sealed: the run did not end)"
     report = str(html) if html else f"assay report {document.run.id}"
     return [Text(), _pair("kept in", f"{document.run.bundle}{sealed}"), _pair("report", report)]
+
+
+# -- shares ------------------------------------------------------------------------------------------------------------
+
+
+def _shares(document: Document, width: int) -> list[Text]:
+    """Print what was left of the rate of each job that worked beside others."""
+    if not document.solo_shares:
+        return []
+    told = (wrap(one_line(share_words.line(share)), width - 2) for share in document.solo_shares)
+    return [
+        Text(),
+        Text("beside others", style=_STYLES[NOTE]),
+        *(Text("  " + part) for parts in told for part in parts),
+    ]
+
+
+# -- marks -------------------------------------------------------------------------------------------------------------
+
+
+def _marks(document: Document, width: int) -> list[Text]:
+    """Print what was before, during and after each of the user's marks; of those that were found say how many there are."""
+    lines: list[Text] = []
+    of_label = mark_words.units(document)
+    given = [mark for mark in document.marks if mark.source != DETECTED]
+    for mark in given:
+        head = f"{mark.number}  {one_line(mark.label)}, at {mark_words.when(mark)}"
+        lines += [Text(), Text.assemble(("mark ", _STYLES[NOTE]), head)]
+        for effect in mark.effects:
+            told = f"{effect.result}: {mark_words.effect_words(effect, of_label.get(effect.result, OPS_PER_S))}"
+            lines += [Text("  " + part) for part in wrap(one_line(told), width - 2)]
+    if found := len(document.marks) - len(given):
+        told = f"{found} found: 'assay report {document.run.id}' lists them"
+        lines += [Text(), Text.assemble((f"{'marks':<9}", _STYLES[NOTE]), told)] if given else []
+    return lines
 
 
 # -- findings ----------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from assay.host.manifest import collect
 from assay.plan import Plan
 from assay.running import gates, kept_ceilings
 from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop
+from assay.running.mark_watch import MarkWatch
 from assay.running.stopping import Stopped, Stops
 from assay.targets import directories
 
@@ -136,7 +137,7 @@ def _carry_out(
     display.begin(plan)
     try:
         with EngineProcess(plan, bundle.events_path, log) as engine:
-            seen = _drive(plan, engine, listeners, stops, prompts)
+            seen = _drive(plan, engine, (*listeners, MarkWatch(bundle.path)), stops, prompts)
         raise_engine_error(seen)
         raise_stop(seen, stops)
         return seen
@@ -148,16 +149,22 @@ def _carry_out(
 
 
 def _drive(
-    plan: Plan, engine: EngineProcess, listeners: tuple[Display, Watch | None], stops: Stops, prompts: TextIO
+    plan: Plan,
+    engine: EngineProcess,
+    listeners: tuple[Display, Watch | None, MarkWatch],
+    stops: Stops,
+    prompts: TextIO,
 ) -> list[events.Event]:
     """Order the starts, and ends that are due, and collect the events that are no intervals."""
-    display, watch = listeners
+    display, watch, marks = listeners
     seen: list[events.Event] = []
     has_gates = any(phase.gate for phase in plan.phases)
     if not has_gates:
         engine.send(events.StartWhenReady())
     for event in engine.follow(stops):
         display.show(event)
+        for mark in marks.new():
+            display.show(mark)
         if watch is not None and (order := watch.hear(event)) is not None:
             engine.send(order)
         if isinstance(event, events.Ready) and has_gates:

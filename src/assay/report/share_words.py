@@ -1,0 +1,36 @@
+"""What is left of a rate beside other work, in words."""
+
+from assay.results import SoloShare
+from assay.units import ABSENT
+from assay.verdicts import TrustLevel
+
+_FROM = {
+    "windows": "of both windows",
+    "range": "range of two repeats",
+    "welch": "of the repeats",
+    "ranks": "of the repeats",
+}
+COLUMNS = ("Beside others", "Alone", "Share of alone", "95 % interval", "Trust")
+
+
+def row(share: SoloShare) -> tuple[str, ...]:
+    """Give the cells of one share."""
+    return share.result, share.solo, f"{_percent(share.share)} %", ends_words(share), share.trust.value
+
+
+def ends_words(share: SoloShare) -> str:
+    """Write the interval of a share, and what it is from."""
+    if share.interval is None:
+        return ABSENT
+    low, high = (_percent(end) for end in share.interval)
+    return f"{low} to {high} %, {_FROM.get(share.method, share.method)}"
+
+
+def line(share: SoloShare) -> str:
+    """Write one share in a line."""
+    doubt = "" if share.trust is TrustLevel.YES else f"; trust: {share.trust.value}"
+    return f"{share.result}: {_percent(share.share)} % of {share.solo} ({ends_words(share)}){doubt}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}"

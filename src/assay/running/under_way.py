@@ -1,0 +1,81 @@
+"""Which runs of this user are under way on this machine, and what does their clock say?
+
+A run is under way while its engine is: the process that its first event names has the run's own stream open as its standard
+output. A number that some other process has by now, or a run of another machine in a shared folder, is not taken for it.
+"""
+
+import dataclasses
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from assay.bundle import files
+from assay.bundle.inside import open_inside
+from assay.bundle.kept_marks import is_own_folder
+from assay.errors import BundleError
+from assay.events import Hello, decode
+
+_LONGEST_HELLO_BYTES: Final = 1 << 20
+_STREAM: Final = files.STREAMS.replace("*", files.ALONE)
+_START_FIELD: Final = 19
+"""Of /proc/PID/stat, counted from the state of the process: when it was started (proc(5))."""
+
+
+@dataclasses.dataclass(frozen=True)
+class UnderWay:
+    """A run that goes on."""
+
+    folder: Path
+    hello: Hello
+
+    def t_ns(self, monotonic_ns: int) -> int:
+        """Give a moment of CLOCK_MONOTONIC as the run counts: since its hello, and never before it."""
+        return max(0, monotonic_ns - self.hello.clock.monotonic_at_zero_ns)
+
+
+def runs_under_way(runs: Path) -> tuple[UnderWay, ...]:
+    """Find this user's runs under way in a folder, oldest first; raises BundleError if the folder cannot be read."""
+    try:
+        with os.scandir(runs) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise BundleError(f"{runs}: cannot be listed: {error.strerror}. Name another with --runs DIR") from error
+    found = (under_way(runs / name) for name in names)
+    return tuple(run for run in found if run is not None)
+
+
+def under_way(folder: Path) -> UnderWay | None:
+    """Look at one run; None where it is not under way here, or not this user's."""
+    try:
+        if not is_own_folder(folder.lstat()) or not (folder / files.RUN).exists():
+            return None
+        with open_inside(folder, _STREAM) as stream:
+            hello = decode(stream.readline(_LONGEST_HELLO_BYTES))
+            if not isinstance(hello, Hello):
+                return None
+            # Its standard output: who else has the number writes elsewhere.
+            output = Path(f"/proc/{hello.engine.pid}/fd/1").stat()
+            if not os.path.samestat(output, os.fstat(stream.fileno())):
+                return None
+    except (OSError, BundleError, msgspec.DecodeError):
+        return None
+    return UnderWay(folder, hello)
+
+
+def started_ns() -> int:
+    """Say when this process was started, on CLOCK_MONOTONIC; to a hundredth of a second, as the kernel keeps it.
+
+    Loading Python takes a while, the longer the busier the machine: what the user meant was then.
+    """
+    now_ns, since_boot_ns = time.monotonic_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    try:
+        fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+        begun_ns = int(fields[_START_FIELD]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return now_ns
+    return min(now_ns, now_ns - (since_boot_ns - begun_ns))
