@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.comparing import Effect, Gates, GateStrict, Markdown
+from assay.cli.comparing import Charts, ComparisonFiles, Effect, Gates, GateStrict, Html, Markdown, Pictures, Xlsx
 from assay.cli.options import Json, Runs
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ def compare(
     gate: Gates = None,
     gate_strict: GateStrict = False,
     markdown: Markdown = False,
+    html: Html = None,
+    charts: Charts = None,
+    picture_format: Pictures = "png",
+    xlsx: Xlsx = None,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
@@ -44,11 +48,13 @@ def compare(
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]
+    files = ComparisonFiles(html, charts, picture_format, xlsx)
+    files.check(len(sides))
     arms = [_arm(side, runs) for side in sides]
     if len({arm.name for arm in arms}) < len(arms):
         raise InputError("compare: two sides are the same; the ratio of a thing to itself is 1")
     found = comparison.compare(arms, effect / 100)
-    raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, runs=runs))
+    raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs))
 
 
 _TAG = "tag:"

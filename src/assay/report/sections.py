@@ -23,7 +23,7 @@ def marks(numbered: Sequence[tuple[float, str, str]]) -> str:
     if not numbered:
         return ""
     rows = [(str(i), f"{t_s:.2f} s", label, source) for i, (t_s, label, source) in enumerate(numbered, 1)]
-    shown = _facts_table(("Mark", "Since the start of the run", "What", "Set by"), rows, "Marks")
+    shown = facts_markup(("Mark", "Since the start of the run", "What", "Set by"), rows, "Marks")
     return f'<section aria-labelledby="marks"><h2 id="marks">Marks</h2>{shown}</section>'
 
 
@@ -36,7 +36,7 @@ def preparation(run: RunRecord) -> str:
         rows.append((phase, event.step, event.subject or "", done, f"{event.seconds:.2f} s", event.detail))
     if not rows:
         return ""
-    shown = _facts_table(
+    shown = facts_markup(
         ("Phase", "Step", "Of", "Achieved", "Took", "How, or why not"), rows, "Steps between the phases"
     )
     return (
@@ -47,11 +47,11 @@ def preparation(run: RunRecord) -> str:
 
 def environment(run: RunRecord) -> str:
     """List every recorded fact with its source, the engine's own words first."""
-    rows = [(fact.key, _value(fact.value), fact.source) for fact in run.sourced_facts]
+    rows = [(fact.key, fact_value(fact.value), fact.source) for fact in run.sourced_facts]
     for event in run.all(events.Hello):
         rows[:0] = [*_struct_rows("engine", event.engine), *_struct_rows("machine", event.machine)]
         rows += [*_struct_rows("clock", event.clock), *_struct_rows("capabilities", event.capabilities)]
-    shown = _facts_table(("Fact", "Value", "Source"), rows, "Facts that can move the numbers")
+    shown = facts_markup(("Fact", "Value", "Source"), rows, "Facts that can move the numbers")
     return (
         '<section aria-labelledby="environment"><h2 id="environment">Environment</h2>'
         f"<details><summary>{len(rows)} facts with their sources</summary>{shown}</details></section>"
@@ -70,7 +70,7 @@ def plan(run: RunRecord) -> str:
         " <code>resolved.json</code> in the bundle.</p>"
     )
     missing = [(item.what, item.why) for item in run.plan.untranslated]
-    lost = _facts_table(("Asked for", "Why it has no equal"), missing, "Not translated") if missing else ""
+    lost = facts_markup(("Asked for", "Why it has no equal"), missing, "Not translated") if missing else ""
     return f'<section aria-labelledby="plan"><h2 id="plan">Plan</h2>{lost}{shown}</section></main>'
 
 
@@ -87,18 +87,20 @@ def table(shown: Table, title: str) -> str:
     )
 
 
-def _facts_table(columns: Sequence[str], rows: Iterable[tuple[str, ...]], title: str) -> str:
+def facts_markup(columns: Sequence[str], rows: Iterable[tuple[str, ...]], title: str) -> str:
+    """Give a table of words."""
     return table(Table(tuple(columns), tuple(rows)), title).replace('class="sortable"', 'class="facts"', 1)
 
 
 def _struct_rows(prefix: str, facts: events.StreamPart) -> list[tuple[str, str, str]]:
     return [
-        (f"{prefix}.{key}", _value(value), "engine, at its start")
+        (f"{prefix}.{key}", fact_value(value), "engine, at its start")
         for key, value in msgspec.structs.asdict(facts).items()
     ]
 
 
-def _value(value: object) -> str:
+def fact_value(value: object) -> str:
+    """Print the value of a fact."""
     if value is None:
         return ABSENT
     if isinstance(value, bool):
