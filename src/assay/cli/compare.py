@@ -57,26 +57,10 @@ def compare(
     raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs))
 
 
-_TAG = "tag:"
-
-
 def _arm(side: str, runs: "Path | None") -> "Arm":
     """Gather the runs of a side."""
+    from assay.bundle.run_sets import run_set
     from assay.cli.answers import answer_of
     from assay.compare.arms import Arm
 
-    return Arm.of(side, [answer_of(run, runs).document for run in _runs_of(side, runs)])
-
-
-def _runs_of(side: str, runs: "Path | None") -> list[str]:
-    """Name the runs of a side, the first to begin first."""
-    from assay.bundle.catalog import list_runs, runs_directory
-    from assay.errors import InputError
-
-    if not side.startswith(_TAG):
-        return [part.strip() for part in side.split(",")]
-    tag, place = side.removeprefix(_TAG), runs_directory(runs)
-    tagged = [run for run in list_runs(place) if tag in run.tags]
-    if not tagged:
-        raise InputError(f"compare: no run in {place} has the tag '{tag}'; 'assay tag RUN --tag {tag}' gives it")
-    return [run.run_id for run in sorted(tagged, key=lambda run: run.started_utc)]
+    return Arm.of(side, [answer_of(run, runs).document for run in run_set(side, runs)])

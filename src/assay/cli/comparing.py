@@ -142,10 +142,10 @@ def told(
 
 def _differences(a: "Arm", b: "Arm", runs: Path | None) -> "tuple[Difference, ...]":
     """Say in which facts and fields of the Plan the first run of each side differs."""
+    from assay.analysis.difference import diff_runs
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
-    from assay.report.comparison.differing import differing
 
     one, other = (open_run(arm.documents[0].run.bundle, runs) for arm in (a, b))
     with damage_told(other.path):
-        return differing(one.plan, one.facts, other.plan, other.facts)
+        return diff_runs(one.plan, one.facts, other.plan, other.facts)

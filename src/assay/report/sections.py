@@ -4,7 +4,7 @@ Every function escapes what it is given and returns HTML.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -74,11 +74,16 @@ def plan(run: RunRecord) -> str:
     return f'<section aria-labelledby="plan"><h2 id="plan">Plan</h2>{lost}{shown}</section></main>'
 
 
-def table(shown: Table, title: str) -> str:
-    """Give a table whose first column names the rows."""
-    heads = "".join(f'<th scope="col">{escape(column)}</th>' for column in shown.columns)
+def table(shown: Table, title: str, *, words: Collection[int] = ()) -> str:
+    """Give a table whose first column names the rows; columns of `words` are no numbers."""
+    kinds = [' class="words"' if i in words else "" for i in range(len(shown.columns))]
+    heads = "".join(
+        f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(kinds, shown.columns, strict=True)
+    )
     rows = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>'
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td{kind}>{escape(cell)}</td>" for kind, cell in zip(kinds[1:], row[1:], strict=True))
+        + "</tr>"
         for row in shown.rows
     )
     return (

@@ -108,9 +108,9 @@ SCHEMAS: Mapping[str, Mapping[str, pl.DataType]] = {
 def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
     """Make both tables of a run, by name."""
     recording = Recording(run)
-    of_intervals = [_over_time(recording, run.run_id, result) for result in document.results]
+    of_intervals = [over_time_table(recording, run.run_id, result) for result in document.results]
     return {
-        RESULTS: _results(document),
+        RESULTS: results_table(document),
         OVER_TIME: pl.concat([pl.DataFrame(schema=dict(_OF_INTERVAL)), *of_intervals]),
     }
 
@@ -157,7 +157,8 @@ def _parquet(table: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _results(document: Document) -> pl.DataFrame:
+def results_table(document: Document) -> pl.DataFrame:
+    """Make the table of the results."""
     run = document.run
     of_run = {"run_id": run.id, "run_name": run.name, "started_utc": run.started_utc}
     rows = [
@@ -166,7 +167,8 @@ def _results(document: Document) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict(SCHEMAS[RESULTS]))
 
 
-def _over_time(recording: Recording, run_id: str, result: Result) -> pl.DataFrame:
+def over_time_table(recording: Recording, run_id: str, result: Result) -> pl.DataFrame:
+    """Make the rows of one result over time; none where nothing was recorded of it."""
     timeline = recording.timeline(result)
     if timeline is None:
         return pl.DataFrame(schema=dict(_OF_INTERVAL))

@@ -1,5 +1,6 @@
 """What the figures of a comparison are drawn from: the sides, and the record of each of their runs."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from assay.analysis.record import RunRecord, read
 from assay.bundle.catalog import open_run
 from assay.bundle.damage import damage_told
 from assay.compare.arms import Arm, Sample
+from assay.compare.comparison import counted_of
 from assay.errors import InputError
 from assay.report import theme
 from assay.report.recording import Recording
@@ -19,11 +21,13 @@ MOST_LINES = 15
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """One measurement of a result: a run, or one of its repeats."""
 
     sample: Sample
     recording: Recording
+    counts: bool
+    """Whether it is in the ratio; else it is not to be trusted and left out."""
 
     @property
     def result(self) -> Result:
@@ -59,15 +63,28 @@ class ComparedSide:
         """The run whose facts stand for the side."""
         return self.records[0]
 
-    def measured(self, label: str) -> list[Measured]:
+    def measured(self, label: str) -> list[Measurement]:
         """Give the measurements of a result that figures show, in the order of time."""
-        samples = self.arm.samples().get(label, [])
+        samples = self.samples(label)
+        counted = counted_of(samples)
         known = [sample for sample in samples if sample.run_id in self.recordings]
-        return [Measured(sample, self.recordings[sample.run_id]) for sample in known[:MOST_LINES]]
+        return [
+            Measurement(sample, self.recordings[sample.run_id], counts=sample in counted)
+            for sample in known[:MOST_LINES]
+        ]
 
-    def counts(self, label: str) -> tuple[int, int]:
-        """Say how many measurements of a result figures show, and how many there are."""
-        return len(self.measured(label)), len(self.arm.samples().get(label, []))
+    @property
+    def labels(self) -> list[str]:
+        """Labels of its results, in order."""
+        return list(self._samples)
+
+    def samples(self, label: str) -> list[Sample]:
+        """Give all measurements of a result, in the order of time."""
+        return self._samples.get(label, [])
+
+    @functools.cached_property
+    def _samples(self) -> dict[str, list[Sample]]:
+        return self.arm.samples()
 
 
 def letter_of(place: int) -> str:
@@ -122,8 +139,17 @@ def side_of(place: int, arm: Arm, records: Sequence[RunRecord]) -> ComparedSide:
 
 def shared_labels(sides: Sequence[ComparedSide]) -> list[str]:
     """Give the labels of results that all sides have, in the order of the first."""
-    first, *others = [side.arm.samples() for side in sides]
+    first, *others = [side.labels for side in sides]
     return [label for label in first if all(label in other for other in others)]
+
+
+def left_out_told(sides: Sequence[ComparedSide], label: str) -> str:
+    """Say which runs a figure does not show, and which it shows although they are not to be trusted."""
+    few = [(side.letter, len(side.measured(label)), len(side.samples(label))) for side in sides]
+    told = [f"{drawn} of {all_} of {letter}" for letter, drawn, all_ in few if drawn < all_]
+    text = f" Of the runs the first: {', '.join(told)}." if told else ""
+    doubtful = any(one.counts and not one.sample.is_usable for side in sides for one in side.measured(label))
+    return text + (" Not all of these runs are to be trusted: the values say which." if doubtful else "")
 
 
 def title_of(sides: Sequence[ComparedSide], label: str) -> str:
@@ -131,6 +157,6 @@ def title_of(sides: Sequence[ComparedSide], label: str) -> str:
     titles = {
         result.title if result.operation in {"", result.phase} else f"{result.title}: {result.operation}"
         for side in sides
-        for result in (sample.result for sample in side.arm.samples().get(label, []))
+        for result in (sample.result for sample in side.samples(label))
     }
     return titles.pop() if len(titles) == 1 else label

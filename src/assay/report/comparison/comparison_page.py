@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.analysis.difference import Difference
+from assay.analysis.difference import Difference, diff_runs
 from assay.compare.comparison import Against, Comparison, Row
 from assay.compare.gate import Gated
 from assay.outward import markup
 from assay.report.comparison import comparison_figures as figures
 from assay.report.comparison.compared_runs import ComparedSide, shared_labels, title_of
 from assay.report.comparison.comparison_words import answer_lines
-from assay.report.comparison.differing import differing
 from assay.report.comparison.value_tables import facts_table, values_table
 from assay.report.comparison.verdict_tiles import tiles, verdict_told
 from assay.report.comparison_text import IN_BLOCKS, caveats, gate_words, is_in_blocks, mean_told
@@ -19,6 +18,7 @@ from assay.report.output import check_file, write_whole
 from assay.report.page.drawn_figure import figure_markup
 from assay.report.page.whole_page import whole_page
 from assay.report.sections import facts_markup, table
+from assay.results import Run
 
 _MOST_SHOWN = 12
 """Differences that are not folded."""
@@ -96,11 +96,14 @@ def _of_side(side: ComparedSide) -> str:
     shown = ", ".join(f"<code>{markup(command)}</code>" for command in commands[:_MOST_COMMANDS])
     more = f" and {len(commands) - _MOST_COMMANDS} other command lines" if len(commands) > _MOST_COMMANDS else ""
     when = told[0].started_utc if len(told) == 1 else f"{told[0].started_utc} to {told[-1].started_utc}"
-    return f'<p class="muted">{markup(side.name)}: {_runs(len(told))}, started {markup(when)}. {shown}{more}</p>'
+    return f'<p class="muted">{markup(side.name)}: {_runs(told)}, started {markup(when)}. {shown}{more}</p>'
 
 
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
+def _runs(told: Sequence[Run]) -> str:
+    repeats = {run.repeats for run in told}
+    words = "1 run" if len(told) == 1 else f"{len(told)} runs"
+    each = "" if len(told) == 1 else " each"
+    return words if repeats == {1} else f"{words} of {' or '.join(map(str, sorted(repeats)))} repeats{each}"
 
 
 # -- what differs ------------------------------------------------------------------------------------------------------
@@ -110,7 +113,7 @@ def _differs(sides: Sequence[ComparedSide]) -> str:
     a = sides[0].first
     parts = []
     for side in sides[1:]:
-        found = differing(a.plan, a.sourced_facts, side.first.plan, side.first.sourced_facts)
+        found = diff_runs(a.plan, a.sourced_facts, side.first.plan, side.first.sourced_facts)
         parts.append(_differences(found, side.letter))
     return (
         '<section aria-labelledby="differs"><h2 id="differs">What differs</h2>'
@@ -191,7 +194,7 @@ def _values(comparison: Comparison, sides: Sequence[ComparedSide]) -> str:
     )
     return (
         '<section aria-labelledby="values"><h2 id="values">Values of every run</h2>'
-        f"{table(shown, 'Values of every run')}{more}</section>"
+        f"{table(shown, 'Values of every run', words=(0, 1, 2, 10))}{more}</section>"
     )
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from assay.analysis.difference import diff_runs
 from assay.compare.arms import P99, THROUGHPUT
 from assay.compare.comparison import Comparison, Row
 from assay.report.comparison.compared_runs import ComparedSide
 from assay.report.comparison.comparison_words import reason_told
-from assay.report.comparison.differing import differing
 from assay.report.comparison.value_tables import compared_values, facts_table
 from assay.report.limited_by import limit_words
 from assay.report.verdict import trust_reasons, trust_words
@@ -76,7 +76,7 @@ def _values(comparison: Comparison, sides: Sequence[ComparedSide]) -> Iterator[t
 def _differences(sides: Sequence[ComparedSide]) -> Iterator[tuple[Cell, ...]]:
     a = sides[0].first
     for side in sides[1:]:
-        for each in differing(a.plan, a.sourced_facts, side.first.plan, side.first.sourced_facts):
+        for each in diff_runs(a.plan, a.sourced_facts, side.first.plan, side.first.sourced_facts):
             yield (side.letter, each.key, each.before, each.after)
 
 

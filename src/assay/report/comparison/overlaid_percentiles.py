@@ -1,7 +1,7 @@
 """The distribution of latencies of one result, of all sides over each other: a line a side, with a band of its runs.
 
-A line is of the operations of all runs of its side together, merged losslessly; the band goes from the lowest to the highest
-of its runs, as far as each of them has operations enough for a percentile. The median of the runs' p99, which is compared,
+A line is of the operations of all runs that count together, merged losslessly; the band goes from the lowest to the highest
+of them, as far as each has operations enough for a percentile. The median of the runs' p99, which is compared,
 is another number than the p99 of all their operations; the table has both.
 """
 
@@ -11,8 +11,7 @@ from statistics import median
 
 import numpy as np
 
-from assay.report.comparison.compared_runs import ComparedSide, Measured
-from assay.report.comparison.overlaid_rates import left_out_told
+from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_told
 from assay.report.figure import Figure, Table, sentence
 from assay.report.figures.percentile_curve import (
     PERCENTILES,
@@ -36,7 +35,7 @@ class _OfSide:
     side: ComparedSide
     together: Curve
     band: Band | None
-    runs: tuple[Measured, ...]
+    runs: tuple[Measurement, ...]
 
 
 def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str) -> Iterator[Figure]:
@@ -51,9 +50,9 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str) -> It
     yield Figure(
         slug=f"{slug}-percentiles",
         title=f"{title}: {words} by percentile",
-        caption="How long the fastest share of the operations in the windows took at most: all runs of a side together."
-        " Band: from the lowest to the highest of its runs. Dashed: too few operations for a percentile, up to the slowest."
-        + left_out_told(sides, label),
+        caption="How long the fastest share of the operations in the windows took at most, all runs of a side that"
+        " count together. Band: from the lowest to the highest of them. Dashed: too few operations for a percentile, up to"
+        " the slowest." + left_out_told(sides, label),
         alt_text=f"Percentiles of the {words} of {title}. "
         + sentence(f"{r[0]}: p50 {r[1]}, p90 {r[2]}, p99 {r[3]}, p99.9 {r[4]}, slowest {r[5]}" for r in together),
         chart=chart(
@@ -76,7 +75,7 @@ def _of_side(side: ComparedSide, label: str, series: str) -> _OfSide | None:
     for measured in side.measured(label):
         result = measured.result
         latencies = measured.recording.latencies(result, series)
-        if latencies is None:
+        if latencies is None or not measured.counts:
             continue
         spread_ns = _spread(measured, series)
         curve = curve_from(latencies, result.window_s, spread_ns.max, measured.name)
@@ -102,7 +101,7 @@ def _of_side(side: ComparedSide, label: str, series: str) -> _OfSide | None:
     return _OfSide(side, together, band_of(curves) if len(curves) > 1 else None, tuple(runs))
 
 
-def _spread(measured: Measured, series: str) -> LatencyNs:
+def _spread(measured: Measurement, series: str) -> LatencyNs:
     result = measured.result
     return result.response_ns if series == "response" and result.response_ns else result.latency_ns
 

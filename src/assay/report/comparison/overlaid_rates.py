@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, names_above, numeric_csv
-from assay.report.comparison.compared_runs import ComparedSide, Measured
+from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_told
 from assay.report.figure import Figure, Table, sentence
 from assay.report.figures.timeline import Rates, rates
 from assay.report.numbers import rate, rate_unit, span_s, window_rate
@@ -26,7 +26,7 @@ _LEAST_STEPS = 30
 @dataclass(frozen=True)
 class _Line:
     side: ComparedSide
-    measured: Measured
+    measured: Measurement
     series: Rates
 
 
@@ -98,16 +98,11 @@ def _told(line: _Line) -> tuple[str, ...]:
 
 def _caption(sides: Sequence[ComparedSide], lines: Sequence[_Line], label: str) -> str:
     text = "A line a run, in the colour of its side; pale: outside the window that its number is from."
+    if not all(line.measured.counts for line in lines):
+        text += " Dotted: left out, because it is not to be trusted."
     if any(line.series.is_gathered for line in lines):
         text += " Each step is the mean over several intervals; the table has the lowest and the highest single one."
     return text + left_out_told(sides, label)
-
-
-def left_out_told(sides: Sequence[ComparedSide], label: str) -> str:
-    """Say which runs a figure does not show."""
-    few = [(side.letter, *side.counts(label)) for side in sides]
-    told = [f"{drawn} of {all_} of {letter}" for letter, drawn, all_ in few if drawn < all_]
-    return f" Of the runs the first: {', '.join(told)}." if told else ""
 
 
 def _chart(sides: Sequence[ComparedSide], lines: Sequence[_Line]) -> Layered:
@@ -136,7 +131,12 @@ def _drawn(line: _Line, x: vl.X, y: vl.Y, opacity: float, width: float, *, is_in
     data = numeric_csv({"t_s": [*start, *end[-1:]], "rate": [*mean, *mean[-1:]]})
     told = f"{line.side.letter}, {line.measured.name}: {rate(*window_rate(line.measured.result))}"
     mark = vl.Chart(data).mark_line(
-        interpolate="step-after", color=line.side.ink, strokeWidth=width, opacity=opacity, tooltip=told
+        interpolate="step-after",
+        color=line.side.ink,
+        strokeWidth=width,
+        strokeDash=[1, 0] if line.measured.counts else [2, 3],
+        opacity=opacity,
+        tooltip=told,
     )
     drawn: vl.Chart = mark.encode(x=x, y=y)
     return drawn

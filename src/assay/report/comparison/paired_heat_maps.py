@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.analysis.histogram import QUANTILES, quantiles_ns
-from assay.report.comparison.compared_runs import ComparedSide, Measured
+from assay.report.comparison.compared_runs import ComparedSide, Measurement
 from assay.report.comparison.overlaid_percentiles import series_of
 from assay.report.figure import Figure, Table
 from assay.report.figures.heat_map import Cells, Frame, cells_alike, chart, quantile_steps
@@ -73,16 +73,17 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str, most_
         )
 
 
-def middle(measured: Sequence[Measured]) -> Measured | None:
-    """Choose the measurement whose rate is the middle one, of those that may be trusted where there are any."""
-    usable = [one for one in measured if one.sample.is_usable] or list(measured)
-    rated = sorted((one for one in usable if one.result.iops is not None), key=lambda one: one.result.iops or 0.0)
+def middle(measured: Sequence[Measurement]) -> Measurement | None:
+    """Choose the measurement whose rate is the middle one, of those that count."""
+    rated = sorted(
+        (one for one in measured if one.counts and one.result.iops is not None), key=lambda one: one.result.iops or 0.0
+    )
     return rated[(len(rated) - 1) // 2] if rated else None
 
 
 def _why(side: ComparedSide, label: str) -> str:
-    drawn, _ = side.counts(label)
-    return "the only one" if drawn == 1 else f"whose rate is the middle one of {drawn}"
+    counted = sum(one.counts for one in side.measured(label))
+    return "the only one that counts" if counted == 1 else f"whose rate is the middle one of the {counted} that count"
 
 
 def _are_as_long(maps: Sequence[Cells]) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from assay.analysis.difference import NOT_RECORDED
 from assay.compare.arms import IOPS, P99, THROUGHPUT, Sample
-from assay.compare.comparison import Comparison, Row
-from assay.host.facts import Fact
+from assay.compare.comparison import Comparison, Row, counted_of
 from assay.report.comparison.compared_runs import ComparedSide, title_of
 from assay.report.comparison_text import value_told
 from assay.report.figure import Table
@@ -39,7 +39,6 @@ class ComparedValue:
 def compared_values(comparison: Comparison, sides: Sequence[ComparedSide]) -> Iterator[ComparedValue]:
     """Give each measurement of each result that was compared."""
     every = [row for against in comparison.against for row in against.rows]
-    left_out = {(row.label, name) for row in every for side in (row.a, row.b) for name in side.left_out}
     rates: dict[str, Row] = {}
     for row in every:
         if row.metric in _RATES:
@@ -47,7 +46,8 @@ def compared_values(comparison: Comparison, sides: Sequence[ComparedSide]) -> It
     for label, row in rates.items():
         title = title_of(sides, label)
         for side in sides:
-            for sample in side.arm.samples().get(label, []):
+            counted = counted_of(side.samples(label))
+            for sample in side.samples(label):
                 yield ComparedValue(
                     title=title,
                     row=row,
@@ -55,7 +55,7 @@ def compared_values(comparison: Comparison, sides: Sequence[ComparedSide]) -> It
                     sample=sample,
                     rate=_RATES[row.metric].value(sample.result),
                     p99_ns=P99.value(sample.result),
-                    counts=(label, sample.name) not in left_out,
+                    counts=sample in counted,
                 )
 
 
@@ -86,13 +86,9 @@ def _cells(value: ComparedValue) -> tuple[str, ...]:
 
 def facts_table(sides: Sequence[ComparedSide]) -> Table:
     """Give every recorded fact of the first run of each side, those that differ first."""
-    of_sides = [{fact.key: fact for fact in side.first.sourced_facts} for side in sides]
+    of_sides = [side.first.facts for side in sides]
     keys = list(dict.fromkeys(key for facts in of_sides for key in facts))
-    rows = [(key, *(_told(facts.get(key)) for facts in of_sides)) for key in keys]
+    rows = [(key, *(fact_value(facts[key]) if key in facts else NOT_RECORDED for facts in of_sides)) for key in keys]
     # What differs first; the order is kept else.
     rows.sort(key=lambda row: len(set(row[1:])) == 1)
     return Table(("Fact", *(side.letter for side in sides)), tuple(rows))
-
-
-def _told(fact: Fact | None) -> str:
-    return "(not recorded)" if fact is None else fact_value(fact.value)

@@ -53,7 +53,7 @@ def _tile(row: Row, a: ComparedSide, b: ComparedSide, anchors: dict[str, str]) -
     reason = reason_told(row, b.letter)
     less = '<span class="muted"> · less is better</span>' if row.metric == P99.name else ""
     sides = "".join(
-        f'<p class="small">{side.letter}: {_side(row, told)} · {_state(side.arm.samples().get(row.label, []), told)}</p>'
+        f'<p class="small">{side.letter}: {_side(row, told)} · {_state(side.samples(row.label), told)}</p>'
         for side, told in ((a, row.a), (b, row.b))
     )
     return (
