@@ -4,6 +4,7 @@ Tables are polars frames with the columns and units of `assay export` (docs/refe
 Jupyter, and are Vega-Lite for all else. What is wrong is an `AssayError`, with the words that the command line has for it.
 """
 
+import base64
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -102,7 +103,10 @@ class Drawing:
         """Show it: Vega-Lite where the front end draws that, else a picture, else words."""
         shown: dict[str, Any] = {_VEGA_LITE: self.spec, "text/plain": self.words}
         try:
-            shown["image/svg+xml"] = render(self._figure, PictureFormat.SVG).decode()
+            if self._figure.is_dense:
+                shown["image/png"] = base64.b64encode(render(self._figure, PictureFormat.PNG)).decode()
+            else:
+                shown["image/svg+xml"] = render(self._figure, PictureFormat.SVG).decode()
         except RunError:  # what draws is not installed
             return shown
         return shown

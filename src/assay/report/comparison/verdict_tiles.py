@@ -43,7 +43,7 @@ def tiles(rows: Sequence[Row], a: ComparedSide, b: ComparedSide, anchors: dict[s
 def verdict_told(row: Row) -> str:
     """Give the verdict as a word with its colour."""
     word, colour = markup(row.verdict.words), _CLASSES.get(row.verdict)
-    return f'<span class="{colour}">{word}</span>' if colour else f"<b>{word}</b>"
+    return f'<span class="{colour}">{word}</span>' if colour else f"<strong>{word}</strong>"
 
 
 def _tile(row: Row, a: ComparedSide, b: ComparedSide, anchors: dict[str, str]) -> str:
