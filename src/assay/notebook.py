@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     import altair as alt
 
 _VEGA_LITE = f"application/vnd.vegalite.v{vega_lite.VERSION.split('.', maxsplit=1)[0]}+json"
+_COMPARED = Path("one of the runs that are compared")
+"""Stands for the run in what is said of a damaged one."""
 _SERIES = ("latency", "response")
 _VERDICTS = {
     "label": pl.String(), "title": pl.String(), "trust": pl.String(), "reasons": pl.String(), "measures": pl.String(),
@@ -202,11 +204,13 @@ class LoadedRun:
     @functools.cached_property
     def charts(self) -> Mapping[str, Drawing]:
         """Every chart of the report, by its name."""
-        return _drawings(all_figures(self.record, self.document))
+        with damage_told(self._folder):
+            return _drawings(all_figures(self.record, self.document))
 
     def save_html(self, path: str | Path) -> Path:
         """Write the report, and give the path; raises InputError and RunError."""
-        return write_html(self.record, self.document, Path(path))
+        with damage_told(self._folder):
+            return write_html(self.record, self.document, Path(path))
 
     def save_xlsx(self, path: str | Path) -> Path:
         """Write a workbook, and give the path; raises InputError and RunError."""
@@ -273,11 +277,13 @@ class LoadedComparison:
     @functools.cached_property
     def charts(self) -> Mapping[str, Drawing]:
         """Every chart of the comparison's page, by its name."""
-        return _drawings(comparison_figures(self.comparison, self._sides))
+        with damage_told(_COMPARED):
+            return _drawings(comparison_figures(self.comparison, self._sides))
 
     def save_html(self, path: str | Path) -> Path:
         """Write the page, and give the path; raises InputError and RunError."""
-        return write_comparison(self.comparison, self._sides, (), Path(path))
+        with damage_told(_COMPARED):
+            return write_comparison(self.comparison, self._sides, (), Path(path))
 
     def save_xlsx(self, path: str | Path) -> Path:
         """Write a workbook, and give the path; raises InputError and RunError."""

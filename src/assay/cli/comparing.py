@@ -80,9 +80,18 @@ class ComparisonFiles:
         """Write them, and give their paths."""
         if not self.is_any:
             return
+        from assay.bundle.damage import damage_told
+
+        with damage_told(Path("one of the runs that are compared")):
+            yield from self._written(found, arms, gated, runs)
+
+    def _written(
+        self, found: "Comparison", arms: "Sequence[Arm]", gated: "Sequence[Gated]", runs: Path | None
+    ) -> "Iterator[Path]":
         from assay.report.comparison.compared_runs import read_sides
 
-        sides = read_sides(arms, runs, on_run=_progress)
+        sides = read_sides(arms, runs, on_run=lambda number, of: _goes_on(f"reading run {number} of {of}"))
+        _goes_on("drawing")
         if self.html is not None:
             from assay.report.comparison.comparison_page import write_comparison
 
@@ -98,12 +107,12 @@ class ComparisonFiles:
             yield from write_pictures(comparison_figures(found, sides), self.charts, PictureFormat(self.pictures))
 
 
-def _progress(number: int, count: int) -> None:
-    """Say on a terminal which run is read; the line is gone when the last one is."""
+def _goes_on(words: str) -> None:
+    """Say on a terminal what goes on, on one line; with no words the line is gone."""
     import sys
 
     if sys.stderr.isatty():
-        say(f"\rreading run {number} of {count} " if number < count else "\r\033[K", err=True, end="")
+        say(f"\r\033[K{words}", err=True, end="")
 
 
 def told(
@@ -135,6 +144,7 @@ def told(
         differ = [_differences(arms[0], arm, runs) for arm in arms[1:]]
         say("\n".join(write(found, differ, gated)).rstrip("\n"))
     for path in files.write(found, arms, gated, runs):
+        _goes_on("")
         say(path, err=json or markdown)
     failing = {GateState.VIOLATED, GateState.OPEN} if strict else {GateState.VIOLATED}
     return int(any(one.state in failing for one in gated))

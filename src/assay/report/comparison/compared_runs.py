@@ -82,6 +82,10 @@ class ComparedSide:
         """Give all measurements of a result, in the order of time."""
         return self._samples.get(label, [])
 
+    def results(self, label: str) -> list[Result]:
+        """Give what all measurements of a result came to, in the order of time."""
+        return [sample.result for sample in self.samples(label)]
+
     @functools.cached_property
     def _samples(self) -> dict[str, list[Sample]]:
         return self.arm.samples()

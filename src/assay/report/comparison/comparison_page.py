@@ -77,6 +77,7 @@ def _header(comparison: Comparison, sides: Sequence[ComparedSide], gated: Sequen
         warned = [*([f"{IN_BLOCKS[0].upper()}{IN_BLOCKS[1:]}."] if is_in_blocks(against) else ()), *caveats(against)]
         lines.append(
             '<div class="verdict">'
+            + (f"<p><strong>{markup(side.name)}</strong></p>" if len(sides) > 2 else "")
             + "".join(f"<p>{markup(line)}</p>" for line in said)
             + "".join(f'<p class="warn">{markup(line)}</p>' for line in warned)
             + "</div>"
@@ -161,8 +162,8 @@ def _results(
     for number, label in enumerate(labels):
         shown = "".join(figure_markup(figure) for figure in figures.result_figures(sides, labels, number))
         told = "; ".join(
-            f"{markup(row.metric)} {_factor(row)}, {verdict_told(row)}"
-            for against in comparison.against
+            f"{f'{side.letter}: ' if len(sides) > 2 else ''}{markup(row.metric)} {_factor(row)}, {verdict_told(row)}"
+            for side, against in zip(sides[1:], comparison.against, strict=True)
             for row in against.rows
             if row.label == label
         )

@@ -52,8 +52,8 @@ def _open(rows: Sequence[Row], letter: str) -> Iterator[str]:
     few = [row for row in rows if row.verdict is ComparisonVerdict.INDICATIVE]
     if few:
         yield (
-            f"No winner can be named in {_counted(few, rows)}: {reason_told(few[0], letter)}. An interval takes three"
-            " runs of each side; --repeat 5 measures five."
+            f"No winner can be named in {_counted(few, rows)}: {reason_told(few[0], letter)}. So far: {_named(few)}. An"
+            " interval takes three runs of each side; --repeat 5 measures five."
         )
     void = [row for row in rows if row.verdict is ComparisonVerdict.NOT_COMPARABLE]
     if void:

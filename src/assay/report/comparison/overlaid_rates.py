@@ -14,9 +14,10 @@ from assay.report.axes import Layered, names_above, numeric_csv
 from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_told
 from assay.report.figure import Figure, Table, sentence
 from assay.report.figures.timeline import Rates, rates
-from assay.report.numbers import rate, rate_unit, span_s, window_rate
+from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit, rate, span_s
 from assay.report.over_time import SAME_LEFT_EDGE, time_axis
 from assay.report.verdict import trust_words
+from assay.results import STREAMING_BYTES_PER_OP, Result
 from assay.units import ABSENT
 
 _HEIGHT_PX = 240
@@ -52,7 +53,8 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str, most_
         + sentence(f"{name}: {value}, intervals from {low} to {high}" for name, value, low, _, high, *_ in told),
         chart=_chart(sides, lines),
         table=Table(
-            ("Run", "Result", "Lowest interval of the window", "At", "Highest interval", "Window", "Trust"), tuple(told)
+            ("Run", "Rate of the window", "Lowest interval of the window", "At", "Highest interval", "Window", "Trust"),
+            tuple(told),
         ),
     )
 
@@ -66,14 +68,19 @@ def _lines(sides: Sequence[ComparedSide], label: str, most_steps: int) -> list[_
                 found.append((side, measured, timeline))
     if not found:
         return []
-    # One unit for all: that of the first, as the comparison has one metric for all.
-    unit = rate_unit(found[0][1].result)
+    unit = _unit([result for side in sides for result in side.results(label)])
     intervals = max(len(timeline.ops) for *_, timeline in found)
     merge = math.ceil(intervals / most_steps)
     return [
         _Line(side, measured, rates(timeline, unit, max(math.ceil(len(timeline.ops) / merge), 1)))
         for side, measured, timeline in found
     ]
+
+
+def _unit(results: Sequence[Result]) -> RateUnit:
+    """Choose one unit for all, as the comparison chooses one metric."""
+    ops, moved = sum(result.ops for result in results), sum(result.bytes for result in results)
+    return MIB_PER_S if ops and moved / ops >= STREAMING_BYTES_PER_OP else OPS_PER_S
 
 
 def _told(line: _Line) -> tuple[str, ...]:
@@ -129,14 +136,14 @@ def _drawn(line: _Line, x: vl.X, y: vl.Y, opacity: float, width: float, *, is_in
         start, end, mean = start[inside], end[inside], mean[inside]
     # The last step needs a second point, or it would have no length.
     data = numeric_csv({"t_s": [*start, *end[-1:]], "rate": [*mean, *mean[-1:]]})
-    told = f"{line.side.letter}, {line.measured.name}: {rate(*window_rate(line.measured.result))}"
+    name, value, *_ = _told(line)
     mark = vl.Chart(data).mark_line(
         interpolate="step-after",
         color=line.side.ink,
         strokeWidth=width,
         strokeDash=[1, 0] if line.measured.counts else [2, 3],
         opacity=opacity,
-        tooltip=told,
+        tooltip=f"{name}: {value}",
     )
     drawn: vl.Chart = mark.encode(x=x, y=y)
     return drawn

@@ -55,8 +55,8 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str, most_
         yield Figure(
             slug=f"{slug}-{words.replace(' ', '-')}-{side.letter.lower()}",
             title=f"{title}: {words} over time, {side.letter}",
-            caption=f"Run {measured.name}, {_why(side, label)}. Darker: more operations; blank: none. Pale: outside the"
-            f" window. Axes are those of the other sides.{scale}",
+            caption=f"Run {measured.name}, {_why(side, label)}. The stronger the colour, the more operations; blank: none."
+            f" Pale: outside the window. Axes are those of the other sides.{scale}",
             alt_text=f"Heat map of the {words} of {title}, {side.name}, run {measured.name}:"
             f" {int(latencies.count.sum()):,} operations; in the window p50 is {format_ns(spread.p50)},"
             f" p99 {format_ns(spread.p99)}, {trust_words(result)}.",
