@@ -25,6 +25,7 @@ from assay.report.comparison.comparison_page import comparison_page
 from assay.report.comparison.comparison_words import answer_lines
 from assay.report.comparison.comparison_workbook import comparison_sheets
 from assay.report.comparison.value_tables import facts_table
+from assay.report.figures import heat_map
 from assay.report.figures.percentile_curve import in_window
 from assay.results import Reason, Trust
 from assay.verdicts import ComparisonVerdict, TrustLevel
@@ -368,3 +369,36 @@ def test_only_results_of_all_sides_are_drawn_and_lines_are_bounded() -> None:
     assert shared_labels((sides[0], short)) == ["write/write"]
     assert len(sides[0].measured("write/write")) == 3 <= MOST_LINES
     assert math.isclose(comparison.effect, 0.03)
+
+
+def test_maps_whose_columns_differ_in_length_have_colours_of_their_own() -> None:
+    maps = [
+        heat_map.Cells(
+            16,
+            1,
+            np.array([i * length_s for i in range(5)], dtype=np.float64),
+            np.array([0]),
+            np.array([80]),
+            np.array([7]),
+        )
+        for length_s in (0.2, 0.2008, 0.4)
+    ]
+
+    assert paired_heat_maps.are_as_long(maps[:2])
+    assert not paired_heat_maps.are_as_long(maps)
+
+
+def test_lines_of_small_and_large_operations_are_in_the_unit_of_the_comparison() -> None:
+    comparison, sides = compared(LOADS[:1], runs=3)
+    small = [
+        msgspec.structs.replace(d, results=tuple(msgspec.structs.replace(r, bytes=r.ops * 4096) for r in d.results))
+        for d in sides[1].arm.documents
+    ]
+    mixed = (sides[0], side_of(1, Arm.of("small", small), sides[1].records))
+
+    (figure,) = overlaid_rates.draw(mixed, "write/write", "writes", "x", 300)
+
+    # Half of the operations are of 1 MiB: more than 64 KiB in the mean.
+    assert compare([side.arm for side in mixed]).against[0].rows[0].metric == "throughput"
+    assert all(row[1].endswith("MiB/s") for row in figure.table.rows)
+    assert comparison.against[0].rows[0].metric == "throughput"

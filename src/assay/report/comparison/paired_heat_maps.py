@@ -45,7 +45,7 @@ def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str, most_
     if not chosen:
         return
     maps = cells_alike([latencies for *_, latencies in chosen], most_cells)
-    frame, shares_colours = Frame.around(maps), _are_as_long(maps)
+    frame, shares_colours = Frame.around(maps), are_as_long(maps)
     for (side, measured, latencies), cells in zip(chosen, maps, strict=True):
         lines = {name: quantile_steps(latencies, cells.intervals_per_column, q) for name, q in _LINES.items()}
         own = frame if shares_colours else replace(frame, most=int(cells.count.max()))
@@ -86,7 +86,8 @@ def _why(side: ComparedSide, label: str) -> str:
     return "the only one that counts" if counted == 1 else f"whose rate is the middle one of the {counted} that count"
 
 
-def _are_as_long(maps: Sequence[Cells]) -> bool:
+def are_as_long(maps: Sequence[Cells]) -> bool:
+    """Whether a cell counts the operations of as long a time in all maps."""
     lengths = [float(np.median(np.diff(each.edges_s))) for each in maps]
     return max(lengths) - min(lengths) <= _AS_LONG * max(lengths)
 
