@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "verdicts",
         "xdg",
     },
+    "notebook": {"analysis", "bundle", "compare", "errors", "report", "results"},
     "tools": {
         "analysis",
         "errors",

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from assay.bundle.scripts import name_scripts
 from assay.host.facts import Fact
 from assay.plan import Plan
 
@@ -86,6 +87,14 @@ def diff_facts(a: Sequence[Fact], b: Sequence[Fact], *, with_volatile: bool = Fa
 def _same(left: object, right: object) -> bool:
     # True == 1 in Python, but a switch that became a number is another fact.
     return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def diff_runs(plan: Plan, facts: Sequence[Fact], other: Plan, other_facts: Sequence[Fact]) -> tuple[Difference, ...]:
+    """Say what differs between two runs that are compared: fields of their Plans, then facts, as far as both matter."""
+    found = diff_plans(name_scripts(plan), name_scripts(other))
+    # What is of the first repeat is of them all; the text that a Plan was made from says nothing that it does not.
+    shown = [each for each in found if " repeat " not in each.key and not each.key.startswith("origin.")]
+    return (*shown, *diff_facts(facts, other_facts))
 
 
 def diff_plans(a: Plan, b: Plan) -> tuple[Difference, ...]:

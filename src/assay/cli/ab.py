@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.comparing import Effect, Gates, GateStrict, Markdown
+from assay.cli.comparing import Charts, ComparisonFiles, Effect, Gates, GateStrict, Html, Markdown, Pictures, Xlsx
 from assay.cli.options import Json, Runs, Tag
 from assay.cli.pipes import say
 
@@ -49,6 +49,10 @@ def ab(
     gate: Gates = None,
     gate_strict: GateStrict = False,
     markdown: Markdown = False,
+    html: Html = None,
+    charts: Charts = None,
+    picture_format: Pictures = "png",
+    xlsx: Xlsx = None,
     json: Json = False,
     tag: Tag = None,
     runs: Runs = None,
@@ -70,6 +74,8 @@ def ab(
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]
+    files = ComparisonFiles(html, charts, picture_format, xlsx)
+    files.check(len(sides))
     more = [word for each in tag or () for word in ("--tag", each)] + (["--runs", str(runs)] if runs else [])
     series = MeasuredInTurns(
         names=sides,
@@ -83,7 +89,9 @@ def ab(
     if not all(series.found):
         raise typer.Exit(INTERRUPTED)
     arms = [Arm.of(name, found) for name, found in zip(sides, series.found, strict=True)]
-    code = told(series.compared(), arms, gates, strict=gate_strict, json=json, markdown=markdown, runs=runs)
+    code = told(
+        series.compared(), arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs
+    )
     raise typer.Exit(code if is_whole else INTERRUPTED)
 
 

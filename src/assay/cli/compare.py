@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.comparing import Effect, Gates, GateStrict, Markdown
+from assay.cli.comparing import Charts, ComparisonFiles, Effect, Gates, GateStrict, Html, Markdown, Pictures, Xlsx
 from assay.cli.options import Json, Runs
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ def compare(
     gate: Gates = None,
     gate_strict: GateStrict = False,
     markdown: Markdown = False,
+    html: Html = None,
+    charts: Charts = None,
+    picture_format: Pictures = "png",
+    xlsx: Xlsx = None,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
@@ -44,33 +48,19 @@ def compare(
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]
+    files = ComparisonFiles(html, charts, picture_format, xlsx)
+    files.check(len(sides))
     arms = [arm_of(side, runs) for side in sides]
     if len({arm.name for arm in arms}) < len(arms):
         raise InputError("compare: two sides are the same; the ratio of a thing to itself is 1")
     found = comparison.compare(arms, effect / 100)
-    raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, runs=runs))
-
-
-_TAG = "tag:"
+    raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs))
 
 
 def arm_of(side: str, runs: "Path | None") -> "Arm":
     """Gather the runs of a side."""
+    from assay.bundle.run_sets import run_set
     from assay.cli.answers import answer_of
     from assay.compare.arms import Arm
 
-    return Arm.of(side, [answer_of(run, runs).document for run in _runs_of(side, runs)])
-
-
-def _runs_of(side: str, runs: "Path | None") -> list[str]:
-    """Name the runs of a side, the first to begin first."""
-    from assay.bundle.catalog import list_runs, runs_directory
-    from assay.errors import InputError
-
-    if not side.startswith(_TAG):
-        return [part.strip() for part in side.split(",")]
-    tag, place = side.removeprefix(_TAG), runs_directory(runs)
-    tagged = [run for run in list_runs(place) if tag in run.tags]
-    if not tagged:
-        raise InputError(f"compare: no run in {place} has the tag '{tag}'; 'assay tag RUN --tag {tag}' gives it")
-    return [run.run_id for run in sorted(tagged, key=lambda run: run.started_utc)]
+    return Arm.of(side, [answer_of(run, runs).document for run in run_set(side, runs)])

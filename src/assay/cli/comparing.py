@@ -1,19 +1,20 @@
 """What the commands that compare have in common: their options, and how they tell what came out."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from assay.cli.pipes import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from assay.analysis.difference import Difference
     from assay.compare.arms import Arm
     from assay.compare.comparison import Comparison
-    from assay.compare.gate import Gate
+    from assay.compare.gate import Gate, Gated
 
 Effect = Annotated[
     float, typer.Option("--effect", metavar="PERCENT", help="A difference that matters.", min=0.01, max=1000)
@@ -31,6 +32,88 @@ GateStrict = Annotated[
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print it as Markdown, as GitHub shows it.")]
 
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write it as one HTML file that needs no network.")
+]
+Charts = Annotated[
+    Path | None, typer.Option("--charts", metavar="DIR", help="Write every figure as a picture into this folder.")
+]
+Pictures = Annotated[Literal["png", "svg"], typer.Option("--format", help="What pictures to write.")]
+Xlsx = Annotated[
+    Path | None, typer.Option("--xlsx", metavar="FILE", help="Write it as a workbook: summary, values, facts, runs.")
+]
+
+
+@dataclass(frozen=True)
+class ComparisonFiles:
+    """The files that are asked for."""
+
+    html: Path | None
+    charts: Path | None
+    pictures: Literal["png", "svg"]
+    xlsx: Path | None
+
+    def check(self, sides: int) -> None:
+        """Refuse what cannot be written, before the work; raises InputError and RunError."""
+        from assay.report.comparison.compared_runs import check_sides
+        from assay.report.output import check_file, check_place
+        from assay.report.stack import check_stack
+
+        for path in (self.html, self.xlsx):
+            if path is not None:
+                check_file(path)
+        if self.charts is not None:
+            check_place(self.charts.parent)
+        if self.html is not None or self.charts is not None:
+            check_stack()
+        if self.is_any:
+            check_sides(sides)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there are any."""
+        return any(path is not None for path in (self.html, self.charts, self.xlsx))
+
+    def write(
+        self, found: "Comparison", arms: "Sequence[Arm]", gated: "Sequence[Gated]", runs: Path | None
+    ) -> "Iterator[Path]":
+        """Write them, and give their paths."""
+        if not self.is_any:
+            return
+        from assay.bundle.damage import damage_told
+
+        with damage_told(Path("one of the runs that are compared")):
+            yield from self._written(found, arms, gated, runs)
+
+    def _written(
+        self, found: "Comparison", arms: "Sequence[Arm]", gated: "Sequence[Gated]", runs: Path | None
+    ) -> "Iterator[Path]":
+        from assay.report.comparison.compared_runs import read_sides
+
+        sides = read_sides(arms, runs, on_run=lambda number, of: _goes_on(f"reading run {number} of {of}"))
+        _goes_on("drawing")
+        if self.html is not None:
+            from assay.report.comparison.comparison_page import write_comparison
+
+            yield write_comparison(found, sides, gated, self.html)
+        if self.xlsx is not None:
+            from assay.report.comparison.comparison_workbook import write_comparison_workbook
+
+            yield write_comparison_workbook(found, sides, self.xlsx)
+        if self.charts is not None:
+            from assay.report.comparison.comparison_figures import comparison_figures
+            from assay.report.export import PictureFormat, write_pictures
+
+            yield from write_pictures(comparison_figures(found, sides), self.charts, PictureFormat(self.pictures))
+
+
+def _goes_on(words: str) -> None:
+    """Say on a terminal what goes on, on one line; with no words the line is gone."""
+    import sys
+
+    if sys.stderr.isatty():
+        say(f"\r\033[K{words}", err=True, end="")
+
 
 def told(
     found: "Comparison",
@@ -40,9 +123,13 @@ def told(
     strict: bool,
     json: bool,
     markdown: bool,
+    files: ComparisonFiles,
     runs: Path | None,
 ) -> int:
-    """Print a comparison, and give the exit code: 1 where a gate is violated, with `strict` also where one is open."""
+    """Print a comparison, write its files, and give the exit code.
+
+    It is 1 where a gate is violated, with `strict` also where one is open.
+    """
     from assay.compare.gate import GateState, judge
     from assay.outward import json_text
     from assay.report import comparison_text
@@ -56,20 +143,19 @@ def told(
         write = comparison_text.markdown if markdown else comparison_text.lines
         differ = [_differences(arms[0], arm, runs) for arm in arms[1:]]
         say("\n".join(write(found, differ, gated)).rstrip("\n"))
+    for path in files.write(found, arms, gated, runs):
+        _goes_on("")
+        say(path, err=json or markdown)
     failing = {GateState.VIOLATED, GateState.OPEN} if strict else {GateState.VIOLATED}
     return int(any(one.state in failing for one in gated))
 
 
 def _differences(a: "Arm", b: "Arm", runs: Path | None) -> "tuple[Difference, ...]":
     """Say in which facts and fields of the Plan the first run of each side differs."""
-    from assay.analysis.difference import diff_facts, diff_plans
+    from assay.analysis.difference import diff_runs
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
-    from assay.bundle.scripts import name_scripts
 
     one, other = (open_run(arm.documents[0].run.bundle, runs) for arm in (a, b))
     with damage_told(other.path):
-        plan = diff_plans(name_scripts(one.plan), name_scripts(other.plan))
-        # What is of the first repeat is of them all; the text that a Plan was made from says nothing that it does not.
-        shown = [each for each in plan if " repeat " not in each.key and not each.key.startswith("origin.")]
-        return (*shown, *diff_facts(one.facts, other.facts))
+        return diff_runs(one.plan, one.facts, other.plan, other.facts)

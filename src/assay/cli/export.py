@@ -1,12 +1,15 @@
 """`assay export`: the figures as pictures, the run as one file."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from assay.cli.options import RunReference, Runs
 from assay.cli.pipes import say
+
+if TYPE_CHECKING:
+    from assay.bundle import RunBundle
 
 
 def export(
@@ -26,6 +29,10 @@ def export(
     parquet: Annotated[
         Path | None, typer.Option("--parquet", metavar="DIR", help="Write the same tables as Parquet.")
     ] = None,
+    xlsx: Annotated[
+        Path | None,
+        typer.Option("--xlsx", metavar="FILE", help="Write the same as one workbook, with findings and facts."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Pack the whole run into this .tar.gz.")
     ] = None,
@@ -40,10 +47,10 @@ def export(
     from assay.bundle.damage import damage_told
     from assay.errors import InputError
 
-    if all(wanted is None for wanted in (charts, files, csv, parquet, output)):
+    if all(wanted is None for wanted in (charts, files, csv, parquet, xlsx, output)):
         raise InputError(
-            "export: nothing to write. Say --csv DIR or --parquet DIR for its numbers, --charts DIR for pictures, "
-            "--files DIR for a tool's files, or -o FILE.tar.gz for the run."
+            "export: nothing to write. Say --csv DIR, --parquet DIR or --xlsx FILE for its numbers, --charts DIR for "
+            "pictures, --files DIR for a tool's files, or -o FILE.tar.gz for the run."
         )
     bundle = open_run(run, runs)
     if output is not None:
@@ -60,16 +67,9 @@ def export(
         for path in write_into(made, files):
             say(path)
     if csv is not None or parquet is not None:
-        from assay.analysis.document import document
-        from assay.analysis.record import read
-        from assay.report.spreadsheets import tables, write_csv, write_parquet
-
-        with damage_told(bundle.path):
-            recorded = read(bundle)
-            sheets = tables(recorded, document(recorded))
-        for folder, write in ((csv, write_csv), (parquet, write_parquet)):
-            for path in write(sheets, folder) if folder is not None else ():
-                say(path)
+        _tables(bundle, csv, parquet)
+    if xlsx is not None:
+        _workbook(bundle, xlsx)
     if charts is not None:
         from assay.analysis.document import document
         from assay.analysis.record import read
@@ -82,3 +82,30 @@ def export(
             of_tool = registry.figures(recorded, judged)
             for path in write_charts(recorded, judged, charts, pictures, of_tool=of_tool):
                 say(path)
+
+
+def _tables(bundle: "RunBundle", csv: Path | None, parquet: Path | None) -> None:
+    from assay.analysis.document import document
+    from assay.analysis.record import read
+    from assay.bundle.damage import damage_told
+    from assay.report.spreadsheets import tables, write_csv, write_parquet
+
+    with damage_told(bundle.path):
+        recorded = read(bundle)
+        sheets = tables(recorded, document(recorded))
+    for folder, write in ((csv, write_csv), (parquet, write_parquet)):
+        for path in write(sheets, folder) if folder is not None else ():
+            say(path)
+
+
+def _workbook(bundle: "RunBundle", xlsx: Path) -> None:
+    from assay.analysis.document import document
+    from assay.analysis.record import read
+    from assay.bundle.damage import damage_told
+    from assay.report.output import check_file
+    from assay.report.run_workbook import write_run_workbook
+
+    check_file(xlsx)
+    with damage_told(bundle.path):
+        recorded = read(bundle)
+        say(write_run_workbook(recorded, document(recorded), xlsx))

@@ -172,9 +172,14 @@ def _title(sample: Sample) -> str:
     return result.title if result.operation in {"", result.phase} else f"{result.title}: {result.operation}"
 
 
-def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
+def counted_of(samples: Sequence[Sample]) -> list[Sample]:
+    """Give the samples that count: those that may be trusted where enough of them are left, else all."""
     usable = [sample for sample in samples if sample.is_usable]
-    counted = usable if len(usable) >= min(LEAST_LEFT, len(samples)) else list(samples)
+    return usable if len(usable) >= min(LEAST_LEFT, len(samples)) else list(samples)
+
+
+def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
+    counted = counted_of(samples)
     values = [metric.value(sample.result) for sample in counted]
     known = tuple(value for value in values if value is not None and value > 0)
     return Side(

@@ -98,6 +98,20 @@ class Layered:
         } | ({"resolve": {"scale": {"color": "independent"}}} if self.independent_colours else {})
 
 
+_NAME_PX = 15
+"""Height of a line's name above the picture."""
+
+
+def names_above(named: Sequence[tuple[str, str]]) -> list[vl.Chart]:
+    """Write the names of lines above the picture, the first on top, each in its colour."""
+    layers: list[vl.Chart] = []
+    for at, (name, ink) in enumerate(named):
+        place: dict[str, Any] = {"align": "left", "baseline": "middle", "x": 0, "y": _NAME_PX * (at - len(named))}
+        layer = vl.Chart(records([{"label": f"— {name}"}])).mark_text(color=ink, fontSize=11, **place)
+        layers.append(layer.encode(text="label:N"))
+    return layers
+
+
 def records(rows: Iterable[Mapping[str, object]]) -> vl.Data:
     """Carry a few rows in the figure."""
     return vl.Data([dict(row) for row in rows])

@@ -55,7 +55,7 @@ def markdown(
             yield f"- {markdown_words(line)}"
         yield ""
     for gate in gated:
-        yield f"- **{gate.state}**: `{gate.gate.text}`, {markdown_words(_gate_words(gate))}"
+        yield f"- **{gate.state}**: `{gate.gate.text}`, {markdown_words(gate_words(gate))}"
 
 
 def markdown_words(text: str) -> str:
@@ -68,8 +68,16 @@ def markdown_words(text: str) -> str:
 def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"B is {against.name}, A is {comparison.a}"
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
-    if not against.in_turn and any(row.interval for row in against.rows):
-        yield "order    one side ran before the other: what changed in between is in every ratio"
+    if is_in_blocks(against):
+        yield f"order    {IN_BLOCKS}"
+
+
+IN_BLOCKS = "one side ran before the other: what changed in between is in every ratio"
+
+
+def is_in_blocks(against: Against) -> bool:
+    """Whether time is in every ratio, because the sides did not take turns."""
+    return not against.in_turn and any(row.interval for row in against.rows)
 
 
 def _differ(differences: Sequence[Difference]) -> Iterator[str]:
@@ -97,22 +105,23 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _value(row: Row, side: Side) -> str:
-    if side.median is None:
-        return ABSENT
-    of = f" ({len(side.values)})"
-    match row.unit:
+    return ABSENT if side.median is None else f"{value_told(side.median, row.unit)} ({len(side.values)})"
+
+
+def value_told(value: float, unit: str) -> str:
+    """Print a number that was compared."""
+    match unit:
         case "ns":
-            return format_ns(side.median) + of
+            return format_ns(value)
         case "B/s":
-            return f"{format_number(side.median / MIB)} MiB/s{of}"
+            return f"{format_number(value / MIB)} MiB/s"
         case _:
-            return f"{format_number(side.median)} {row.unit}{of}"
+            return f"{format_number(value)} {unit}"
 
 
 def _told(comparison: Comparison, against: Against) -> Iterator[str]:
     """The answer in words."""
-    if against.geometric_mean is not None and against.geometric_mean_of > 1:
-        yield f"Geometric mean of {against.geometric_mean_of} ratios of rates: {against.geometric_mean:.3f}."
+    yield from mean_told(against)
     for verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE):
         rows = [row for row in against.rows if row.verdict is verdict]
         if rows:
@@ -120,6 +129,17 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
             yield f"B is {verdict.words} by more than {100 * comparison.effect:g} % in {len(rows)}: {names}."
     if any(row.verdict is ComparisonVerdict.INDICATIVE for row in against.rows):
         yield "No winner: an interval takes three runs of each; --repeat 5 measures five."
+    yield from caveats(against)
+
+
+def mean_told(against: Against) -> Iterator[str]:
+    """Say what the ratios of rates come to together."""
+    if against.geometric_mean is not None and against.geometric_mean_of > 1:
+        yield f"Geometric mean of {against.geometric_mean_of} ratios of rates: {against.geometric_mean:.3f}."
+
+
+def caveats(against: Against) -> Iterator[str]:
+    """Say what drifted, and what only one side has."""
     for drift in against.drifts:
         yield f"The machine drifted: {drift.label} changed by {100 * drift.change:+.1f} % over all runs, whatever ran."
     if against.missing:
@@ -128,12 +148,13 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
 
 def _gates(gated: Sequence[Gated]) -> Iterator[str]:
     for gate in gated:
-        yield f"gate {gate.state:<8}  {gate.gate.text}: {_gate_words(gate)}"
+        yield f"gate {gate.state:<8}  {gate.gate.text}: {gate_words(gate)}"
     if gated and any(gate.state is GateState.OPEN for gate in gated):
         yield "An open gate is not shown to hold: --gate-strict makes it fail."
 
 
-def _gate_words(gate: Gated) -> str:
+def gate_words(gate: Gated) -> str:
+    """Say what a gate was held against."""
     row = gate.row
     of = f"{row.title}, {row.metric}"
     ratio = "" if row.ratio is None else f" is {row.ratio:.3f} times"

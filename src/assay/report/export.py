@@ -1,7 +1,7 @@
 """Pictures of a run, for papers and mail."""
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from assay.analysis.record import RunRecord
@@ -37,11 +37,16 @@ def write_charts(
         InputError: the folder is a file, or lies inside a run bundle.
         RunError: a file cannot be written, or what draws is not there.
     """
+    return write_pictures(all_figures(run, document, of_tool), directory, picture_format)
+
+
+def write_pictures(pictured: Iterable[Figure], directory: Path, picture_format: PictureFormat) -> list[Path]:
+    """Write figures as `write_charts` does."""
     vl_convert()  # where it cannot be had, no folder is made
     make_folder(directory)
     return [
         write_whole(directory / f"{figure.slug}.{picture_format.value}", render(figure, picture_format))
-        for figure in all_figures(run, document, of_tool)
+        for figure in pictured
     ]
 
 

@@ -1,34 +1,25 @@
-"""The report as one HTML file: nothing is fetched, ever; it opens in a lab without internet and can be mailed.
+"""The report of a run as one HTML file."""
 
-The figures' JavaScript (Vega-Lite by vl-convert) is in the file once. A content security policy forbids the page every
-connection, so that even a fault here could not make it call out. All text from the run is escaped (outward.py). Without
-JavaScript every number is still there: each figure has its table.
-"""
-
-import json
 from collections.abc import Container, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 
 from assay.analysis.record import RunRecord
-from assay.outward import drawn, markup
-from assay.report import figures, sections, theme, vega
+from assay.report import figures, sections
 from assay.report.figure import Figure
 from assay.report.output import check_file, write_whole
 from assay.report.page import cards
 from assay.report.page.anchors import Places
+from assay.report.page.drawn_figure import figure_markup
 from assay.report.page.grouping import summary_rows
 from assay.report.page.header import header
 from assay.report.page.summary import row_anchor, rows_by_result, summary_table
 from assay.report.page.tiles import tiles
 from assay.report.page.warned import warnings
+from assay.report.page.whole_page import whole_page
 from assay.report.quick_words import QUICK
 from assay.report.recording import Recording
 from assay.report.titles import titles_of
 from assay.results import Document
-
-# Vega compiles its expressions with `new Function`, hence 'unsafe-eval'; there is no source to load anything from.
-_POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 
 
 def default_path(run_id: str) -> Path:
@@ -78,23 +69,14 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
         ),
         *(part(run) for part in (sections.preparation, sections.environment, sections.plan)),
     ]
-    title = markup(f"{run.plan.name} · {document.run.id} · Assay")
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{markup(_POLICY)}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title><style>{_asset("report.css")}</style>'
-        f"</head><body>{''.join(body)}<script>{vega.javascript()}</script>"
-        f'<script type="application/json" id="dark">{_script_json(theme.DARK)}</script>'
-        f"<script>{_asset('report.js')}</script></body></html>\n"
-    )
+    return whole_page(f"{run.plan.name} · {document.run.id} · Assay", body)
 
 
 def _overview(recording: Recording, document: Document, of_tool: Sequence[Figure]) -> str:
     results = document.results
     overview = (*of_tool, *figures.overview_figures(recording, document, of_tool))
     drawn_each = figures.drawn_each(results, of_tool)
-    drawn_all = "".join(_figure(figure) for figure in overview)
+    drawn_all = "".join(figure_markup(figure) for figure in overview)
     left = cards.not_drawn(len(results), drawn_each, has_overview=bool(overview))
     return (
         '<section aria-labelledby="overview"><h2 id="overview">Overview</h2>'
@@ -124,45 +106,11 @@ def _results(
     ]
     for i in told:
         mine = tuple(figures.result_figures(recording, results, i)) if i in drawn and i < drawn_each else ()
-        over_time = "".join(_figure(figure) for figure in mine if figure.is_over_time)
-        others = "".join(_figure(figure) for figure in mine if not figure.is_over_time)
+        over_time = "".join(figure_markup(figure) for figure in mine if figure.is_over_time)
+        others = "".join(figure_markup(figure) for figure in mine if not figure.is_over_time)
         shown = f'<div class="figures"><div>{over_time}</div><div>{others}</div></div>' if mine else ""
         meant = stands_for.get(results[i].phase, "")
         parts.append(
             cards.card(i, titles[i], results[i], shown, row=places.rows[i], is_open=i in is_open, stands_for=meant)
         )
     return "".join((*parts, "</section>"))
-
-
-def _figure(figure: Figure) -> str:
-    ident = markup(f"figure-{figure.slug}")
-    spec = figure.chart.to_dict() | {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
-    renderer = "canvas" if figure.is_dense else "svg"
-    words = markup(figure.alt_text)
-    return (
-        f'<figure aria-labelledby="{ident}-title"><figcaption><h4 id="{ident}-title">{markup(figure.title)}</h4>'
-        f'<p>{markup(figure.caption)}</p></figcaption><div class="chart" role="img" aria-label="{words}"'
-        f' data-spec="{ident}" data-renderer="{renderer}"></div>'
-        f'<script type="application/json" id="{ident}">{_script_json(spec)}</script>{_in_space(figure)}'
-        f"<details><summary>Numbers of this figure</summary>{sections.table(figure.table, figure.title)}</details>"
-        "</figure>"
-    )
-
-
-def _in_space(figure: Figure) -> str:
-    if not figure.in_space:
-        return ""
-    words = (
-        "Height: the numbers of the map, from 0; its colours too. What lies behind a hill is hidden; the map shows all."
-    )
-    drawn = f'<div class="chart surface">{figure.in_space}</div><p class="muted">{words}</p>'
-    return f"<details><summary>As a surface in space</summary>{drawn}</details>"
-
-
-def _script_json(value: object) -> str:
-    # No "<" at all: neither "</script" nor "<!--" can then end or bend the script element.
-    return json.dumps(drawn(value), ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def _asset(name: str) -> str:
-    return resources.files("assay.report").joinpath(name).read_text(encoding="utf-8")

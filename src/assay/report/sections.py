@@ -4,7 +4,7 @@ Every function escapes what it is given and returns HTML.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -24,7 +24,7 @@ def marks(document: Document) -> str:
     """List the marks by the numbers that the figures show, with what was before, during and after each."""
     if not document.marks:
         return ""
-    shown = _facts_table(mark_words.COLUMNS, mark_words.rows(document), "Marks")
+    shown = facts_markup(mark_words.COLUMNS, mark_words.rows(document), "Marks")
     words = (
         "Levels are those of the whole intervals of each stretch, with half of the 95 % interval of the mean there. The rate"
         " is back at the first of ten samples in a row that are within the band."
@@ -36,7 +36,7 @@ def solo_shares(document: Document) -> str:
     """List what was left of the rate of each job that worked beside others."""
     if not document.solo_shares:
         return ""
-    shown = _facts_table(share_words.COLUMNS, map(share_words.row, document.solo_shares), "Share of the rate alone")
+    shown = facts_markup(share_words.COLUMNS, map(share_words.row, document.solo_shares), "Share of the rate alone")
     return f'<section aria-labelledby="solo"><h2 id="solo">Beside others</h2>{shown}</section>'
 
 
@@ -49,7 +49,7 @@ def preparation(run: RunRecord) -> str:
         rows.append((phase, event.step, event.subject or "", done, f"{event.seconds:.2f} s", event.detail))
     if not rows:
         return ""
-    shown = _facts_table(
+    shown = facts_markup(
         ("Phase", "Step", "Of", "Achieved", "Took", "How, or why not"), rows, "Steps between the phases"
     )
     return (
@@ -60,11 +60,11 @@ def preparation(run: RunRecord) -> str:
 
 def environment(run: RunRecord) -> str:
     """List every recorded fact with its source, the engine's own words first."""
-    rows = [(fact.key, _value(fact.value), fact.source) for fact in run.sourced_facts]
+    rows = [(fact.key, fact_value(fact.value), fact.source) for fact in run.sourced_facts]
     for event in run.all(events.Hello):
         rows[:0] = [*_struct_rows("engine", event.engine), *_struct_rows("machine", event.machine)]
         rows += [*_struct_rows("clock", event.clock), *_struct_rows("capabilities", event.capabilities)]
-    shown = _facts_table(("Fact", "Value", "Source"), rows, "Facts that can move the numbers")
+    shown = facts_markup(("Fact", "Value", "Source"), rows, "Facts that can move the numbers")
     return (
         '<section aria-labelledby="environment"><h2 id="environment">Environment</h2>'
         f"<details><summary>{len(rows)} facts with their sources</summary>{shown}</details></section>"
@@ -83,15 +83,20 @@ def plan(run: RunRecord) -> str:
         " <code>resolved.json</code> in the bundle.</p>"
     )
     missing = [(item.what, item.why) for item in run.plan.untranslated]
-    lost = _facts_table(("Asked for", "Why it has no equal"), missing, "Not translated") if missing else ""
+    lost = facts_markup(("Asked for", "Why it has no equal"), missing, "Not translated") if missing else ""
     return f'<section aria-labelledby="plan"><h2 id="plan">Plan</h2>{lost}{shown}</section></main>'
 
 
-def table(shown: Table, title: str) -> str:
-    """Give a table whose first column names the rows."""
-    heads = "".join(f'<th scope="col">{escape(column)}</th>' for column in shown.columns)
+def table(shown: Table, title: str, *, words: Collection[int] = ()) -> str:
+    """Give a table whose first column names the rows; columns of `words` are no numbers."""
+    kinds = [' class="words"' if i in words else "" for i in range(len(shown.columns))]
+    heads = "".join(
+        f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(kinds, shown.columns, strict=True)
+    )
     rows = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>'
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td{kind}>{escape(cell)}</td>" for kind, cell in zip(kinds[1:], row[1:], strict=True))
+        + "</tr>"
         for row in shown.rows
     )
     return (
@@ -100,18 +105,20 @@ def table(shown: Table, title: str) -> str:
     )
 
 
-def _facts_table(columns: Sequence[str], rows: Iterable[tuple[str, ...]], title: str) -> str:
+def facts_markup(columns: Sequence[str], rows: Iterable[tuple[str, ...]], title: str) -> str:
+    """Give a table of words."""
     return table(Table(tuple(columns), tuple(rows)), title).replace('class="sortable"', 'class="facts"', 1)
 
 
 def _struct_rows(prefix: str, facts: events.StreamPart) -> list[tuple[str, str, str]]:
     return [
-        (f"{prefix}.{key}", _value(value), "engine, at its start")
+        (f"{prefix}.{key}", fact_value(value), "engine, at its start")
         for key, value in msgspec.structs.asdict(facts).items()
     ]
 
 
-def _value(value: object) -> str:
+def fact_value(value: object) -> str:
+    """Print the value of a fact."""
     if value is None:
         return ABSENT
     if isinstance(value, bool):

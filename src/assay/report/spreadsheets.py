@@ -130,9 +130,9 @@ SCHEMAS: Mapping[str, Mapping[str, pl.DataType]] = {
 def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
     """Make the tables of a run, by name."""
     recording = Recording(run, document.marks)
-    of_intervals = [_over_time(recording, run.run_id, result) for result in document.results]
+    of_intervals = [over_time_table(recording, run.run_id, result) for result in document.results]
     return {
-        RESULTS: _results(document),
+        RESULTS: results_table(document),
         OVER_TIME: pl.concat([pl.DataFrame(schema=dict(_OF_INTERVAL)), *of_intervals]),
         MARKS: _marks(document),
     }
@@ -180,7 +180,8 @@ def _parquet(table: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _results(document: Document) -> pl.DataFrame:
+def results_table(document: Document) -> pl.DataFrame:
+    """Make the table of the results."""
     run = document.run
     of_run = {"run_id": run.id, "run_name": run.name, "started_utc": run.started_utc}
     rows = [
@@ -222,7 +223,8 @@ def _effect(effect: MarkEffect) -> dict[str, Any]:
     return columns
 
 
-def _over_time(recording: Recording, run_id: str, result: Result) -> pl.DataFrame:
+def over_time_table(recording: Recording, run_id: str, result: Result) -> pl.DataFrame:
+    """Make the rows of one result over time; none where nothing was recorded of it."""
     timeline = recording.timeline(result)
     if timeline is None:
         return pl.DataFrame(schema=dict(_OF_INTERVAL))

@@ -8,7 +8,7 @@ Excel file format, 3.1 and 5). Readers of .xls know it to this day. An .xlsx is 
 import io
 import struct
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.outward import markup, plain
 
@@ -78,9 +78,14 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 def xlsx(entries: Sequence[Entry]) -> bytes:
     """Make an .xlsx of one sheet."""
+    return xlsx_package({**_PARTS, "xl/worksheets/sheet1.xml": _sheet(entries)})
+
+
+def xlsx_package(parts: Mapping[str, str]) -> bytes:
+    """Pack the XML of parts, by their names, into the archive that an .xlsx is."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as package:
-        for name, content in (*_PARTS.items(), ("xl/worksheets/sheet1.xml", _sheet(entries))):
+        for name, content in parts.items():
             package.writestr(zipfile.ZipInfo(name, _EARLIEST), _XML + content, zipfile.ZIP_DEFLATED)
     return archive.getvalue()
 
@@ -91,21 +96,22 @@ def _sheet(entries: Sequence[Entry]) -> str:
         rows.setdefault(row, {})[column] = value
     lines = (
         f'<row r="{row + 1}">'
-        + "".join(_cell(row, column, value) for column, value in sorted(cells.items()))
+        + "".join(xlsx_cell(row, column, value) for column, value in sorted(cells.items()))
         + "</row>"
         for row, cells in sorted(rows.items())
     )
     return f'<worksheet xmlns="{_MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
 
 
-def _cell(row: int, column: int, value: str | float) -> str:
-    place = f"{_letters(column)}{row + 1}"
+def xlsx_cell(row: int, column: int, value: str | float, style: str = "") -> str:
+    """Give a cell of a sheet; a text is shown and never a formula. `style` is an attribute, with the blank before it."""
+    place = f"{column_letters(column)}{row + 1}"
     if isinstance(value, str):
-        return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{markup(value)}</t></is></c>'
-    return f'<c r="{place}"><v>{value!r}</v></c>'
+        return f'<c r="{place}"{style} t="inlineStr"><is><t xml:space="preserve">{markup(value)}</t></is></c>'
+    return f'<c r="{place}"{style}><v>{value!r}</v></c>'
 
 
-def _letters(column: int) -> str:
+def column_letters(column: int) -> str:
     """Name a column: A, B, ... Z, AA, AB."""
     name = ""
     column += 1

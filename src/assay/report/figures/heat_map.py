@@ -92,17 +92,44 @@ class Step:
     ops: int
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The axes of a map, and its scale of colours: maps in one frame can be held against each other."""
+
+    end_s: float
+    low_ns: float
+    high_ns: float
+    most: int
+    """Operations of the darkest cell."""
+
+    @classmethod
+    def around(cls, maps: Sequence[Cells]) -> "Frame":
+        """Enclose maps whose cells are of one size."""
+        low = min(10.0 ** (float(each.band.min()) / each.bands_per_decade) for each in maps)
+        high = max(10.0 ** ((float(each.band.max()) + 1) / each.bands_per_decade) for each in maps)
+        if high / low < 10:
+            low, high = decades_around(low, high)
+        return cls(
+            max(float(each.edges_s[-1]) for each in maps), low, high, max(int(each.count.max()) for each in maps)
+        )
+
+
 def cells(latencies: Latencies, max_cells: int = MAX_CELLS) -> Cells:
     """Gather a histogram into at most `max_cells` cells, finest bands first, then wider columns."""
-    intervals = max(len(latencies.edges_s) - 1, 1)
+    return cells_alike([latencies], max_cells)[0]
+
+
+def cells_alike(several: Sequence[Latencies], max_cells: int = MAX_CELLS) -> list[Cells]:
+    """Gather histograms into at most `max_cells` cells each, all by the same bands and as many intervals to a column."""
+    intervals = max(1, *(len(latencies.edges_s) - 1 for latencies in several))
     merge = math.ceil(intervals / MAX_COLUMNS)
     for bands_per_decade in BANDS_PER_DECADE:
-        gathered = _gather(latencies, bands_per_decade, merge)
-        if len(gathered.count) <= max_cells:
+        gathered = [_gather(latencies, bands_per_decade, merge) for latencies in several]
+        if max(len(each.count) for each in gathered) <= max_cells:
             return gathered
-    while len(gathered.count) > max_cells and merge < intervals:
+    while max(len(each.count) for each in gathered) > max_cells and merge < intervals:
         merge += 1
-        gathered = _gather(latencies, BANDS_PER_DECADE[-1], merge)
+        gathered = [_gather(latencies, BANDS_PER_DECADE[-1], merge) for latencies in several]
     return gathered
 
 
@@ -203,13 +230,12 @@ def chart(
     *,
     axis_title: str = "latency",
     window_s: tuple[float, float] | None = None,
+    frame: Frame | None = None,
 ) -> Layered:
     """Draw how many operations took how long when, with percentile lines; empty is white, outside the window pale."""
-    low = 10.0 ** (float(cells.band.min()) / cells.bands_per_decade)
-    high = 10.0 ** ((float(cells.band.max()) + 1) / cells.bands_per_decade)
-    if high / low < 10:
-        low, high = decades_around(low, high)
-    x = time_axis(float(cells.edges_s[-1]))
+    frame = frame or Frame.around([cells])
+    low, high = frame.low_ns, frame.high_ns
+    x = time_axis(frame.end_s)
     y = vl.Y(
         "low:Q",
         title=axis_title,
@@ -219,7 +245,7 @@ def chart(
         ),
     )
     layers: list[vl.Chart] = [
-        _cells(cells, x, y),
+        _cells(cells, frame.most, x, y),
         *(outside_window(window_s, float(cells.edges_s[-1]), x) if window_s else ()),
         *_percentile_lines(lines, (low, high), x, y),
         *mark_lines(marks, x),
@@ -227,7 +253,7 @@ def chart(
     return Layered(layers, HEIGHT_PX)
 
 
-def _cells(cells: Cells, x: vl.X, y: vl.Y) -> vl.Chart:
+def _cells(cells: Cells, most: int, x: vl.X, y: vl.Y) -> vl.Chart:
     start, end = cells.edges_s[:-1], cells.edges_s[1:]
     span_s = float(cells.edges_s[-1])
     right = np.minimum(end + np.minimum((_OVERLAP - 1) * (end - start), _OVERLAP_OF_AXIS * span_s), span_s)
@@ -235,7 +261,6 @@ def _cells(cells: Cells, x: vl.X, y: vl.Y) -> vl.Chart:
         {"t_s": start[cells.column], "right": right[cells.column], "band": cells.band, "operations": cells.count}
     )
     top = int(cells.band.max()) + 1
-    most = int(cells.count.max())
     legend_values = [10**power for power in range(math.floor(math.log10(most)) + 1)]
     colour = vl.Color(
         "operations:Q",

@@ -9,11 +9,10 @@ from, and by the same rank: the dots are those percentiles. A percentile is only
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from assay.analysis.arrays import FloatArray
+from assay.analysis.arrays import BoolArray, FloatArray
 from assay.analysis.recorded_operations import READS, WHOLE_LOOP
 from assay.analysis.thresholds import TAIL_SAMPLES
 from assay.report import theme
@@ -23,6 +22,7 @@ from assay.report.axes import (
     Layered,
     dense_log_ticks,
     enclosing_steps,
+    names_above,
     numeric_csv,
     records,
 )
@@ -37,9 +37,8 @@ HEIGHT_PX = 300
 _PARTS = 24
 """Points of a curve for each nine."""
 _MOST_LINES = len(theme.SERIES)
-_NAME_PX = 15
 _TICK_LABEL = "datum.value == 0 ? '0 %' : format(100 * (1 - pow(10, -datum.value)), '.6~f') + ' %'"
-_DOTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,14 @@ class Curve:
     stated: float
     """Nines up to which there are operations enough."""
 
+    def at(self, share: float) -> float | None:
+        """Give a percentile; None where too few operations are behind it."""
+        nines = -math.log10(1 - share)
+        stated, value_ns = self.up_to_stated()
+        if not len(stated) or nines > stated[-1] + 1e-6:
+            return None
+        return float(value_ns[int(np.argmin(np.abs(stated - nines)))])
+
     def up_to_stated(self) -> tuple[FloatArray, FloatArray]:
         """Give the part that is drawn solid."""
         inside = self.nines <= self.stated + 1e-9
@@ -62,6 +69,26 @@ class Curve:
         """Give the part that is dashed, from the last stated point on."""
         first = max(int(np.searchsorted(self.nines, self.stated + 1e-9)) - 1, 0)
         return self.nines[first:], self.value_ns[first:]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Where several distributions lie, from the lowest to the highest; arrays of shape `(points,)`."""
+
+    nines: FloatArray
+    low_ns: FloatArray
+    high_ns: FloatArray
+
+
+def band_of(curves: Sequence[Curve]) -> Band | None:
+    """Enclose distributions, as far as each of them has operations enough; None where that is nowhere."""
+    stated = min(curve.stated for curve in curves) + 1e-9
+    each = [dict(zip(curve.nines.tolist(), curve.value_ns.tolist(), strict=True)) for curve in curves]
+    nines = [place for place in sorted(each[0]) if place <= stated and all(place in one for one in each)]
+    if not nines:
+        return None
+    values = np.array([[one[place] for place in nines] for one in each])
+    return Band(np.array(nines), values.min(axis=0), values.max(axis=0))
 
 
 def curve_of(recording: Recording, result: Result, series: str, name: str) -> Curve | None:
@@ -75,9 +102,7 @@ def curve_of(recording: Recording, result: Result, series: str, name: str) -> Cu
 
 def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: float | None, name: str) -> Curve | None:
     """Give the distribution of what was completed in a window; nothing in it is above `max_ns`, which is exact."""
-    start_s, end_s = window_s
-    middle = (latencies.edges_s[:-1] + latencies.edges_s[1:]) / 2
-    mine = ((middle >= start_s) & (middle <= end_s))[latencies.interval]
+    mine = in_window(latencies, window_s)
     order = np.argsort(latencies.value_ns[mine], kind="stable")
     value_ns = latencies.value_ns[mine][order]
     ranks = np.cumsum(latencies.count[mine][order])
@@ -88,7 +113,7 @@ def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: floa
     places = {
         *(i / _PARTS for i in range(math.ceil(last * _PARTS))),
         last,
-        *(-math.log10(1 - q) for q in _DOTS.values()),
+        *(-math.log10(1 - q) for q in PERCENTILES.values()),
     }
     nines = np.array(sorted(place for place in places if place <= last), dtype=np.float64)
     wanted = np.clip(np.ceil(np.round((1 - 10.0**-nines) * total, 6)), 1, total)
@@ -97,6 +122,14 @@ def curve_from(latencies: Latencies, window_s: tuple[float, float], max_ns: floa
     if max_ns is not None:
         found = np.minimum(found, max_ns)
     return Curve(name, nines, found, stated=max(math.log10(total / TAIL_SAMPLES), 0.0))
+
+
+def in_window(latencies: Latencies, window_s: tuple[float, float]) -> BoolArray:
+    """Say which rows of a histogram are of intervals whose middle lies in a window."""
+    start_s, end_s = window_s
+    middle = (latencies.edges_s[:-1] + latencies.edges_s[1:]) / 2
+    inside: BoolArray = ((middle >= start_s) & (middle <= end_s))[latencies.interval]
+    return inside
 
 
 def draw(one: OneResult) -> Iterator[Figure]:
@@ -182,10 +215,11 @@ def _told(named: Sequence[tuple[str, LatencyNs, Result]]) -> list[tuple[str, ...
 # -- chart -------------------------------------------------------------------------------------------------------------
 
 
-def chart(curves: Sequence[Curve], inks: Sequence[str]) -> Layered:
-    """Draw curves, each in its colour with its name at its end; the axis goes up to the nines of the longest."""
+def chart(curves: Sequence[Curve], inks: Sequence[str], bands: Sequence[tuple[Band, str]] = ()) -> Layered:
+    """Draw curves, each in its colour with its name above, over bands; the axis goes up to the nines of the longest."""
     end = max(1.0, *(float(curve.nines[-1]) for curve in curves))
-    values = np.concatenate([curve.value_ns for curve in curves])
+    ends = [values for band, _ in bands for values in (band.low_ns, band.high_ns)]
+    values = np.concatenate([curve.value_ns for curve in curves] + ends)
     low, high = enclosing_steps(max(float(values.min()), 1.0), max(float(values.max()), 1.0))
     x = vl.X(
         "nines:Q",
@@ -199,7 +233,7 @@ def chart(curves: Sequence[Curve], inks: Sequence[str]) -> Layered:
         scale=vl.Scale(type="log", domain=[low, high], nice=False),
         axis=vl.Axis(values=dense_log_ticks(low, high, HEIGHT_PX), labelExpr=LATENCY_LABEL, grid=True),
     )
-    layers: list[vl.Chart] = []
+    layers = [_band(band, ink, x, y) for band, ink in bands]
     for curve, ink in zip(curves, inks, strict=True):
         for (nines, ns), dash in ((curve.up_to_stated(), [1, 0]), (curve.beyond(), [3, 3])):
             if len(nines) > 1:
@@ -209,13 +243,18 @@ def chart(curves: Sequence[Curve], inks: Sequence[str]) -> Layered:
     return Layered([*layers, *(_names(curves, inks) if len(curves) > 1 else ())], HEIGHT_PX)
 
 
+def _band(band: Band, ink: str, x: vl.X, y: vl.Y) -> vl.Chart:
+    data = numeric_csv({"nines": band.nines, "ns": band.low_ns, "high": band.high_ns})
+    area = vl.Chart(data).mark_area(interpolate="step-before", color=ink, opacity=0.2)
+    drawn: vl.Chart = area.encode(x=x, y=y, y2="high:Q")
+    return drawn
+
+
 def _dots(curve: Curve, ink: str, x: vl.X, y: vl.Y) -> vl.Chart:
-    stated, _ = curve.up_to_stated()
-    rows = []
-    for label, share in _DOTS.items():
-        nines = -math.log10(1 - share)
-        if len(stated) and nines <= stated[-1] + 1e-6:
-            ns = float(curve.value_ns[int(np.argmin(np.abs(curve.nines - nines)))])
+    rows: list[dict[str, object]] = []
+    for label, share in PERCENTILES.items():
+        if (ns := curve.at(share)) is not None:
+            nines = -math.log10(1 - share)
             rows.append({"nines": nines, "ns": ns, "percentile": label, "value": format_ns(ns), "curve": curve.name})
     tooltip = [vl.Tooltip("curve:N"), vl.Tooltip("percentile:N"), vl.Tooltip("value:N")]
     base = vl.Chart(records(rows)).encode(x=x, y=y, tooltip=tooltip)
@@ -225,9 +264,4 @@ def _dots(curve: Curve, ink: str, x: vl.X, y: vl.Y) -> vl.Chart:
 def _names(curves: Sequence[Curve], inks: Sequence[str]) -> list[vl.Chart]:
     """Write the names above the picture, in the order in which the curves end: the slowest first."""
     order = sorted(range(len(curves)), key=lambda k: -float(curves[k].value_ns[-1]))
-    layers = []
-    for at, k in enumerate(order):
-        place: dict[str, Any] = {"align": "left", "baseline": "middle", "x": 0, "y": _NAME_PX * (at - len(order))}
-        named = vl.Chart(records([{"label": f"— {curves[k].name}"}])).mark_text(color=inks[k], fontSize=11, **place)
-        layers.append(named.encode(text="label:N"))
-    return layers
+    return names_above([(curves[k].name, inks[k]) for k in order])

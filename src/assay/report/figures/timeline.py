@@ -66,12 +66,12 @@ class Rates:
         return np.flatnonzero((middle >= window_s[0]) & (middle <= window_s[1])).astype(np.int64)
 
 
-def rates(timeline: Timeline, unit: RateUnit) -> Rates:
-    """Turn work per interval into rates of at most `MAX_STEPS` steps."""
+def rates(timeline: Timeline, unit: RateUnit, most_steps: int = MAX_STEPS) -> Rates:
+    """Turn work per interval into rates of at most so many steps."""
     work = (timeline.bytes if unit.of_bytes else timeline.ops).astype(np.float64) / unit.per_unit
     start, end, work = _join_short_end(timeline.start_s, timeline.end_s, work)
     each = work / (end - start)
-    merge = max(math.ceil(len(work) / MAX_STEPS), 1)
+    merge = max(math.ceil(len(work) / most_steps), 1)
     firsts = np.arange(0, len(work), merge)
     if len(work) == 0:
         return Rates(unit, start, end, each, each, each, is_gathered=False)

@@ -1,0 +1,1 @@
+"""A comparison as a document: its words, its figures over the runs of all sides, its page and its workbook."""
