@@ -70,6 +70,9 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
     if not against.in_turn and any(row.interval for row in against.rows):
         yield "order    one side ran before the other: what changed in between is in every ratio"
+    pairs = max((row.pairs for row in against.rows), default=0)
+    if pairs:
+        yield f"order    in turns: each run is held against the other of its round, {pairs} pairs"
 
 
 def _differ(differences: Sequence[Difference]) -> Iterator[str]:
@@ -112,7 +115,9 @@ def _value(row: Row, side: Side) -> str:
 def _told(comparison: Comparison, against: Against) -> Iterator[str]:
     """The answer in words."""
     if against.geometric_mean is not None and against.geometric_mean_of > 1:
-        yield f"Geometric mean of {against.geometric_mean_of} ratios of rates: {against.geometric_mean:.3f}."
+        ends = against.geometric_mean_interval
+        between = "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f}, by how runs differ)"
+        yield f"Geometric mean of {against.geometric_mean_of} ratios of rates: {against.geometric_mean:.3f}{between}."
     for verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE):
         rows = [row for row in against.rows if row.verdict is verdict]
         if rows:
