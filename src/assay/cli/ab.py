@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.comparing import Effect, Gates, GateStrict, Markdown
+from assay.cli.comparing import Ceiling, Effect, FileWeights, Gates, GateStrict, Markdown, Regions
 from assay.cli.options import Json, Runs, Tag
 from assay.cli.pipes import say
 
@@ -48,6 +48,9 @@ def ab(
     effect: Effect = 3.0,
     gate: Gates = None,
     gate_strict: GateStrict = False,
+    region: Regions = None,
+    weights: FileWeights = None,
+    ceiling: Ceiling = None,
     markdown: Markdown = False,
     json: Json = False,
     tag: Tag = None,
@@ -57,7 +60,7 @@ def ab(
 
     Every measurement is a run of its own and kept; the ids are in --json. Ctrl-C ends the round and compares what is whole.
     """
-    from assay.cli.comparing import told
+    from assay.cli.comparing import asked_of_surfaces, surveyed, told
     from assay.compare.arms import Arm
     from assay.compare.gate import parse_gate
     from assay.errors import INTERRUPTED, InputError
@@ -70,6 +73,7 @@ def ab(
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
     gates = [parse_gate(text) for text in gate or ()]
+    questions = asked_of_surfaces(region, weights, ceiling)
     more = [word for each in tag or () for word in ("--tag", each)] + (["--runs", str(runs)] if runs else [])
     series = MeasuredInTurns(
         names=sides,
@@ -83,7 +87,8 @@ def ab(
     if not all(series.found):
         raise typer.Exit(INTERRUPTED)
     arms = [Arm.of(name, found) for name, found in zip(sides, series.found, strict=True)]
-    code = told(series.compared(), arms, gates, strict=gate_strict, json=json, markdown=markdown, runs=runs)
+    found = surveyed(series.compared(), arms, questions, runs)
+    code = told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, runs=runs)
     raise typer.Exit(code if is_whole else INTERRUPTED)
 
 

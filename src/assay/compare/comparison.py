@@ -25,7 +25,8 @@ from assay.analysis.statistics.ratio import (
     spread_of_pairs,
 )
 from assay.compare.arms import IOPS, P99, THROUGHPUT, Arm, Metric, Sample
-from assay.compare.mean_ratio import mean_ratio
+from assay.compare.run_means import run_means
+from assay.compare.surfaces.surface import ComparedSurface
 from assay.results import STREAMING_BYTES_PER_OP, Part
 from assay.verdicts import ComparisonVerdict
 
@@ -99,7 +100,9 @@ class Against(Part, frozen=True, kw_only=True):
     in_turn: bool
     """Whether runs of both took turns, so that what changed with time falls on both."""
     geometric_mean_interval: tuple[float, float] | None = None
-    """At 95 % confidence, by how runs differ from each other; null: fewer than three of a side have all these results."""
+    """At 95 % confidence, by how runs differ from each other; null: fewer than three runs of a side."""
+    surfaces: tuple[ComparedSurface, ...] = ()
+    """File size by record size, a test each; a result that is a cell of one is judged among all of its cells there."""
 
 
 class Comparison(Part, frozen=True, kw_only=True):
@@ -137,14 +140,15 @@ def _against(a: Arm, b: Arm, effect: float) -> Against:
     terms = _Terms(effect, rounds)
     rows = tuple(row for label in shared for row in _rows(label, of_a[label], of_b[label], terms))
     rates = [row for row in rows if row.metric != P99.name and row.ratio is not None]
-    mean = mean_ratio([by_run(row.a) for row in rates], [by_run(row.b) for row in rates], rounds=rounds)
+    means = run_means([by_run(row.a) for row in rates], [by_run(row.b) for row in rates], rounds=rounds)
+    mean = None if means is None else means.ratio
     return Against(
         name=b.name,
         rows=rows,
         missing=tuple(sorted(of_a.keys() ^ of_b.keys())),
         geometric_mean=None if mean is None else mean.ratio,
         geometric_mean_of=len(rates),
-        geometric_mean_interval=None if mean is None else _interval(mean),
+        geometric_mean_interval=None if mean is None else interval_of(mean),
         drifts=tuple(_drifts(shared, of_a, of_b)),
         in_turn=_in_turn(a, b),
     )
@@ -155,7 +159,8 @@ def by_run(side: Side) -> dict[str, float]:
     return {run: math.log(value) for run, value in zip(side.runs, side.values, strict=True)}
 
 
-def _interval(found: Ratio) -> tuple[float, float] | None:
+def interval_of(found: Ratio) -> tuple[float, float] | None:
+    """Give the ends of an interval at 95 % confidence, where it is one."""
     return (found.low, found.high) if found.is_interval and found.low is not None and found.high is not None else None
 
 

@@ -26,7 +26,7 @@ from statistics import NormalDist, fmean, stdev, variance
 
 from assay.analysis import thresholds
 from assay.analysis.statistics import rank_sum, signed_rank
-from assay.analysis.statistics.beta import student_quantile
+from assay.analysis.statistics.beta import student_p, student_quantile
 
 _RANGE_FROM, _WELCH_FROM, _RANKS_FROM = 2, 3, 5
 LEAST_PAIRED = 3
@@ -100,14 +100,41 @@ def ratio_of_pairs(pairs: Sequence[tuple[float, float]]) -> Ratio:
     return Ratio(middle, low, high, signed_rank.p_value(apart), RatioMethod.SIGNED_RANKS)
 
 
+def p_by_t(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Give the two-sided p of Welch's t of the logarithms, for means that are near to normal; None below two of either."""
+    if min(len(a), len(b)) < _RANGE_FROM:
+        return None
+    logs_a, logs_b = [math.log(x) for x in a], [math.log(x) for x in b]
+    squared, freedom = _welch_error(logs_a, logs_b)
+    apart = fmean(logs_b) - fmean(logs_a)
+    if not squared:
+        return 1.0 if apart == 0 else 0.0
+    return student_p(apart / math.sqrt(squared), freedom)
+
+
+def p_of_pairs_by_t(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Give the two-sided p of Student's t of the logarithms of the ratios of pairs; None below two."""
+    if len(pairs) < _RANGE_FROM:
+        return None
+    apart = [math.log(of_b) - math.log(of_a) for of_a, of_b in pairs]
+    error, middle = stdev(apart) / math.sqrt(len(apart)), fmean(apart)
+    if not error:
+        return 1.0 if middle == 0 else 0.0
+    return student_p(middle / error, len(apart) - 1)
+
+
+def _welch_error(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
+    """Give the variance of the difference of two means, and its degrees of freedom (Welch, Satterthwaite)."""
+    of_a, of_b = variance(a) / len(a), variance(b) / len(b)
+    squared = of_a + of_b
+    return squared, squared**2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1)) if squared > 0 else 1.0
+
+
 def _welch(a: Sequence[float], b: Sequence[float]) -> Ratio:
     """Welch's t, with the degrees of freedom of Welch and Satterthwaite."""
-    of_a, of_b = variance(a) / len(a), variance(b) / len(b)
-    apart, squared = fmean(b) - fmean(a), of_a + of_b
-    half = 0.0
-    if squared > 0:
-        freedom = squared**2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
-        half = student_quantile(0.5 + thresholds.CONFIDENCE / 2, freedom) * math.sqrt(squared)
+    squared, freedom = _welch_error(a, b)
+    apart = fmean(b) - fmean(a)
+    half = student_quantile(0.5 + thresholds.CONFIDENCE / 2, freedom) * math.sqrt(squared) if squared > 0 else 0.0
     return Ratio(math.exp(apart), math.exp(apart - half), math.exp(apart + half), None, RatioMethod.WELCH)
 
 

@@ -11,9 +11,17 @@ its side, and the mean of the middles is added.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
-from assay.analysis.statistics.ratio import LEAST_PAIRED, Ratio, ratio_between, ratio_of_pairs
+from assay.analysis.statistics.ratio import (
+    LEAST_PAIRED,
+    Ratio,
+    p_by_t,
+    p_of_pairs_by_t,
+    ratio_between,
+    ratio_of_pairs,
+)
 
 ByRun = Mapping[str, float]
 """Logarithm of a rate in each run that has it."""
@@ -21,13 +29,33 @@ _LEAST_SHARE = 0.5
 """Of the weight of all rates, that a run has to have to count."""
 
 
-def mean_ratio(
+@dataclass(frozen=True)
+class RunMeans:
+    """Geometric means of the rates of each run."""
+
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    pairs: tuple[tuple[float, float], ...]
+    """Of the two runs of a round, where three rounds and more have both."""
+
+    @property
+    def ratio(self) -> Ratio:
+        """B by A."""
+        return ratio_of_pairs(self.pairs) if self.pairs else ratio_between(self.a, self.b)
+
+    @property
+    def p(self) -> float | None:
+        """Of the hypothesis that both are alike, by Student's t: means of many rates are near to normal. None: one run."""
+        return p_of_pairs_by_t(self.pairs) if self.pairs else p_by_t(self.a, self.b)
+
+
+def run_means(
     a: Sequence[ByRun],
     b: Sequence[ByRun],
     weights: Sequence[float] | None = None,
     rounds: Sequence[tuple[str, str]] = (),
-) -> Ratio | None:
-    """Compare the geometric means of rates.
+) -> RunMeans | None:
+    """Find the geometric mean of the rates of each run.
 
     Args:
         a: The rates of the first side, each by run.
@@ -36,16 +64,14 @@ def mean_ratio(
         rounds: Names of the two runs of each round, where they took turns.
 
     Returns:
-        B by A; None where a side has no run with half of them.
+        None where a side has no run with half of them.
     """
     used = [1.0] * len(a) if weights is None else list(weights)
-    of_a, of_b = _by_run(a, used), _by_run(b, used)
-    pairs = [(of_a[one], of_b[other]) for one, other in rounds if one in of_a and other in of_b]
-    if len(pairs) >= LEAST_PAIRED:
-        return ratio_of_pairs([(math.exp(one), math.exp(other)) for one, other in pairs])
+    of_a, of_b = ({run: math.exp(x) for run, x in _by_run(side, used).items()} for side in (a, b))
     if not of_a or not of_b:
         return None
-    return ratio_between([math.exp(x) for x in of_a.values()], [math.exp(x) for x in of_b.values()])
+    pairs = tuple((of_a[one], of_b[other]) for one, other in rounds if one in of_a and other in of_b)
+    return RunMeans(tuple(of_a.values()), tuple(of_b.values()), pairs if len(pairs) >= LEAST_PAIRED else ())
 
 
 def _by_run(rates: Sequence[ByRun], weights: Sequence[float]) -> dict[str, float]:
