@@ -101,7 +101,7 @@ def test_the_interval_of_the_geometric_mean_goes_by_runs_and_not_by_results(
     runs: int, begin: int, measured: tuple[Document, Result]
 ) -> None:
     random = np.random.default_rng(runs + begin)
-    inside, trials = 0, 600
+    inside, trials = 0, 300
     for _ in range(trials):
         # A run moves all its results alike, four times as much as each by itself: results are no replicates.
         a, b = (
