@@ -122,3 +122,55 @@ def test_a_stop_ends_the_round_and_compares_what_is_whole(assay: Assay, tmp_path
     assert len({len(runs) for runs in found["runs"].values()}) == 1
     assert len(found["runs"][sides[0]]) >= 2
     assert {path.name for path in tmp_path.iterdir()} <= {"runs"}
+
+
+def test_surfaces_of_iozone_stand_on_a_map_and_in_json(assay: Assay, tmp_path: Path) -> None:
+    for _ in range(3):
+        for tag in ("one", "other"):
+            assay("iozone", "-a", "-n", "64k", "-g", "128k", "-i", "0", "--tag", tag, cwd=tmp_path)
+    (tmp_path / "sizes").write_text("64K 3\n128K 1\n")
+    asked = ("--region", "sweet: file<=64K & record<=8K", "--weights", str(tmp_path / "sizes"), "--ceiling", "1000GB/s")
+
+    found, exit_code = compared(assay, "tag:one", "tag:other", *asked)
+    text = assay("compare", "tag:one", "tag:other", *asked, check=0).stdout
+
+    write, rewrite = found["against"][0]["surfaces"]
+    assert (exit_code, write["test"], rewrite["test"]) == (0, "write", "rewrite")
+    assert write["files"] == [64 << 10, 128 << 10]
+    assert len(write["cells"]) == 5 + 6
+    rows = {row["label"]: row for row in found["against"][0]["rows"] if row["metric"] != "p99"}
+    for cell in write["cells"]:
+        # The rate of the map is that of the result, in bytes a second.
+        row = rows[cell["label"]]
+        each = 1 if row["metric"] == "throughput" else cell["record_bytes"]
+        assert cell["a"] == pytest.approx(row["a"]["median"] * each)
+        assert cell["runs"] == [3, 3]
+    assert (write["regions"][0]["name"], write["regions"][0]["cells"]) == ("sweet", 2)
+    assert write["weighted"]["covered"] == 1.0
+    assert "write: B / A in per cents, file sizes down, record sizes across" in text
+    map_lines = [line for line in text.splitlines() if line.strip().startswith(("64K", "128K", "all"))]
+    assert len(map_lines) == 2 * 3
+    assert max(map(len, map_lines)) <= 80
+    assert "write-64-4" not in text.split("Geometric mean")[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--region", "sweet"), "--region 'sweet'"),
+        (("--weights", "64K:x"), "no size with its share"),
+        (("--weights", "nowhere"), "no file 'nowhere'"),
+        (("--ceiling", "fast"), "not a rate"),
+        (("--region", "sweet: file<=2M"), "these runs have none"),
+    ],
+)
+def test_what_is_asked_of_surfaces_and_cannot_be_said_is_refused_in_a_line(
+    words: tuple[str, ...], told: str, assay: Assay, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        assay("measure", tmp_path, "--read", "--size", "1m", "--time", "0.2s")
+
+    done = assay("compare", "last~1", "last", *words, check=2)
+
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -60,16 +60,78 @@ def rates(random: np.random.Generator, middle: float, runs: int = RUNS) -> list[
     return list(middle * random.lognormal(0, CV, runs))
 
 
-def test_of_a_thousand_comparisons_of_a_with_a_hardly_any_has_a_winner(measured: tuple[Document, Result]) -> None:
+@pytest.mark.parametrize(("runs", "begin"), [(3, 1), (5, 1), (10, 1), (3, 30), (5, 30), (10, 30)])
+def test_of_a_thousand_comparisons_of_a_with_a_hardly_any_has_a_winner(
+    runs: int, begin: int, measured: tuple[Document, Result]
+) -> None:
     random = np.random.default_rng(1)
     winners = 0
     for _ in range(1_000):
-        _, row = held(
-            compare([arm(measured, "a", rates(random, 1e4)), arm(measured, "b", rates(random, 1e4), begin=1)])
-        )
+        a, b = (rates(random, 1e4, runs) for _ in "ab")
+        _, row = held(compare([arm(measured, "a", a), arm(measured, "b", b, begin=begin)]))
         winners += row.verdict in {VERDICT.BETTER, VERDICT.WORSE}
+        assert row.pairs == (runs if begin == 1 else 0)
 
     assert winners < 50
+
+
+def test_runs_in_turns_are_compared_within_their_round(measured: tuple[Document, Result]) -> None:
+    rounds = [1e4, 1.4e4, 0.7e4, 1.2e4, 0.9e4, 1.6e4]
+    a, b = arm(measured, "a", rounds), arm(measured, "b", [1.1 * x for x in rounds], begin=1)
+    apart = arm(measured, "b", [1.1 * x for x in rounds], begin=30)
+    no = Trust(level=TrustLevel.NO, reasons=(Reason(id="foreign-io", text="others used the device"),))
+    first, *others = b.documents
+    bad = msgspec.structs.replace(first.results[0], trust=no, trusted=False)
+    busy = Arm.of("b", [msgspec.structs.replace(first, results=(bad,)), *others])
+
+    against, row = held(compare([a, b]))
+    _, without = held(compare([a, apart]))
+    _, fewer = held(compare([a, busy]))
+
+    assert (row.pairs, row.verdict, row.p) == (6, VERDICT.BETTER, 2 / 2**6)
+    assert row.interval == pytest.approx((1.1, 1.1))
+    assert against.geometric_mean_interval == pytest.approx((1.1, 1.1))
+    assert (without.pairs, without.verdict) == (0, VERDICT.INCONCLUSIVE)
+    # The round of a run that is not to be trusted has no pair.
+    assert (fewer.pairs, fewer.verdict, fewer.b.left_out) == (5, VERDICT.BETTER, ("b-0",))
+
+
+@pytest.mark.parametrize(("runs", "begin"), [(3, 30), (5, 30), (10, 30), (3, 1), (5, 1), (10, 1)])
+def test_the_interval_of_the_geometric_mean_goes_by_runs_and_not_by_results(
+    runs: int, begin: int, measured: tuple[Document, Result]
+) -> None:
+    random = np.random.default_rng(runs + begin)
+    inside, trials = 0, 300
+    for _ in range(trials):
+        # A run moves all its results alike, four times as much as each by itself: results are no replicates.
+        a, b = (
+            several(measured, name, factor * random.lognormal(0, 0.04, (runs, 1)) * random.lognormal(0, 0.01, (runs, 8)),
+                    begin=at)
+            for name, factor, at in (("a", 1e4, 0), ("b", 1.1e4, begin))
+        )  # fmt: skip
+        (against,) = compare([a, b]).against
+        ends = against.geometric_mean_interval
+        assert ends is not None
+        assert ends[0] <= (against.geometric_mean or 0) <= ends[1]
+        inside += ends[0] <= 1.1 <= ends[1]
+
+    assert 0.92 <= inside / trials <= 0.985
+
+
+def several(measured: tuple[Document, Result], name: str, rates: np.ndarray, *, begin: int) -> Arm:
+    """Make an arm of runs that have several results, rates of shape `(runs, results)`."""
+    base = arm(measured, name, [1.0] * len(rates), begin=begin)
+    documents = [
+        msgspec.structs.replace(
+            document,
+            results=tuple(
+                msgspec.structs.replace(document.results[0], label=f"r{i}", iops=float(rate))
+                for i, rate in enumerate(of_run)
+            ),
+        )
+        for document, of_run in zip(base.documents, rates, strict=True)
+    ]
+    return Arm.of(name, documents)
 
 
 @pytest.mark.parametrize(

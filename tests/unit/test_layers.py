@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bundle": {"assay", "config", "errors", "events", "host", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units", "xdg"},
     "analysis": {"assay", "bundle", "errors", "events", "host", "plan", "power_meter", "results", "units", "verdicts"},
-    "compare": {"analysis", "errors", "results", "verdicts"},
+    "compare": {"analysis", "errors", "results", "units", "verdicts"},
     "claims": {"analysis", "bundle", "compare", "errors", "input_text", "loads", "outward", "results", "verdicts"},
     "decode": {"errors", "outward", "units", "verdicts"},
     "report": {

@@ -243,3 +243,15 @@ MOVED_SAMPLES = 3
 # -- energy (energy.py says how it is found) -----------------------------------------------------------------------------
 METER_GAP_SHARE = 0.20
 """Readings of a power meter may be this share of the window apart."""
+
+# -- surfaces that are compared (compare/surfaces/) ----------------------------------------------------------------------
+FALSE_MARKS = 0.05
+"""Of the cells of a test that are marked as different, the share that may be wrong."""
+PRIOR_FREEDOM = 4.0
+"""Degrees of freedom that the variance of a cell borrows from the others, at most."""
+CLIFF_TIMES = 3.0
+"""Neighbouring cells of one side that differ by this factor are a cliff."""
+ODD_SPREADS = 5.0
+"""A cell lies this many spreads (1.4826 MAD) of its neighbours from their median: it is to be checked."""
+ODD_NEIGHBOURS = 5
+"""Neighbours that a cell must have for that."""

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.comparing import Charts, ComparisonFiles, Effect, Gates, GateStrict, Html, Markdown, Pictures, Xlsx
+from assay.cli.comparing import (
+    Ceiling,
+    Charts,
+    ComparisonFiles,
+    Effect,
+    FileWeights,
+    Gates,
+    GateStrict,
+    Html,
+    Markdown,
+    Pictures,
+    Regions,
+    Xlsx,
+)
 from assay.cli.options import Json, Runs, Tag
 from assay.cli.pipes import say
 
@@ -48,6 +61,9 @@ def ab(
     effect: Effect = 3.0,
     gate: Gates = None,
     gate_strict: GateStrict = False,
+    region: Regions = None,
+    weights: FileWeights = None,
+    ceiling: Ceiling = None,
     markdown: Markdown = False,
     html: Html = None,
     charts: Charts = None,
@@ -61,7 +77,7 @@ def ab(
 
     Every measurement is a run of its own and kept; the ids are in --json. Ctrl-C ends the round and compares what is whole.
     """
-    from assay.cli.comparing import told
+    from assay.cli.comparing import asked_of_surfaces, surveyed, told
     from assay.compare.arms import Arm
     from assay.compare.gate import parse_gate
     from assay.errors import INTERRUPTED, InputError
@@ -76,6 +92,7 @@ def ab(
     gates = [parse_gate(text) for text in gate or ()]
     files = ComparisonFiles(html, charts, picture_format, xlsx)
     files.check(len(sides))
+    questions = asked_of_surfaces(region, weights, ceiling)
     more = [word for each in tag or () for word in ("--tag", each)] + (["--runs", str(runs)] if runs else [])
     series = MeasuredInTurns(
         names=sides,
@@ -89,9 +106,8 @@ def ab(
     if not all(series.found):
         raise typer.Exit(INTERRUPTED)
     arms = [Arm.of(name, found) for name, found in zip(sides, series.found, strict=True)]
-    code = told(
-        series.compared(), arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs
-    )
+    found = surveyed(series.compared(), arms, questions, runs)
+    code = told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs)
     raise typer.Exit(code if is_whole else INTERRUPTED)
 
 

@@ -4,7 +4,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.comparing import Charts, ComparisonFiles, Effect, Gates, GateStrict, Html, Markdown, Pictures, Xlsx
+from assay.cli.comparing import (
+    Ceiling,
+    Charts,
+    ComparisonFiles,
+    Effect,
+    FileWeights,
+    Gates,
+    GateStrict,
+    Html,
+    Markdown,
+    Pictures,
+    Regions,
+    Xlsx,
+)
 from assay.cli.options import Json, Runs
 
 if TYPE_CHECKING:
@@ -25,6 +38,9 @@ def compare(
     effect: Effect = 3.0,
     gate: Gates = None,
     gate_strict: GateStrict = False,
+    region: Regions = None,
+    weights: FileWeights = None,
+    ceiling: Ceiling = None,
     markdown: Markdown = False,
     html: Html = None,
     charts: Charts = None,
@@ -38,7 +54,7 @@ def compare(
     From three runs of each side on there is an interval; the repeats of one run (--repeat 5) are runs. There is no winner
     between numbers of different things, such as storage and page cache, or that are not to be trusted.
     """
-    from assay.cli.comparing import told
+    from assay.cli.comparing import asked_of_surfaces, check_answered, surveyed, told
     from assay.compare import comparison
     from assay.compare.gate import parse_gate
     from assay.errors import InputError
@@ -50,10 +66,12 @@ def compare(
     gates = [parse_gate(text) for text in gate or ()]
     files = ComparisonFiles(html, charts, picture_format, xlsx)
     files.check(len(sides))
+    questions = asked_of_surfaces(region, weights, ceiling)
     arms = [arm_of(side, runs) for side in sides]
     if len({arm.name for arm in arms}) < len(arms):
         raise InputError("compare: two sides are the same; the ratio of a thing to itself is 1")
-    found = comparison.compare(arms, effect / 100)
+    found = surveyed(comparison.compare(arms, effect / 100), arms, questions, runs)
+    check_answered(found, questions)
     raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs))
 
 

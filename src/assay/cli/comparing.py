@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.compare.arms import Arm
     from assay.compare.comparison import Comparison
     from assay.compare.gate import Gate, Gated
+    from assay.compare.surfaces.survey import Questions
 
 Effect = Annotated[
     float, typer.Option("--effect", metavar="PERCENT", help="A difference that matters.", min=0.01, max=1000)
@@ -113,6 +114,89 @@ def _goes_on(words: str) -> None:
 
     if sys.stderr.isatty():
         say(f"\r\033[K{words}", err=True, end="")
+
+
+Regions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--region",
+        metavar="BOX",
+        help="Of surfaces (file by record size): sum these cells up, too: 'sweet: file<=2M & record<=32K'.",
+    ),
+]
+FileWeights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="W",
+        help="Of surfaces: weigh rows by how files spread over sizes: '64K:0.5,1M:0.3,16M:0.2', or a file of such lines.",
+    ),
+]
+Ceiling = Annotated[
+    str | None,
+    typer.Option(
+        "--ceiling",
+        metavar="RATE",
+        help="Of surfaces: no storage here is faster (640MB/s): cells that are do not count.",
+    ),
+]
+
+
+def asked_of_surfaces(regions: list[str] | None, weights: str | None, ceiling: str | None) -> "Questions":
+    """Read what is asked of surfaces; raises InputError."""
+    from assay.compare.surfaces.region import MOST_REGIONS, parse_region, parse_weights
+    from assay.compare.surfaces.survey import Questions
+    from assay.errors import InputError
+    from assay.input_text import read_text
+    from assay.units import parse_transfer_rate
+
+    if len(regions or ()) > MOST_REGIONS:
+        raise InputError(f"--region: these are more than {MOST_REGIONS}")
+    spread = None
+    if weights is not None:
+        # A colon parts a size from its share; what has none is the name of a file.
+        is_inline = ":" in weights and not Path(weights).is_file()
+        try:
+            text = weights if is_inline else read_text(weights, "weights")
+        except FileNotFoundError as error:
+            raise InputError(
+                f"--weights: there is no file '{weights}', and it is no list such as 64K:0.5,1M:0.5"
+            ) from error
+        spread = parse_weights(text, "--weights" if is_inline else weights)
+    return Questions(
+        regions=tuple(parse_region(text) for text in regions or ()),
+        weights=spread,
+        ceiling_bytes_per_s=None if ceiling is None else parse_transfer_rate(ceiling),
+    )
+
+
+def surveyed(found: "Comparison", arms: "Sequence[Arm]", questions: "Questions", runs: Path | None) -> "Comparison":
+    """Add the surfaces; the sizes are those of the Plans, of the first run of each side, where all have the same."""
+    from dataclasses import replace
+
+    from assay.analysis.two_sizes import size_pairs
+    from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
+    from assay.compare.surfaces.survey import with_surfaces
+
+    by_side = []
+    for arm in arms:
+        first = open_run(arm.documents[0].run.bundle, runs)
+        with damage_told(first.path):
+            by_side.append(size_pairs(first.plan))
+    same = {label: pair for label, pair in by_side[0].items() if all(side.get(label) == pair for side in by_side)}
+    return with_surfaces(found, arms, replace(questions, places=same))
+
+
+def check_answered(found: "Comparison", questions: "Questions") -> None:
+    """Raise InputError where something is asked of surfaces, and there is none."""
+    from assay.errors import InputError
+
+    if questions.is_any and not any(against.surfaces for against in found.against):
+        raise InputError(
+            "--region, --weights and --ceiling are of surfaces: a test with three file or record sizes and more that both"
+            " sides have, such as of 'assay iozone -a'; these runs have none"
+        )
 
 
 def told(

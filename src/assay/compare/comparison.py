@@ -8,14 +8,25 @@ more than what matters (`effect`). Runs that are not to be trusted are left out 
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 
 from assay.analysis import thresholds
 from assay.analysis.statistics.beta import student_quantile
-from assay.analysis.statistics.ratio import Ratio, ratio_between, runs_needed, spread
+from assay.analysis.statistics.ratio import (
+    LEAST_PAIRED,
+    Ratio,
+    ratio_between,
+    ratio_of_pairs,
+    runs_needed,
+    spread,
+    spread_of_pairs,
+)
 from assay.compare.arms import IOPS, P99, THROUGHPUT, Arm, Metric, Sample
+from assay.compare.run_means import run_means
+from assay.compare.surfaces.surface import ComparedSurface
 from assay.results import STREAMING_BYTES_PER_OP, Part
 from assay.verdicts import ComparisonVerdict
 
@@ -38,6 +49,8 @@ class Side(Part, frozen=True, kw_only=True):
     """What they are numbers of, with what became of writes: one word where all runs agree."""
     left_out: tuple[str, ...]
     """Runs that are not to be trusted."""
+    runs: tuple[str, ...] = ()
+    """Which run each value is of; `ID#2` is the second repeat of a run."""
 
 
 class Row(Part, frozen=True, kw_only=True):
@@ -61,6 +74,8 @@ class Row(Part, frozen=True, kw_only=True):
     """Why it is no more than that; empty: nothing to add."""
     runs_needed: int | None
     """Of each side, to tell a difference that matters; null: enough, or nobody can say."""
+    pairs: int = 0
+    """Rounds whose two runs were compared with each other; 0: the runs of a side were compared with all of the other."""
 
 
 class Drift(Part, frozen=True, kw_only=True):
@@ -84,6 +99,10 @@ class Against(Part, frozen=True, kw_only=True):
     drifts: tuple[Drift, ...]
     in_turn: bool
     """Whether runs of both took turns, so that what changed with time falls on both."""
+    geometric_mean_interval: tuple[float, float] | None = None
+    """At 95 % confidence, by how runs differ from each other; null: fewer than three runs of a side."""
+    surfaces: tuple[ComparedSurface, ...] = ()
+    """File size by record size, a test each; a result that is a cell of one is judged among all of its cells there."""
 
 
 class Comparison(Part, frozen=True, kw_only=True):
@@ -117,38 +136,68 @@ def compare(arms: Sequence[Arm], effect: float = DEFAULT_EFFECT) -> Comparison:
 def _against(a: Arm, b: Arm, effect: float) -> Against:
     of_a, of_b = a.samples(), b.samples()
     shared = [label for label in of_a if label in of_b]
-    rows = tuple(row for label in shared for row in _rows(label, of_a[label], of_b[label], effect))
-    rates = [math.log(row.ratio) for row in rows if row.metric != P99.name and row.ratio is not None]
+    rounds = in_rounds(a, b)
+    terms = _Terms(effect, rounds)
+    rows = tuple(row for label in shared for row in _rows(label, of_a[label], of_b[label], terms))
+    rates = [row for row in rows if row.metric != P99.name and row.ratio is not None]
+    means = run_means([by_run(row.a) for row in rates], [by_run(row.b) for row in rates], rounds=rounds)
+    mean = None if means is None else means.ratio
     return Against(
         name=b.name,
         rows=rows,
         missing=tuple(sorted(of_a.keys() ^ of_b.keys())),
-        geometric_mean=math.exp(sum(rates) / len(rates)) if rates else None,
+        geometric_mean=None if mean is None else mean.ratio,
         geometric_mean_of=len(rates),
+        geometric_mean_interval=None if mean is None else interval_of(mean),
         drifts=tuple(_drifts(shared, of_a, of_b)),
         in_turn=_in_turn(a, b),
     )
 
 
-def _rows(label: str, a: Sequence[Sample], b: Sequence[Sample], effect: float) -> Iterator[Row]:
+def by_run(side: Side) -> dict[str, float]:
+    """Give the logarithm of the value of each run."""
+    return {run: math.log(value) for run, value in zip(side.runs, side.values, strict=True)}
+
+
+def interval_of(found: Ratio) -> tuple[float, float] | None:
+    """Give the ends of an interval at 95 % confidence, where it is one."""
+    return (found.low, found.high) if found.is_interval and found.low is not None and found.high is not None else None
+
+
+Rounds = Sequence[tuple[str, str]]
+"""Ids of the two runs of each round, where runs took turns."""
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What a result is compared by."""
+
+    effect: float
+    rounds: Rounds
+
+
+def _rows(label: str, a: Sequence[Sample], b: Sequence[Sample], terms: _Terms) -> Iterator[Row]:
     results = [sample.result for sample in (*a, *b)]
     ops, moved = sum(result.ops for result in results), sum(result.bytes for result in results)
     rate = THROUGHPUT if ops and moved / ops >= STREAMING_BYTES_PER_OP else IOPS
     for metric in (rate, P99):
         values = [metric.value(result) for result in results]
         if metric is rate or all(value is not None for value in values):
-            yield _row(label, metric, a, b, effect)
+            yield _row(label, metric, a, b, terms)
 
 
-def _row(label: str, metric: Metric, a: Sequence[Sample], b: Sequence[Sample], effect: float) -> Row:
+def _row(label: str, metric: Metric, a: Sequence[Sample], b: Sequence[Sample], terms: _Terms) -> Row:
     sides = [_side(metric, samples) for samples in (a, b)]
     one, other = sides
     why = _why_not(one, other, a, b)
     # A ratio of what cannot be compared would be read as one.
-    found = None if why else ratio_between(one.values, other.values)
+    pairs = () if why else _pairs(one, other, terms.rounds)
+    found = None if why else ratio_of_pairs(pairs) if pairs else ratio_between(one.values, other.values)
     verdict, reason, needed = ComparisonVerdict.NOT_COMPARABLE, why, None
     if found is not None:
-        verdict, reason, needed = _verdict(found, one, other, effect, metric)
+        cv = spread_of_pairs(pairs) if pairs else spread(one.values, other.values)
+        runs = len(pairs) or min(len(one.values), len(other.values))
+        verdict, reason, needed = _verdict(found, runs, cv, terms.effect, metric)
     ends = None if found is None or found.low is None or found.high is None else (found.low, found.high)
     return Row(
         label=label,
@@ -164,7 +213,15 @@ def _row(label: str, metric: Metric, a: Sequence[Sample], b: Sequence[Sample], e
         verdict=verdict,
         reason=reason,
         runs_needed=needed,
+        pairs=len(pairs),
     )
+
+
+def _pairs(one: Side, other: Side, rounds: Rounds) -> tuple[tuple[float, float], ...]:
+    """Give the two values of each round that has both; none where they are too few to be compared as pairs."""
+    of_a, of_b = dict(zip(one.runs, one.values, strict=True)), dict(zip(other.runs, other.values, strict=True))
+    pairs = tuple((of_a[first], of_b[second]) for first, second in rounds if first in of_a and second in of_b)
+    return pairs if len(pairs) >= LEAST_PAIRED else ()
 
 
 def _title(sample: Sample) -> str:
@@ -180,11 +237,12 @@ def counted_of(samples: Sequence[Sample]) -> list[Sample]:
 
 def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
     counted = counted_of(samples)
-    values = [metric.value(sample.result) for sample in counted]
-    known = tuple(value for value in values if value is not None and value > 0)
+    rated = [(sample.name, metric.value(sample.result)) for sample in counted]
+    known = {name: value for name, value in rated if value is not None and value > 0}
     return Side(
-        values=known,
-        median=median(known) if known else None,
+        values=tuple(known.values()),
+        median=median(known.values()) if known else None,
+        runs=tuple(known),
         measures=tuple(sorted({_measures(sample) for sample in counted})),
         left_out=tuple(sample.name for sample in samples if sample not in counted),
     )
@@ -214,10 +272,9 @@ def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -
 
 
 def _verdict(
-    found: Ratio, one: Side, other: Side, effect: float, metric: Metric
+    found: Ratio, fewer: int, cv: float | None, effect: float, metric: Metric
 ) -> tuple[ComparisonVerdict, str, int | None]:
-    """Judge a ratio by its interval (METHOD 2.4)."""
-    fewer = min(len(one.values), len(other.values))
+    """Judge a ratio of so many runs of the fewer side by its interval (METHOD 2.4)."""
     if not found.is_interval or found.low is None or found.high is None:
         runs = "a single run" if fewer == 1 else f"{fewer} runs"
         return ComparisonVerdict.INDICATIVE, f"{runs} of a side: nobody knows what the next would give", None
@@ -229,7 +286,6 @@ def _verdict(
     if found.low >= 1 - effect and found.high <= 1 + effect:
         differs = found.low > 1 or found.high < 1
         return (ComparisonVerdict.DIFFERENT_SMALL if differs else ComparisonVerdict.EQUIVALENT), "", None
-    cv = spread(one.values, other.values)
     needed = None if cv is None else max(runs_needed(cv, effect), fewer + 1)
     more = "" if needed is None else f"; about {needed - fewer} more runs of each would tell"
     says = "larger" if found.low > 1 else "smaller" if found.high < 1 else ""
@@ -241,11 +297,27 @@ def judge_ratio(
     found: Ratio, a: Sequence[float], b: Sequence[float], effect: float, *, higher_is_better: bool = True
 ) -> ComparisonVerdict:
     """Judge a ratio of plain values that are of no run's result document."""
-    one, other = (Side(values=tuple(values), median=median(values), measures=(), left_out=()) for values in (a, b))
-    return _verdict(found, one, other, effect, IOPS if higher_is_better else P99)[0]
+    return _verdict(found, min(len(a), len(b)), None, effect, IOPS if higher_is_better else P99)[0]
 
 
 # -- what time does -----------------------------------------------------------------------------------------------------
+
+
+def in_rounds(a: Arm, b: Arm) -> Rounds:
+    """Pair the runs of two sides that took turns: each two that follow upon each other are one of each.
+
+    None where they did not, or where runs have repeats, which follow upon each other within their side.
+    """
+    if any(result.repeat for arm in (a, b) for document in arm.documents for result in document.results):
+        return ()
+    order = sorted(
+        [(document.run.started_utc, 0, document.run.id) for document in a.documents]
+        + [(document.run.started_utc, 1, document.run.id) for document in b.documents]
+    )
+    if len({begun for begun, *_ in order}) < len(order):
+        return ()
+    pairs = [{side: run for _, side, run in order[i : i + 2]} for i in range(0, len(order), 2)]
+    return [(pair[0], pair[1]) for pair in pairs] if all(len(pair) == 2 for pair in pairs) else ()
 
 
 def _in_turn(a: Arm, b: Arm) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from assay.analysis.difference import Difference
 from assay.compare.comparison import Against, Comparison, Row, Side
 from assay.compare.gate import Gated, GateState
+from assay.compare.surfaces.survey import rows_apart
+from assay.report.surface_text import surface_lines
 from assay.units import ABSENT, MIB, format_ns, format_number
 from assay.verdicts import ComparisonVerdict
 
@@ -24,16 +26,24 @@ def lines(comparison: Comparison, differences: Sequence[Sequence[Difference]], g
         yield from _head(comparison, against)
         yield from _differ(differ)
         yield ""
-        table = [_HEADINGS, *(_cells(row) for row in against.rows)]
-        widths = [max(len(row[i]) for row in table) for i in range(len(_HEADINGS))]
-        for row in table:
-            first, *middle, last = row
-            cells = [f"{cell:>{width}}" for cell, width in zip(middle, widths[1:-1], strict=True)]
-            yield "  ".join([f"{first:<{widths[0]}}", *cells, last]).rstrip()
-        yield ""
+        for surface in against.surfaces:
+            yield from surface_lines(surface, comparison.effect)
+            yield ""
+        if rows_apart(against):
+            yield from _table(rows_apart(against))
+            yield ""
         yield from _told(comparison, against)
         yield ""
     yield from _gates(gated)
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    table = [_HEADINGS, *(_cells(row) for row in rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(_HEADINGS))]
+    for row in table:
+        first, *middle, last = row
+        cells = [f"{cell:>{width}}" for cell, width in zip(middle, widths[1:-1], strict=True)]
+        yield "  ".join([f"{first:<{widths[0]}}", *cells, last]).rstrip()
 
 
 def markdown(
@@ -46,11 +56,16 @@ def markdown(
         for line in (*list(_head(comparison, against))[1:], *_differ(differ)):
             yield f"- {markdown_words(line.strip())}"
         yield ""
-        yield f"| {' | '.join(_HEADINGS)} |"
-        yield "| --- | ---: | ---: | ---: | ---: | --- |"
-        for row in against.rows:
-            yield f"| {' | '.join(map(markdown_words, _cells(row)))} |"
-        yield ""
+        for surface in against.surfaces:
+            # Four blanks make a block of text as it is; nothing in it is markup.
+            yield from (f"    {line}".rstrip() for line in surface_lines(surface, comparison.effect))
+            yield ""
+        if rows_apart(against):
+            yield f"| {' | '.join(_HEADINGS)} |"
+            yield "| --- | ---: | ---: | ---: | ---: | --- |"
+            for row in rows_apart(against):
+                yield f"| {' | '.join(map(markdown_words, _cells(row)))} |"
+            yield ""
         for line in _told(comparison, against):
             yield f"- {markdown_words(line)}"
         yield ""
@@ -70,6 +85,9 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
     if is_in_blocks(against):
         yield f"order    {IN_BLOCKS}"
+    pairs = max((row.pairs for row in against.rows), default=0)
+    if pairs:
+        yield f"order    in turns: each run is held against the other of its round, {pairs} pairs"
 
 
 IN_BLOCKS = "one side ran before the other: what changed in between is in every ratio"
@@ -123,7 +141,7 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
     """The answer in words."""
     yield from mean_told(against)
     for verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE):
-        rows = [row for row in against.rows if row.verdict is verdict]
+        rows = [row for row in rows_apart(against) if row.verdict is verdict]
         if rows:
             names = ", ".join(f"{row.title}, {row.metric}" for row in rows)
             yield f"B is {verdict.words} by more than {100 * comparison.effect:g} % in {len(rows)}: {names}."
@@ -135,7 +153,9 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
 def mean_told(against: Against) -> Iterator[str]:
     """Say what the ratios of rates come to together."""
     if against.geometric_mean is not None and against.geometric_mean_of > 1:
-        yield f"Geometric mean of {against.geometric_mean_of} ratios of rates: {against.geometric_mean:.3f}."
+        ends = against.geometric_mean_interval
+        between = "" if ends is None else f" ({ends[0]:.3f} to {ends[1]:.3f}, by how runs differ)"
+        yield f"Geometric mean of {against.geometric_mean_of} ratios of rates: {against.geometric_mean:.3f}{between}."
 
 
 def caveats(against: Against) -> Iterator[str]:

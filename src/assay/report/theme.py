@@ -32,6 +32,8 @@ ON_LIGHT_FILL = "#1a1e23"
 HEAT_RANGE = ("#b7d6ee", "#82b8dd", "#4292c6", "#08519c", "#08306b")
 """Counts: one hue, light to dark, so that white is nothing (lesson 6). A lone operation must be seen:
 it is the outlier."""
+DIVERGING = ("#762a83", "#af8dc3", "#e7d4e8", "#f4f4f6", "#d9f0d3", "#7fbf7b", "#15692f")
+"""Ratios of B by A: worse is purple, better green, which are told apart without red; no difference is the middle."""
 PERCENTILE_COLOURS = {"p50": "#ffb000", "p99": "#ff6db6"}
 """Never the hue of the map under them (lesson 2)."""
 HALO = "#14181d"
@@ -72,6 +74,13 @@ DARK = {
     "#4292c6": "#3f97dc",
     "#08519c": "#93c9f7",
     "#08306b": "#e2f1ff",
+    "#762a83": "#d3a4e6",
+    "#af8dc3": "#85559b",
+    "#e7d4e8": "#3a2a42",
+    "#f4f4f6": "#1d232a",
+    "#d9f0d3": "#22382a",
+    "#7fbf7b": "#3f8a55",
+    "#15692f": "#8fe0a6",
 }
 """Partners of the colours in a dark page; what has none is the same in both."""
 

@@ -1,5 +1,6 @@
 """The beta distribution, and Student's t by it: what intervals are made from."""
 
+import functools
 import math
 
 _STEPS = 300
@@ -45,10 +46,16 @@ def beta_quantile(share: float, a: float, b: float) -> float:
     return (low + high) / 2
 
 
+@functools.lru_cache(maxsize=1024)
 def student_quantile(share: float, freedom: float) -> float:
     """Value below which a share, at least a half, of Student's t with so many degrees of freedom lies."""
     x = beta_quantile(2 * (1 - share), freedom / 2, 0.5)
     return math.sqrt(freedom * (1 - x) / x) if x > 0 else math.inf
+
+
+def student_p(t: float, freedom: float) -> float:
+    """Two-sided p of a value of Student's t with so many degrees of freedom."""
+    return beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
 def _apart(value: float) -> float:

@@ -1,0 +1,121 @@
+"""Which surfaces does a comparison have, and what is there to say of each? METHOD 2.6."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from assay.analysis import thresholds
+from assay.analysis.two_sizes import SizePair
+from assay.compare.arms import Arm
+from assay.compare.comparison import Against, Comparison, Rounds, Row, in_rounds
+from assay.compare.surfaces.cell_differences import CellDifference, differences_of, never_worse
+from assay.compare.surfaces.cell_means import SurveyedCells
+from assay.compare.surfaces.cell_runs import CellRuns, cells_by_test
+from assay.compare.surfaces.landmarks import FILE, RECORD, Marked, cliffs, crossovers, crossovers_of_line, odd_cells
+from assay.compare.surfaces.region import Region, Weights
+from assay.compare.surfaces.surface import ComparedSurface, Crossover, MeanOfCells, SurfaceCell
+from assay.verdicts import ComparisonVerdict
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What is asked of surfaces."""
+
+    places: Mapping[str, SizePair] = field(default_factory=dict)
+    """Where results lie, by label."""
+    regions: Sequence[Region] = ()
+    weights: Weights | None = None
+    ceiling_bytes_per_s: float | None = None
+    """No storage of this machine is faster; None: nobody says so."""
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything is asked that takes a surface."""
+        return bool(self.regions) or self.weights is not None or self.ceiling_bytes_per_s is not None
+
+
+def with_surfaces(comparison: Comparison, arms: Sequence[Arm], questions: Questions) -> Comparison:
+    """Add what there is to say of the surfaces of every side that is held against the first."""
+    first, *others = arms
+    against = tuple(
+        msgspec.structs.replace(
+            each, surfaces=surfaces_of(each.rows, in_rounds(first, other), questions, comparison.effect)
+        )
+        for each, other in zip(comparison.against, others, strict=True)
+    )
+    return msgspec.structs.replace(comparison, against=against)
+
+
+def surfaces_of(
+    rows: Sequence[Row], rounds: Rounds, questions: Questions, effect: float
+) -> tuple[ComparedSurface, ...]:
+    """Survey every test of which there are enough cells."""
+    tests = cells_by_test(rows, questions.places, questions.ceiling_bytes_per_s)
+    return tuple(_surface(test, cells, rounds, questions, effect) for test, cells in tests.items())
+
+
+def rows_apart(against: Against) -> tuple[Row, ...]:
+    """Give the rows whose rates are not on a surface."""
+    on_surface = {cell.label for surface in against.surfaces for cell in surface.cells}
+    return tuple(row for row in against.rows if row.label not in on_surface)
+
+
+def _surface(
+    test: str, runs: Sequence[CellRuns], rounds: Rounds, questions: Questions, effect: float
+) -> ComparedSurface:
+    differences, borrowed = differences_of(runs, rounds)
+    cells = SurveyedCells(runs, differences, rounds, effect)
+    places = {cell.label: (cell.place.file_bytes, cell.place.record_bytes) for cell in runs}
+    odd = odd_cells({places[label]: each.log_ratio for label, each in differences.items()}, effect)
+    marked = {places[label]: each.log_ratio for label, each in differences.items() if each.is_significant}
+    by_file, by_record = cells.by_file(), cells.by_record()
+    of_means = [*_of_means(RECORD, by_record), *_of_means(FILE, by_file)]
+    return ComparedSurface(
+        test=test,
+        files=tuple(sorted({file_bytes for file_bytes, _ in places.values()})),
+        records=tuple(sorted({record_bytes for _, record_bytes in places.values()})),
+        cells=tuple(_cell(each, differences.get(each.label), odd.get(places[each.label]), effect) for each in runs),
+        whole=cells.whole(),
+        by_file=by_file,
+        by_record=by_record,
+        regions=tuple(cells.of_region(region) for region in questions.regions),
+        weighted=None if questions.weights is None else cells.weighted(questions.weights),
+        never_worse=never_worse(differences, effect),
+        crossovers=(*of_means, *crossovers(marked)),
+        cliffs=cliffs(runs),
+        false_marks=thresholds.FALSE_MARKS,
+        borrowed_freedom=borrowed,
+    )
+
+
+def _of_means(along: str, means: Sequence[MeanOfCells]) -> Iterator[Crossover]:
+    """Find where the means over all of the other size cross."""
+    marked = [
+        Marked(each.size_bytes, math.log(each.ratio))
+        for each in means
+        if each.is_significant and each.size_bytes is not None and each.ratio is not None
+    ]
+    yield from crossovers_of_line(along, None, marked)
+
+
+def _cell(runs: CellRuns, difference: CellDifference | None, neighbours: float | None, effect: float) -> SurfaceCell:
+    a, b = runs.medians
+    ends = None if difference is None else difference.bounds(0.5 + thresholds.CONFIDENCE / 2)
+    return SurfaceCell(
+        label=runs.label,
+        file_bytes=runs.place.file_bytes,
+        record_bytes=runs.place.record_bytes,
+        a=a,
+        b=b,
+        runs=(len(runs.a), len(runs.b)),
+        ratio=None if difference is None else math.exp(difference.log_ratio),
+        interval=None if ends is None else (math.exp(ends[0]), math.exp(ends[1])),
+        p=None if difference is None else difference.p,
+        adjusted_p=None if difference is None else difference.adjusted_p,
+        is_significant=difference is not None and difference.is_significant,
+        verdict=ComparisonVerdict.NOT_COMPARABLE if difference is None else difference.verdict(effect),
+        why=runs.why,
+        neighbours_ratio=None if neighbours is None else math.exp(neighbours),
+    )
