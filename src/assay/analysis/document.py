@@ -19,6 +19,7 @@ from assay.analysis.labels import label_of, with_distinct_labels
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
+from assay.analysis.repeats import summaries
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.schedule import schedule_of
 from assay.analysis.steadiness import job_steadiness
@@ -57,6 +58,7 @@ def document(run: RunRecord) -> Document:
         ceilings=ceilings_of(run),
         results=measured,
         findings=of_run,
+        summaries=summaries(measured),
     )
 
 

@@ -21,10 +21,12 @@ def export(
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option("--csv", metavar="DIR", help="Write results.csv and over_time.csv into this folder."),
+        typer.Option(
+            "--csv", metavar="DIR", help="Write results.csv and over_time.csv (and summaries.csv) into this folder."
+        ),
     ] = None,
     parquet: Annotated[
-        Path | None, typer.Option("--parquet", metavar="DIR", help="Write the same two tables as Parquet.")
+        Path | None, typer.Option("--parquet", metavar="DIR", help="Write the same tables as Parquet.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Pack the whole run into this .tar.gz.")
@@ -33,7 +35,8 @@ def export(
 ) -> None:
     """Write a run's figures as PNG or SVG, its numbers as tables, its tool's files, or the run itself as one archive.
 
-    Prints the paths. Of the tables results has a row a result, and over_time a row a result and interval.
+    Prints the paths. Of the tables results has a row a result, over_time a row a result and interval, and summaries,
+    of a run with repeats, a row a result over its repeats.
     """
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
