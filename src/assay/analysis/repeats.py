@@ -180,7 +180,7 @@ def _trust(measured: Sequence[Result], usable: Sequence[Result], kinds: Sequence
         text = f"{rose} {format_percent(abs(drift))} % over the repeats"
         reasons = (Reason(id=DRIFT, text=text), *reasons)
     if len(usable) < min(thresholds.REPEATS_LEAST, len(measured)):
-        text = f"only {len(usable)} of {len(measured)} repeats count"
+        text = f"only {len(usable)} of {len(measured)} repeats"
         reasons = (Reason(id=FEW, text=text), *reasons)
     return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=reasons)
 

@@ -14,6 +14,7 @@ from assay.cli.options import (
     NoReport,
     Note,
     Quiet,
+    Repeat,
     Runs,
     Size,
     Tag,
@@ -33,6 +34,7 @@ def quick(
     directory: Directory,
     time: Time = None,
     size: Size = None,
+    repeat: Repeat = 1,
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
@@ -71,13 +73,14 @@ def quick(
     seconds = load.DEFAULT_SECONDS if wanted is None else parse_seconds(wanted)
     if not NUMBERS["seconds"].holds(seconds):
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
-    sizing = _size(place, seconds, parse_bytes(size) if size else None, user)
+    # A time that is asked for is that of the whole run, as for any other load.
+    sizing = _size(place, seconds / repeat if wanted else seconds, parse_bytes(size) if size else None, user)
     facts = (
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
         Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
         *given(link, device),
     )
-    plan = as_user(load.plan(place, sizing), user)
+    plan = as_user(load.plan(place, sizing, repeat), user)
     raise typer.Exit(session.measure(plan, source_text=load.source_text(), facts=facts))
 
 

@@ -12,7 +12,7 @@ from statistics import median
 
 import numpy as np
 
-from assay.analysis import thresholds
+from assay.analysis import repeats, thresholds
 from assay.analysis.statistics.beta import student_quantile
 from assay.analysis.statistics.ratio import Ratio, ratio_between, runs_needed, spread
 from assay.compare.arms import IOPS, P99, THROUGHPUT, Arm, Metric, Sample
@@ -38,6 +38,8 @@ class Side(Part, frozen=True, kw_only=True):
     """What they are numbers of, with what became of writes: one word where all runs agree."""
     left_out: tuple[str, ...]
     """Runs that are not to be trusted."""
+    remarks: tuple[str, ...] = ()
+    """What is to be said of single runs: why they are left out, what disturbed one, which stands out."""
 
 
 class Row(Part, frozen=True, kw_only=True):
@@ -180,16 +182,19 @@ def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
     return Side(
         values=known,
         median=median(known) if known else None,
-        measures=tuple(sorted({_measures(sample) for sample in counted})),
+        measures=tuple(sorted({repeats.kind_words(sample.result) for sample in counted})),
         left_out=tuple(sample.name for sample in samples if sample not in counted),
+        remarks=() if metric is P99 else tuple(_remarks(metric, samples)),
     )
 
 
-def _measures(sample: Sample) -> str:
-    """Say what a number is a number of; of writes also what became of them."""
-    result = sample.result
-    kept = f", {result.cache.verdict}" if result.cache.verdict in {"absorbed", "device", "flushed"} else ""
-    return result.measures.words + kept
+_REMARKS = {"left_out": "not to be trusted", "weak": "weak", "stands_out": "stands out, and counts"}
+
+
+def _remarks(metric: Metric, samples: Sequence[Sample]) -> Iterator[str]:
+    """Name the runs that something sets apart from the others of their side; the rate says it for the percentiles too."""
+    for remark in repeats.remarks([sample.result for sample in samples], metric.value):
+        yield f"{samples[remark.repeat].name} {_REMARKS[remark.kind]}: {remark.text}"
 
 
 def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -> str:

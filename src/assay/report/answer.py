@@ -50,11 +50,12 @@ def _over_repeats(document: Document) -> Iterator[str]:
     if document.summaries:
         most = max(len(summary.repeats) for summary in document.summaries)
         left_out = [len(summary.repeats) - len(summary.counted) for summary in document.summaries]
-        concerned = rows_words([row for row, count in enumerate(left_out, start=1) if count])
-        left = f" Left out of row{'s' if sum(map(bool, left_out)) > 1 else ''} {concerned}: {sum(left_out)}."
+        rows = [row for row, count in enumerate(left_out, start=1) if count]
+        where = rows_words(rows, "row " if len(rows) == 1 else "rows ")
+        left = f" Left out: {sum(left_out)} ({where})." if rows else ""
         has_interval = any(summary.iops.interval for summary in document.summaries)
-        known = "with the 95 % interval" if has_interval else "without an interval, which takes three that count"
-        yield f"Typical of {most} repeats, {known}.{left if concerned else ''}"
+        known = "± is the 95 % interval over them" if has_interval else "an interval takes three that count"
+        yield f"Typical of {most} repeats; {known}.{left}"
 
 
 def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:

@@ -117,7 +117,7 @@ def _below(row: _Row, width: int) -> list[str]:
     """Give the rate of each repeat, or of very many from where to where they go, and what there is to say of single ones."""
     rates = shown_rates(row.summary, row.measured)
     if len(rates) <= _MOST_RATES:
-        lines = wrap(f"{len(rates)} repeats: {'  '.join(rates)} {row.unit.label}", width)
+        lines = wrap(f"{len(rates)} repeats: {' · '.join(rates)} {row.unit.label}", width)
     else:
         lines = [f"{len(rates)} repeats: {_ends(_head(row).range, row.unit)} {row.unit.label}"]
     return [*lines, *(part for said in told(row.summary, row.measured) for part in wrap(said, width))]

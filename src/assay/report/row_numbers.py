@@ -22,7 +22,7 @@ def rows_words(rows: Sequence[int], prefix: str = "", *, most: int = _MOST_RANGE
 
 
 def where_words(document: Document, rows: Collection[int], *, most: int = _MOST_RANGES) -> str:
-    """Say where results stand in the table: `row 1`, `rows 1-3`; of repeats `rows 1, 2 (repeat 3)`.
+    """Say where results stand in the table: `row 1`, `rows 1-3`; of repeats `rows 1; 2, 3 (repeat 3)`.
 
     Args:
         document: The run.
@@ -46,7 +46,7 @@ def where_words(document: Document, rows: Collection[int], *, most: int = _MOST_
         for some, same in sorted(alike.items(), key=lambda pair: min(pair[1]))[:most]
     ]
     more = f" and {len(alike) - most} more" if len(alike) > most else ""
-    return f"row{'s' if len(repeats) > 1 else ''} {', '.join(told)}{more}"
+    return f"row{'s' if len(repeats) > 1 else ''} {'; '.join(told)}{more}"
 
 
 def _from_one(repeats: Collection[int]) -> str:

@@ -171,9 +171,9 @@ def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
         RESULTS: _rows(document, SCHEMAS[RESULTS], _OF_RESULT, document.results),
         OVER_TIME: pl.concat([pl.DataFrame(schema=dict(_OF_INTERVAL)), *of_intervals]),
     }
-    return made | (
-        {SUMMARIES: _rows(document, SUMMARIES, _OF_SUMMARY, document.summaries)} if document.summaries else {}
-    )
+    if document.summaries:
+        made[SUMMARIES] = _rows(document, OF_REPEATS, _OF_SUMMARY, document.summaries)
+    return made
 
 
 def write_csv(made: Mapping[str, pl.DataFrame], folder: Path) -> list[Path]:

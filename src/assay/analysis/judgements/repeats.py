@@ -41,6 +41,8 @@ def _of_all(name: str, summary: Summary) -> Iterable[Finding]:
         )
         yield findings.weak("repeats-drift", text, cure, brief=reasons[DRIFT], effect=abs(summary.drift))
     if FEW in reasons:
-        text = f"Of {len(summary.repeats)} repeats of {name} only {len(summary.counted)} count: there is no interval."
+        counted = len(summary.counted)
+        counts = "count" if counted > 1 else "counts"
+        text = f"Of {len(summary.repeats)} repeats of {name} only {counted} {counts}: there is no interval."
         cure = "Remove what spoils the others (their findings say what), and run again, or repeat more often."
         yield findings.weak("few-repeats", text, cure, brief=reasons[FEW])
