@@ -149,6 +149,21 @@ def test_a_rate_that_falls_over_the_repeats_drifts_and_is_weak(one: Result) -> N
     assert (little.drift, little.trusted) == (None, True)
 
 
+def test_how_well_one_repeat_knows_its_rate_is_no_doubt_where_the_repeats_know_it_well(one: Result) -> None:
+    wide: dict[str, object] = {
+        "trust": Trust(level=TrustLevel.WEAK, reasons=(Reason(id="wide-interval", text="± 14 %"),)),
+        "trusted": False,
+    }
+    every = dict.fromkeys(range(5), wide)
+
+    assert summed(one, QUIET, every).trusted
+    assert [reason.id for reason in summed(one, QUIET[:2], every).trust.reasons] == ["wide-interval"]
+    # 1.2 and 0.8 times: Student's t gives more than a tenth.
+    apart = summed(one, [12_000.0, 10_000.0, 8_000.0, 10_050.0, 9_950.0])
+    assert [reason.id for reason in apart.trust.reasons] == ["repeats-wide"]
+    assert apart.trust.level is TrustLevel.WEAK
+
+
 def test_rates_with_a_flush_are_summed_with_it(one: Result) -> None:
     flushed = {
         repeat: {"committed": Committed(iops=iops / 2, throughput_bytes_per_s=iops, seconds=2.0, flush_seconds=1.0)}

@@ -5,7 +5,8 @@ its interval from three on (`statistics/repeated.py`). There is no common number
 things: one from storage and one from the page cache, one flushed and one absorbed.
 
 Trust follows from the repeats that count: none of them, no trust; it is weak where one that counts is, where so many are
-left out that there is no interval, or where the rate drifts.
+left out that there is no interval, or where the rate drifts. How well a repeat knows its rate alone is no doubt where the
+repeats together know it well.
 """
 
 import re
@@ -19,9 +20,11 @@ from assay.verdicts import TrustLevel
 
 _REPEAT = re.compile(r"#[0-9]+")
 """In a label: names have their `#` escaped (labels.py)."""
-DIFFER, DRIFT, FEW = "repeats-differ", "repeats-drift", "few-repeats"
+DIFFER, DRIFT, FEW, WIDE = "repeats-differ", "repeats-drift", "few-repeats", "repeats-wide"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
+_OF_ONE = "wide-interval"
+"""Reason of a repeat whose own window leaves its rate open."""
 _WRITES = frozenset({"absorbed", "device", "flushed"})
 _Number = Callable[[Result], float | None]
 
@@ -118,7 +121,8 @@ def _summary(label: str, measured: Sequence[Result]) -> Summary:
 
     said = remarks(measured, _iops)
     drift = trend([_iops(result) if is_usable(result) else None for result in measured]) if is_one else None
-    trust = _trust(measured, usable, kinds, drift)
+    iops = number(_iops)
+    trust = _unusable(measured, usable, kinds) or _trust(len(measured), usable, iops, drift)
     return Summary(
         label=label,
         phase=first.phase,
@@ -129,7 +133,7 @@ def _summary(label: str, measured: Sequence[Result]) -> Summary:
         counted=tuple(result.repeat for result in usable) if is_one else (),
         is_with_flush=is_with_flush,
         is_response=is_response,
-        iops=number(_iops),
+        iops=iops,
         throughput_bytes_per_s=number(_throughput) if any(result.bytes for result in measured) else None,
         p50_ns=number(lambda result: (result.response_ns or result.latency_ns).p50),
         p99_ns=number(lambda result: (result.response_ns or result.latency_ns).p99),
@@ -167,22 +171,36 @@ def _number(every: Sequence[float | None], counted: Sequence[float | None]) -> R
     )
 
 
-def _trust(measured: Sequence[Result], usable: Sequence[Result], kinds: Sequence[str], drift: float | None) -> Trust:
-    """Judge the whole by its parts."""
+def _unusable(measured: Sequence[Result], usable: Sequence[Result], kinds: Sequence[str]) -> Trust | None:
+    """Say why there is no number; None: there is one."""
     if not usable:
         return Trust(level=TrustLevel.NO, reasons=_reasons(measured))
     if len(kinds) > 1:
         text = f"its repeats are of different things: {' and '.join(kinds)}"
         return Trust(level=TrustLevel.NO, reasons=(Reason(id=DIFFER, text=text),))
-    reasons = _reasons(usable)
+    return None
+
+
+def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift: float | None) -> Trust:
+    """Judge the whole by its parts, of which so many were measured."""
+    reasons = []
+    if len(usable) < min(thresholds.REPEATS_LEAST, measured):
+        reasons.append(Reason(id=FEW, text=f"only {len(usable)} of {measured} repeats"))
     if drift is not None:
         rose = "rises" if drift > 0 else "falls"
-        text = f"{rose} {format_percent(abs(drift))} % over the repeats"
-        reasons = (Reason(id=DRIFT, text=text), *reasons)
-    if len(usable) < min(thresholds.REPEATS_LEAST, len(measured)):
-        text = f"only {len(usable)} of {len(measured)} repeats"
-        reasons = (Reason(id=FEW, text=text), *reasons)
-    return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=reasons)
+        reasons.append(Reason(id=DRIFT, text=f"{rose} {format_percent(abs(drift))} % over the repeats"))
+    half = half_share(iops)
+    if half is not None and half > thresholds.WIDE_INTERVAL:
+        reasons.append(Reason(id=WIDE, text=f"± {format_percent(half)} % over the repeats"))
+    reasons += [reason for reason in _reasons(usable) if half is None or reason.id != _OF_ONE]
+    return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=tuple(reasons))
+
+
+def half_share(number: RepeatedNumber) -> float | None:
+    """Half of the interval by the typical value; None: there is no interval."""
+    if number.interval is None or not number.value:
+        return None
+    return (number.interval[1] - number.interval[0]) / 2 / number.value
 
 
 def _reasons(measured: Sequence[Result]) -> tuple[Reason, ...]:

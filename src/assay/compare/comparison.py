@@ -184,17 +184,19 @@ def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
         median=median(known) if known else None,
         measures=tuple(sorted({repeats.kind_words(sample.result) for sample in counted})),
         left_out=tuple(sample.name for sample in samples if sample not in counted),
-        remarks=() if metric is P99 else tuple(_remarks(metric, samples)),
+        remarks=() if metric is P99 else tuple(_remarks(metric, samples, counted)),
     )
 
 
-_REMARKS = {"left_out": "not to be trusted", "weak": "weak", "stands_out": "stands out, and counts"}
+_REMARKS = {"left_out": "left out", "weak": "counts, but", "stands_out": "counts, and stands out"}
 
 
-def _remarks(metric: Metric, samples: Sequence[Sample]) -> Iterator[str]:
+def _remarks(metric: Metric, samples: Sequence[Sample], counted: Sequence[Sample]) -> Iterator[str]:
     """Name the runs that something sets apart from the others of their side; the rate says it for the percentiles too."""
     for remark in repeats.remarks([sample.result for sample in samples], metric.value):
-        yield f"{samples[remark.repeat].name} {_REMARKS[remark.kind]}: {remark.text}"
+        sample = samples[remark.repeat]
+        if remark.kind != "left_out" or sample not in counted:
+            yield f"{sample.name} {_REMARKS[remark.kind]}: {remark.text}"
 
 
 def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from assay.analysis.repeats import by_label
+from assay.analysis.repeats import by_label, half_share
 from assay.report.numbers import RateUnit, rate, rate_unit
 from assay.report.titles import titles_of
 from assay.results import Document, Estimate, RepeatedNumber, Result, Summary
@@ -75,7 +75,7 @@ def _typical(summary: Summary, measured: Sequence[Result]) -> Result:
         iops=like.iops if committed is not None else iops,
         throughput_bytes_per_s=like.throughput_bytes_per_s if committed is not None else throughput,
         committed=committed,
-        iops_interval=_estimate(summary.iops),
+        iops_interval=_estimate(summary),
         latency_ns=latency,
         response_ns=response,
         limiter=like.limiter if len(limits) == 1 else None,
@@ -84,19 +84,13 @@ def _typical(summary: Summary, measured: Sequence[Result]) -> Result:
     )
 
 
-def _estimate(number: RepeatedNumber) -> Estimate | None:
+def _estimate(summary: Summary) -> Estimate | None:
+    number = summary.iops
     half = half_share(number)
     if number.interval is None or half is None:
         return None
     low, high = number.interval
-    return Estimate(low=low, high=high, within_share=half, effective=float(len(number.values)))
-
-
-def half_share(number: RepeatedNumber) -> float | None:
-    """Half of the interval by the typical value; None: there is no interval."""
-    if number.interval is None or not number.value:
-        return None
-    return (number.interval[1] - number.interval[0]) / 2 / number.value
+    return Estimate(low=low, high=high, within_share=half, effective=float(len(summary.counted)))
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

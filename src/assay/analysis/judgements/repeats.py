@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from assay.analysis import findings
 from assay.analysis.record import RunRecord
-from assay.analysis.repeats import DIFFER, DRIFT, FEW, summaries
+from assay.analysis.repeats import DIFFER, DRIFT, FEW, WIDE, half_share, summaries
 from assay.results import Finding, Result, Summary
 from assay.units import format_percent
 
@@ -40,6 +40,13 @@ def _of_all(name: str, summary: Summary) -> Iterable[Finding]:
             " pause between repeats."
         )
         yield findings.weak("repeats-drift", text, cure, brief=reasons[DRIFT], effect=abs(summary.drift))
+    half = half_share(summary.iops)
+    if WIDE in reasons and half is not None:
+        text = (
+            f"The rate of {name} is known to within {format_percent(half)} % only, over {len(summary.counted)} repeats."
+        )
+        cure = "Repeat more often, or find out what makes the repeats differ."
+        yield findings.weak("repeats-wide", text, cure, brief=reasons[WIDE], effect=half)
     if FEW in reasons:
         counted = len(summary.counted)
         counts = "count" if counted > 1 else "counts"
