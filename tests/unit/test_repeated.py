@@ -19,17 +19,17 @@ TRUE = 10_000.0
 def test_the_distribution_of_signed_ranks_is_that_of_all_signs(n: int) -> None:
     sums = [sum(ranks) for size in range(n + 1) for ranks in itertools.combinations(range(1, n + 1), size)]
 
-    assert np.array_equal(np.bincount(sums), signed_rank._sets(n))
+    assert np.array_equal(np.bincount(sums), signed_rank._subsets(n))
     for w in range(-1, n * (n + 1) // 2 + 1):
-        assert signed_rank.sum_at_most(w, n) == pytest.approx(sum(each <= w for each in sums) / 2**n)
+        assert signed_rank.at_most(w, n) == pytest.approx(sum(each <= w for each in sums) / 2**n)
 
 
 def test_so_few_values_have_no_interval_by_ranks_and_the_normal_distribution_takes_over_smoothly() -> None:
-    with pytest.raises(ValueError, match="5 values have no interval"):
-        signed_rank.middle([1.0, 2.0, 3.0, 4.0, 5.0], 0.95)
-    assert signed_rank.middle([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.95) == (3.5, 1.0, 6.0)
+    with pytest.raises(ValueError, match="5 differences have no interval"):
+        signed_rank.centre([1.0, 2.0, 3.0, 4.0, 5.0], 0.95)
+    assert signed_rank.centre([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.95) == (3.5, 1.0, 6.0)
 
-    edge = [signed_rank.sum_at_most(int(0.36 * n * (n + 1) / 2), n) for n in (50, 51)]
+    edge = [signed_rank.at_most(int(0.36 * n * (n + 1) / 2), n) for n in (50, 51)]
 
     assert edge[0] == pytest.approx(edge[1], rel=0.1)
 
@@ -38,12 +38,14 @@ def test_the_interval_by_ranks_is_the_one_that_the_test_by_ranks_does_not_refuse
     random = np.random.default_rng(4)
     for n in (6, 10, 17):
         values = random.normal(0, 1, n).tolist()
-        _, low, high = signed_rank.middle(values, 0.95)
+        _, low, high = signed_rank.centre(values, 0.95)
 
         # Just inside an end the exact test of scipy holds the middle for possible, just outside it does not.
         for end, inside in ((low, 1e-9), (high, -1e-9)):
             assert stats.wilcoxon(np.array(values) - end - inside, method="exact").pvalue > 0.05
             assert stats.wilcoxon(np.array(values) - end + inside, method="exact").pvalue <= 0.05
+        expected = stats.wilcoxon(values, method="exact").pvalue
+        assert signed_rank.p_value(values) == pytest.approx(expected)
 
 
 def test_how_many_repeats_each_method_has() -> None:

@@ -25,7 +25,7 @@ from assay.analysis import thresholds
 from assay.analysis.statistics import signed_rank
 from assay.analysis.statistics.beta import student_quantile
 
-_INTERVAL_FROM, _RANKS_FROM, _RANKS_TO = 3, 6, 500
+_INTERVAL_FROM, _RANKS_FROM, _RANKS_TO = 3, 6, 100
 """Beyond the last there are too many pairs; the mean of so many is as good as normal."""
 _STANDS_OUT_FROM = 5
 """Values from where on the spread of the others says anything of one."""
@@ -64,7 +64,7 @@ def typical(values: Sequence[float]) -> Typical:
     logs = [math.log(x) for x in values]
     n = len(logs)
     if n >= _RANKS_FROM and n <= _RANKS_TO:
-        value, low, high = map(math.exp, signed_rank.middle(logs, thresholds.CONFIDENCE))
+        value, low, high = map(math.exp, signed_rank.centre(logs, thresholds.CONFIDENCE))
         return Typical(value, (low, high), TypicalMethod.HODGES_LEHMANN)
     mean = fmean(logs)
     if n < _INTERVAL_FROM:
