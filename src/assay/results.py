@@ -235,6 +235,67 @@ class Result(Part, kw_only=True):
     """Whether the level of trust is `yes`."""
 
 
+class RepeatedNumber(Part, kw_only=True):
+    """One number of a result over its repeats: what is typical of them, and how well that is known."""
+
+    value: float | None
+    """Typical of the repeats that count; null: none does, or one that does has no such number."""
+    method: str | None
+    """`single`, `geometric_mean` (of two to five repeats), `hodges_lehmann` (from six on: the median of the geometric means
+    of all pairs)."""
+    interval: tuple[float, float] | None
+    """At 95 % confidence, of what is typical; null: fewer than three repeats count."""
+    range: tuple[float, float] | None
+    """The least and the largest of the repeats that count."""
+    variation: float | None
+    """Coefficient of variation: standard deviation by mean; null: fewer than two repeats count."""
+    values: tuple[float | None, ...]
+    """Of every repeat, whether it counts or not, as in `repeats`; null: it has none."""
+
+
+class RepeatRemark(Part, kw_only=True):
+    """What is to be said of one repeat."""
+
+    repeat: int
+    """From 0, as in the results."""
+    kind: str
+    """`left_out` (not to be trusted: in no number), `weak` (it counts, and most others are not weak), `stands_out` (it
+    counts, and is far from the others)."""
+    text: str
+
+
+class Summary(Part, kw_only=True):
+    """A result over its repeats. The repeat is what counts as one: intervals within a repeat say nothing of the next."""
+
+    label: str
+    """Of the result, without the number of the repeat."""
+    phase: str
+    title: str
+    job: str
+    operation: str
+    repeats: tuple[int, ...]
+    """Those that were measured, from 0."""
+    counted: tuple[int, ...]
+    """Those of them that the numbers are from: all that may be used."""
+    is_with_flush: bool
+    """Whether the rates are up to the end of the closing flush, as those of its results' `committed`."""
+    is_response: bool
+    """Whether the percentiles are those of the response time, as of an open loop, and not of the latency."""
+    iops: RepeatedNumber
+    throughput_bytes_per_s: RepeatedNumber | None
+    """Null: it moves no data."""
+    p50_ns: RepeatedNumber
+    p99_ns: RepeatedNumber
+    measures: tuple[str, ...]
+    """What they are numbers of, and what became of writes, in words; where it is several there is no common number."""
+    drift: float | None
+    """Share by which the rate changes from the first repeat to the last, where that is sure and matters; else null."""
+    remarks: tuple[RepeatRemark, ...]
+    trust: Trust
+    """As of the repeats that count."""
+    trusted: bool
+
+
 class Run(Part, kw_only=True):
     """The run as a whole."""
 
@@ -386,6 +447,8 @@ class Document(Part, kw_only=True):
     """When something happened, as the user says or the analysis found, with what was before, during and after it."""
     solo_shares: tuple[SoloShare, ...] = ()
     """Of each job that worked beside others and, in another phase, alone."""
+    summaries: tuple[Summary, ...] = ()
+    """A result each over its repeats; none where nothing was measured twice."""
 
 
 def to_json(document: Document) -> str:

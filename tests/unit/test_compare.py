@@ -291,3 +291,48 @@ def test_the_answer_in_words_and_as_markdown(measured: tuple[Document, Result]) 
     assert "b\\|c" in page
     assert "- **violated**" in page
     assert len({line.count(" | ") for line in page.splitlines() if line.startswith("| ")}) == 1
+
+
+def test_a_run_that_something_disturbed_is_named_with_what_it_was(measured: tuple[Document, Result]) -> None:
+    a = arm(measured, "a", [1.0e4, 1.01e4, 0.99e4, 1.005e4, 0.995e4])
+    b = arm(measured, "b", [1.0e4, 0.4e4, 0.99e4, 1.005e4, 0.7e4, 0.995e4, 1.01e4], begin=1)
+    busy = Trust(level=TrustLevel.NO, reasons=(Reason(id="foreign-io", text="61 % of the I/O is others'"),))
+    disturbed = msgspec.structs.replace(b.documents[1].results[0], trust=busy, trusted=False)
+    documents = list(b.documents)
+    documents[1] = msgspec.structs.replace(documents[1], results=(disturbed,))
+
+    found = compare([a, Arm.of("b", documents)])
+
+    _, row = held(found)
+    assert (row.a.remarks, row.b.left_out) == ((), ("b-1",))
+    assert row.b.remarks[0] == "b-1 left out: 61 % of the I/O is others'"
+    assert row.b.remarks[1].startswith("b-4 counts, and stands out: 30.0 % below the others")
+    assert row.verdict not in {VERDICT.BETTER, VERDICT.WORSE}
+    told = "\n".join(comparison_text.lines(found, [()], []))
+    assert f"B, {row.title}: b-1 left out: 61 % of the I/O is others'." in told
+
+
+def test_after_a_round_each_ratio_is_told_with_its_interval_as_it_narrows(measured: tuple[Document, Result]) -> None:
+    random = np.random.default_rng(8)
+    fast, slow = rates(random, 1e4, 10), rates(random, 0.9e4, 10)
+
+    said = {
+        n: comparison_text.so_far_words(
+            compare([arm(measured, "a", fast[:n]), arm(measured, "b", slow[:n], begin=1)]), n
+        )
+        for n in (1, 5, 10)
+    }
+
+    assert said[1][0].startswith("round 1: ")
+    assert said[1][0].endswith("no interval yet")
+    widths = [float(line.rpartition("± ")[2].removesuffix(" %)")) for line in (said[5][0], said[10][0])]
+    assert widths[0] > widths[1] > 0
+    _, row = held(compare([arm(measured, "a", fast), arm(measured, "b", slow, begin=1)]))
+    assert row.interval is not None
+    assert f"{row.ratio:.3f} ({row.interval[0]:.3f} to {row.interval[1]:.3f}, " in said[10][0]
+    three = compare([arm(measured, name, fast[:5], begin=i, step=3) for i, name in enumerate("abc")])
+    assert [line.partition(",")[0] for line in comparison_text.so_far_words(three, 5)] == [
+        "round 5:",
+        "  B / A",
+        "  C / A",
+    ]

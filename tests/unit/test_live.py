@@ -145,3 +145,22 @@ def test_a_log_has_a_line_when_a_phase_ends_and_now_and_then_before(
         "[1/2] first: 1,000 IOPS  p50 1.00 µs  p99 1.00 µs  47 s left",
         "[1/2] first: 1,000 IOPS  p50 1.00 µs  p99 1.00 µs",
     ]
+
+
+def test_a_log_says_how_well_the_rate_of_repeats_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    display = TerminalDisplay()
+    repeats = [plan.Phase(name="read", title="read", jobs=(one_job(),), repeat=repeat) for repeat in range(3)]
+    display.begin(one_plan(*repeats))
+
+    for index, ops in enumerate((1000, 1020, 1010)):
+        display.show(events.Started(t_ns=0, phase_index=index, start_ns=0))
+        display.show(interval([1000] * ops, phase=index))
+        display.show(finished(index))
+    display.end()
+
+    # Student's t of two degrees of freedom: 4.303 times 10 by the root of 3, of 1,010.
+    assert [line.rpartition("  ")[2] for line in capsys.readouterr().err.splitlines()] == [
+        "p99 1.00 µs",
+        "2 repeats 2.0 % apart",
+        "3 repeats ± 2.5 %",
+    ]

@@ -180,3 +180,15 @@ def test_on_every_machine_the_size_is_either_refused_or_fits(**machine: Any) -> 
     assert sizing.size_bytes / machine["probe_write_bytes_per_s"] <= max(
         0.2 * machine["total_seconds"], 64 * MIB / machine["probe_write_bytes_per_s"]
     ) * (1 + 1e-9)
+
+
+def test_repeats_share_the_time_and_lay_out_what_one_run_of_a_part_of_it_would() -> None:
+    once, five = choose(total_seconds=60.0), choose(total_seconds=300.0, repeats=5)
+
+    assert (five.size_bytes, five.phase_seconds, five.metadata_seconds) == (
+        once.size_bytes,
+        once.phase_seconds,
+        once.metadata_seconds,
+    )
+    with pytest.raises(InputError, match="for 11 phases in 2 repeats; use --time 15s or more"):
+        choose(total_seconds=8.0, repeats=2)

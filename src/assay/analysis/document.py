@@ -20,6 +20,7 @@ from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.marked import marks_of_run
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
+from assay.analysis.repeats import summaries
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.schedule import schedule_of
 from assay.analysis.solo import solo_shares
@@ -61,6 +62,7 @@ def document(run: RunRecord) -> Document:
         findings=of_run,
         marks=marks_of_run(run, measured),
         solo_shares=solo_shares(run, measured),
+        summaries=summaries(measured),
     )
 
 

@@ -54,6 +54,14 @@ METHODS_DISAGREE = 0.05
 BATCHED_FROM = 100
 """Intervals from where on that of ten batch means is taken, where it is wider."""
 
+# -- repeats of one measurement (statistics/repeated.py, repeats.py) ------------------------------------------------------
+REPEATS_LEAST = 3
+"""Repeats that count, for an interval over them."""
+REPEATS_MATTER = 0.03
+"""Change of a rate over the repeats, or distance of one of them from the others, below which none is told (METHOD 2.4)."""
+REPEAT_STANDS_OUT = 14.826
+"""Times the median distance from the median, beyond which a repeat stands out (hyperfine: ten robust deviations)."""
+
 # -- what repeats itself (statistics/period.py) --------------------------------------------------------------------------
 PERIOD_PEAK = 0.3
 """Autocorrelation that a lag needs to be a period."""

@@ -171,6 +171,7 @@ class MeasuredInTurns:
 
     def _measure(self, stops: "Stops") -> bool:
         from assay.compare.turns import MOST_ROUNDS, is_enough, orders
+        from assay.report.comparison_text import so_far_words
 
         most = self._rounds or MOST_ROUNDS
         begun_s, longest_s = time.monotonic(), 0.0
@@ -189,7 +190,7 @@ class MeasuredInTurns:
                 self.found[side].append(document)
             longest_s = max(longest_s, time.monotonic() - round_s)
             so_far = self.compared()
-            say(f"round {number}: {_so_far(so_far)}", err=True)
+            say("\n".join(so_far_words(so_far, number)), err=True)
             if self._rounds is None and is_enough(so_far, number):
                 say(f"known to within {100 * self._effect:g} % after {number} rounds", err=True)
                 break
@@ -248,16 +249,3 @@ class MeasuredInTurns:
             say(f"\r{place}, {letter}, {since_s:.0f} s ", err=True, end="")
         elif since_s < _TICK_S:
             say(f"{place}, {letter}: {self._names[side]}", err=True)
-
-
-def _so_far(comparison: "Comparison") -> str:
-    """Give the first rate of each side that is held against A."""
-    told = []
-    for against in comparison.against:
-        row = next((row for row in against.rows if row.metric != "p99"), None)
-        if row is None or row.ratio is None:
-            told.append(row.reason if row else "nothing to compare")
-        else:
-            ends = f" ({row.interval[0]:.3f} to {row.interval[1]:.3f})" if row.interval else ""
-            told.append(f"{row.title}, {row.metric}: {row.ratio:.3f}{ends}")
-    return "; ".join(told)

@@ -24,7 +24,11 @@ def export(
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option("--csv", metavar="DIR", help="Write results.csv, over_time.csv and marks.csv into this folder."),
+        typer.Option(
+            "--csv",
+            metavar="DIR",
+            help="Write results.csv, over_time.csv and marks.csv (and summaries.csv) into this folder.",
+        ),
     ] = None,
     parquet: Annotated[
         Path | None, typer.Option("--parquet", metavar="DIR", help="Write the same tables as Parquet.")
@@ -40,8 +44,8 @@ def export(
 ) -> None:
     """Write a run's figures as PNG or SVG, its numbers as tables, its tool's files, or the run itself as one archive.
 
-    Prints the paths. Of the tables results has a row a result, over_time a row a result and interval, and
-    marks a row a mark and result.
+    Prints the paths. Of the tables results has a row a result, over_time a row a result and interval, marks a row a
+    mark and result, and summaries, of a run with repeats, a row a result over its repeats.
     """
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told

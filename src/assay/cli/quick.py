@@ -14,6 +14,7 @@ from assay.cli.options import (
     NoReport,
     Note,
     Quiet,
+    Repeat,
     Runs,
     Size,
     Tag,
@@ -33,6 +34,7 @@ def quick(
     directory: Directory,
     time: Time = None,
     size: Size = None,
+    repeat: Repeat = 1,
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
@@ -68,20 +70,22 @@ def quick(
     )
     place = check_directory(directory)
     wanted = time or config.load().time
-    seconds = load.DEFAULT_SECONDS if wanted is None else parse_seconds(wanted)
-    if not NUMBERS["seconds"].holds(seconds):
+    # A time that is asked for is that of the whole run, as for any other load.
+    seconds = load.DEFAULT_SECONDS * repeat if wanted is None else parse_seconds(wanted)
+    if wanted is not None and not NUMBERS["seconds"].holds(seconds):
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
-    sizing = _size(place, seconds, parse_bytes(size) if size else None, user)
+    asked = parse_bytes(size) if size else None
+    sizing = _size(place, seconds, asked=asked, user=user, repeats=repeat)
     facts = (
         Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
         Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
         *given(link, device),
     )
-    plan = as_user(load.plan(place, sizing), user)
+    plan = as_user(load.plan(place, sizing, repeat), user)
     raise typer.Exit(session.measure(plan, source_text=load.source_text(), facts=facts))
 
 
-def _size(directory: "Path", seconds: float, asked: int | None, user: str | None) -> "Sizing":
+def _size(directory: "Path", seconds: float, *, asked: int | None, user: str | None, repeats: int) -> "Sizing":
     """Look at the machine and choose the size of the data, `asked` bytes where the user names it."""
     from assay.loads.sizing import choose_size
     from assay.plan import RESERVE_BYTES
@@ -99,4 +103,5 @@ def _size(directory: "Path", seconds: float, asked: int | None, user: str | None
         probe_seconds=PROBE_SECONDS,
         total_seconds=seconds,
         asked=asked,
+        repeats=repeats,
     )

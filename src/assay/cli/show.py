@@ -15,12 +15,17 @@ Classic = Annotated[
 ]
 Notes = Annotated[bool, typer.Option("--notes", help="Print notes in full: what explains numbers that are trusted.")]
 
+Repeats = Annotated[
+    bool, typer.Option("--repeats", help="Print a row for each repeat too, below those of all repeats.")
+]
+
 
 def show(
     run: RunReference = "last",
     json: Json = False,
     classic: Classic = False,
     notes: Notes = False,
+    repeats: Repeats = False,
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
@@ -40,7 +45,7 @@ def show(
     if json:
         say(to_json(shown.document))
     else:
-        text.render(shown.document, shown.head, console(), has_notes=notes)
+        text.render(shown.document, shown.head, console(), has_notes=notes, has_repeats=repeats)
 
 
 def _show_classic(run: str, runs: Path | None) -> None:

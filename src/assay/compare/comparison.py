@@ -13,7 +13,7 @@ from statistics import median
 
 import numpy as np
 
-from assay.analysis import thresholds
+from assay.analysis import repeats, thresholds
 from assay.analysis.statistics.beta import student_quantile
 from assay.analysis.statistics.ratio import (
     LEAST_PAIRED,
@@ -51,6 +51,8 @@ class Side(Part, frozen=True, kw_only=True):
     """Runs that are not to be trusted."""
     runs: tuple[str, ...] = ()
     """Which run each value is of; `ID#2` is the second repeat of a run."""
+    remarks: tuple[str, ...] = ()
+    """What is to be said of single runs: why they are left out, what disturbed one, which stands out."""
 
 
 class Row(Part, frozen=True, kw_only=True):
@@ -243,16 +245,21 @@ def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
         values=tuple(known.values()),
         median=median(known.values()) if known else None,
         runs=tuple(known),
-        measures=tuple(sorted({_measures(sample) for sample in counted})),
+        measures=tuple(sorted({repeats.kind_words(sample.result) for sample in counted})),
         left_out=tuple(sample.name for sample in samples if sample not in counted),
+        remarks=() if metric is P99 else tuple(_remarks(metric, samples, counted)),
     )
 
 
-def _measures(sample: Sample) -> str:
-    """Say what a number is a number of; of writes also what became of them."""
-    result = sample.result
-    kept = f", {result.cache.verdict}" if result.cache.verdict in {"absorbed", "device", "flushed"} else ""
-    return result.measures.words + kept
+_REMARKS = {"left_out": "left out", "weak": "counts, but", "stands_out": "counts, and stands out"}
+
+
+def _remarks(metric: Metric, samples: Sequence[Sample], counted: Sequence[Sample]) -> Iterator[str]:
+    """Name the runs that something sets apart from the others of their side; the rate says it for the percentiles too."""
+    for remark in repeats.remarks([sample.result for sample in samples], metric.value):
+        sample = samples[remark.repeat]
+        if remark.kind != "left_out" or sample not in counted:
+            yield f"{sample.name} {_REMARKS[remark.kind]}: {remark.text}"
 
 
 def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -> str:

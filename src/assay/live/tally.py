@@ -63,6 +63,13 @@ class Tally:
         parts += [f"{label} {format_ns(value)}" for label, value in (("p50", p50), ("p99", p99)) if value is not None]
         return "  ".join(parts + self._errors())
 
+    def rate_per_s(self) -> float | None:
+        """Give the operations a second of the operation that `so_far` tells of; None: nothing was done."""
+        if not self.has_operations or self._ns <= 0:
+            return None
+        most = max(self._sums.values(), key=lambda each: (each.bytes, each.ops))
+        return most.ops * _NS_PER_S / self._ns
+
     def latest(self) -> str:
         """Write the rates of the latest interval, with p50 and p99 since the phase began."""
         if self._latest is None:

@@ -1,7 +1,7 @@
 """The progress display on standard error: what was measured so far, what is going on, its rates, and the time left.
 
 On a terminal the lines are redrawn and give way to the answer. Elsewhere each phase has its line when it ends, and a line
-now and then before, so that a log stays readable.
+now and then before, so that a log stays readable. From the second repeat on the line says how well the rate is known.
 """
 
 import sys
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from assay import events
 from assay.console import console
+from assay.live.narrowing import Narrowing
 from assay.live.tally import Tally
 from assay.live.time_left import words_left
 from assay.outward import one_line
@@ -50,6 +51,7 @@ class TerminalDisplay:
         self._share: float | None = None
         self._rates = ""
         self._tally = Tally()
+        self._narrowing = Narrowing()
         self._ended: deque[tuple[str, str]] = deque(maxlen=max(1, self._console.height - _OTHER_LINES))
 
     def begin(self, plan: Plan) -> None:
@@ -108,7 +110,10 @@ class TerminalDisplay:
 
     def _end_phase(self) -> None:
         self._is_measuring = False
+        assert self._plan is not None  # noqa: S101 - begin() came first
         rates = self._tally.so_far() or "nothing was done"
+        if known := self._narrowing.add(self._plan.phases[self._phase].name, self._tally.rate_per_s()):
+            rates += f"  {known}"
         self._rates = ""
         if self._live is None:
             self._log(f"{self._activity}: {rates}")

@@ -23,8 +23,8 @@ def source_text() -> str:
     return suites.text("quick")
 
 
-def plan(directory: Path, sizing: Sizing) -> Plan:
-    """Make the Plan for a directory."""
+def plan(directory: Path, sizing: Sizing, repeat: int = 1) -> Plan:
+    """Make the Plan for a directory, whose phases are measured `repeat` times."""
     values = {
         "size": str(sizing.size_bytes),
         "files": str(sizing.files),
@@ -36,7 +36,7 @@ def plan(directory: Path, sizing: Sizing) -> Plan:
         "workers": str(sizing.workers),
         "interval": f"{sizing.interval_s:g}s",
     }
-    whole = native.parse(source_text(), "quick.toml", directory=directory, settings=values)
+    whole = native.parse(source_text(), "quick.toml", directory=directory, settings=values, repeat=repeat)
     if sizing.workers > 1:
         return whole
     # With one CPU the phases of several workers would be those of one again.

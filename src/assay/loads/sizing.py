@@ -74,6 +74,7 @@ def choose_size(
     probe_seconds: float,
     total_seconds: float,
     asked: int | None,
+    repeats: int = 1,
 ) -> Sizing:
     """Choose size, number of files and phase lengths.
 
@@ -86,14 +87,16 @@ def choose_size(
         probe_seconds: What that probe took; it counts towards the time for laying out.
         total_seconds: Length of all timed phases together.
         asked: Size that the user wants, in bytes; None to choose.
+        repeats: Times that each phase is measured in that time. The size goes by the time of one.
 
     Raises:
         InputError: too little time, or a size below that of one operation; the text has the numbers and the cure.
         RunError: too little room.
     """
-    phase_seconds, metadata_seconds = _phase_lengths(total_seconds)
+    phase_seconds, metadata_seconds = _phase_lengths(total_seconds, repeats)
     if asked is None:
-        budget_s = max(LAYOUT_SHARE * total_seconds - probe_seconds, LAYOUT_SHARE * total_seconds / 2)
+        layout_s = LAYOUT_SHARE * total_seconds / repeats
+        budget_s = max(layout_s - probe_seconds, layout_s / 2)
         size_bytes, why = _chosen(ram_bytes, room, probe_write_bytes_per_s, budget_s)
     else:
         size_bytes, why = _asked(asked, room)
@@ -110,13 +113,14 @@ def choose_size(
     )
 
 
-def _phase_lengths(total_seconds: float) -> tuple[float, float]:
+def _phase_lengths(total_seconds: float, repeats: int) -> tuple[float, float]:
     """Split the measuring time; rounded down to 0.1 s, so that the whole never gets longer."""
-    weight = STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH
+    weight = (STREAM_PHASES + METADATA_PHASES * METADATA_LENGTH) * repeats
     phase_seconds = math.floor(total_seconds / weight * 10) / 10
     if phase_seconds < SHORTEST_PHASE_SECONDS:
         phases, needed = STREAM_PHASES + METADATA_PHASES, math.ceil(SHORTEST_PHASE_SECONDS * weight)
-        raise InputError(f"{total_seconds:g} s are too short for {phases} phases; use --time {needed}s or more")
+        often = f" in {repeats} repeats" if repeats > 1 else ""
+        raise InputError(f"{total_seconds:g} s are too short for {phases} phases{often}; use --time {needed}s or more")
     return phase_seconds, math.floor(phase_seconds * METADATA_LENGTH * 10) / 10
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.report.limited_by import limit_words
 from assay.report.numbers import OPS_PER_S, headline, is_with_flush, rate
+from assay.report.over_repeats import shown_results
 from assay.report.quick_words import QUICK, quick_words
+from assay.report.row_numbers import rows_words
 from assay.report.titles import titles_of
 from assay.report.verdict import stands
 from assay.report.wrapping import cut
@@ -22,7 +24,6 @@ _SHORTEST_TITLE = 16
 _NONE = "no number to be trusted"
 _MOST_CAUSES = 4
 """Limits, or reasons, that are named."""
-_MOST_RANGES = 4
 _MEMORY_RUN = "memory-run"
 
 
@@ -36,11 +37,25 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
 
     Returns nothing where the run was cut before its first number.
     """
-    results = document.results
-    if not any(result.iops is not None for result in results):
+    if not any(result.iops is not None for result in document.results):
         return ()
-    told = quick_words(document) if load == QUICK else tuple(_found(results, columns))
-    return tuple(line for line in (*told, *_whole(document), *_limited(results), *_distrust(results)) if line)
+    results = shown_results(document)
+    told = quick_words(results) if load == QUICK else tuple(_found(results, columns))
+    lines = (*told, *_over_repeats(document), *_whole(document), *_limited(results), *_distrust(results))
+    return tuple(line for line in lines if line)
+
+
+def _over_repeats(document: Document) -> Iterator[str]:
+    """Say what the numbers are typical of, and how many repeats are in none of them."""
+    if document.summaries:
+        most = max(len(summary.repeats) for summary in document.summaries)
+        left_out = [len(summary.repeats) - len(summary.counted) for summary in document.summaries]
+        rows = [row for row, count in enumerate(left_out, start=1) if count]
+        where = rows_words(rows, "row " if len(rows) == 1 else "rows ")
+        left = f" Left out: {sum(left_out)} ({where})." if rows else ""
+        has_interval = any(summary.iops.interval for summary in document.summaries)
+        known = "± is the 95 % interval over them" if has_interval else "an interval takes three that count"
+        yield f"Typical of {most} repeats; {known}.{left}"
 
 
 def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
@@ -123,16 +138,3 @@ def _by_rows(found: Mapping[str, Sequence[int]]) -> str:
     named += [f"{what} ({rows_words(rows)})" for what, rows in ranked[1:_MOST_CAUSES]]
     others = sum(len(rows) for _, rows in ranked[_MOST_CAUSES:])
     return ", ".join(named) + (f", others ({others} rows)" if others else "")
-
-
-def rows_words(rows: Sequence[int], prefix: str = "", *, most: int = _MOST_RANGES) -> str:
-    """Write 1, 2, 3, 5 as `1-3, 5`; of many that lie apart the first, and how many others there are."""
-    ranges: list[list[int]] = []
-    for row in sorted(rows):
-        if ranges and row == ranges[-1][-1] + 1:
-            ranges[-1].append(row)
-        else:
-            ranges.append([row])
-    others = sum(len(each) for each in ranges[most:])
-    told = ", ".join(f"{each[0]}" if len(each) == 1 else f"{each[0]}-{each[-1]}" for each in ranges[:most])
-    return f"{prefix}{told} and {others} more" if others else f"{prefix}{told}"

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from assay.analysis.difference import Difference
+from assay.compare.arms import P99
 from assay.compare.comparison import Against, Comparison, Row, Side
 from assay.compare.gate import Gated, GateState
 from assay.compare.surfaces.survey import rows_apart
+from assay.compare.turns import half_width
 from assay.report.surface_text import surface_lines
-from assay.units import ABSENT, MIB, format_ns, format_number
+from assay.units import ABSENT, MIB, format_ns, format_number, format_percent
 from assay.verdicts import ComparisonVerdict
 
 _MOST_DIFFERENCES = 12
@@ -71,6 +73,28 @@ def markdown(
         yield ""
     for gate in gated:
         yield f"- **{gate.state}**: `{gate.gate.text}`, {markdown_words(gate_words(gate))}"
+
+
+def so_far_words(comparison: Comparison, rounds: int) -> list[str]:
+    """Say after a round how well each ratio of rates is known: a single one on the round's line, others on their own."""
+    said = []
+    for place, against in enumerate(comparison.against, start=1):
+        rates = [row for row in against.rows if row.metric != P99.name]
+        side = f"{chr(ord('A') + place)} / A, " if len(comparison.against) > 1 else ""
+        said += [side + _ratio_words(row) for row in rates] or [f"{side}nothing to compare"]
+    begin = f"round {rounds}:"
+    return [f"{begin} {said[0]}"] if len(said) == 1 else [begin, *(f"  {line}" for line in said)]
+
+
+def _ratio_words(row: Row) -> str:
+    """Say `random read, iops: 0.901 (0.882 to 0.921, ± 2.2 %)`."""
+    of = f"{row.title}, {row.metric}"
+    if row.ratio is None:
+        return f"{of}: {row.verdict.words}, {row.reason}"
+    half = half_width(row)
+    if row.interval is None or half is None:
+        return f"{of}: {row.ratio:.3f}, no interval yet"
+    return f"{of}: {row.ratio:.3f} ({row.interval[0]:.3f} to {row.interval[1]:.3f}, ± {format_percent(half)} %)"
 
 
 def markdown_words(text: str) -> str:
@@ -145,6 +169,9 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
         if rows:
             names = ", ".join(f"{row.title}, {row.metric}" for row in rows)
             yield f"B is {verdict.words} by more than {100 * comparison.effect:g} % in {len(rows)}: {names}."
+    for row in against.rows:
+        for letter, side in (("A", row.a), ("B", row.b)):
+            yield from (f"{letter}, {row.title}: {remark}." for remark in side.remarks)
     if any(row.verdict is ComparisonVerdict.INDICATIVE for row in against.rows):
         yield "No winner: an interval takes three runs of each; --repeat 5 measures five."
     yield from caveats(against)

@@ -7,11 +7,13 @@ from assay.analysis.record import RunRecord
 from assay.report import figures, sections
 from assay.report.figure import Figure
 from assay.report.output import check_file, write_whole
+from assay.report.over_repeats import shown_results, summary_titles
 from assay.report.page import cards
 from assay.report.page.anchors import Places
 from assay.report.page.drawn_figure import figure_markup
-from assay.report.page.grouping import summary_rows
+from assay.report.page.grouping import SummaryRow, summary_rows
 from assay.report.page.header import header
+from assay.report.page.repeats_section import repeat_places, repeats_section
 from assay.report.page.summary import row_anchor, rows_by_result, summary_table
 from assay.report.page.tiles import tiles
 from assay.report.page.warned import warnings
@@ -53,9 +55,15 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
     shared = {} if all(row.is_one for row in rows) else {row_anchor(row): row.title for row in rows}
     places = Places(rows_by_result(rows), set(told), shared)
     is_quick = run.plan.name == QUICK
+    # The first things on the page are of results over their repeats, where there are any.
+    heads, head_rows, head_places = results, rows, places
+    if document.summaries and not of_tool:
+        heads, head_places = shown_results(document), repeat_places(document)
+        head_rows = [SummaryRow(title, (i,), is_one=True) for i, title in enumerate(summary_titles(document))]
     body = [
-        header(run, document, places),
-        tiles(results, rows, places, is_quick=is_quick),
+        header(run, document, head_places),
+        tiles(heads, head_rows, head_places, is_quick=is_quick),
+        repeats_section(document, places),
         warnings(document, places),
         _overview(recording, document, of_tool),
         summary_table(recording, results, rows, places),

@@ -7,6 +7,7 @@ compare runs with.
 
 from assay.bundle.kept_list import CameTo, HeadRate
 from assay.report.numbers import headline, headline_rates
+from assay.report.over_repeats import shown_results
 from assay.results import Document, Result
 from assay.verdicts import ServedBy, TrustLevel
 
@@ -18,7 +19,7 @@ def came_to(judged: Document) -> CameTo:
     """Give a result document in short."""
     return CameTo(
         exit_code=judged.run.exit_code,
-        head=_head(judged.results),
+        head=_head(shown_results(judged)),
         trust={level.value: sum(result.trust.level is level for result in judged.results) for level in _LEVELS},
     )
 

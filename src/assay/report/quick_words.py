@@ -4,20 +4,20 @@ A number that is not to be trusted is not told. Of changes that memory takes, th
 where there is one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.report.numbers import headline_rates
 from assay.report.verdict import stands
-from assay.results import Document, Result
+from assay.results import Result
 from assay.units import format_bytes, format_ns, format_number
 from assay.verdicts import ServedBy
 
 QUICK = "quick"
 
 
-def quick_words(document: Document) -> tuple[str, ...]:
+def quick_words(results: Sequence[Result]) -> tuple[str, ...]:
     """Say it in a few sentences; nothing where the run was cut before its first number."""
-    measured = {result.phase: result for result in document.results if result.iops is not None}
+    measured = {result.phase: result for result in results if result.iops is not None}
     said = []
     for what, phases in _PARTS:
         told = [say(measured[name]) for name, say in phases if name in measured]

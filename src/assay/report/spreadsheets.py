@@ -1,9 +1,9 @@
 """A run as plain tables, for spreadsheets and data frames: its results, their rates and latencies over time, and its marks.
 
 `results` has a row a result, `over_time` a row a result and interval of its phase, stalls included, `marks` a row a mark and
-result. The columns are the same
-in CSV and in Parquet, units are in their names, and what is not known is empty. Percentiles of an interval follow the rule
-of all percentiles: none where too few operations are behind it.
+result, and `summaries`, where anything was measured twice, a row a result over its repeats. The columns are the same in CSV
+and in Parquet, units are in their names, and what is not known is empty. Percentiles of an interval follow the rule of all
+percentiles: none where too few operations are behind it.
 """
 
 import io
@@ -21,12 +21,13 @@ from assay.errors import InputError
 from assay.outward import spreadsheet_text
 from assay.report.output import make_folder, write_whole
 from assay.report.recording import Latencies, Recording, Timeline
-from assay.results import Document, LatencyNs, MarkEffect, Result
+from assay.results import Document, LatencyNs, MarkEffect, RepeatedNumber, Result, Summary
 from assay.units import MIB
 
 RESULTS = "results"
 OVER_TIME = "over_time"
 MARKS = "marks"
+SUMMARIES = "summaries"
 _DIGITS = 6
 """Of seconds: the grid of intervals is to the microsecond."""
 _SERIES = ("latency", "response")
@@ -49,6 +50,7 @@ def _latency(series: str, name: str) -> Callable[[Result], float | None]:
 
 
 _Column = tuple[pl.DataType, Callable[[Result], Any]]
+_SummaryColumn = tuple[pl.DataType, Callable[[Summary], Any]]
 _OF_RESULT: Mapping[str, _Column] = {
     "label": (_TEXT, lambda result: result.label),
     "phase": (_TEXT, lambda result: result.phase),
@@ -119,23 +121,81 @@ _OF_MARK: Mapping[str, pl.DataType] = {
     "recovery_s": _FLOAT,
     "recovery_within_s": _FLOAT,
 }
+
+
+def _ends(column: str, of: Callable[[Summary], RepeatedNumber | None]) -> dict[str, _SummaryColumn]:
+    """Give the columns of a number: the typical value and the ends of its interval; `{}` in the name stands for the end."""
+    scale = MIB if column.endswith("mib_per_s") else 1
+
+    def value(summary: Summary) -> float | None:
+        number = of(summary)
+        return None if number is None or number.value is None else number.value / scale
+
+    def end(place: int) -> Callable[[Summary], float | None]:
+        def found(summary: Summary) -> float | None:
+            number = of(summary)
+            return None if number is None or number.interval is None else number.interval[place] / scale
+
+        return found
+
+    return {
+        column.format(""): (_FLOAT, value),
+        column.format("_low"): (_FLOAT, end(0)),
+        column.format("_high"): (_FLOAT, end(1)),
+    }
+
+
+_OF_SUMMARY: Mapping[str, _SummaryColumn] = {
+    "label": (_TEXT, lambda summary: summary.label),
+    "phase": (_TEXT, lambda summary: summary.phase),
+    "job": (_TEXT, lambda summary: summary.job),
+    "operation": (_TEXT, lambda summary: summary.operation),
+    "title": (_TEXT, lambda summary: summary.title),
+    "repeats": (_INT, lambda summary: len(summary.repeats)),
+    "counted": (_INT, lambda summary: len(summary.counted)),
+    "method": (_TEXT, lambda summary: summary.iops.method),
+    **_ends("iops{}", lambda summary: summary.iops),
+    "iops_least": (_FLOAT, lambda summary: summary.iops.range and summary.iops.range[0]),
+    "iops_largest": (_FLOAT, lambda summary: summary.iops.range and summary.iops.range[1]),
+    "iops_variation": (_FLOAT, lambda summary: summary.iops.variation),
+    **_ends("throughput{}_mib_per_s", lambda summary: summary.throughput_bytes_per_s),
+    **_ends("p50{}_ns", lambda summary: summary.p50_ns),
+    **_ends("p99{}_ns", lambda summary: summary.p99_ns),
+    "is_with_flush": (pl.Boolean(), lambda summary: summary.is_with_flush),
+    "is_response": (pl.Boolean(), lambda summary: summary.is_response),
+    "drift": (_FLOAT, lambda summary: summary.drift),
+    "measures": (_TEXT, lambda summary: "; ".join(summary.measures)),
+    "trust": (_TEXT, lambda summary: summary.trust.level.value),
+    "trust_reasons": (_TEXT, lambda summary: "; ".join(reason.text for reason in summary.trust.reasons)),
+    "remarks": (
+        _TEXT,
+        lambda summary: "; ".join(
+            f"repeat {remark.repeat + 1} {remark.kind.replace('_', ' ')}: {remark.text}" for remark in summary.remarks
+        ),
+    ),
+}
 SCHEMAS: Mapping[str, Mapping[str, pl.DataType]] = {
     RESULTS: {**_OF_RUN, **{name: kind for name, (kind, _) in _OF_RESULT.items()}},
     OVER_TIME: _OF_INTERVAL,
     MARKS: _OF_MARK,
 }
 """Columns of each table, in order."""
+OF_REPEATS: Mapping[str, pl.DataType] = {**_OF_RUN, **{name: kind for name, (kind, _) in _OF_SUMMARY.items()}}
+"""The same of the table of a run with repeats."""
 
 
 def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
-    """Make the tables of a run, by name."""
+    """Make the tables of a run, by name; that of summaries only where anything was measured twice."""
     recording = Recording(run, document.marks)
     of_intervals = [over_time_table(recording, run.run_id, result) for result in document.results]
-    return {
+    made = {
         RESULTS: results_table(document),
         OVER_TIME: pl.concat([pl.DataFrame(schema=dict(_OF_INTERVAL)), *of_intervals]),
         MARKS: _marks(document),
     }
+    if document.summaries:
+        made[SUMMARIES] = _rows(document, OF_REPEATS, _OF_SUMMARY, document.summaries)
+    return made
 
 
 def write_csv(made: Mapping[str, pl.DataFrame], folder: Path) -> list[Path]:
@@ -157,7 +217,7 @@ def _write(
     made: Mapping[str, pl.DataFrame], folder: Path, ending: str, encode: Callable[[pl.DataFrame], bytes]
 ) -> list[Path]:
     if folder.suffix == f".{ending}":
-        files = ", ".join(f"{name}.{ending}" for name in SCHEMAS)
+        files = ", ".join(f"{name}.{ending}" for name in made)
         raise InputError(
             f"export: '{folder}' is to be a folder: {files} are written into it. Name one, such as '{folder.stem}'"
         )
@@ -182,12 +242,19 @@ def _parquet(table: pl.DataFrame) -> bytes:
 
 def results_table(document: Document) -> pl.DataFrame:
     """Make the table of the results."""
+    return _rows(document, SCHEMAS[RESULTS], _OF_RESULT, document.results)
+
+
+def _rows(
+    document: Document,
+    schema: Mapping[str, pl.DataType],
+    columns: Mapping[str, tuple[pl.DataType, Callable[[Any], Any]]],
+    each: Sequence[object],
+) -> pl.DataFrame:
     run = document.run
     of_run = {"run_id": run.id, "run_name": run.name, "started_utc": run.started_utc}
-    rows = [
-        {**of_run, **{name: value(result) for name, (_, value) in _OF_RESULT.items()}} for result in document.results
-    ]
-    return pl.DataFrame(rows, schema=dict(SCHEMAS[RESULTS]))
+    rows = [{**of_run, **{column: value(one) for column, (_, value) in columns.items()}} for one in each]
+    return pl.DataFrame(rows, schema=dict(schema))
 
 
 def _marks(document: Document) -> pl.DataFrame:

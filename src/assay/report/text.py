@@ -14,9 +14,11 @@ from assay.analysis.marked import DETECTED
 from assay.console import PlainConsole
 from assay.outward import one_line
 from assay.report import mark_words, share_words
-from assay.report.answer import answer, rows_words
+from assay.report.answer import answer
 from assay.report.head import Head
 from assay.report.numbers import OPS_PER_S
+from assay.report.repeats_table import repeats_table
+from assay.report.row_numbers import where_words
 from assay.report.terminal_table import table
 from assay.report.wrapping import cut, wrap
 from assay.results import Document, Finding
@@ -33,7 +35,13 @@ _SHORTEST_NAMES = 20
 
 
 def render(
-    document: Document, head: Head, console: PlainConsole, *, html: Path | None = None, has_notes: bool = False
+    document: Document,
+    head: Head,
+    console: PlainConsole,
+    *,
+    html: Path | None = None,
+    has_notes: bool = False,
+    has_repeats: bool = False,
 ) -> None:
     """Print a run.
 
@@ -43,10 +51,15 @@ def render(
         console: Where to print; the width of a terminal decides the layout, and a pipe gets all columns.
         html: The HTML report, if one was written.
         has_notes: Whether notes are printed in full.
+        has_repeats: Whether each repeat has its row, below those of all repeats.
     """
     width = _width(console)
     lines = [*(_pair(key, value) for key, value in (*_called(document), *head.pairs)), Text()]
-    lines += table(document.results, width if console.is_terminal else None)
+    columns = width if console.is_terminal else None
+    if document.summaries:
+        lines += repeats_table(document, columns)
+    if has_repeats or not document.summaries:
+        lines += [*([Text()] if document.summaries else []), *table(document.results, columns)]
     lines += _findings(document, width, has_notes=has_notes)
     lines += _shares(document, width)
     lines += _marks(document, width)
@@ -153,7 +166,7 @@ def _findings(document: Document, width: int, *, has_notes: bool) -> list[Text]:
         said: dict[str, list[int]] = {}
         for finding in same:
             said.setdefault(finding.text, []).extend(rows[finding])
-        lines += [Text(), *_kind(severity, id_, cure, list(said.items()), width)]
+        lines += [Text(), *_kind(document, (severity, id_, cure), list(said.items()), width)]
     notes = dict.fromkeys(finding.id for finding in rows if finding.severity == NOTE)
     return lines if has_notes or not notes else [*lines, *_folded(list(notes), document.run.id, width)]
 
@@ -167,15 +180,16 @@ def _folded(notes: Sequence[str], run_id: str, width: int) -> list[Text]:
     return [Text(), Text.assemble((f"{'notes':<9}", _STYLES[NOTE]), told)]
 
 
-def _kind(severity: str, id_: str, cure: str, said: list[tuple[str, list[int]]], width: int) -> list[Text]:
-    """Print one kind of finding: where it applies, what it says of each row, what to do."""
+def _kind(document: Document, kind: tuple[str, str, str], said: list[tuple[str, list[int]]], width: int) -> list[Text]:
+    """Print one kind of finding (severity, identifier, cure): where it applies, what it says of each row, what to do."""
+    severity, id_, cure = kind
     everywhere = sorted({row for _, rows in said for row in rows})
-    where = f"row {_where(everywhere)}" if len(everywhere) == 1 else f"rows {_where(everywhere)}"
-    lines = [Text.assemble((severity, _STYLES[severity]), (f"  {id_}", "bold"), f"  {where if everywhere else 'run'}")]
+    where = where_words(document, everywhere, most=_MOST_RANGES) if everywhere else "run"
+    lines = [Text.assemble((severity, _STYLES[severity]), (f"  {id_}", "bold"), f"  {where}")]
     # Those that concern the most rows.
     shown = sorted(said, key=lambda pair: -len(pair[1]))[:_MOST_SAID] if len(said) > _MOST_SAID + 1 else said
     for text, rows in shown:
-        prefix = f"{_where(rows)}: " if len(said) > 1 else ""
+        prefix = f"{_numbers(document, rows)}: " if len(said) > 1 and rows else ""
         lines += [Text("  " + part) for part in wrap(prefix + text, width - 2)]
     if len(shown) < len(said):
         lines.append(Text(f"  and the like of {len(said) - len(shown)} others: 'assay explain RUN {id_}'"))
@@ -184,5 +198,5 @@ def _kind(severity: str, id_: str, cure: str, said: list[tuple[str, list[int]]],
     return lines
 
 
-def _where(rows: Iterable[int]) -> str:
-    return rows_words(sorted(rows), most=_MOST_RANGES)
+def _numbers(document: Document, rows: Iterable[int]) -> str:
+    return where_words(document, list(rows), most=_MOST_RANGES).partition(" ")[2]

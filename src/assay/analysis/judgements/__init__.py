@@ -25,6 +25,7 @@ from assay.analysis.judgements import (
     invariants,
     pauses,
     refaults,
+    repeats,
     residency,
     said,
     sample,
@@ -76,5 +77,6 @@ OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
 OF_RESULTS: tuple[Callable[[RunRecord, Sequence[Result]], Iterable[Finding]], ...] = (
     whole_run.from_memory,
     whole_run.accepted_in_vain,
+    repeats.judge,
 )
 """What only all results together say."""

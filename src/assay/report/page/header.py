@@ -6,6 +6,7 @@ from assay import events
 from assay.analysis.record import RunRecord
 from assay.outward import markup
 from assay.report.answer import answer
+from assay.report.over_repeats import shown_results
 from assay.report.page.anchors import Places
 from assay.report.verdict import stands
 from assay.results import Document
@@ -54,7 +55,7 @@ def _asked(run: RunRecord) -> list[str]:
 
 def _verdict(run: RunRecord, document: Document, places: Places) -> str:
     """Give the answer, a sentence a line, its rows linked."""
-    results = document.results
+    results = shown_results(document)
     trusted = sum(result.trusted for result in results)
     weak = sum(stands(result) and not result.trusted for result in results)
     counted = f"{trusted} of {len(results):,} results are to be trusted" + (f", {weak:,} are weak" if weak else "")

@@ -1,0 +1,217 @@
+"""What do the repeats of a result say together?
+
+The unit is the repeat. Those that are not to be trusted are left out and named; from the others comes what is typical, with
+its interval from three on (`statistics/repeated.py`). There is no common number of repeats that are numbers of different
+things: one from storage and one from the page cache, one flushed and one absorbed.
+
+Trust follows from the repeats that count: none of them, no trust; it is weak where one that counts is, where so many are
+left out that there is no interval, or where the rate drifts. How well a repeat knows its rate alone is no doubt where the
+repeats together know it well.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from assay.analysis import thresholds
+from assay.analysis.statistics.repeated import stands_out, trend, typical, variation
+from assay.results import Reason, RepeatedNumber, RepeatRemark, Result, Summary, Trust
+from assay.units import format_percent
+from assay.verdicts import TrustLevel
+
+_REPEAT = re.compile(r"#[0-9]+")
+"""In a label: names have their `#` escaped (labels.py)."""
+DIFFER, DRIFT, FEW, WIDE = "repeats-differ", "repeats-drift", "few-repeats", "repeats-wide"
+"""Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
+_MOST_REASONS = 2
+_OF_ONE = "wide-interval"
+"""Reason of a repeat whose own window leaves its rate open."""
+_WRITES = frozenset({"absorbed", "device", "flushed"})
+_Number = Callable[[Result], float | None]
+
+
+def summaries(measured: Sequence[Result]) -> tuple[Summary, ...]:
+    """Sum the repeats of each result up, in the order of the first; nothing where nothing was measured twice."""
+    if len({result.repeat for result in measured}) < 2:
+        return ()
+    return tuple(_summary(label, same) for label, same in by_label(measured).items())
+
+
+def by_label(measured: Iterable[Result]) -> dict[str, list[Result]]:
+    """Put results together that are repeats of one, by its label without the number of the repeat."""
+    found: dict[str, list[Result]] = {}
+    for result in measured:
+        found.setdefault(_REPEAT.sub("", result.label), []).append(result)
+    return found
+
+
+def kind_words(result: Result) -> str:
+    """Say what a number is a number of; of writes also what became of them."""
+    kept = f", {result.cache.verdict}" if result.cache.verdict in _WRITES else ""
+    return result.measures.words + kept
+
+
+def is_usable(result: Result) -> bool:
+    """Whether the number may count."""
+    return result.trust.level is not TrustLevel.NO and result.iops is not None and result.iops > 0
+
+
+def why_not(result: Result) -> str:
+    """Say why a number may not count, in a few words."""
+    if result.iops is None or result.iops <= 0:
+        return "nothing was measured"
+    return ", ".join(reason.text for reason in result.trust.reasons[:_MOST_REASONS])
+
+
+def remarks(measured: Sequence[Result], rate: _Number) -> list[RepeatRemark]:
+    """Say what there is to say of single repeats.
+
+    Args:
+        measured: The repeats, in order; a remark names the place of one.
+        rate: What they are compared by.
+    """
+    usable = [place for place, result in enumerate(measured) if is_usable(result)]
+    found = [
+        RepeatRemark(repeat=place, kind="left_out", text=why_not(result))
+        for place, result in enumerate(measured)
+        if place not in usable
+    ]
+    found += [
+        RepeatRemark(repeat=usable[i], kind="weak", text=text)
+        for i, text in _weak_alone([measured[place] for place in usable])
+    ]
+    rates = [rate(measured[place]) or 0.0 for place in usable]
+    found += [
+        RepeatRemark(repeat=usable[i], kind="stands_out", text=_apart(i, rates, is_first=usable[i] == 0))
+        for i in stands_out(rates)
+    ]
+    return sorted(found, key=lambda remark: remark.repeat)
+
+
+def _weak_alone(usable: Sequence[Result]) -> Iterator[tuple[int, str]]:
+    """Name those that are weak for a reason that at most half of all have: it is of the repeat, not of the load."""
+    having: dict[str, list[int]] = {}
+    for i, result in enumerate(usable):
+        for reason in result.trust.reasons:
+            having.setdefault(reason.id, []).append(i)
+    of_repeat = {id_ for id_, places in having.items() if 2 * len(places) <= len(usable)}
+    for i, result in enumerate(usable):
+        if told := [reason.text for reason in result.trust.reasons if reason.id in of_repeat]:
+            yield i, ", ".join(told[:_MOST_REASONS])
+
+
+def _apart(place: int, rates: Sequence[float], *, is_first: bool) -> str:
+    """Say how far a rate lies from what the others stand for."""
+    others = typical([rate for i, rate in enumerate(rates) if i != place]).value
+    by = rates[place] / others - 1
+    text = f"{format_percent(abs(by))} % {'above' if by > 0 else 'below'} the others"
+    return f"{text}; what stood before the first repeat (caches, a fresh layout) may be in it" if is_first else text
+
+
+def _summary(label: str, measured: Sequence[Result]) -> Summary:
+    usable = [result for result in measured if is_usable(result)]
+    kinds = tuple(sorted({kind_words(result) for result in usable or measured}))
+    first = measured[0]
+    is_with_flush = any(result.committed is not None for result in measured)
+    # Where some were flushed and others not, the kinds differ, and there is no common number.
+    is_one = len(kinds) == 1 and len({result.committed is None for result in usable}) <= 1
+    is_response = any(result.response_ns is not None for result in measured)
+
+    def number(of: _Number) -> RepeatedNumber:
+        return _number([of(result) for result in measured], [of(result) for result in usable] if is_one else [])
+
+    said = remarks(measured, _iops)
+    drift = trend([_iops(result) if is_usable(result) else None for result in measured]) if is_one else None
+    iops = number(_iops)
+    trust = _unusable(measured, usable, kinds) or _trust(len(measured), usable, iops, drift)
+    return Summary(
+        label=label,
+        phase=first.phase,
+        title=first.title,
+        job=first.job,
+        operation=first.operation,
+        repeats=tuple(result.repeat for result in measured),
+        counted=tuple(result.repeat for result in usable) if is_one else (),
+        is_with_flush=is_with_flush,
+        is_response=is_response,
+        iops=iops,
+        throughput_bytes_per_s=number(_throughput) if any(result.bytes for result in measured) else None,
+        p50_ns=number(lambda result: (result.response_ns or result.latency_ns).p50),
+        p99_ns=number(lambda result: (result.response_ns or result.latency_ns).p99),
+        measures=kinds,
+        drift=drift,
+        remarks=tuple(
+            RepeatRemark(repeat=measured[remark.repeat].repeat, kind=remark.kind, text=remark.text) for remark in said
+        ),
+        trust=trust,
+        trusted=trust.level is TrustLevel.YES,
+    )
+
+
+def _iops(result: Result) -> float | None:
+    """Operations a second, of changes that memory takes up to the end of the flush."""
+    return result.iops if result.committed is None else result.committed.iops
+
+
+def _throughput(result: Result) -> float | None:
+    return result.throughput_bytes_per_s if result.committed is None else result.committed.throughput_bytes_per_s
+
+
+def _number(every: Sequence[float | None], counted: Sequence[float | None]) -> RepeatedNumber:
+    known = [value for value in counted if value is not None and value > 0]
+    if not known or len(known) < len(counted):
+        return RepeatedNumber(value=None, method=None, interval=None, range=None, variation=None, values=tuple(every))
+    found = typical(known)
+    return RepeatedNumber(
+        value=found.value,
+        method=found.method.value,
+        interval=found.interval,
+        range=(min(known), max(known)),
+        variation=variation(known),
+        values=tuple(every),
+    )
+
+
+def _unusable(measured: Sequence[Result], usable: Sequence[Result], kinds: Sequence[str]) -> Trust | None:
+    """Say why there is no number; None: there is one."""
+    if not usable:
+        return Trust(level=TrustLevel.NO, reasons=_reasons(measured))
+    if len(kinds) > 1:
+        text = f"its repeats are of different things: {' and '.join(kinds)}"
+        return Trust(level=TrustLevel.NO, reasons=(Reason(id=DIFFER, text=text),))
+    return None
+
+
+def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift: float | None) -> Trust:
+    """Judge the whole by its parts, of which so many were measured."""
+    reasons = []
+    if len(usable) < min(thresholds.REPEATS_LEAST, measured):
+        reasons.append(Reason(id=FEW, text=f"only {len(usable)} of {measured} repeats"))
+    if drift is not None:
+        rose = "rises" if drift > 0 else "falls"
+        reasons.append(Reason(id=DRIFT, text=f"{rose} {format_percent(abs(drift))} % over the repeats"))
+    half = half_share(iops)
+    if half is not None and half > thresholds.WIDE_INTERVAL:
+        reasons.append(Reason(id=WIDE, text=f"± {format_percent(half)} % over the repeats"))
+    reasons += [reason for reason in _reasons(usable) if half is None or reason.id != _OF_ONE]
+    return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=tuple(reasons))
+
+
+def half_share(number: RepeatedNumber) -> float | None:
+    """Half of the interval by the typical value; None: there is no interval."""
+    if number.interval is None or not number.value:
+        return None
+    return (number.interval[1] - number.interval[0]) / 2 / number.value
+
+
+def _reasons(measured: Sequence[Result]) -> tuple[Reason, ...]:
+    """Give the reasons of repeats, each once; of those that not all have, how many do."""
+    found: dict[str, list[str]] = {}
+    for result in measured:
+        for reason in result.trust.reasons:
+            found.setdefault(reason.id, []).append(reason.text)
+    reasons = []
+    for id_, texts in found.items():
+        text = texts[0] if len(set(texts)) == 1 else id_.replace("-", " ")
+        some = "" if len(texts) == len(measured) else f" in {len(texts)} of {len(measured)}"
+        reasons.append(Reason(id=id_, text=text + some))
+    return tuple(reasons)

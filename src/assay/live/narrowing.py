@@ -1,0 +1,33 @@
+"""How well are the rates of repeats known so far? The interval, as it narrows while repeats go on.
+
+It is of the rates that are told meanwhile: of whole phases, and before anything is judged.
+"""
+
+from assay.analysis.statistics.repeated import typical
+from assay.units import format_percent
+
+_SEVERAL = 2
+
+
+class Narrowing:
+    """Of the phases of one run."""
+
+    def __init__(self) -> None:
+        """Nothing was measured yet."""
+        self._rates: dict[str, list[float]] = {}
+
+    def add(self, phase: str, rate_per_s: float | None) -> str:
+        """Take the rate of a repeat of a phase in, and say how well that of all is known: `5 repeats ± 2.1 %`.
+
+        Returns nothing for the first repeat.
+        """
+        rates = self._rates.setdefault(phase, [])
+        if rate_per_s is not None and rate_per_s > 0:
+            rates.append(rate_per_s)
+        if len(rates) < _SEVERAL:
+            return ""
+        found = typical(rates)
+        if found.interval is None:
+            return f"{len(rates)} repeats {format_percent(max(rates) / min(rates) - 1)} % apart"
+        half = (found.interval[1] - found.interval[0]) / 2 / found.value
+        return f"{len(rates)} repeats ± {format_percent(half)} %"
