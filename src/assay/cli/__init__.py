@@ -25,6 +25,7 @@ from assay.cli import (
     export,
     ls,
     man,
+    matrix,
     measure,
     quick,
     report,
@@ -57,7 +58,7 @@ app = typer.Typer(
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
-    "Compare": (compare.compare, ab.ab, diff.diff),
+    "Compare": (compare.compare, ab.ab, matrix.matrix, diff.diff),
     "Keep": (tag.tag, export.export, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }

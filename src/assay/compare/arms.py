@@ -55,6 +55,12 @@ class Sample:
         return self.result.trust.level is not TrustLevel.NO
 
     @property
+    def measures(self) -> str:
+        """What its number is a number of; of writes also what became of them."""
+        kept = self.result.cache.verdict
+        return self.result.measures.words + (f", {kept}" if kept in {"absorbed", "device", "flushed"} else "")
+
+    @property
     def name(self) -> str:
         """For people: the run, and which of its repeats."""
         return f"{self.run_id}#{self.result.repeat + 1}" if self.result.repeat else self.run_id

@@ -180,16 +180,9 @@ def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
     return Side(
         values=known,
         median=median(known) if known else None,
-        measures=tuple(sorted({_measures(sample) for sample in counted})),
+        measures=tuple(sorted({sample.measures for sample in counted})),
         left_out=tuple(sample.name for sample in samples if sample not in counted),
     )
-
-
-def _measures(sample: Sample) -> str:
-    """Say what a number is a number of; of writes also what became of them."""
-    result = sample.result
-    kept = f", {result.cache.verdict}" if result.cache.verdict in {"absorbed", "device", "flushed"} else ""
-    return result.measures.words + kept
 
 
 def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -> str:

@@ -137,8 +137,8 @@ def _cell_means(
     # Where cells and blocks cannot be told apart, as with a single round, there are no blocks.
     if np.linalg.matrix_rank(with_blocks) == with_blocks.shape[1] and len(logs) > cells:
         design = with_blocks
-    fit = np.linalg.lstsq(design, logs, rcond=None)[0]
-    covariance = np.linalg.inv(design.T @ design)[:cells, :cells]
+    fit: FloatArray = np.linalg.lstsq(design, logs, rcond=None)[0].astype(np.float64)
+    covariance: FloatArray = np.linalg.inv(design.T @ design)[:cells, :cells].astype(np.float64)
     return fit[:cells], covariance, logs - design @ fit, len(logs) - design.shape[1]
 
 
