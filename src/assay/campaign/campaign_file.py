@@ -77,7 +77,7 @@ class FileSystemTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     mount: Choice = ""
 
 
-class LoadTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CampaignLoadTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`[[load]]`: the words of a command that measures."""
 
     name: str
@@ -102,7 +102,7 @@ class CampaignFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     scheduler: list[str] = []
     loop: LoopTable | None = None
     file_system: list[FileSystemTable]
-    load: list[LoadTable]
+    load: list[CampaignLoadTable]
 
 
 class FileSystem(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class FileSystem(msgspec.Struct, frozen=True, kw_only=True):
     mount: dict[str, str]
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignLoad(msgspec.Struct, frozen=True, kw_only=True):
     """A load."""
 
     name: str
@@ -140,7 +140,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     """None: it is left as it is."""
     loop: LoopFile | None
     file_systems: tuple[FileSystem, ...]
-    loads: tuple[Load, ...]
+    loads: tuple[CampaignLoad, ...]
 
 
 def parse(text: str, source: str) -> Campaign:
@@ -300,7 +300,7 @@ class _Reading:
 
     # -- loads ----------------------------------------------------------------------------------------------------------
 
-    def _load(self, index: int, table: LoadTable) -> Load:
+    def _load(self, index: int, table: CampaignLoadTable) -> CampaignLoad:
         path: Path = ("load", index)
         self._name((*path, "name"), table.name)
         words = self._split((*path, "command"), table.command)
@@ -318,7 +318,7 @@ class _Reading:
             raise self.refuse(
                 path, f"nothing says {DIRECTORY}, which stands for the directory of the cell that is measured"
             )
-        return Load(name=table.name, words=tuple(words), input=table.input)
+        return CampaignLoad(name=table.name, words=tuple(words), input=table.input)
 
 
 def _places(words: list[str]) -> Iterator[str]:

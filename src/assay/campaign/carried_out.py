@@ -1,8 +1,8 @@
 """A campaign, measured slot by slot: every one once, whatever ends the program between.
 
-Each slot has its line in the journal before anything is written, and another once its run is kept; a run that was sealed
-before the program was killed, and that line written, is found again by its token. What could not be made or measured (a mount option that
-the kernel refuses) is noted and is no reason to stop.
+Each slot has its line in the journal before anything is written, and another once its run is kept; a run that was
+sealed before the program was killed, and that line written, is found again by its mark. What could not be made or
+measured (a mount option that the kernel refuses) is noted and is no reason to stop.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import msgspec
 from assay.bundle.catalog import SEALED, list_runs
 from assay.campaign import loop_image
 from assay.campaign.campaign_file import Campaign
-from assay.campaign.design import Cell, Design, Slot, design
+from assay.campaign.design import CampaignCell, CampaignSlot, Design, design
 from assay.campaign.free_device import BlockNode, block_node, check_free
 from assay.campaign.journal import (
     SCHEMA,
@@ -124,7 +124,7 @@ class MeasuredCampaign:
     def _design(self) -> Design:
         return self._first.design
 
-    def waiting(self, *, retry: bool) -> list[Slot]:
+    def waiting(self, *, retry: bool) -> list[CampaignSlot]:
         """Give what is still to be measured; with `retry` also what could not be."""
         done = set(self._journal.measured())
         if not retry:
@@ -165,15 +165,15 @@ class MeasuredCampaign:
 
     def _adopt(self) -> None:
         """Note runs that were kept, and whose line was not written."""
-        tokens = self._journal.open_tokens()
-        if not tokens:
+        marks = self._journal.open_marks()
+        if not marks:
             return
-        for run in list_runs(self._runs, is_wanted=lambda run: bool(set(run.tags) & set(tokens))):
-            token = next(tag for tag in run.tags if tag in tokens)
-            if run.state == SEALED and run.exit_code in _USUAL_CODES and tokens[token] not in self._journal.measured():
+        for run in list_runs(self._runs, is_wanted=lambda run: bool(set(run.tags) & set(marks))):
+            mark = next(tag for tag in run.tags if tag in marks)
+            if run.state == SEALED and run.exit_code in _USUAL_CODES and marks[mark] not in self._journal.measured():
                 self._journal.append(
                     SlotMeasured(
-                        slot=tokens[token], run_id=run.run_id, exit_code=run.exit_code or 0, seconds=run.seconds or 0.0
+                        slot=marks[mark], run_id=run.run_id, exit_code=run.exit_code or 0, seconds=run.seconds or 0.0
                     )
                 )
                 self._say(f"{run.run_id}: kept by an earlier start, and counted")
@@ -217,7 +217,7 @@ class MeasuredCampaign:
 
     # -- slots ---------------------------------------------------------------------------------------------------------
 
-    def _measure(self, slots: list[Slot], device: _Device, stops: Stops) -> bool:
+    def _measure(self, slots: list[CampaignSlot], device: _Device, stops: Stops) -> bool:
         if (found := scheduler_of(device.queue)) is not None:
             self._journal.append(SchedulerFound(queue=device.queue, scheduler=found))
         is_first = True
@@ -234,13 +234,13 @@ class MeasuredCampaign:
             carry_out(["wipefs", "--all", "--quiet", device.path])
         return True
 
-    def _one(self, slot: Slot, left: list[Slot], device: _Device, stops: Stops) -> bool:
+    def _one(self, slot: CampaignSlot, left: list[CampaignSlot], device: _Device, stops: Stops) -> bool:
         """Measure one. False: a signal ended it."""
         cell, load = self._design.cells[slot.cell], self._campaign.loads[slot.load]
-        token = f"{self._campaign.name}.{self._first.key}.{slot.number}.{secrets.token_hex(3)}"
+        mark = f"{self._campaign.name}.{self._first.key}.{slot.number}.{secrets.token_hex(3)}"
         words = f"{slot.number} of {len(self._design.slots)}: {cell.name}, {load.name}, round {slot.round}"
         rest = self._words_left(left)
-        self._journal.append(SlotBegun(slot=slot.number, token=token))
+        self._journal.append(SlotBegun(slot=slot.number, mark=mark))
         begun_s = time.monotonic()
         place = self._journal.mount_point
         try:
@@ -251,7 +251,7 @@ class MeasuredCampaign:
                     SlotMade(slot=slot.number, effective=read_back(device.path, device.name, device.queue, cell, place))
                 )
                 command = words_for(load, place, write_input(load, place, self._journal.folder))
-                tags = (*tags_of(self._campaign.name, self._design, cell, load, slot.round), token)
+                tags = (*tags_of(self._campaign.name, self._design, cell, load, slot.round), mark)
                 document = measure(command, tags, self._runs, stops, lambda since_s: self._tick(words, since_s, rest))
             finally:
                 unmount(place)
@@ -273,7 +273,7 @@ class MeasuredCampaign:
         )
         return True
 
-    def _make(self, cell: Cell, device: _Device) -> None:
+    def _make(self, cell: CampaignCell, device: _Device) -> None:
         """Make a cell's file system anew, and mount it."""
         own = str(uuid.uuid4())
         self._journal.append(FileSystemNamed(uuid=own))
@@ -286,7 +286,7 @@ class MeasuredCampaign:
             set_scheduler(device.queue, cell.scheduler)
         mount_file_system(device.path, cell, place)
 
-    def _words_left(self, left: list[Slot]) -> str:
+    def _words_left(self, left: list[CampaignSlot]) -> str:
         """Say how long the rest will take, by what was measured: each load as long as it took, others as long as any."""
         of_slot = {slot.number: slot for slot in self._design.slots}
         took: dict[int, list[float]] = {}

@@ -25,7 +25,7 @@ class CampaignFactor(msgspec.Struct, frozen=True, kw_only=True):
     levels: tuple[str, ...]
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignCell(msgspec.Struct, frozen=True, kw_only=True):
     """One file system as it is made, mounted and scheduled."""
 
     levels: tuple[str, ...]
@@ -42,7 +42,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join(self.levels)
 
 
-class Slot(msgspec.Struct, frozen=True, kw_only=True):
+class CampaignSlot(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement: a load on a cell, in a round."""
 
     number: int
@@ -57,9 +57,9 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
     """All of it."""
 
     factors: tuple[CampaignFactor, ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[CampaignCell, ...]
     """All levels with all levels, the last factor the quickest."""
-    slots: tuple[Slot, ...]
+    slots: tuple[CampaignSlot, ...]
 
 
 def design(campaign: Campaign) -> Design:
@@ -92,8 +92,8 @@ def _level(file_system: FileSystem, chosen: dict[str, str]) -> str:
     return "/".join([file_system.name, *(name for what, name in chosen.items() if len(getattr(file_system, what)) > 1)])
 
 
-def _cell(file_system: FileSystem, levels: tuple[str, ...], chosen: dict[str, str]) -> Cell:
-    return Cell(
+def _cell(file_system: FileSystem, levels: tuple[str, ...], chosen: dict[str, str]) -> CampaignCell:
+    return CampaignCell(
         levels=levels,
         kind=file_system.kind,
         mkfs=file_system.mkfs[chosen["mkfs"]],
@@ -102,10 +102,11 @@ def _cell(file_system: FileSystem, levels: tuple[str, ...], chosen: dict[str, st
     )
 
 
-def _slots(campaign: Campaign, cells: int) -> tuple[Slot, ...]:
+def _slots(campaign: Campaign, cells: int) -> tuple[CampaignSlot, ...]:
     drawn = np.random.default_rng(campaign.seed)
     pairs = list(itertools.product(range(cells), range(len(campaign.loads))))
     order = [(number, *pairs[i]) for number in range(1, campaign.repeats + 1) for i in drawn.permutation(len(pairs))]
     return tuple(
-        Slot(number=number, round=of, cell=cell, load=load) for number, (of, cell, load) in enumerate(order, start=1)
+        CampaignSlot(number=number, round=of, cell=cell, load=load)
+        for number, (of, cell, load) in enumerate(order, start=1)
     )

@@ -1,9 +1,9 @@
 """May a campaign overwrite this device? Only where nobody uses it and it carries nothing that the user did not name.
 
-Used is what is mounted (also as a part of a btrfs), swapped to, held by device mapper, MD or another layer, behind a loop
-device, or open in a process; the same of each of its partitions. In the end the kernel is asked: an exclusive open of a
-block device fails where anybody holds it (open(2), O_EXCL). What it carries is what wipefs(8) sees: file systems, RAID and LVM
-members, partition tables.
+Used is what is mounted (also as a part of a btrfs), swapped to, held by device mapper, MD or another layer, behind a
+loop device, or open in a process; the same of each of its partitions. In the end the kernel is asked: an exclusive
+open of a block device fails where anybody holds it (open(2), O_EXCL). What it carries is what wipefs(8) sees: file
+systems, RAID and LVM members, partition tables.
 """
 
 import errno

@@ -26,11 +26,11 @@ SCHEMA: Final = "assay.campaign/1"
 _MOST_BYTES: Final = 256 << 20
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", forbid_unknown_fields=True):
+class JournalLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", forbid_unknown_fields=True):
     """Base of all lines."""
 
 
-class CampaignBegun(Line, frozen=True, kw_only=True, tag="begun"):
+class CampaignBegun(JournalLine, frozen=True, kw_only=True, tag="begun"):
     """The first line: what was asked for, and the order that was drawn."""
 
     schema: str
@@ -42,13 +42,13 @@ class CampaignBegun(Line, frozen=True, kw_only=True, tag="begun"):
     """Null: on a loop file."""
 
 
-class ImageNamed(Line, frozen=True, kw_only=True, tag="image_named"):
+class ImageNamed(JournalLine, frozen=True, kw_only=True, tag="image_named"):
     """A file of a loop device is about to be made."""
 
     path: str
 
 
-class ImageMade(Line, frozen=True, kw_only=True, tag="image_made"):
+class ImageMade(JournalLine, frozen=True, kw_only=True, tag="image_made"):
     """It is there."""
 
     path: str
@@ -56,24 +56,24 @@ class ImageMade(Line, frozen=True, kw_only=True, tag="image_made"):
     inode: int
 
 
-class SchedulerFound(Line, frozen=True, kw_only=True, tag="scheduler_found"):
+class SchedulerFound(JournalLine, frozen=True, kw_only=True, tag="scheduler_found"):
     """What a queue had before the campaign."""
 
     queue: str
     scheduler: str
 
 
-class FileSystemNamed(Line, frozen=True, kw_only=True, tag="file_system_named"):
+class FileSystemNamed(JournalLine, frozen=True, kw_only=True, tag="file_system_named"):
     """A file system is about to be made."""
 
     uuid: str
 
 
-class SlotBegun(Line, frozen=True, kw_only=True, tag="slot_begun"):
+class SlotBegun(JournalLine, frozen=True, kw_only=True, tag="slot_begun"):
     """A measurement is about to begin."""
 
     slot: int
-    token: str
+    mark: str
     """Tag that its run alone has."""
 
 
@@ -89,14 +89,14 @@ class Effective(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What was asked for and is otherwise, in words."""
 
 
-class SlotMade(Line, frozen=True, kw_only=True, tag="slot_made"):
+class SlotMade(JournalLine, frozen=True, kw_only=True, tag="slot_made"):
     """Its file system is mounted."""
 
     slot: int
     effective: Effective
 
 
-class SlotMeasured(Line, frozen=True, kw_only=True, tag="slot_measured"):
+class SlotMeasured(JournalLine, frozen=True, kw_only=True, tag="slot_measured"):
     """Its run is kept."""
 
     slot: int
@@ -105,7 +105,7 @@ class SlotMeasured(Line, frozen=True, kw_only=True, tag="slot_measured"):
     seconds: float
 
 
-class SlotFailed(Line, frozen=True, kw_only=True, tag="slot_failed"):
+class SlotFailed(JournalLine, frozen=True, kw_only=True, tag="slot_failed"):
     """It could not be measured."""
 
     slot: int
@@ -171,14 +171,14 @@ class Journal:
         measured = self.measured()
         return {line.slot: line for line in self.lines if isinstance(line, SlotFailed) and line.slot not in measured}
 
-    def open_tokens(self) -> dict[str, int]:
-        """Give the tokens of what was begun and did not come to an end, with their slots."""
+    def open_marks(self) -> dict[str, int]:
+        """Give the marks of what was begun and did not come to an end, with their slots."""
         open_: dict[str, int] = {}
         for line in self.lines:
             if isinstance(line, SlotBegun):
-                open_[line.token] = line.slot
+                open_[line.mark] = line.slot
             elif isinstance(line, SlotMeasured | SlotFailed):
-                open_ = {token: slot for token, slot in open_.items() if slot != line.slot}
+                open_ = {mark: slot for mark, slot in open_.items() if slot != line.slot}
         return open_
 
     def effective(self) -> dict[int, Effective]:

@@ -1,8 +1,8 @@
 """What did a campaign that was killed leave behind, and what of it is really its own?
 
-Its journal names what it made outside of its folder, before it made it. Ended is a process that has a token of its own among
-its words; unmounted what lies on its own mount point and is its own device; detached a loop device whose file is the one
-that it made, by device and inode; removed that file. Nothing else is touched.
+Its journal names what it made outside of its folder, before it made it. Ended is a process that has a mark of its own
+among its words; unmounted what lies on its own mount point and is its own device; detached a loop device whose file
+is the one that it made, by device and inode; removed that file. Nothing else is touched.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def take_away(journal: Journal, device: str | None) -> Iterator[str]:
     Raises:
         RunError: something of its own is still in use.
     """
-    yield from _end(journal.open_tokens())
+    yield from _end(journal.open_marks())
     images = [line for line in journal.lines if isinstance(line, ImageMade)]
     loops = {Path(loop).name: image for image in images for loop in loop_image.loops_of(image)}
     own = {*loops, *([device] if device else [])}
@@ -70,11 +70,11 @@ def restore_schedulers(journal: Journal, own: Collection[str]) -> None:
             set_scheduler(queue, scheduler)
 
 
-def _end(tokens: Collection[str]) -> Iterator[str]:
+def _end(marks: Collection[str]) -> Iterator[str]:
     """End the measurements that outlived the program that began them."""
     deadline_s = time.monotonic() + _TERM_S
     told: set[int] = set()
-    while running := processes_with(tokens):
+    while running := processes_with(marks):
         is_late = time.monotonic() > deadline_s
         for process in running:
             if process not in told or is_late:
@@ -86,14 +86,15 @@ def _end(tokens: Collection[str]) -> Iterator[str]:
         yield f"process {', '.join(map(str, sorted(told)))}: ended, a measurement that an earlier start left"
 
 
-def processes_with(tokens: Collection[str]) -> list[int]:
-    """Find processes with one of these words on their command line; a dead one has none."""
-    wanted = {token.encode() for token in tokens}
+def processes_with(marks: Collection[str]) -> list[int]:
+    """Find measurements with one of these marks on their command line; a dead process has none."""
+    wanted = {mark.encode() for mark in marks}
     found = []
     for process in Path("/proc").iterdir():
         if not process.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            if wanted & set((process / "cmdline").read_bytes().split(b"\0")):
+            words = set((process / "cmdline").read_bytes().split(b"\0"))
+            if wanted & words and b"--no-report" in words:
                 found.append(int(process.name))
     return sorted(found)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from assay.campaign.design import Cell
+from assay.campaign.design import CampaignCell
 from assay.campaign.journal import Effective
 from assay.campaign.mkfs_options import MkfsOption, mkfs_options, not_taken, with_extended, words_of
 from assay.campaign.system_commands import carry_out
@@ -33,7 +33,7 @@ _SAME: Final = {"barrier=0": "nobarrier", "barrier=1": "barrier"}
 _SAYS_NOTHING: Final = frozenset({"defaults", "rw", ""})
 
 
-def make_file_system(device: str, cell: Cell, *, uuid: str, keeps_blocks: bool, folder: Path) -> None:
+def make_file_system(device: str, cell: CampaignCell, *, uuid: str, keeps_blocks: bool, folder: Path) -> None:
     """Take what a device carries off it, and make a file system.
 
     Args:
@@ -68,7 +68,7 @@ def _with_uuid(options: Sequence[MkfsOption], uuid: str) -> list[str]:
     return [*words_of(options), "-m", f"uuid={uuid}"]
 
 
-def mount_file_system(device: str, cell: Cell, place: Path) -> None:
+def mount_file_system(device: str, cell: CampaignCell, place: Path) -> None:
     """Mount it; raises RunError where the kernel refuses its options."""
     place.mkdir(mode=0o700, exist_ok=True)
     options = ["-o", cell.mount] if cell.mount else []
@@ -124,7 +124,7 @@ def set_scheduler(queue: str, scheduler: str) -> None:
 # -- what it is ----------------------------------------------------------------------------------------------------------
 
 
-def read_back(device: str, name: str, queue: str, cell: Cell, place: Path) -> Effective:
+def read_back(device: str, name: str, queue: str, cell: CampaignCell, place: Path) -> Effective:
     """Read what a mounted file system is; raises RunError where it is not mounted."""
     there = mounts_on(place)
     if not there:

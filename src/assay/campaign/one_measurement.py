@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from assay.bundle.remarks import LONGEST_WORD
-from assay.campaign.campaign_file import DIRECTORY, INPUT, Load
-from assay.campaign.design import Cell, Design
+from assay.campaign.campaign_file import DIRECTORY, INPUT, CampaignLoad
+from assay.campaign.design import CampaignCell, Design
 from assay.errors import BAD_INPUT, MEASURED, NOT_TRUSTED, InputError, RunError
 from assay.results import Document
 from assay.running.stopping import Stops
@@ -24,14 +24,14 @@ _TICK_S: Final = 1.0
 _LONGEST_TOLD: Final = 500
 
 
-def tags_of(name: str, design: Design, cell: Cell, load: Load, number: int) -> tuple[str, ...]:
+def tags_of(name: str, design: Design, cell: CampaignCell, load: CampaignLoad, number: int) -> tuple[str, ...]:
     """Give the tags of a run: the campaign, its round, and the level of each factor."""
     levels = [f"{factor.name}-{level}" for factor, level in zip(design.factors, cell.levels, strict=True)]
     words = [name, *levels, f"load-{load.name}", f"round-{number}"]
     return tuple(dict.fromkeys(re.sub(r"[^A-Za-z0-9._-]", "_", word)[:LONGEST_WORD] for word in words))
 
 
-def write_input(load: Load, place: Path, folder: Path) -> Path | None:
+def write_input(load: CampaignLoad, place: Path, folder: Path) -> Path | None:
     """Write the file of a load's `input`, with the directory put in; None: it has none. Raises OSError."""
     if not load.input:
         return None
@@ -40,7 +40,7 @@ def write_input(load: Load, place: Path, folder: Path) -> Path | None:
     return path
 
 
-def words_for(load: Load, place: Path, written: Path | None) -> list[str]:
+def words_for(load: CampaignLoad, place: Path, written: Path | None) -> list[str]:
     """Put the directory of a cell, and the file of its input, into the words of a load."""
     return [word.replace(DIRECTORY, str(place)).replace(INPUT, str(written or "")) for word in load.words]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from assay.campaign.campaign_file import Campaign
     from assay.campaign.journal import AnyLine
-    from assay.compare.campaign_outcome import Outcome
+    from assay.compare.campaign_outcome import CampaignOutcome
 
 
 def matrix(
@@ -145,15 +145,15 @@ class _Progress:
         self._width = 0
 
 
-def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "Outcome":
+def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":
     """Work out what the runs of a journal say."""
     from assay.campaign.journal import CampaignBegun, SlotFailed, SlotMade, SlotMeasured
     from assay.cli.answers import answer_of
     from assay.compare.campaign_outcome import (
         OUTCOME_SCHEMA,
+        CampaignOutcome,
         CampaignRun,
         CellFacts,
-        Outcome,
         OutcomeFactor,
         outcome_rows,
     )
@@ -194,7 +194,7 @@ def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "Outcome":
                 failed=tuple(dict.fromkeys(why)),
             )
         )
-    return Outcome(
+    return CampaignOutcome(
         schema=OUTCOME_SCHEMA,
         name=begun.campaign.name,
         seed=begun.campaign.seed,
@@ -216,7 +216,7 @@ def _has_doubtful(lines: "Sequence[AnyLine]") -> bool:
     return any(isinstance(line, SlotMeasured) and line.exit_code != 0 for line in lines)
 
 
-def _print(outcome: "Outcome", *, json: bool, csv: bool, has_all: bool) -> None:
+def _print(outcome: "CampaignOutcome", *, json: bool, csv: bool, has_all: bool) -> None:
     from assay.outward import json_text
     from assay.report import matrix_text
 

@@ -1,9 +1,9 @@
 """What do the runs of a campaign say: of each cell, of each level of each factor, and of two levels together?
 
-From result documents alone. A number is one of a result that runs of a load have: its rate, with the closing flush in its
-time where there is one, and its p99. Runs that are not to be trusted are left out and named. Effects are told where every cell of
-all levels with all levels has a number, and all are numbers of the same thing; levels that lack one are left out, those with
-most gaps first, and named.
+From result documents alone. A number is one of a result that runs of a load have: its rate, with the closing flush in
+its time where there is one, and its p99. Runs that are not to be trusted are left out and named. Effects are told
+where every cell of all levels with all levels has a number, and all are numbers of the same thing; levels that lack
+one are left out, those with most gaps first, and named.
 """
 
 import itertools
@@ -108,7 +108,7 @@ class OutcomeRow(Part, frozen=True, kw_only=True):
     """Time that all of its windows took."""
 
 
-class Outcome(Part, frozen=True, kw_only=True):
+class CampaignOutcome(Part, frozen=True, kw_only=True):
     """What `assay matrix --json` prints."""
 
     schema: str

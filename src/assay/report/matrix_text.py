@@ -5,14 +5,14 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assay.compare.campaign_outcome import CellNumber, FactorTerm, LevelEffect, Outcome, OutcomeRow
+from assay.compare.campaign_outcome import CampaignOutcome, CellNumber, FactorTerm, LevelEffect, OutcomeRow
 from assay.outward import csv_cell
 from assay.units import ABSENT, MIB, format_ns, format_number
 
 _P99: Final = "p99"
 
 
-def lines(outcome: Outcome, *, has_all: bool) -> Iterator[str]:
+def lines(outcome: CampaignOutcome, *, has_all: bool) -> Iterator[str]:
     """Write it out.
 
     Args:
@@ -42,12 +42,12 @@ def lines(outcome: Outcome, *, has_all: bool) -> Iterator[str]:
     yield from _legend(outcome, chosen, has_all=has_all)
 
 
-def _varied(outcome: Outcome) -> list[int]:
+def _varied(outcome: CampaignOutcome) -> list[int]:
     several = [i for i, factor in enumerate(outcome.factors) if len(factor.levels) > 1]
     return several or [0]
 
 
-def _name(outcome: Outcome, cell: int) -> str:
+def _name(outcome: CampaignOutcome, cell: int) -> str:
     return ", ".join(outcome.cells[cell].levels[i] for i in _varied(outcome))
 
 
@@ -68,7 +68,7 @@ def _laid_out(table: Sequence[Sequence[str]], *, words: int) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def _cells(outcome: Outcome) -> Iterator[str]:
+def _cells(outcome: CampaignOutcome) -> Iterator[str]:
     headings = ("cell", *(outcome.factors[i].name for i in _varied(outcome)), "as the kernel has it")
     table = [headings]
     named = {factor.name for factor in outcome.factors}
@@ -84,7 +84,7 @@ def _cells(outcome: Outcome) -> Iterator[str]:
             yield f"cell {number} could not be measured: {words}"
 
 
-def _overview(outcome: Outcome, rows: Sequence[OutcomeRow]) -> Iterator[str]:
+def _overview(outcome: CampaignOutcome, rows: Sequence[OutcomeRow]) -> Iterator[str]:
     table = [("cell", *(f"{row.load}, {_unit(row)}" for row in rows))]
     table += [
         (_name(outcome, cell), *(_cell_text(row, row.cells[cell]) for row in rows))
@@ -114,7 +114,7 @@ def _cell_text(row: OutcomeRow, number: CellNumber) -> str:
     return f"{_value(row, number.median)}{ends}{' *' if number.left_out else ''}"
 
 
-def _effects(outcome: Outcome, row: OutcomeRow) -> Iterator[str]:
+def _effects(outcome: CampaignOutcome, row: OutcomeRow) -> Iterator[str]:
     things = sorted({thing for number in row.cells for thing in number.measures})
     spread = "" if row.spread is None else f"; runs of a cell differ by {100 * row.spread:.1f} %"
     yield f"{row.load}: {row.title}, {row.metric}, of {' and '.join(things) or ABSENT}{spread}"
@@ -160,7 +160,7 @@ def _is_sure(effect: LevelEffect) -> bool:
     return effect.interval is not None and (effect.interval[0] > 1 or effect.interval[1] < 1)
 
 
-def _legend(outcome: Outcome, rows: Sequence[OutcomeRow], *, has_all: bool) -> Iterator[str]:
+def _legend(outcome: CampaignOutcome, rows: Sequence[OutcomeRow], *, has_all: bool) -> Iterator[str]:
     yield "A cell has the median of its runs; in brackets the 95 % interval of their geometric mean, from three runs on."
     count = sum(effect.interval is not None for row in rows for effect in row.effects)
     if any(row.effects for row in rows):
@@ -175,7 +175,7 @@ def _legend(outcome: Outcome, rows: Sequence[OutcomeRow], *, has_all: bool) -> I
         yield f"Of each load the rate that took the longest to measure; --all has all {len(outcome.rows)} numbers."
 
 
-def csv_text(outcome: Outcome) -> str:
+def csv_text(outcome: CampaignOutcome) -> str:
     """Write numbers of cells, and effects, as CSV: a line each, with a column for each factor."""
     names = [factor.name for factor in outcome.factors]
     out = io.StringIO()
