@@ -17,6 +17,7 @@ from assay.compare.campaign_outcome import (
     OutcomeRow,
     outcome_rows,
 )
+from assay.errors import InputError
 from assay.report import matrix_text
 from assay.results import Document, Reason, Result, Trust
 from assay.verdicts import ServedBy, TrustLevel
@@ -158,7 +159,7 @@ def outcome(rows: tuple[OutcomeRow, ...]) -> CampaignOutcome:
 def test_the_text_has_cells_effects_and_what_was_otherwise(measured: tuple[Document, Result]) -> None:
     rows = outcome_rows(FACTORS, CELLS, runs_of(measured, planted))
 
-    text = "\n".join(matrix_text.lines(outcome(rows), has_all=False))
+    text = "\n".join(matrix_text.lines(outcome(rows), matrix_text.chosen_rows(rows, ())))
 
     assert "c: 18 of 18 measured; 6 cells x 1 loads x 3 rounds, seed 1" in text
     assert "the same in all cells: mkfs default" in text
@@ -166,6 +167,29 @@ def test_the_text_has_cells_effects_and_what_was_otherwise(measured: tuple[Docum
     assert "none of 6 pairs surely does anything" in text
     assert "    xfs    2.0" in text
     assert "p < 0.001" in text
+
+
+def test_numbers_are_chosen_by_pattern_and_else_those_of_storage_that_most_is_known_of(
+    measured: tuple[Document, Result],
+) -> None:
+    (row, *_) = (row for row in outcome_rows(FACTORS, CELLS, runs_of(measured, planted)) if row.metric == "iops")
+    storage = msgspec.structs.replace(
+        row, label="b", cells=tuple(msgspec.structs.replace(cell, measures=("storage, flushed",)) for cell in row.cells)
+    )
+    memory = msgspec.structs.replace(
+        row,
+        label="a",
+        seconds=9e9,
+        cells=tuple(msgspec.structs.replace(cell, measures=("page cache",)) for cell in row.cells),
+    )
+    less = msgspec.structs.replace(storage, label="c", seconds=9e9, cells=storage.cells[:-1])
+    longer = msgspec.structs.replace(storage, label="d", seconds=storage.seconds + 1)
+    rows = (memory, storage, less, longer)
+
+    assert [row.label for row in matrix_text.chosen_rows(rows, ())] == ["d"]
+    assert [row.label for row in matrix_text.chosen_rows(rows, ("[ac]",))] == ["a", "c"]
+    with pytest.raises(InputError, match="their labels are: a, b, c, d"):
+        matrix_text.chosen_rows(rows, ("e*",))
 
 
 def test_the_csv_has_a_line_for_each_cell_level_and_pair(measured: tuple[Document, Result]) -> None:

@@ -36,6 +36,7 @@ from assay.campaign.leftovers import restore_schedulers, take_away
 from assay.campaign.mounted_file_system import (
     COMMANDS,
     FOR_ALL,
+    MeasuredDevice,
     make_file_system,
     mount_file_system,
     mounts_on,
@@ -49,6 +50,7 @@ from assay.campaign.one_measurement import measure, tags_of, words_for, write_in
 from assay.campaign.system_commands import carry_out, need_commands
 from assay.errors import MEASURED, NOT_TRUSTED, InputError, RunError
 from assay.running.stopping import Stops
+from assay.units import format_bytes
 
 _USUAL_CODES: Final = frozenset({None, MEASURED, NOT_TRUSTED})
 
@@ -58,15 +60,6 @@ class Overwritten(msgspec.Struct, frozen=True, kw_only=True):
 
     node: BlockNode
     over: tuple[str, ...]
-
-
-class _Device(msgspec.Struct, frozen=True, kw_only=True):
-    """What is measured on."""
-
-    path: str
-    name: str
-    """In /sys/class/block."""
-    queue: str
 
 
 class MeasuredCampaign:
@@ -103,7 +96,7 @@ class MeasuredCampaign:
         begun = journal.begun
         if begun is not None and begun.campaign != campaign and not journal.measured():
             # Its file was put right before anything was measured: what was begun is taken away, and forgotten.
-            for line in take_away(journal, None if overwritten is None else overwritten.node.name):
+            for line in take_away(journal, own_names(overwritten)):
                 say(line)
             journal.forget()
             begun = None
@@ -142,8 +135,7 @@ class MeasuredCampaign:
             self._check()
             if self._journal.begun is None:
                 self._journal.append(self._first)
-            own = None if self._overwritten is None else self._overwritten.node.name
-            for line in take_away(self._journal, own):
+            for line in take_away(self._journal, own_names(self._overwritten)):
                 self._say(line)
             self._adopt()
             slots = self.waiting(retry=retry)
@@ -189,26 +181,27 @@ class MeasuredCampaign:
     # -- device --------------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _device(self) -> Iterator[_Device]:
+    def _device(self) -> Iterator[MeasuredDevice]:
         """Have a device; undo what was changed of it."""
         if self._overwritten is not None:
             node = self._overwritten.node
             check_free(node, over=self._overwritten.over, own=self._own())
             try:
-                yield _Device(path=node.path, name=node.name, queue=node.queue)
+                yield MeasuredDevice(path=node.path, name=node.name, queue=node.queue, direct_io=None)
             finally:
-                restore_schedulers(self._journal, {node.name})
+                restore_schedulers(self._journal, own_names(self._overwritten))
             return
         loop = self._campaign.loop
         if loop is None:
             raise InputError("neither [loop] nor --destroy-data says where to measure")
+        self._say(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
         image = loop_image.make_image(loop, self._campaign.name, self._journal)
         self._image = image
         try:
             device = loop_image.attach(image, direct_io=loop.direct_io)
             name = Path(device).name
             try:
-                yield _Device(path=device, name=name, queue=f"/sys/block/{name}/queue")
+                yield MeasuredDevice(path=device, name=name, queue=f"/sys/block/{name}/queue", direct_io=loop.direct_io)
             finally:
                 restore_schedulers(self._journal, {name})
         finally:
@@ -217,7 +210,7 @@ class MeasuredCampaign:
 
     # -- slots ---------------------------------------------------------------------------------------------------------
 
-    def _measure(self, slots: list[CampaignSlot], device: _Device, stops: Stops) -> bool:
+    def _measure(self, slots: list[CampaignSlot], device: MeasuredDevice, stops: Stops) -> bool:
         if (found := scheduler_of(device.queue)) is not None:
             self._journal.append(SchedulerFound(queue=device.queue, scheduler=found))
         is_first = True
@@ -234,11 +227,12 @@ class MeasuredCampaign:
             carry_out(["wipefs", "--all", "--quiet", device.path])
         return True
 
-    def _one(self, slot: CampaignSlot, left: list[CampaignSlot], device: _Device, stops: Stops) -> bool:
+    def _one(self, slot: CampaignSlot, left: list[CampaignSlot], device: MeasuredDevice, stops: Stops) -> bool:
         """Measure one. False: a signal ended it."""
         cell, load = self._design.cells[slot.cell], self._campaign.loads[slot.load]
         mark = f"{self._campaign.name}.{self._first.key}.{slot.number}.{secrets.token_hex(3)}"
-        words = f"{slot.number} of {len(self._design.slots)}: {cell.name}, {load.name}, round {slot.round}"
+        of = f"{slot.number} of {len(self._design.slots)}"
+        words = f"{of}: {self._design.words_for(cell)}, {load.name}, round {slot.round}"
         rest = self._words_left(left)
         self._journal.append(SlotBegun(slot=slot.number, mark=mark))
         begun_s = time.monotonic()
@@ -247,9 +241,9 @@ class MeasuredCampaign:
             self._tick(words, None, rest)
             self._make(cell, device)
             try:
-                self._journal.append(
-                    SlotMade(slot=slot.number, effective=read_back(device.path, device.name, device.queue, cell, place))
-                )
+                self._journal.append(SlotMade(slot=slot.number, effective=read_back(device, cell, place)))
+                if stops.count:
+                    return False
                 command = words_for(load, place, write_input(load, place, self._journal.folder))
                 tags = (*tags_of(self._campaign.name, self._design, cell, load, slot.round), mark)
                 document = measure(command, tags, self._runs, stops, lambda since_s: self._tick(words, since_s, rest))
@@ -273,7 +267,7 @@ class MeasuredCampaign:
         )
         return True
 
-    def _make(self, cell: CampaignCell, device: _Device) -> None:
+    def _make(self, cell: CampaignCell, device: MeasuredDevice) -> None:
         """Make a cell's file system anew, and mount it."""
         own = str(uuid.uuid4())
         self._journal.append(FileSystemNamed(uuid=own))
@@ -304,6 +298,13 @@ def _rounded(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def own_names(overwritten: Overwritten | None) -> frozenset[str]:
+    """Name the device that was given up, and the disk whose queue it has, as in /sys/class/block; none: loop files."""
+    if overwritten is None:
+        return frozenset()
+    return frozenset({overwritten.node.name, Path(overwritten.node.queue).parent.name})
 
 
 def check_same(begun: CampaignBegun, campaign: Campaign, overwritten: Overwritten | None, folder: Path) -> None:

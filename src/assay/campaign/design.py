@@ -36,11 +36,6 @@ class CampaignCell(msgspec.Struct, frozen=True, kw_only=True):
     scheduler: str | None
     """None: it is left as it is."""
 
-    @property
-    def name(self) -> str:
-        """For people."""
-        return " ".join(self.levels)
-
 
 class CampaignSlot(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement: a load on a cell, in a round."""
@@ -60,6 +55,11 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[CampaignCell, ...]
     """All levels with all levels, the last factor the quickest."""
     slots: tuple[CampaignSlot, ...]
+
+    def words_for(self, cell: CampaignCell) -> str:
+        """Name a cell by the levels that differ between cells."""
+        pairs = zip(self.factors, cell.levels, strict=True)
+        return " ".join(level for factor, level in pairs if len(factor.levels) > 1) or cell.levels[0]
 
 
 def design(campaign: Campaign) -> Design:

@@ -25,12 +25,12 @@ _TERM_S: Final = 120.0
 _PAUSE_S = 0.1
 
 
-def take_away(journal: Journal, device: str | None) -> Iterator[str]:
+def take_away(journal: Journal, devices: Collection[str]) -> Iterator[str]:
     """Undo what an earlier start of the campaign left, yielding a line about each thing.
 
     Args:
         journal: Of the campaign.
-        device: Name in /sys/class/block of the device that it overwrites; None: it has loop files.
+        devices: Names in /sys/class/block of the device that it overwrites; none: it has loop files.
 
     Raises:
         RunError: something of its own is still in use.
@@ -38,7 +38,7 @@ def take_away(journal: Journal, device: str | None) -> Iterator[str]:
     yield from _end(journal.open_marks())
     images = [line for line in journal.lines if isinstance(line, ImageMade)]
     loops = {Path(loop).name: image for image in images for loop in loop_image.loops_of(image)}
-    own = {*loops, *([device] if device else [])}
+    own = {*loops, *devices}
     for mount in mounts_on(journal.mount_point):
         source = name_of_path(SystemTree(), mount.source)
         if source not in own:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from assay.campaign.design import CampaignCell
 from assay.campaign.journal import Effective
 from assay.campaign.mkfs_options import MkfsOption, mkfs_options, not_taken, with_extended, words_of
@@ -31,6 +33,18 @@ _PATIENCE_S, _PAUSE_S = 60.0, 0.2
 _SAME: Final = {"barrier=0": "nobarrier", "barrier=1": "barrier"}
 """How ext4 calls what was asked for otherwise."""
 _SAYS_NOTHING: Final = frozenset({"defaults", "rw", ""})
+
+
+class MeasuredDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """What a campaign makes its file systems on."""
+
+    path: str
+    name: str
+    """In /sys/class/block."""
+    queue: str
+    """Folder of its queue."""
+    direct_io: bool | None
+    """Of a loop device, as asked for; None: it is none."""
 
 
 def make_file_system(device: str, cell: CampaignCell, *, uuid: str, keeps_blocks: bool, folder: Path) -> None:
@@ -124,16 +138,17 @@ def set_scheduler(queue: str, scheduler: str) -> None:
 # -- what it is ----------------------------------------------------------------------------------------------------------
 
 
-def read_back(device: str, name: str, queue: str, cell: CampaignCell, place: Path) -> Effective:
+def read_back(device: MeasuredDevice, cell: CampaignCell, place: Path) -> Effective:
     """Read what a mounted file system is; raises RunError where it is not mounted."""
+    name = device.name
     there = mounts_on(place)
     if not there:
         raise RunError(f"{place} is not mounted any more")
     mount, tree = there[-1], SystemTree()
     options = tuple(dict.fromkeys((*mount.options, *mount.super_options)))
     known = {*options, *(tree.read(f"/proc/fs/ext4/{name}/options").text or "").split()}
-    scheduler = scheduler_of(queue)
-    there_is = super_block(cell.kind, device, place)
+    scheduler = scheduler_of(device.queue)
+    there_is = super_block(cell.kind, device.path, place)
     dio = tree.read(f"/sys/block/{name}/loop/dio").text
     otherwise = [
         *_not_mounted_so(cell.mount, known),
@@ -141,6 +156,8 @@ def read_back(device: str, name: str, queue: str, cell: CampaignCell, place: Pat
     ]
     if cell.scheduler is not None and scheduler != cell.scheduler:
         otherwise.append(f"the scheduler is {scheduler}, not {cell.scheduler}")
+    if device.direct_io and dio != "1":
+        otherwise.append("the loop device does not pass the page cache by: direct_io is off")
     return Effective(
         mount_options=options,
         scheduler=scheduler,

@@ -41,6 +41,14 @@ def matrix(
         Path | None,
         typer.Option("--state", metavar="DIR", help="Where the campaign is kept [default: FILE with .campaign]."),
     ] = None,
+    result: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--result",
+            metavar="PATTERN",
+            help="Print the numbers whose label or title fits, such as 'random*'; may be given again [default: one a load].",
+        ),
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Print every number of every load.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print numbers and effects as CSV.")] = False,
     json: Json = False,
@@ -65,13 +73,15 @@ def matrix(
         campaign = parse(read_text(file, "campaign file"), file)
     except FileNotFoundError:
         raise InputError(f"{file} does not exist; docs/how-to/matrix.md has one to start from") from None
-    folder = (state or Path(file).with_suffix(".campaign")).absolute()
+    named = (state or Path(file).with_suffix(".campaign")).absolute()
+    # The kernel names mount points without symbolic links; the folder itself may be none.
+    folder = named.parent.resolve() / named.name
     place = runs_directory(runs)
     is_whole = True
     if not show:
         is_whole = _measured(campaign, folder, place, destroy_data, tuple(over or ()), resume=resume, retry=retry)
     outcome = _outcome(read_only(folder), place)
-    _print(outcome, json=json, csv=csv, has_all=all_)
+    _print(outcome, json=json, csv=csv, patterns=["*"] if all_ and outcome.rows else result or [])
     if not is_whole:
         say(f"stopped; the same command goes on. What was measured is kept: {folder}", err=True)
         raise typer.Exit(INTERRUPTED)
@@ -216,7 +226,7 @@ def _has_doubtful(lines: "Sequence[AnyLine]") -> bool:
     return any(isinstance(line, SlotMeasured) and line.exit_code != 0 for line in lines)
 
 
-def _print(outcome: "CampaignOutcome", *, json: bool, csv: bool, has_all: bool) -> None:
+def _print(outcome: "CampaignOutcome", *, json: bool, csv: bool, patterns: "Sequence[str]") -> None:
     from assay.outward import json_text
     from assay.report import matrix_text
 
@@ -227,4 +237,4 @@ def _print(outcome: "CampaignOutcome", *, json: bool, csv: bool, has_all: bool) 
     elif csv:
         say(matrix_text.csv_text(outcome), end="")
     else:
-        say("\n".join(matrix_text.lines(outcome, has_all=has_all)))
+        say("\n".join(matrix_text.lines(outcome, matrix_text.chosen_rows(outcome.rows, patterns))))

@@ -3,21 +3,24 @@
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Final
 
 from assay.compare.campaign_outcome import CampaignOutcome, CellNumber, FactorTerm, LevelEffect, OutcomeRow
+from assay.errors import InputError
 from assay.outward import csv_cell
 from assay.units import ABSENT, MIB, format_ns, format_number
+from assay.verdicts import ServedBy
 
 _P99: Final = "p99"
 
 
-def lines(outcome: CampaignOutcome, *, has_all: bool) -> Iterator[str]:
+def lines(outcome: CampaignOutcome, chosen: Sequence[OutcomeRow]) -> Iterator[str]:
     """Write it out.
 
     Args:
         outcome: Of the campaign.
-        has_all: Every number of every load; else of each load the rate that took the longest to measure.
+        chosen: The numbers that are shown.
     """
     waiting = outcome.slots - outcome.measured - outcome.failed
     yield (
@@ -30,7 +33,6 @@ def lines(outcome: CampaignOutcome, *, has_all: bool) -> Iterator[str]:
         yield f"the same in all cells: {', '.join(constant)}"
     yield ""
     yield from _cells(outcome)
-    chosen = outcome.rows if has_all else _longest(outcome.rows)
     if not chosen:
         return
     yield ""
@@ -39,7 +41,7 @@ def lines(outcome: CampaignOutcome, *, has_all: bool) -> Iterator[str]:
         yield ""
         yield from _effects(outcome, row)
     yield ""
-    yield from _legend(outcome, chosen, has_all=has_all)
+    yield from _legend(outcome, chosen)
 
 
 def _varied(outcome: CampaignOutcome) -> list[int]:
@@ -51,13 +53,45 @@ def _name(outcome: CampaignOutcome, cell: int) -> str:
     return ", ".join(outcome.cells[cell].levels[i] for i in _varied(outcome))
 
 
-def _longest(rows: Sequence[OutcomeRow]) -> list[OutcomeRow]:
-    """Choose of each load the rate whose windows took the longest."""
-    loads = dict.fromkeys(row.load for row in rows)
+def chosen_rows(rows: Sequence[OutcomeRow], patterns: Sequence[str]) -> list[OutcomeRow]:
+    """Choose the numbers that are shown.
+
+    Args:
+        rows: All of them.
+        patterns: Of labels or titles (fnmatch). With none, of each load the rate of storage, before memory, that has most
+            runs that count; of several, the one whose windows took the longest.
+
+    Raises:
+        InputError: a pattern fits nothing.
+    """
+    for pattern in patterns:
+        if not any(_fits(row, pattern) for row in rows):
+            labels = ", ".join(dict.fromkeys(row.label for row in rows)) or "none"
+            raise InputError(f"--result '{pattern}' fits no result; their labels are: {labels}")
+    if patterns:
+        return [row for row in rows if any(_fits(row, pattern) for pattern in patterns)]
+    rates = [row for row in rows if row.metric != _P99]
     return [
-        max((row for row in rows if row.load == load and row.metric != _P99), key=lambda row: row.seconds)
-        for load in loads
+        max(
+            (row for row in rates if row.load == load),
+            key=lambda row: (_is_of_storage(row), _counted(row), row.seconds),
+        )
+        for load in dict.fromkeys(row.load for row in rates)
     ]
+
+
+def _fits(row: OutcomeRow, pattern: str) -> bool:
+    return fnmatchcase(row.label, pattern) or fnmatchcase(row.title, pattern)
+
+
+def _is_of_storage(row: OutcomeRow) -> bool:
+    """Whether all of its numbers are of storage; a row without numbers is of nothing."""
+    things = {thing.partition(",")[0] for number in row.cells for thing in number.measures}
+    return things == {ServedBy.STORAGE.words}
+
+
+def _counted(row: OutcomeRow) -> int:
+    return sum(len(number.values) for number in row.cells)
 
 
 def _laid_out(table: Sequence[Sequence[str]], *, words: int) -> Iterator[str]:
@@ -160,7 +194,7 @@ def _is_sure(effect: LevelEffect) -> bool:
     return effect.interval is not None and (effect.interval[0] > 1 or effect.interval[1] < 1)
 
 
-def _legend(outcome: CampaignOutcome, rows: Sequence[OutcomeRow], *, has_all: bool) -> Iterator[str]:
+def _legend(outcome: CampaignOutcome, rows: Sequence[OutcomeRow]) -> Iterator[str]:
     yield "A cell has the median of its runs; in brackets the 95 % interval of their geometric mean, from three runs on."
     count = sum(effect.interval is not None for row in rows for effect in row.effects)
     if any(row.effects for row in rows):
@@ -171,8 +205,8 @@ def _legend(outcome: CampaignOutcome, rows: Sequence[OutcomeRow], *, has_all: bo
         yield "One round: nobody knows how much runs of a cell differ, so there are no intervals. 'repeats = 3' has some."
     if any(number.left_out for row in rows for number in row.cells):
         yield "*: runs that are not to be trusted are left out; 'assay show RUN' says why, --json names them."
-    if not has_all and len(outcome.rows) > len(rows):
-        yield f"Of each load the rate that took the longest to measure; --all has all {len(outcome.rows)} numbers."
+    if len(outcome.rows) > len(rows):
+        yield f"{len(rows)} of {len(outcome.rows)} numbers; --result PATTERN chooses others, --all has all."
 
 
 def csv_text(outcome: CampaignOutcome) -> str:
