@@ -65,6 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "targets",
         "units",
     },
+    "campaign": {"bundle", "errors", "host", "loads", "results", "running", "targets", "tools", "units"},
     "__main__": {"start"},
     "start": {"cli", "errors", "running"},
     "session": {

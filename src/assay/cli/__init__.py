@@ -27,6 +27,7 @@ from assay.cli import (
     ls,
     man,
     mark,
+    matrix,
     measure,
     quick,
     report,
@@ -59,7 +60,7 @@ app = typer.Typer(
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
-    "Compare": (compare.compare, ab.ab, claims.claims, diff.diff),
+    "Compare": (compare.compare, ab.ab, matrix.matrix, claims.claims, diff.diff),
     "Keep": (tag.tag, mark.mark, export.export, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from assay.analysis.repeats import kind_words
 from assay.results import Document, LatencyNs, Result
 from assay.verdicts import TrustLevel
 
@@ -53,6 +54,11 @@ class Sample:
     def is_usable(self) -> bool:
         """Whether the number may count."""
         return self.result.trust.level is not TrustLevel.NO
+
+    @property
+    def measures(self) -> str:
+        """What its number is a number of; of writes also what became of them."""
+        return kind_words(self.result)
 
     @property
     def name(self) -> str:

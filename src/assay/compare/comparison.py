@@ -245,7 +245,7 @@ def _side(metric: Metric, samples: Sequence[Sample]) -> Side:
         values=tuple(known.values()),
         median=median(known.values()) if known else None,
         runs=tuple(known),
-        measures=tuple(sorted({repeats.kind_words(sample.result) for sample in counted})),
+        measures=tuple(sorted({sample.measures for sample in counted})),
         left_out=tuple(sample.name for sample in samples if sample not in counted),
         remarks=() if metric is P99 else tuple(_remarks(metric, samples, counted)),
     )

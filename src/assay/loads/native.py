@@ -79,7 +79,7 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
     """
     if repeat < 1:
         raise InputError(f"repeat is {repeat}; measuring takes 1 or more")
-    document, lines = _toml(text, source)
+    document, lines = read_toml(text, source)
     check_scale(document, source, lines)
     values = substitute(document, settings, source, lines)
     try:
@@ -96,7 +96,7 @@ def phase_count(text: str, source: str) -> int:
     Raises:
         FrontEndError: there is none, so that no time can be set.
     """
-    document, _ = _toml(text, source)
+    document, _ = read_toml(text, source)
     phases = document.get("phase", [])
     phases = phases if isinstance(phases, list) else [phases]
     count = sum(PHASE_SECONDS in references(phase) for phase in phases)
@@ -117,7 +117,7 @@ def scaled_parameters(text: str, source: str, factor: float, *, given: Collectio
         InputError: a factor beyond its limits.
         FrontEndError: the load says of no parameter that it scales, or says so wrongly.
     """
-    document, lines = _toml(text, source)
+    document, lines = read_toml(text, source)
     return scaled(document, source, lines, factor, given=given)
 
 
@@ -135,7 +135,7 @@ class Said(NamedTuple):
 
 def said(text: str, source: str) -> Said:
     """Read what a load file says about itself."""
-    document, _ = _toml(text, source)
+    document, _ = read_toml(text, source)
     tables = {name: document.get(name) for name in ("parameters", "scale")}
     return Said(
         description=str(document.get("description", "")),
@@ -145,7 +145,8 @@ def said(text: str, source: str) -> Said:
     )
 
 
-def _toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
+def read_toml(text: str, source: str) -> tuple[dict[str, Any], Lines]:
+    """Read a text of bounded nesting as TOML, with the lines of its keys; raises FrontEndError."""
     check_text(text, source)
     try:
         document = tomllib.loads(text)

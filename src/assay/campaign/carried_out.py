@@ -1,0 +1,336 @@
+"""A campaign, measured slot by slot: every one once, whatever ends the program between.
+
+Each slot has its line in the journal before anything is written, and another once its run is kept; a run that was
+sealed before the program was killed, and that line written, is found again by its mark. What could not be made or
+measured (a mount option that the kernel refuses) is noted and is no reason to stop.
+"""
+
+import contextlib
+import secrets
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from assay.bundle.catalog import SEALED, list_runs
+from assay.campaign import loop_image
+from assay.campaign.campaign_file import Campaign
+from assay.campaign.design import CampaignCell, CampaignSlot, Design, design
+from assay.campaign.free_device import BlockNode, block_node, check_free
+from assay.campaign.journal import (
+    SCHEMA,
+    CampaignBegun,
+    FileSystemNamed,
+    ImageMade,
+    Journal,
+    SchedulerFound,
+    SlotBegun,
+    SlotFailed,
+    SlotMade,
+    SlotMeasured,
+)
+from assay.campaign.leftovers import restore_schedulers, take_away
+from assay.campaign.mounted_file_system import (
+    COMMANDS,
+    FOR_ALL,
+    MeasuredDevice,
+    make_file_system,
+    mount_file_system,
+    mounts_on,
+    read_back,
+    scheduler_of,
+    schedulers_of,
+    set_scheduler,
+    unmount,
+)
+from assay.campaign.one_measurement import measure, tags_of, words_for, write_input
+from assay.campaign.system_commands import carry_out, need_commands
+from assay.errors import MEASURED, NOT_TRUSTED, InputError, RunError
+from assay.running.stopping import Stops
+from assay.units import format_bytes
+
+_USUAL_CODES: Final = frozenset({None, MEASURED, NOT_TRUSTED})
+
+
+class Overwritten(msgspec.Struct, frozen=True, kw_only=True):
+    """A device that the user gave up, and what it may carry."""
+
+    node: BlockNode
+    over: tuple[str, ...]
+
+
+class MeasuredCampaign:
+    """Carries a campaign out, from where its journal says that it is."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        journal: Journal,
+        *,
+        overwritten: Overwritten | None,
+        runs: Path,
+        say: Callable[[str], None],
+        tick: Callable[[str, float | None, str], None],
+    ) -> None:
+        """Begin it in the journal, or go on with it.
+
+        Args:
+            campaign: What is asked for.
+            journal: Open, and this process's alone.
+            overwritten: The device; None: a loop file.
+            runs: Where runs are kept.
+            say: Tells the user of what went on, in a line.
+            tick: Tells the user of what goes on: its words, the seconds since it began (None: it begins), and how long the
+                rest will take.
+
+        Raises:
+            InputError: the journal is that of another campaign, or of another device.
+        """
+        self._campaign, self._journal, self._runs = campaign, journal, runs
+        self._overwritten, self._say, self._tick = overwritten, say, tick
+        self._image: ImageMade | None = None
+        self._retried: set[int] = set()
+        begun = journal.begun
+        if begun is not None and begun.campaign != campaign and not journal.measured():
+            # Its file was put right before anything was measured: what was begun is taken away, and forgotten.
+            for line in take_away(journal, own_names(overwritten)):
+                say(line)
+            journal.forget()
+            begun = None
+        if begun is None:
+            laid_out = design(campaign)
+            self._first = CampaignBegun(
+                schema=SCHEMA,
+                campaign=campaign,
+                design=laid_out,
+                key=secrets.token_hex(4),
+                device=None if overwritten is None else overwritten.node.identity,
+            )
+        else:
+            self._first = begun
+            check_same(begun, campaign, overwritten, journal.folder)
+
+    @property
+    def _design(self) -> Design:
+        return self._first.design
+
+    def waiting(self, *, retry: bool) -> list[CampaignSlot]:
+        """Give what is still to be measured; with `retry` also what could not be."""
+        done = set(self._journal.measured())
+        if not retry:
+            done |= set(self._journal.failed())
+        return [slot for slot in self._design.slots if slot.number not in done]
+
+    def carry_out(self, *, retry: bool = False) -> bool:
+        """Measure what is not measured yet. False: the user ended it.
+
+        Raises:
+            InputError: the device is used, or carries what was not named.
+            RunError: the machine cannot carry it out.
+        """
+        with Stops() as stops:
+            self._check()
+            if self._journal.begun is None:
+                self._journal.append(self._first)
+            for line in take_away(self._journal, own_names(self._overwritten)):
+                self._say(line)
+            self._adopt()
+            slots = self.waiting(retry=retry)
+            if not slots:
+                return True
+            with self._device() as device:
+                self._check_schedulers(device.queue)
+                return self._measure(slots, device, stops)
+
+    # -- before --------------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        kinds = {cell.kind for cell in self._design.cells}
+        loop = ("losetup",) if self._overwritten is None else ()
+        need_commands([*FOR_ALL, *loop, *(name for kind in sorted(kinds) for name in COMMANDS[kind])])
+
+    def _own(self) -> frozenset[str]:
+        return frozenset(line.uuid for line in self._journal.lines if isinstance(line, FileSystemNamed))
+
+    def _adopt(self) -> None:
+        """Note runs that were kept, and whose line was not written."""
+        marks = self._journal.open_marks()
+        if not marks:
+            return
+        for run in list_runs(self._runs, is_wanted=lambda run: bool(set(run.tags) & set(marks))):
+            mark = next(tag for tag in run.tags if tag in marks)
+            if run.state == SEALED and run.exit_code in _USUAL_CODES and marks[mark] not in self._journal.measured():
+                self._journal.append(
+                    SlotMeasured(
+                        slot=marks[mark], run_id=run.run_id, exit_code=run.exit_code or 0, seconds=run.seconds or 0.0
+                    )
+                )
+                self._say(f"{run.run_id}: kept by an earlier start, and counted")
+
+    def _check_schedulers(self, queue: str) -> None:
+        offered = schedulers_of(queue)
+        if absent := [each for each in self._campaign.schedulers if each not in offered]:
+            raise RunError(
+                f"{queue}/scheduler does not offer {', '.join(absent)}, only {', '.join(offered) or 'nothing'}. Nothing was "
+                "measured; 'modprobe' may add one, or take it out of the file"
+            )
+
+    # -- device --------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _device(self) -> Iterator[MeasuredDevice]:
+        """Have a device; undo what was changed of it."""
+        if self._overwritten is not None:
+            node = self._overwritten.node
+            check_free(node, over=self._overwritten.over, own=self._own())
+            try:
+                yield MeasuredDevice(path=node.path, name=node.name, queue=node.queue, direct_io=None)
+            finally:
+                restore_schedulers(self._journal, own_names(self._overwritten))
+            return
+        loop = self._campaign.loop
+        if loop is None:
+            raise InputError("neither [loop] nor --destroy-data says where to measure")
+        self._say(f"a file of {format_bytes(loop.size_bytes)} is made in {loop.folder}")
+        image = loop_image.make_image(loop, self._campaign.name, self._journal)
+        self._image = image
+        try:
+            device = loop_image.attach(image, direct_io=loop.direct_io)
+            name = Path(device).name
+            try:
+                yield MeasuredDevice(path=device, name=name, queue=f"/sys/block/{name}/queue", direct_io=loop.direct_io)
+            finally:
+                restore_schedulers(self._journal, {name})
+        finally:
+            loop_image.detach(image)
+            loop_image.remove_image(image)
+
+    # -- slots ---------------------------------------------------------------------------------------------------------
+
+    def _measure(self, slots: list[CampaignSlot], device: MeasuredDevice, stops: Stops) -> bool:
+        if (found := scheduler_of(device.queue)) is not None:
+            self._journal.append(SchedulerFound(queue=device.queue, scheduler=found))
+        is_first = True
+        for done, slot in enumerate(slots):
+            if stops.count:
+                return False
+            if self._overwritten is not None and not is_first:
+                check_free(self._overwritten.node, over=(), own=self._own())
+            is_first = False
+            if not self._one(slot, slots[done:], device, stops):
+                return False
+        if self._overwritten is not None:
+            check_free(self._overwritten.node, over=(), own=self._own())
+            carry_out(["wipefs", "--all", "--quiet", device.path])
+        return True
+
+    def _one(self, slot: CampaignSlot, left: list[CampaignSlot], device: MeasuredDevice, stops: Stops) -> bool:
+        """Measure one. False: a signal ended it."""
+        cell, load = self._design.cells[slot.cell], self._campaign.loads[slot.load]
+        mark = f"{self._campaign.name}.{self._first.key}.{slot.number}.{secrets.token_hex(3)}"
+        of = f"{slot.number} of {len(self._design.slots)}"
+        words = f"{of}: {self._design.words_for(cell)}, {load.name}, round {slot.round}"
+        rest = self._words_left(left)
+        self._journal.append(SlotBegun(slot=slot.number, mark=mark))
+        begun_s = time.monotonic()
+        place = self._journal.mount_point
+        try:
+            self._tick(words, None, rest)
+            self._make(cell, device)
+            try:
+                self._journal.append(SlotMade(slot=slot.number, effective=read_back(device, cell, place)))
+                if stops.count:
+                    return False
+                command = words_for(load, place, write_input(load, place, self._journal.folder))
+                tags = (*tags_of(self._campaign.name, self._design, cell, load, slot.round), mark)
+                document = measure(command, tags, self._runs, stops, lambda since_s: self._tick(words, since_s, rest))
+            finally:
+                unmount(place)
+        except RunError as error:
+            if mounts_on(place):
+                raise
+            self._journal.append(SlotFailed(slot=slot.number, why=str(error)))
+            self._say(f"{words}: {error}")
+            return True
+        if document is None:
+            return False
+        self._journal.append(
+            SlotMeasured(
+                slot=slot.number,
+                run_id=document.run.id,
+                exit_code=document.run.exit_code,
+                seconds=time.monotonic() - begun_s,
+            )
+        )
+        return True
+
+    def _make(self, cell: CampaignCell, device: MeasuredDevice) -> None:
+        """Make a cell's file system anew, and mount it."""
+        own = str(uuid.uuid4())
+        self._journal.append(FileSystemNamed(uuid=own))
+        place = self._journal.mount_point
+        place.mkdir(mode=0o700, exist_ok=True)
+        if self._image is not None and self._campaign.loop is not None:
+            loop_image.fill_holes(self._image, self._campaign.loop)
+        make_file_system(device.path, cell, uuid=own, keeps_blocks=self._image is not None, folder=place)
+        if cell.scheduler is not None:
+            set_scheduler(device.queue, cell.scheduler)
+        mount_file_system(device.path, cell, place)
+
+    def _words_left(self, left: list[CampaignSlot]) -> str:
+        """Say how long the rest will take, by what was measured: each load as long as it took, others as long as any."""
+        of_slot = {slot.number: slot for slot in self._design.slots}
+        took: dict[int, list[float]] = {}
+        for line in self._journal.measured().values():
+            took.setdefault(of_slot[line.slot].load, []).append(line.seconds)
+        if not took:
+            return ""
+        all_ = [seconds for each in took.values() for seconds in each]
+        means = {load: sum(each) / len(each) for load, each in took.items()}
+        left_s = sum(means.get(slot.load, sum(all_) / len(all_)) for slot in left)
+        return f"about {_rounded(left_s)} left"
+
+
+def _rounded(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def own_names(overwritten: Overwritten | None) -> frozenset[str]:
+    """Name the device that was given up, and the disk whose queue it has, as in /sys/class/block; none: loop files."""
+    if overwritten is None:
+        return frozenset()
+    return frozenset({overwritten.node.name, Path(overwritten.node.queue).parent.name})
+
+
+def check_same(begun: CampaignBegun, campaign: Campaign, overwritten: Overwritten | None, folder: Path) -> None:
+    """Raise InputError where a folder's campaign is not the one that is asked for."""
+    if begun.campaign != campaign:
+        raise InputError(
+            f"{folder} holds a campaign that its file has been changed since. Name another folder with --state, or take the "
+            "change back; its runs stay in any case"
+        )
+    given = None if overwritten is None else overwritten.node.identity
+    if begun.device != given and (
+        begun.device is None
+        or given is None
+        or not given.serial
+        or (begun.device.serial, begun.device.size_bytes) != (given.serial, given.size_bytes)
+    ):
+        was = (
+            "a loop file"
+            if begun.device is None
+            else f"a device of {begun.device.size_bytes} bytes ({begun.device.number})"
+        )
+        raise InputError(
+            f"{folder}: this campaign was begun on {was}; go on with that one, or name another folder with --state"
+        )
+
+
+def overwritten_device(path: str, over: tuple[str, ...]) -> Overwritten:
+    """Look at the device that the user gives up; raises InputError where it is none."""
+    return Overwritten(node=block_node(path), over=over)

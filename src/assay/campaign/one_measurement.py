@@ -1,0 +1,96 @@
+"""One measurement of a campaign: the words of a load as a command of Assay, and what became of it."""
+
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from assay.bundle.remarks import LONGEST_WORD
+from assay.campaign.campaign_file import DIRECTORY, INPUT, CampaignLoad
+from assay.campaign.design import CampaignCell, Design
+from assay.errors import BAD_INPUT, MEASURED, NOT_TRUSTED, InputError, RunError
+from assay.results import Document
+from assay.running.stopping import Stops
+
+_TICK_S: Final = 1.0
+_LONGEST_TOLD: Final = 500
+
+
+def tags_of(name: str, design: Design, cell: CampaignCell, load: CampaignLoad, number: int) -> tuple[str, ...]:
+    """Give the tags of a run: the campaign, its round, and the level of each factor."""
+    levels = [f"{factor.name}-{level}" for factor, level in zip(design.factors, cell.levels, strict=True)]
+    words = [name, *levels, f"load-{load.name}", f"round-{number}"]
+    return tuple(dict.fromkeys(re.sub(r"[^A-Za-z0-9._-]", "_", word)[:LONGEST_WORD] for word in words))
+
+
+def write_input(load: CampaignLoad, place: Path, folder: Path) -> Path | None:
+    """Write the file of a load's `input`, with the directory put in; None: it has none. Raises OSError."""
+    if not load.input:
+        return None
+    path = folder / f"{load.name}.input"
+    path.write_text(load.input.replace(DIRECTORY, str(place)), encoding="utf-8")
+    return path
+
+
+def words_for(load: CampaignLoad, place: Path, written: Path | None) -> list[str]:
+    """Put the directory of a cell, and the file of its input, into the words of a load."""
+    return [word.replace(DIRECTORY, str(place)).replace(INPUT, str(written or "")) for word in load.words]
+
+
+def measure(
+    words: list[str], tags: tuple[str, ...], runs: Path, stops: Stops, tick: Callable[[float], None]
+) -> Document | None:
+    """Measure, in a session of its own, so that a signal reaches it from here alone.
+
+    Args:
+        words: After `assay`.
+        tags: Of the run.
+        runs: Where it is kept.
+        stops: Signals that came.
+        tick: Called with the seconds since it began, each second.
+
+    Returns:
+        What was measured; None where a signal ended it.
+
+    Raises:
+        InputError: the words are refused.
+        RunError: nothing was measured; the text has why.
+    """
+    tagged = [word for tag in tags for word in ("--tag", tag)]
+    command = [sys.executable, "-m", "assay", *words, *tagged, "--runs", str(runs), "--json", "--no-report", "--quiet"]
+    with (
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True) as process,
+    ):
+        handed_on, begun_s = 0, time.monotonic()
+        while process.poll() is None:
+            tick(time.monotonic() - begun_s)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=_TICK_S)
+            while handed_on < stops.count:
+                process.send_signal(signal.SIGTERM)
+                handed_on += 1
+        out.seek(0)
+        err.seek(0)
+        text, told = out.read(), err.read().decode(errors="replace")
+    if process.returncode not in {MEASURED, NOT_TRUSTED}:
+        if stops.count:
+            return None
+        # Its last message: what is said before is where the run is kept, or a tool's own text.
+        said = " ".join(told.rpartition("assay: ")[2].split())
+        if process.returncode == BAD_INPUT:
+            raise InputError(f"'assay {' '.join(words)}' is refused: {said[-_LONGEST_TOLD:]}")
+        raise RunError(f"exit code {process.returncode}: {said[-_LONGEST_TOLD:]}")
+    try:
+        return msgspec.json.decode(text, type=Document)
+    except msgspec.MsgspecError as error:
+        raise RunError(f"'assay {' '.join(words)}' printed no results: {error}") from error

@@ -1,0 +1,240 @@
+"""`assay matrix FILE`: file systems, options, schedulers and loads, all with all."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.options import Json, Runs
+from assay.cli.pipes import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.campaign.campaign_file import Campaign
+    from assay.campaign.journal import AnyLine
+    from assay.compare.campaign_outcome import CampaignOutcome
+
+
+def matrix(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The campaign: docs/how-to/matrix.md has its keys.")],
+    destroy_data: Annotated[
+        str | None,
+        typer.Option(
+            "--destroy-data",
+            metavar="DEVICE",
+            help="Measure on this block device, and destroy all that is on it. Without it the file's [loop] is used.",
+        ),
+    ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="TYPE",
+            help="What the device may carry, as wipefs names it: ext4, gpt, LVM2_member; may be given again.",
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a campaign, and begin none.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what could not be measured.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Measure nothing; say what is there so far.")] = False,
+    state: Annotated[
+        Path | None,
+        typer.Option("--state", metavar="DIR", help="Where the campaign is kept [default: FILE with .campaign]."),
+    ] = None,
+    result: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--result",
+            metavar="PATTERN",
+            help="Print the numbers whose label or title fits, such as 'random*'; may be given again [default: one a load].",
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Print every number of every load.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print numbers and effects as CSV.")] = False,
+    json: Json = False,
+    runs: Runs = None,
+) -> None:
+    """Measure file systems x mkfs x mount options x I/O schedulers x loads, and say what each does to each rate.
+
+    Each measurement has a file system made anew, on loop files or, with --destroy-data, on a device, and is a run of its own
+    with the campaign's name for a tag. Whatever ends it, the same command goes on. Needs root.
+    """
+    from assay.bundle.catalog import runs_directory
+    from assay.campaign.campaign_file import parse
+    from assay.campaign.journal import read_only
+    from assay.errors import INTERRUPTED, InputError
+    from assay.input_text import read_text
+
+    if json and csv:
+        raise InputError("--json and --csv: choose one")
+    if over and destroy_data is None:
+        raise InputError("--over says what a device may carry; --destroy-data names the device")
+    try:
+        campaign = parse(read_text(file, "campaign file"), file)
+    except FileNotFoundError:
+        raise InputError(f"{file} does not exist; docs/how-to/matrix.md has one to start from") from None
+    named = (state or Path(file).with_suffix(".campaign")).absolute()
+    # The kernel names mount points without symbolic links; the folder itself may be none.
+    folder = named.parent.resolve() / named.name
+    place = runs_directory(runs)
+    is_whole = True
+    if not show:
+        is_whole = _measured(campaign, folder, place, destroy_data, tuple(over or ()), resume=resume, retry=retry)
+    outcome = _outcome(read_only(folder), place)
+    _print(outcome, json=json, csv=csv, patterns=["*"] if all_ and outcome.rows else result or [])
+    if not is_whole:
+        say(f"stopped; the same command goes on. What was measured is kept: {folder}", err=True)
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(int(bool(outcome.failed) or _has_doubtful(read_only(folder))))
+
+
+def _measured(
+    campaign: "Campaign",
+    folder: Path,
+    runs: Path,
+    device: str | None,
+    over: tuple[str, ...],
+    *,
+    resume: bool,
+    retry: bool,
+) -> bool:
+    """Carry the campaign out. False: the user ended it."""
+    from assay.campaign.carried_out import MeasuredCampaign, overwritten_device
+    from assay.campaign.journal import opened
+    from assay.errors import InputError
+
+    _need_root()
+    if device is None and campaign.loop is None:
+        raise InputError("neither [loop] in the file nor --destroy-data says where to measure")
+    overwritten = None if device is None else overwritten_device(device, over)
+    progress = _Progress()
+    with opened(folder, must_be_there=resume) as journal:
+        carried = MeasuredCampaign(
+            campaign, journal, overwritten=overwritten, runs=runs, say=progress.say, tick=progress.tick
+        )
+        try:
+            return carried.carry_out(retry=retry)
+        finally:
+            progress.end()
+
+
+def _need_root() -> None:
+    import os
+
+    from assay.errors import RunError
+
+    if os.geteuid() != 0:
+        raise RunError("a campaign makes file systems and mounts them: run it as root ('--show' needs no root)")
+
+
+class _Progress:
+    """Says what goes on: on a terminal once a second on one line, elsewhere once a measurement."""
+
+    def __init__(self) -> None:
+        import sys
+
+        self._is_terminal = sys.stderr.isatty()
+        self._width = 0
+
+    def tick(self, words: str, since_s: float | None, left: str) -> None:
+        rest = f", {left}" if left else ""
+        if self._is_terminal:
+            line = f"{words}, {'mkfs' if since_s is None else f'{since_s:.0f} s'}{rest}"
+            say(f"\r{line:<{self._width}}", err=True, end="")
+            self._width = len(line)
+        elif since_s is None:
+            say(f"{words}{rest}", err=True)
+
+    def say(self, words: str) -> None:
+        self.end()
+        say(words, err=True)
+
+    def end(self) -> None:
+        if self._width:
+            say("", err=True)
+        self._width = 0
+
+
+def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":
+    """Work out what the runs of a journal say."""
+    from assay.campaign.journal import CampaignBegun, SlotFailed, SlotMade, SlotMeasured
+    from assay.cli.answers import answer_of
+    from assay.compare.campaign_outcome import (
+        OUTCOME_SCHEMA,
+        CampaignOutcome,
+        CampaignRun,
+        CellFacts,
+        OutcomeFactor,
+        outcome_rows,
+    )
+    from assay.errors import AssayError, InputError
+
+    begun = next((line for line in lines if isinstance(line, CampaignBegun)), None)
+    if begun is None:
+        raise InputError("this campaign has not begun")
+    slots = {slot.number: slot for slot in begun.design.slots}
+    measured = {line.slot: line for line in lines if isinstance(line, SlotMeasured)}
+    failed = {line.slot: line for line in lines if isinstance(line, SlotFailed) and line.slot not in measured}
+    effective = {slots[line.slot].cell: line.effective for line in lines if isinstance(line, SlotMade)}
+    factors = [OutcomeFactor(name=each.name, levels=each.levels) for each in begun.design.factors]
+    found = []
+    for number, line in sorted(measured.items()):
+        slot = slots[number]
+        try:
+            document = answer_of(line.run_id, runs).document
+        except AssayError as error:
+            say(f"{line.run_id} is left out: {error}", err=True)
+            continue
+        load = begun.campaign.loads[slot.load].name
+        found.append(CampaignRun(cell=slot.cell, load=load, round=slot.round, document=document))
+    cells = []
+    for index, cell in enumerate(begun.design.cells):
+        there = effective.get(index)
+        why = [line.why for number, line in failed.items() if slots[number].cell == index]
+        cells.append(
+            CellFacts(
+                levels=cell.levels,
+                mkfs=cell.mkfs,
+                mount=cell.mount,
+                mount_options=() if there is None else there.mount_options,
+                scheduler=None if there is None else there.scheduler,
+                direct_io=None if there is None else there.direct_io,
+                super_block={} if there is None else there.super_block,
+                not_taken=() if there is None else there.not_taken,
+                failed=tuple(dict.fromkeys(why)),
+            )
+        )
+    return CampaignOutcome(
+        schema=OUTCOME_SCHEMA,
+        name=begun.campaign.name,
+        seed=begun.campaign.seed,
+        rounds=begun.campaign.repeats,
+        factors=tuple(factors),
+        cells=tuple(cells),
+        loads=tuple(load.name for load in begun.campaign.loads),
+        slots=len(slots),
+        measured=len(measured),
+        failed=len(failed),
+        rows=outcome_rows(factors, [cell.levels for cell in begun.design.cells], found),
+    )
+
+
+def _has_doubtful(lines: "Sequence[AnyLine]") -> bool:
+    """Whether a run has a number that must not be used."""
+    from assay.campaign.journal import SlotMeasured
+
+    return any(isinstance(line, SlotMeasured) and line.exit_code != 0 for line in lines)
+
+
+def _print(outcome: "CampaignOutcome", *, json: bool, csv: bool, patterns: "Sequence[str]") -> None:
+    from assay.outward import json_text
+    from assay.report import matrix_text
+
+    if json:
+        import msgspec
+
+        say(json_text(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode()))
+    elif csv:
+        say(matrix_text.csv_text(outcome), end="")
+    else:
+        say("\n".join(matrix_text.lines(outcome, matrix_text.chosen_rows(outcome.rows, patterns))))

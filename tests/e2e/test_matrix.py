@@ -1,0 +1,382 @@
+"""Does a campaign measure every cell once, as it says, whatever ends it, and touch nothing that is not its own?"""
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import struct
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.command import COMMAND, Assay
+from e2e.processes import WAIT_S
+from testbed.devices import MIB, filesystem, loop_device
+from testbed.host import command, need_filesystem, need_root, need_tools, wait_until
+from testbed.leaks import loops_of_machine, mounts_of_machine
+
+pytestmark = pytest.mark.testbed
+
+CAMPAIGN = """\
+name = "try"
+repeats = 2
+scheduler = ["none", "mq-deadline"]
+
+[loop]
+folder = "{folder}"
+size = "512MiB"
+
+[[file_system]]
+kind = "ext4"
+mount = "noatime,data=journal"
+
+[[file_system]]
+kind = "xfs"
+mkfs = "-m reflink=0"
+mount = "noatime"
+
+[[file_system]]
+kind = "btrfs"
+mount = "compress=zstd"
+
+[[load]]
+name = "post"
+command = "postmark {{input}}"
+input = '''
+set location {{dir}}
+set number 50
+set transactions 100
+run
+quit
+'''
+"""
+SLOTS = 12
+ONE = """\
+name = "one"
+repeats = 1
+{loop}
+[[file_system]]
+kind = "ext4"
+{options}
+[[load]]
+name = "write"
+command = "measure {{dir}} --write --bs 64k --size 1m --time 0.2s"
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """A folder for a campaign, of which nothing may be left on the machine."""
+    need_root()
+    need_tools("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "wipefs", "losetup")
+    for kind in ("ext4", "xfs", "btrfs"):
+        need_filesystem(kind)
+    folder = tmp_path / "loops"
+    folder.mkdir()
+    yield tmp_path
+    assert list(folder.iterdir()) == []
+    assert [mount for mount in mounts_of_machine() if mount.is_relative_to(tmp_path)] == []
+    assert [file for file in loops_of_machine().values() if file.is_relative_to(tmp_path)] == []
+
+
+def written(place: Path, text: str = CAMPAIGN) -> Path:
+    file = place / "c.toml"
+    file.write_text(text.format(folder=place / "loops"))
+    return file
+
+
+def one(place: Path, options: str = "", *, has_loop: bool = True) -> Path:
+    """A campaign of one measurement."""
+    loop = f'[loop]\nfolder = "{place / "loops"}"\nsize = "512MiB"\n' if has_loop else ""
+    file = place / "one.toml"
+    file.write_text(ONE.format(loop=loop, options=options))
+    return file
+
+
+def lines_of(place: Path, name: str = "c") -> list[dict[str, Any]]:
+    text = (place / f"{name}.campaign" / "journal.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
+
+
+def measured(place: Path) -> list[dict[str, Any]]:
+    return [line for line in lines_of(place) if line["line"] == "slot_measured"]
+
+
+def has_measured(place: Path, count: int) -> bool:
+    return len(measured(place)) >= count
+
+
+def check_whole(place: Path, assay: Assay) -> dict[str, Any]:
+    """Every slot was measured once, each by a run of its own on what it says that it was."""
+    shown = assay("matrix", place / "c.toml", "--show", "--json")
+    assert shown.returncode in {0, 1}, shown.stderr
+    found: dict[str, Any] = json.loads(shown.stdout)
+    lines = measured(place)
+    assert sorted(line["slot"] for line in lines) == list(range(1, SLOTS + 1))
+    assert len({line["run_id"] for line in lines}) == SLOTS
+    assert (found["measured"], found["failed"], found["slots"]) == (SLOTS, 0, SLOTS)
+    row = next(row for row in found["rows"] if row["label"] == "transactions/*" and row["metric"] == "iops")
+    assert [len(cell["runs"]) + len(cell["left_out"]) for cell in row["cells"]] == [2] * 6
+    # What the run itself found under its directory, and not what the campaign asked for.
+    slots = {slot["number"]: slot for slot in lines_of(place)[0]["design"]["slots"]}
+    for line in lines:
+        levels = found["cells"][slots[line["slot"]]["cell"]]["levels"]
+        facts = {fact["key"]: fact["value"] for fact in json.loads(manifest(assay, line["run_id"]))["facts"]}
+        assert facts["target.location.fs.type"] == levels[0]
+        assert facts["target.location.device.0.scheduler"] == levels[1]
+    return found
+
+
+def manifest(assay: Assay, run: str) -> str:
+    return (assay.runs / run / "manifest.json").read_text()
+
+
+def test_every_cell_is_made_measured_and_read_back(place: Path, assay: Assay) -> None:
+    done = assay("matrix", written(place))
+
+    assert done.returncode in {0, 1}, done.stderr
+    found = check_whole(place, assay)
+    assert [factor["name"] for factor in found["factors"]] == ["file_system", "scheduler"]
+    by_kind = {cell["levels"][0]: cell for cell in found["cells"]}
+    # ext4 turns these off by itself with data=journal (fs/ext4/super.c).
+    assert {"data=journal", "nodelalloc", "nodioread_nolock"} <= set(by_kind["ext4"]["mount_options"])
+    assert by_kind["xfs"]["super_block"]["meta-data.reflink"] == "0"
+    assert any(option.startswith("compress=zstd") for option in by_kind["btrfs"]["mount_options"])
+    assert {tuple(cell["not_taken"]) for cell in found["cells"]} == {()}
+    assert {cell["direct_io"] for cell in found["cells"]} == {True}
+    runs = json.loads(assay("ls", "--tag", "try", "--json", check=0).stdout)
+    assert Counter(tag for run in runs for tag in run["tags"] if tag.startswith("scheduler")) == {
+        "scheduler-none": 6,
+        "scheduler-mq-deadline": 6,
+    }
+    assert "file_system x scheduler" in assay("matrix", place / "c.toml", "--show", "--all").stdout
+    csv = assay("matrix", place / "c.toml", "--show", "--csv").stdout.splitlines()
+    assert sum(line.startswith("cell,post,transactions/*,iops,") for line in csv) == 6
+    # A campaign that is whole measures nothing more.
+    assay("matrix", place / "c.toml")
+    assert len(measured(place)) == SLOTS
+
+
+def test_a_campaign_that_is_killed_goes_on_with_no_cell_lost_or_measured_twice(place: Path, assay: Assay) -> None:
+    file = written(place)
+    for so_far, number in ((2, signal.SIGKILL), (5, signal.SIGTERM), (7, signal.SIGKILL)):
+        with begun(assay, file) as process:
+            wait_until(functools.partial(has_measured, place, so_far), f"{so_far} measurements", WAIT_S)
+            process.send_signal(number)
+            process.wait(WAIT_S)
+        if number == signal.SIGTERM:
+            assert process.returncode == 130
+            assert [mount for mount in mounts_of_machine() if mount.is_relative_to(place)] == []
+        assert len(measured(place)) < SLOTS
+    refused = assay("matrix", place / "c.toml", "--resume", "--state", place / "nowhere", check=2)
+    assert "there is no campaign" in refused.stderr
+
+    done = assay("matrix", file, "--resume")
+
+    assert done.returncode in {0, 1}, done.stderr
+    check_whole(place, assay)
+
+
+def test_a_run_that_was_kept_when_the_program_was_killed_is_counted(place: Path, assay: Assay) -> None:
+    file = written(place)
+    assert assay("matrix", file).returncode in {0, 1}
+    journal = place / "c.campaign" / "journal.jsonl"
+    kept = journal.read_bytes().splitlines(keepends=True)
+    last = json.loads(kept[-1])
+    assert last["line"] == "slot_measured"
+    # Killed before the last line was whole.
+    journal.write_bytes(b"".join(kept)[:-9])
+
+    done = assay("matrix", file)
+
+    assert f"{last['run_id']}: kept by an earlier start" in done.stderr
+    assert measured(place)[-1]["run_id"] == last["run_id"]
+    check_whole(place, assay)
+
+
+def test_a_file_that_was_changed_is_another_campaign_once_something_is_measured(place: Path, assay: Assay) -> None:
+    file = one(place)
+    assert assay("matrix", file).returncode in {0, 1}
+    file.write_text(file.read_text().replace("repeats = 1", "repeats = 2"))
+
+    assert "changed since" in assay("matrix", file, check=2).stderr
+
+
+def test_words_that_a_load_refuses_end_the_campaign_and_a_mended_file_begins_it(place: Path, assay: Assay) -> None:
+    file = one(place)
+    right = file.read_text()
+    file.write_text(right.replace("--bs 64k", "--bs 64q"))
+
+    assert "64q" in assay("matrix", file, check=2).stderr
+    file.write_text(right)
+
+    assert assay("matrix", file).returncode in {0, 1}
+
+
+def test_what_the_kernel_refuses_is_told_and_the_others_are_measured(place: Path, assay: Assay) -> None:
+    # XFS knows no barriers to leave out any more, and refuses the option (fs/xfs/xfs_super.c).
+    file = one(place, 'mount = { plain = "noatime", none = "noatime,barrier=0" }\n[[file_system]]\nkind = "xfs"\n'
+                      'mount = { plain = "noatime", none = "noatime,nobarrier" }')  # fmt: skip
+
+    done = assay("matrix", file, "--json", check=1)
+
+    found = json.loads(done.stdout)
+    assert (found["measured"], found["failed"]) == (3, 1)
+    cells = {(cell["levels"][0], cell["levels"][-1]): cell for cell in found["cells"]}
+    assert "exit code 32" in cells["xfs", "none"]["failed"][0]
+    assert "nobarrier" in cells["ext4", "none"]["mount_options"]
+    assert cells["ext4", "none"]["not_taken"] == []
+    assert "could not be measured" in assay("matrix", file, "--show", check=1).stdout
+
+
+# -- devices ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def device(place: Path) -> Iterator[Path]:
+    """A device of the tests' own, to be given up."""
+    with loop_device(512 * MIB, backing=place) as path:
+        yield path
+
+
+def first_bytes(device: Path) -> bytes:
+    with device.open("rb") as file:
+        return file.read(4 * MIB)
+
+
+def test_a_device_is_given_up_and_left_blank(place: Path, device: Path, assay: Assay) -> None:
+    before = scheduler_of(device)
+
+    done = assay("matrix", one(place, has_loop=False), "--destroy-data", device, "--json")
+
+    assert done.returncode in {0, 1}, done.stderr
+    assert json.loads(done.stdout)["measured"] == 1
+    assert command("wipefs", "--no-act", device) == ""
+    assert scheduler_of(device) == before
+
+
+def scheduler_of(device: Path) -> str:
+    return Path(f"/sys/block/{device.name}/queue/scheduler").read_text()
+
+
+def test_a_signature_is_overwritten_only_if_it_is_named(place: Path, device: Path, assay: Assay) -> None:
+    file = one(place, has_loop=False)
+    command("mkfs.ext4", "-q", "-F", device)
+    before = first_bytes(device)
+
+    refused = assay("matrix", file, "--destroy-data", device, check=2)
+    assert "carries ext4" in refused.stderr
+    assert f"--destroy-data {device} --over ext4" in refused.stderr
+    assert "carries ext4" in assay("matrix", file, "--destroy-data", device, "--over", "xfs", check=2).stderr
+    assert first_bytes(device) == before
+
+    assert assay("matrix", file, "--destroy-data", device, "--over", "ext4").returncode in {0, 1}
+
+
+def test_a_mounted_device_is_refused_whatever_is_said(place: Path, device: Path, assay: Assay) -> None:
+    with filesystem(device, "ext4") as mount_point:
+        (mount_point / "loved").write_text("data")
+
+        refused = assay("matrix", one(place, has_loop=False), "--destroy-data", device, "--over", "ext4", check=2)
+
+        assert f"is mounted on {mount_point}" in refused.stderr
+        assert (mount_point / "loved").read_text() == "data"
+
+
+def boot_record(*, start_sector: int, sectors: int) -> bytes:
+    """A DOS partition table with one partition (Linux, 0x83): four entries of 16 bytes at 446, and 0x55AA."""
+    entry = struct.pack("<B3sB3sII", 0, b"\xfe\xff\xff", 0x83, b"\xfe\xff\xff", start_sector, sectors)
+    return bytes(446) + entry + bytes(48) + b"\x55\xaa"
+
+
+def test_the_disk_of_a_mounted_partition_is_refused(place: Path, assay: Assay) -> None:
+    need_tools("partx")
+    with loop_device(512 * MIB, backing=place) as device:
+        with device.open("wb") as disk:
+            disk.write(boot_record(start_sector=2048, sectors=256 * MIB // 512))
+        command("partx", "--update", device)
+        part = Path(f"{device}p1")
+        wait_until(part.exists, f"{part}")
+        try:
+            with filesystem(part, "ext4") as mount_point:
+                refused = assay(
+                    "matrix",
+                    one(place, has_loop=False),
+                    "--destroy-data",
+                    device,
+                    "--over",
+                    "dos",
+                    "--over",
+                    "ext4",
+                    check=2,
+                )
+                assert f"{part.name} is mounted on {mount_point}" in refused.stderr
+            unnamed = assay("matrix", one(place, has_loop=False), "--destroy-data", device, "--over", "dos", check=2)
+            assert "carries ext4" in unnamed.stderr
+        finally:
+            command("partx", "--delete", device)
+
+
+def test_a_device_that_others_use_is_refused(place: Path, device: Path, assay: Assay) -> None:
+    file = one(place, has_loop=False)
+    with device.open("rb"):
+        refused = assay("matrix", file, "--destroy-data", device, check=2)
+        assert f"is open in process {os.getpid()}" in refused.stderr
+    over = command("losetup", "--find", "--show", device).strip()
+    try:
+        assert f"is behind {Path(over).name}" in assay("matrix", file, "--destroy-data", device, check=2).stderr
+    finally:
+        command("losetup", "--detach", over)
+        wait_until(lambda: over not in loops_of_machine(), f"{over} detached")
+
+
+def test_what_is_no_device_is_refused_in_a_line(place: Path, assay: Assay) -> None:
+    file = one(place, has_loop=False)
+    for words, told in (
+        ((), "neither [loop] in the file nor --destroy-data"),
+        (("--destroy-data", place), "is no block device"),
+        (("--destroy-data", place / "no"), "No such file"),
+        (("--destroy-data", "/dev/null"), "is no block device"),
+        (("--over", "ext4"), "--destroy-data names the device"),
+        (("--json", "--csv"), "choose one"),
+        (("--show",), "there is no campaign"),
+    ):
+        assert told in assay("matrix", file, *words, check=2).stderr
+    assert "does not exist" in assay("matrix", place / "no.toml", check=2).stderr
+
+
+def test_who_is_not_root_is_told_so(unprivileged: Assay) -> None:
+    assert unprivileged.home is not None
+    file = unprivileged.home / "c.toml"
+    file.write_text(CAMPAIGN.format(folder=unprivileged.home))
+
+    assert "run it as root" in unprivileged("matrix", file, check=3).stderr
+
+
+def test_a_loop_file_that_does_not_fit_is_refused(place: Path, assay: Assay) -> None:
+    file = one(place)
+    file.write_text(file.read_text().replace("512MiB", "4PiB"))
+
+    assert "are needed, but only" in assay("matrix", file, check=3).stderr
+    assert list((place / "loops").iterdir()) == []
+
+
+@contextlib.contextmanager
+def begun(assay: Assay, file: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A campaign under way."""
+    environment = {**os.environ, "ASSAY_RUNS": str(assay.runs)}
+    before = len(measured(file.parent)) if (file.parent / "c.campaign" / "journal.jsonl").exists() else 0
+    with subprocess.Popen(
+        [COMMAND, "matrix", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as process:
+        journal = file.parent / "c.campaign" / "journal.jsonl"
+        wait_until(lambda: journal.exists() and journal.stat().st_size > 0, "the journal", WAIT_S)
+        assert len(measured(file.parent)) >= before
+        yield process
+        if process.poll() is None:
+            process.kill()
