@@ -44,10 +44,9 @@ impl Clock {
         self.realtime_at_zero_ns
     }
 
-    /// The run's time of a CLOCK_REALTIME instant, by the offset of the two clocks now; the past gives now.
-    pub fn from_realtime_ns(self, at_realtime_ns: u64) -> u64 {
-        let ahead = at_realtime_ns.saturating_sub(read_ns(libc::CLOCK_REALTIME));
-        self.now_ns() + ahead
+    /// The run's time of a CLOCK_MONOTONIC instant; what lies before zero gives zero.
+    pub fn from_monotonic_ns(self, at_monotonic_ns: u64) -> u64 {
+        at_monotonic_ns.saturating_sub(self.monotonic_at_zero_ns)
     }
 
     /// Sleep until `t_ns`, waking a little early and spinning the rest, so that all workers leave together.

@@ -55,7 +55,7 @@ impl Engine {
         while let Some(event) = self.next() {
             match event {
                 Event::Ready { .. } => {
-                    self.tell(json!({"control": "start", "phase_index": 0, "at_realtime_ns": 0}));
+                    self.tell(json!({"control": "start", "phase_index": 0, "at_monotonic_ns": 0}));
                 }
                 Event::Started { .. } => return,
                 Event::Error { text, .. } => panic!("{text}"),
@@ -283,7 +283,7 @@ fn a_phase_goes_on_to_its_longest_time_or_until_it_is_told_that_its_rate_is_stea
         while let Some(event) = engine.next() {
             match event {
                 Event::Ready { phase_index, .. } => {
-                    engine.tell(json!({"control": "start", "phase_index": phase_index, "at_realtime_ns": 0}));
+                    engine.tell(json!({"control": "start", "phase_index": phase_index, "at_monotonic_ns": 0}));
                 }
                 // It comes late.
                 Event::Started { .. } => engine.tell(json!({"control": "end_phase", "phase_index": 0})),
@@ -378,7 +378,7 @@ fn a_stop_is_heard_while_a_far_start_is_waited_for() {
         let in_an_hour = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() + Duration::from_secs(3600);
 
         let at = in_an_hour.as_nanos() as u64;
-        engine.tell(json!({"control": "start", "phase_index": 0, "at_realtime_ns": at}));
+        engine.tell(json!({"control": "start", "phase_index": 0, "at_monotonic_ns": at}));
         engine.tell(json!({"control": "stop"}));
 
         assert_eq!(engine.outcome(), Some(Outcome::Stopped), "{kind}");
@@ -473,5 +473,29 @@ fn a_cpu_or_node_that_is_not_there_is_named() {
         let events = Engine::start(vec![job], stop(None, None, "each")).rest();
 
         assert!(error(&events).contains(said), "{}", error(&events));
+    }
+}
+
+#[test]
+fn a_start_is_when_it_was_agreed_or_told_as_late() {
+    for ahead_ns in [60_000_000_i64, -2_000_000_000] {
+        let mut engine = Engine::start(vec![job("readers", stop(None, Some(9), "each"))], stop(None, None, "each"));
+        let Some(Event::Hello { clock, .. }) = engine.next() else { panic!("no hello") };
+        while !matches!(engine.next().unwrap(), Event::Ready { .. }) {}
+        let now_ns = assay_engine::clock::read_ns(libc::CLOCK_MONOTONIC);
+        let at = (now_ns as i64 + ahead_ns) as u64;
+
+        engine.tell(json!({"control": "start", "phase_index": 0, "at_monotonic_ns": at}));
+        let (start_ns, late_ns) = loop {
+            if let Event::Started { start_ns, late_ns, .. } = engine.next().unwrap() {
+                break (start_ns, late_ns.unwrap());
+            }
+        };
+        let first_ns = finished(&engine.rest()).workers.iter().map(|worker| worker.first_op_ns.unwrap()).min().unwrap();
+
+        assert_eq!(clock.monotonic_at_zero_ns + start_ns - late_ns, at);
+        // A busy machine may be late by some milliseconds for the other, too.
+        assert_eq!(late_ns >= 2_000_000_000, ahead_ns < 0);
+        assert!(first_ns >= start_ns);
     }
 }

@@ -346,6 +346,8 @@ class Started(_Event, kw_only=True):
     t_ns: int
     phase_index: int
     start_ns: int
+    late_ns: int | None = None
+    """By how much it is later than what was agreed with others; null: nobody agreed."""
 
 
 class Interval(_Event, kw_only=True):
@@ -500,10 +502,10 @@ class StartWhenReady(_Control, kw_only=True):
 
 
 class Start(_Control, kw_only=True):
-    """Start the phase that is ready at CLOCK_REALTIME `at_realtime_ns`; the past means now."""
+    """Start the phase that is ready at CLOCK_MONOTONIC `at_monotonic_ns` of the engine's machine; 0 means now."""
 
     phase_index: int
-    at_realtime_ns: int
+    at_monotonic_ns: int
 
 
 class EndPhase(_Control, kw_only=True):

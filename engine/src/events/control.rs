@@ -12,8 +12,9 @@ pub enum Control {
     Start {
         /// Phase.
         phase_index: u32,
-        /// CLOCK_REALTIME of the start in nanoseconds; the past means now.
-        at_realtime_ns: u64,
+        /// CLOCK_MONOTONIC of the start in nanoseconds, as this machine reads it; the past means now, and 0 that
+        /// nobody else waits for it. No step of the wall clock moves it.
+        at_monotonic_ns: u64,
     },
     /// End this phase as if its time were up, and no other: nothing comes of it where the phase is over.
     EndPhase {

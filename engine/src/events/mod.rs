@@ -151,8 +151,11 @@ pub enum Event {
         t_ns: u64,
         /// Phase.
         phase_index: u32,
-        /// The agreed start.
+        /// The start.
         start_ns: u64,
+        /// By how much it is later than what was agreed with others; None: nobody agreed, or an older engine.
+        #[serde(default)]
+        late_ns: Option<u64>,
     },
     /// What happened in one interval of a phase.
     Interval(Interval),

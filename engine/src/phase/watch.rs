@@ -32,6 +32,14 @@ const WAKING_EACH_NS: u64 = 20_000;
 /// Before the start of workers that outnumber the CPUs: what made them has to be over, or some of them begin late.
 const SETTLING_NS: u64 = 25_000_000;
 
+/// When a phase starts.
+struct Order {
+    /// The past: at once.
+    start_ns: u64,
+    /// CLOCK_MONOTONIC of what was agreed with others; None: with nobody.
+    agreed_monotonic_ns: Option<u64>,
+}
+
 /// A phase between ready and finished.
 pub(super) struct Watch<'a> {
     pub emitter: &'a Emitter,
@@ -60,12 +68,17 @@ impl Watch<'_> {
         if !self.wait_until_ready()? {
             return Ok((PhaseEnd::Stopped, Vec::new()));
         }
-        let Some(agreed_ns) = self.wait_for_order()? else {
+        let Some(order) = self.wait_for_order()? else {
             return Ok((PhaseEnd::Stopped, Vec::new()));
         };
         self.sampler.begin(self.emitter);
-        let start_ns = agreed_ns.max(self.emitter.now_ns() + self.waking_ns());
-        self.emitter.emit(&Event::Started { t_ns: self.emitter.now_ns(), phase_index: self.phase_index, start_ns });
+        let start_ns = order.start_ns.max(self.emitter.now_ns() + self.waking_ns());
+        self.emitter.emit(&Event::Started {
+            t_ns: self.emitter.now_ns(),
+            phase_index: self.phase_index,
+            start_ns,
+            late_ns: order.agreed_monotonic_ns.map(|at| self.emitter.clock().monotonic_at_zero_ns() + start_ns - at),
+        });
         crew.start(start_ns);
         self.watch(start_ns)?;
         self.sampler.end(self.emitter);
@@ -115,25 +128,25 @@ impl Watch<'_> {
 
     /// Wait for the order to start, and until the first sample is due before it; the agreed time of the start, 0 for now.
     /// None: stopped.
-    fn wait_for_order(&mut self) -> Result<Option<u64>> {
-        let mut agreed_ns = None;
+    fn wait_for_order(&mut self) -> Result<Option<Order>> {
+        let mut order: Option<Order> = None;
         loop {
-            if agreed_ns.is_none() && self.inbox.starts_when_ready() {
-                if !self.is_crowded() {
-                    return Ok(Some(0));
-                }
-                agreed_ns = Some(self.emitter.now_ns() + SETTLING_NS);
+            if order.is_none() && self.inbox.starts_when_ready() {
+                let settling_ns = if self.is_crowded() { SETTLING_NS } else { 0 };
+                order = Some(Order { start_ns: self.emitter.now_ns() + settling_ns, agreed_monotonic_ns: None });
             }
             let lead_ns = self.emitter.now_ns() + SAMPLE_LEAD_NS + self.waking_ns();
-            let left = agreed_ns.map(|at: u64| Duration::from_nanos(at.saturating_sub(lead_ns)));
+            let left = order.as_ref().map(|order| Duration::from_nanos(order.start_ns.saturating_sub(lead_ns)));
             if left.is_some_and(|left| left.is_zero()) {
-                return Ok(agreed_ns);
+                return Ok(order);
             }
             match self.inbox.receive(left)? {
-                Some(Message::Control(Control::Start { phase_index, at_realtime_ns }))
+                Some(Message::Control(Control::Start { phase_index, at_monotonic_ns }))
                     if phase_index == self.phase_index =>
                 {
-                    agreed_ns = Some(self.emitter.clock().from_realtime_ns(at_realtime_ns));
+                    let start_ns = self.emitter.clock().from_monotonic_ns(at_monotonic_ns);
+                    let agreed_monotonic_ns = (at_monotonic_ns > 0).then_some(at_monotonic_ns);
+                    order = Some(Order { start_ns, agreed_monotonic_ns });
                 }
                 Some(Message::Control(Control::Stop {})) => return Ok(None),
                 Some(Message::Lost { worker, how }) => return Err(self.lost(worker, &how)),

@@ -61,7 +61,7 @@ pub(crate) fn carry_out(plan: &Plan) -> Vec<Value> {
     for line in BufReader::new(engine.stdout.take().unwrap()).lines() {
         let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
         if event["event"] == "ready" {
-            let start = json!({"control": "start", "phase_index": event["phase_index"], "at_realtime_ns": 0});
+            let start = json!({"control": "start", "phase_index": event["phase_index"], "at_monotonic_ns": 0});
             writeln!(input, "{start}").unwrap();
         }
         events.push(event);

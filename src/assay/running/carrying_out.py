@@ -171,7 +171,7 @@ def _drive(
             gates.wait(plan.phases[event.phase_index], stops, prompts)
             if stops.count:
                 continue
-            engine.send(events.Start(phase_index=event.phase_index, at_realtime_ns=0))
+            engine.send(events.Start(phase_index=event.phase_index, at_monotonic_ns=0))
         if event is not None and not isinstance(event, events.Interval | events.Progress):
             seen.append(event)
     return seen
