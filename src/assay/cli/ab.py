@@ -212,7 +212,7 @@ class MeasuredInTurns:
         from assay.errors import RunError
         from assay.results import Document
 
-        command = [sys.executable, "-m", "assay", *self._commands[side], "--json", "--no-report", "-q"]
+        command = [sys.executable, "-m", "assay", *self._commands[side], "--json", "--no-report", "--quiet"]
         with (
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,

@@ -6,6 +6,7 @@ from assay.compare.comparison import Comparison
 from assay.report.comparison import overlaid_percentiles, overlaid_rates, paired_heat_maps, ratio_plot
 from assay.report.comparison.compared_runs import ComparedSide, letter_of, shared_labels, title_of
 from assay.report.figure import Figure
+from assay.report.surface_maps import surface_figures
 from assay.report.titles import slug_of
 
 MOST_DRAWN = 24
@@ -19,7 +20,8 @@ _MOST_CELLS = 2500
 
 
 def ratio_figures(comparison: Comparison) -> Iterator[Figure]:
-    """Draw the ratios of each side."""
+    """Draw the surfaces, where files by records were compared, and the ratios of each side."""
+    yield from surface_figures(comparison)
     for place, against in enumerate(comparison.against, 1):
         yield from ratio_plot.draw(comparison, against, letter_of(place))
 
