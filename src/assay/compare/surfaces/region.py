@@ -21,7 +21,7 @@ _WEIGHT = re.compile(r"\s*([0-9.]+\s*[A-Za-z]*)\s*[:=,;\s]\s*([0-9]{1,12}(?:\.[0
 
 
 @dataclass(frozen=True)
-class Bound:
+class SizeBound:
     """A size of a cell, and what it is held against."""
 
     of: str
@@ -35,7 +35,7 @@ class Region:
     """A box of a surface."""
 
     name: str
-    bounds: tuple[Bound, ...]
+    bounds: tuple[SizeBound, ...]
 
     def holds(self, file_bytes: int, record_bytes: int) -> bool:
         """Whether a cell lies in it."""
@@ -56,7 +56,7 @@ def parse_region(text: str) -> Region:
             f"--region '{text[:_MOST_LETTERS]}': such as 'sweet: file<=2M & record<=32K' is wanted: a name, then bounds of"
             " file and record with <=, <, =, > or >="
         )
-    return Region(name.strip(), tuple(Bound(one[1], one[2], parse_bytes(one[3])) for one in found if one))
+    return Region(name.strip(), tuple(SizeBound(one[1], one[2], parse_bytes(one[3])) for one in found if one))
 
 
 @dataclass(frozen=True)
