@@ -68,7 +68,7 @@ def _exit_code(run: RunRecord, measured: tuple[Result, ...], of_run: tuple[Findi
         return ended_by
     everything = [*of_run, *(finding for result in measured for finding in result.findings)]
     is_unusable = any(finding.severity == findings.INVALID for finding in everything)
-    return NOT_TRUSTED if is_unusable or any(result.errors > 0 for result in measured) else MEASURED
+    return NOT_TRUSTED if is_unusable or any(result.errors for result in measured) else MEASURED
 
 
 def _seconds_recorded(run: RunRecord) -> float:

@@ -33,6 +33,8 @@ THROUGHPUT: Final = Metric(
     "throughput", "B/s", _with_flush(lambda result: result.throughput_bytes_per_s, "throughput_bytes_per_s")
 )
 IOPS: Final = Metric("iops", "ops/s", _with_flush(lambda result: result.iops, "iops"))
+SECONDS: Final = Metric("seconds", "s", lambda result: result.seconds, higher_is_better=False)
+"""The time that a fixed amount of work took: of what another tool did, where it gives no rate."""
 P99: Final = Metric("p99", "ns", lambda result: _latency(result).p99, higher_is_better=False)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from assay.analysis import thresholds
 from assay.analysis.statistics.beta import student_quantile
 from assay.analysis.statistics.ratio import Ratio, ratio_between, runs_needed, spread
-from assay.compare.arms import IOPS, P99, THROUGHPUT, Arm, Metric, Sample
-from assay.results import STREAMING_BYTES_PER_OP, Part
+from assay.compare.arms import IOPS, P99, SECONDS, THROUGHPUT, Arm, Metric, Sample
+from assay.results import STREAMING_BYTES_PER_OP, Part, Result
 from assay.verdicts import ComparisonVerdict
 
 SCHEMA = "assay.comparison/1"
@@ -118,7 +118,7 @@ def _against(a: Arm, b: Arm, effect: float) -> Against:
     of_a, of_b = a.samples(), b.samples()
     shared = [label for label in of_a if label in of_b]
     rows = tuple(row for label in shared for row in _rows(label, of_a[label], of_b[label], effect))
-    rates = [math.log(row.ratio) for row in rows if row.metric != P99.name and row.ratio is not None]
+    rates = [math.log(row.ratio) for row in rows if row.metric in {IOPS.name, THROUGHPUT.name} and row.ratio]
     return Against(
         name=b.name,
         rows=rows,
@@ -132,12 +132,27 @@ def _against(a: Arm, b: Arm, effect: float) -> Against:
 
 def _rows(label: str, a: Sequence[Sample], b: Sequence[Sample], effect: float) -> Iterator[Row]:
     results = [sample.result for sample in (*a, *b)]
-    ops, moved = sum(result.ops for result in results), sum(result.bytes for result in results)
-    rate = THROUGHPUT if ops and moved / ops >= STREAMING_BYTES_PER_OP else IOPS
+    rate = _rate_of(results)
     for metric in (rate, P99):
         values = [metric.value(result) for result in results]
         if metric is rate or all(value is not None for value in values):
             yield _row(label, metric, a, b, effect)
+
+
+def _rate_of(results: Sequence[Result]) -> Metric:
+    """Choose what is compared: of streams bytes a second, of others operations, of what has no rate the time it took."""
+    if all(result.ops is not None and result.bytes is not None for result in results):
+        ops, moved = (sum(getattr(result, name) for result in results) for name in ("ops", "bytes"))
+        return THROUGHPUT if ops and moved / ops >= STREAMING_BYTES_PER_OP else IOPS
+    usual = (THROUGHPUT, IOPS) if any(map(_is_of_data, results)) else (IOPS, THROUGHPUT)
+    each = (*usual, SECONDS)
+    return next((one for one in each if all(one.value(result) is not None for result in results)), each[0])
+
+
+def _is_of_data(result: Result) -> bool:
+    """Whether bytes a second are what a result without counts is known by."""
+    moved, rate = result.throughput_bytes_per_s, result.iops
+    return moved is not None and (not rate or moved / rate >= STREAMING_BYTES_PER_OP)
 
 
 def _row(label: str, metric: Metric, a: Sequence[Sample], b: Sequence[Sample], effect: float) -> Row:

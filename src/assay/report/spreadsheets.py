@@ -57,8 +57,8 @@ _OF_RESULT: Mapping[str, _Column] = {
     "target": (_TEXT, lambda result: result.target),
     "workers": (_INT, lambda result: result.workers),
     "queue_depth": (_INT, lambda result: result.queue_depth),
-    "window_begin_s": (_FLOAT, lambda result: result.window_s[0]),
-    "window_end_s": (_FLOAT, lambda result: result.window_s[1]),
+    "window_begin_s": (_FLOAT, lambda result: result.window_s and result.window_s[0]),
+    "window_end_s": (_FLOAT, lambda result: result.window_s and result.window_s[1]),
     "ops": (_INT, lambda result: result.ops),
     "bytes": (_INT, lambda result: result.bytes),
     "errors": (_INT, lambda result: result.errors),
@@ -168,7 +168,7 @@ def _results(document: Document) -> pl.DataFrame:
 
 def _over_time(recording: Recording, run_id: str, result: Result) -> pl.DataFrame:
     timeline = recording.timeline(result)
-    if timeline is None:
+    if timeline is None or result.window_s is None:
         return pl.DataFrame(schema=dict(_OF_INTERVAL))
     begin_s, end_s = result.window_s
     dt_s = np.round(timeline.end_s - timeline.start_s, _DIGITS)
