@@ -260,7 +260,7 @@ class Foreign(Part, kw_only=True):
     """What the tool calls the machine, or the column of a table that the results are of."""
     began_utc: str | None
     """When the first of it was measured, ISO 8601. Times without a zone are taken for UTC."""
-    files: tuple[ForeignFile, ...]
+    file: ForeignFile
 
 
 class Run(Part, kw_only=True):

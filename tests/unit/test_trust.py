@@ -157,7 +157,9 @@ def test_too_few_intervals_and_operations_are_weak() -> None:
     assert (short.trust.level, set(reasons(short))) == (TrustLevel.WEAK, {"too-short", "small-sample"})
     assert few.trust.level is TrustLevel.WEAK
     assert "small-sample" in reasons(few)
-    assert "only 0.80" in next(r.text for r in short.trust.reasons if r.id == "small-sample") or (short.seconds or 0) < 1
+    assert (
+        "only 0.80" in next(r.text for r in short.trust.reasons if r.id == "small-sample") or (short.seconds or 0) < 1
+    )
 
 
 def test_what_the_load_accepts_is_a_note() -> None:

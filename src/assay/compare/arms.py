@@ -50,16 +50,37 @@ class Sample:
     run_id: str
     started_utc: str
     result: Result
+    is_foreign: bool = False
+    """Whether another tool measured it."""
 
     @property
     def is_usable(self) -> bool:
-        """Whether the number may count."""
-        return self.result.trust.level is not TrustLevel.NO
+        """Whether the number may count: of foreign ones, which nobody trusts, those that nothing else speaks against."""
+        trust = self.result.trust
+        if self.is_foreign:
+            return all(reason.id == FOREIGN_REASON for reason in trust.reasons)
+        return trust.level is not TrustLevel.NO
 
     @property
     def name(self) -> str:
         """For people: the run, and which of its repeats."""
         return f"{self.run_id}#{self.result.repeat + 1}" if self.result.repeat else self.run_id
+
+
+FOREIGN_REASON: Final = "foreign"
+"""Id of the finding that every foreign number has."""
+
+
+def began_utc(document: Document) -> str:
+    """Say when a run began; empty where nobody knows, because another tool measured it and does not say."""
+    foreign = document.run.foreign
+    return document.run.started_utc if foreign is None else foreign.began_utc or ""
+
+
+def _identity(document: Document) -> tuple[str, ...]:
+    """Tell a run from others: one that was imported twice is one."""
+    foreign = document.run.foreign
+    return (document.run.id,) if foreign is None else (foreign.file.sha256, foreign.machine or "")
 
 
 @dataclass(frozen=True)
@@ -72,14 +93,29 @@ class Arm:
     @classmethod
     def of(cls, name: str, documents: Sequence[Document]) -> "Arm":
         """Make an arm of runs; a run that is given twice counts once."""
-        by_id = {document.run.id: document for document in documents}
-        return cls(name, tuple(sorted(by_id.values(), key=lambda document: document.run.started_utc)))
+        by_id = {_identity(document): document for document in documents}
+        return cls(name, tuple(sorted(by_id.values(), key=began_utc)))
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another tool measured any of it."""
+        return any(document.run.foreign is not None for document in self.documents)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether Assay measured some of it and another tool the rest."""
+        return len({document.run.foreign is None for document in self.documents}) > 1
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it is known when each of its runs began."""
+        return all(began_utc(document) for document in self.documents)
 
     def samples(self) -> dict[str, list[Sample]]:
         """Give the values of each result, by its label without the number of the repeat: a repeat is a run of its own."""
         found: dict[str, list[Sample]] = {}
         for document in self.documents:
             for result in document.results:
-                sample = Sample(document.run.id, document.run.started_utc, result)
+                sample = Sample(document.run.id, began_utc(document), result, document.run.foreign is not None)
                 found.setdefault(result.label.split("#", maxsplit=1)[0], []).append(sample)
         return found

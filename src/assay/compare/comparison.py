@@ -15,7 +15,7 @@ import numpy as np
 from assay.analysis import thresholds
 from assay.analysis.statistics.beta import student_quantile
 from assay.analysis.statistics.ratio import Ratio, ratio_between, runs_needed, spread
-from assay.compare.arms import IOPS, P99, SECONDS, THROUGHPUT, Arm, Metric, Sample
+from assay.compare.arms import IOPS, P99, SECONDS, THROUGHPUT, Arm, Metric, Sample, began_utc
 from assay.results import STREAMING_BYTES_PER_OP, Part, Result
 from assay.verdicts import ComparisonVerdict
 
@@ -84,6 +84,10 @@ class Against(Part, frozen=True, kw_only=True):
     drifts: tuple[Drift, ...]
     in_turn: bool
     """Whether runs of both took turns, so that what changed with time falls on both."""
+    order_known: bool = True
+    """Whether it is known when each run began; of foreign runs it may not be."""
+    foreign: tuple[str, ...] = ()
+    """Sides that Assay did not measure: `A`, `B`. What their numbers are of, nobody judged."""
 
 
 class Comparison(Part, frozen=True, kw_only=True):
@@ -116,6 +120,7 @@ def compare(arms: Sequence[Arm], effect: float = DEFAULT_EFFECT) -> Comparison:
 
 def _against(a: Arm, b: Arm, effect: float) -> Against:
     of_a, of_b = a.samples(), b.samples()
+    order_known = a.is_dated and b.is_dated
     shared = [label for label in of_a if label in of_b]
     rows = tuple(row for label in shared for row in _rows(label, of_a[label], of_b[label], effect))
     rates = [math.log(row.ratio) for row in rows if row.metric in {IOPS.name, THROUGHPUT.name} and row.ratio]
@@ -125,8 +130,10 @@ def _against(a: Arm, b: Arm, effect: float) -> Against:
         missing=tuple(sorted(of_a.keys() ^ of_b.keys())),
         geometric_mean=math.exp(sum(rates) / len(rates)) if rates else None,
         geometric_mean_of=len(rates),
-        drifts=tuple(_drifts(shared, of_a, of_b)),
-        in_turn=_in_turn(a, b),
+        drifts=tuple(_drifts(shared, of_a, of_b)) if order_known else (),
+        in_turn=order_known and _in_turn(a, b),
+        order_known=order_known,
+        foreign=tuple(name for name, arm in (("A", a), ("B", b)) if arm.is_foreign),
     )
 
 
@@ -216,6 +223,8 @@ def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -
         if doubtful:
             reasons = ", ".join(reason.text for reason in doubtful[0].result.trust.reasons[:1])
             return f"{name} is not to be trusted in {len(doubtful)} of {len(samples)} runs: {reasons}"
+    if any(sample.is_foreign for sample in (*a, *b)):  # what their numbers are of is not known, and said once for all
+        return ""
     if one.measures != other.measures:
         return f"A is of {' and '.join(one.measures)}, B of {' and '.join(other.measures)}"
     if len(one.measures) > 1:
@@ -253,8 +262,7 @@ def _verdict(
 def _in_turn(a: Arm, b: Arm) -> bool:
     """Whether some run of one began between two of the other."""
     order = sorted(
-        [(document.run.started_utc, 0) for document in a.documents]
-        + [(document.run.started_utc, 1) for document in b.documents]
+        [(began_utc(document), 0) for document in a.documents] + [(began_utc(document), 1) for document in b.documents]
     )
     return len(list(itertools.groupby(order, key=lambda begun: begun[1]))) > 2
 

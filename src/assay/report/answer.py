@@ -44,7 +44,9 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
 
 
 def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
-    measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops or result.iops]
+    measured = [
+        (title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops or result.iops
+    ]
     if len(measured) == 1:
         ((title, result),) = measured
         told = [_rate(result), *_schedule(result), *_spread(result, ("p50", "p99"))]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from assay.analysis.difference import Difference
 from assay.compare.comparison import Against, Comparison, Row, Side
 from assay.compare.gate import Gated, GateState
-from assay.units import ABSENT, MIB, format_ns, format_number
+from assay.units import ABSENT, MIB, format_ns, format_number, format_seconds
 from assay.verdicts import ComparisonVerdict
 
 _MOST_DIFFERENCES = 12
@@ -68,7 +68,12 @@ def _cell(text: str) -> str:
 def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"B is {against.name}, A is {comparison.a}"
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
-    if not against.in_turn and any(row.interval for row in against.rows):
+    if against.foreign:
+        sides = " and ".join(against.foreign)
+        yield f"foreign  {sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    if not against.order_known:
+        yield "order    not known: what changed between the runs may be in every ratio"
+    elif not against.in_turn and any(row.interval for row in against.rows):
         yield "order    one side ran before the other: what changed in between is in every ratio"
 
 
@@ -105,6 +110,8 @@ def _value(row: Row, side: Side) -> str:
             return format_ns(side.median) + of
         case "B/s":
             return f"{format_number(side.median / MIB)} MiB/s{of}"
+        case "s":
+            return format_seconds(side.median) + of
         case _:
             return f"{format_number(side.median)} {row.unit}{of}"
 
