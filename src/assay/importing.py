@@ -38,8 +38,8 @@ def originals(file: str, tool: str | None = None) -> list[Original]:
     machines = list(dict.fromkeys(figure.during.machine for figure in figures))
     if len(figures) > MOST_FIGURES or len(machines) > MOST_MACHINES:
         raise InputError(
-            f"{file}: has {len(figures)} figures of {len(machines)} machines; {MOST_FIGURES} of {MOST_MACHINES} are the most."
-            " Take it apart"
+            f"{file}: has {len(figures)} figures of {len(machines)} machines; {MOST_FIGURES} of {MOST_MACHINES} are the"
+            " most. Take it apart"
         )
     return [Original(tool=found, machine=machine, file_name=Path(file).name, text=text) for machine in machines]
 

@@ -255,11 +255,12 @@ class Foreign(Part, kw_only=True):
 
     tool: str
     version: str | None
-    """Of the tool; null where its output does not say, as are `machine` and `began_utc`."""
+    """Of the tool; null where its output does not say, as are `machine` and `measured_utc`."""
     machine: str | None
     """What the tool calls the machine, or the column of a table that the results are of."""
-    began_utc: str | None
-    """When the first of it was measured, ISO 8601. Times without a zone are taken for UTC."""
+    measured_utc: str | None
+    """When the first of it was measured, as near as the tool tells: its start or its end. ISO 8601; times without a zone are
+    taken for UTC."""
     file: ForeignFile
 
 

@@ -71,12 +71,14 @@ def _is_unusable(result: Result) -> bool:
 def _foreign(original: Original, figures: Sequence[Claim]) -> results.Foreign:
     text = original.text.encode()
     versions = [figure.during.version for figure in figures if figure.during.version]
-    times = [figure.during.began for figure in figures if figure.during.began]
+    times = [figure.during.measured for figure in figures if figure.during.measured]
     return results.Foreign(
         tool=told_tool(original),
         version=versions[0] if versions else None,
         machine=original.machine,
-        began_utc=min(times).astimezone(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z") if times else None,
+        measured_utc=min(times).astimezone(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        if times
+        else None,
         file=results.ForeignFile(
             name=original.file_name, kept_as=ORIGINAL, bytes=len(text), sha256=hashlib.sha256(text).hexdigest()
         ),
@@ -111,7 +113,7 @@ def _result(figure: Claim, repeat: int, tool: str) -> Result:
         phase=place[0],
         title=figure.test,
         job=place[1] if len(place) > 2 else tool,
-        operation=place[-1] if len(place) > 1 else figure.action.value,
+        operation=place[-1],
         target="",
         targets=(),
         client=None,

@@ -67,6 +67,8 @@ def _differences(a: "Arm", b: "Arm", runs: Path | None) -> "tuple[Difference, ..
     from assay.bundle.damage import damage_told
     from assay.bundle.scripts import name_scripts
 
+    if a.is_foreign or b.is_foreign:  # nobody recorded what it was, nor on what machine
+        return ()
     one, other = (open_run(arm.documents[0].run.bundle, runs) for arm in (a, b))
     with damage_told(other.path):
         plan = diff_plans(name_scripts(one.plan), name_scripts(other.plan))

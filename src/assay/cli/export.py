@@ -1,12 +1,18 @@
 """`assay export`: the figures as pictures, the run as one file."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.options import RunReference, Runs
+from assay.cli.options import RunReference, Runs, refuse_foreign
 from assay.cli.pipes import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.analysis.record import RunRecord
+    from assay.tools.output_files import OutputFile
 
 
 def export(
@@ -51,11 +57,10 @@ def export(
         say(write_archive(bundle.path, bundle.file_names(), output))
     if files is not None:
         from assay.analysis.record import read
-        from assay.tools import registry
         from assay.tools.output_files import write_into
 
         with damage_told(bundle.path):
-            made = registry.output_of(read(bundle)).files()
+            made = _files(read(bundle))
         for path in write_into(made, files):
             say(path)
     if csv is not None or parquet is not None:
@@ -70,6 +75,7 @@ def export(
             for path in write(sheets, folder) if folder is not None else ():
                 say(path)
     if charts is not None:
+        refuse_foreign("export --charts", bundle)
         from assay.analysis.document import document
         from assay.analysis.record import read
         from assay.report.export import PictureFormat, write_charts
@@ -81,3 +87,13 @@ def export(
             of_tool = registry.figures(recorded, judged)
             for path in write_charts(recorded, judged, charts, pictures, of_tool=of_tool):
                 say(path)
+
+
+def _files(recorded: "RunRecord") -> "Sequence[OutputFile]":
+    """Give the files of a classic tool's output; of a foreign run the one that it was imported from."""
+    from assay.tools import registry
+    from assay.tools.output_files import OutputFile
+
+    if (original := recorded.original) is not None:
+        return (OutputFile(path=Path(original.file_name), content=original.text.encode()),)
+    return registry.output_of(recorded).files()

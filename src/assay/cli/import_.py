@@ -22,9 +22,9 @@ def import_(
 ) -> None:
     """Keep results of other tools as foreign runs, to be listed, shown, compared and exported; prints their ids.
 
-    Formats: fio (JSON), iozone, bonnie++, postmark, elbencho (CSV, JSON), vdbench, phoronix, io500, dd, and table, a plain CSV
-    of labels, units and values. Each machine of each file is a run; what a tool repeats in a file counts as repeats. Assay
-    did not measure any of it, so no number is trusted, and what the tool does not say is null.
+    Formats: fio (JSON), iozone, bonnie++, postmark, elbencho (CSV, JSON), vdbench, phoronix, io500, dd, and table, which is
+    a plain CSV of labels, units and values. Each machine of each file is a run; what a tool repeats in a file counts as
+    repeats. Assay measured none of it, so no number is trusted, and what the tool does not say is null.
     """
     import msgspec
 

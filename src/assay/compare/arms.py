@@ -74,7 +74,7 @@ FOREIGN_REASON: Final = "foreign"
 def began_utc(document: Document) -> str:
     """Say when a run began; empty where nobody knows, because another tool measured it and does not say."""
     foreign = document.run.foreign
-    return document.run.started_utc if foreign is None else foreign.began_utc or ""
+    return document.run.started_utc if foreign is None else foreign.measured_utc or ""
 
 
 def _identity(document: Document) -> tuple[str, ...]:

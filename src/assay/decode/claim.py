@@ -45,8 +45,8 @@ class Circumstances:
     """Of the tool."""
     machine: str | None = None
     """As it calls the machine, the system, or the column of a table."""
-    began: dt.datetime | None = None
-    """With a zone; times that have none are taken for UTC."""
+    measured: dt.datetime | None = None
+    """A time of it, as near as the tool tells: the start or the end. With a zone; times that have none are taken for UTC."""
 
 
 @dataclasses.dataclass(frozen=True)

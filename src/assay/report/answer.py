@@ -37,6 +37,9 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
     Returns nothing where the run was cut before its first number.
     """
     results = document.results
+    if (foreign := document.run.foreign) is not None:
+        count = f"{len(results):,} result{'s' if len(results) != 1 else ''}"
+        return (f"{count} of {foreign.tool}: not measured by Assay, so no number is trusted.",)
     if not any(result.iops is not None for result in results):
         return ()
     told = quick_words(document) if load == QUICK else tuple(_found(results, columns))
@@ -44,9 +47,7 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
 
 
 def _found(results: Sequence[Result], columns: int | None) -> Iterator[str]:
-    measured = [
-        (title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops or result.iops
-    ]
+    measured = [(title, result) for title, result in zip(titles_of(results), results, strict=True) if result.ops]
     if len(measured) == 1:
         ((title, result),) = measured
         told = [_rate(result), *_schedule(result), *_spread(result, ("p50", "p99"))]

@@ -46,10 +46,11 @@ def head_of(document: Document, run: "RunRecord") -> Head:
 def _foreign(told: Foreign) -> list[tuple[str, str]]:
     """Say that Assay did not measure it, and what is known of who did."""
     version = f" {told.version}" if told.version else ""
-    began = f"began {told.began_utc}" if told.began_utc else "at an unknown time"
+    when = f"at {told.measured_utc}" if told.measured_utc else "at an unknown time"
     of = f", of {told.machine}" if told.machine else ""
-    kept = f"{told.file.name} ({format_bytes(told.file.bytes)}, sha256 {told.file.sha256}), kept in the run as {told.file.kept_as}"
-    return [("foreign", f"not measured by Assay: {told.tool}{version}{of}, {began}"), ("from", kept)]
+    file = told.file
+    kept = f"{file.name} ({format_bytes(file.bytes)}, sha256 {file.sha256}), kept in the run as {file.kept_as}"
+    return [("foreign", f"not measured by Assay: {told.tool}{version}{of}, {when}"), ("from", kept)]
 
 
 def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:

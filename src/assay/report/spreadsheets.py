@@ -108,7 +108,10 @@ SCHEMAS: Mapping[str, Mapping[str, pl.DataType]] = {
 def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
     """Make both tables of a run, by name."""
     recording = Recording(run)
-    of_intervals = [_over_time(recording, run.run_id, result) for result in document.results]
+    # A foreign run has nothing over time.
+    of_intervals = (
+        [] if run.original is not None else [_over_time(recording, run.run_id, result) for result in document.results]
+    )
     return {
         RESULTS: _results(document),
         OVER_TIME: pl.concat([pl.DataFrame(schema=dict(_OF_INTERVAL)), *of_intervals]),

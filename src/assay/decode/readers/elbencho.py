@@ -129,7 +129,7 @@ def _during(version: object, date: object) -> Circumstances:
         began = None
     if began is not None and began.tzinfo is None:
         began = began.replace(tzinfo=dt.UTC)
-    return Circumstances(version=str(version)[:40] if version else None, began=began)
+    return Circumstances(version=str(version)[:40] if version else None, measured=began)
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------

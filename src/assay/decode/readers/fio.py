@@ -41,7 +41,7 @@ def read(text: str) -> Sequence[Claim] | None:
     for job in jobs:
         groups.setdefault(_group(job), Counter())[_name(job)] += 1
     numbers = {group: number for number, group in enumerate(groups, start=1)}
-    during = Circumstances(version=_version(document), began=_began(document))
+    during = Circumstances(version=_version(document), measured=_measured(document))
     found: list[Claim] = []
     for job in jobs:
         names = groups[_group(job)]
@@ -66,7 +66,7 @@ def _version(document: Mapping[str, Any]) -> str:
     return str(document["fio version"])[:40].removeprefix("fio-")
 
 
-def _began(document: Mapping[str, Any]) -> dt.datetime | None:
+def _measured(document: Mapping[str, Any]) -> dt.datetime | None:
     """Give the time of day: fio takes it when it writes the document, which is as near as it tells."""
     stamp = _number(document.get("timestamp"))
     return dt.datetime.fromtimestamp(stamp, dt.UTC) if 0 < stamp < 1e11 else None

@@ -74,7 +74,7 @@ def _during(text: str) -> Circumstances:
         began = dt.datetime.strptime(run[1].strip(), "%a %b %d %H:%M:%S %Y").replace(tzinfo=dt.UTC) if run else None
     except ValueError:
         began = None
-    return Circumstances(version=version[1] if version else None, began=began)
+    return Circumstances(version=version[1] if version else None, measured=began)
 
 
 def _words(line: str) -> list[str]:

@@ -101,7 +101,7 @@ def _of_result(result: _Element, systems: dict[str, _Element], client: str) -> I
             during = Circumstances(
                 version=client.removeprefix("Phoronix Test Suite").strip().lstrip("v")[:40] or None,
                 machine=machine or None,
-                began=_began(systems.get(machine)),
+                measured=_measured(systems.get(machine)),
             )
             for value in _values(told, title):
                 try:
@@ -124,7 +124,7 @@ def _values(told: str, title: str) -> list[float]:
     return found
 
 
-def _began(system: _Element | None) -> dt.datetime | None:
+def _measured(system: _Element | None) -> dt.datetime | None:
     try:
         began = dt.datetime.fromisoformat(system.text("TimeStamp")) if system else None
     except ValueError:

@@ -42,7 +42,8 @@ def read(text: str) -> Sequence[Claim] | None:
             f"its first line needs a name for each of its 1 to {_MOST_COLUMNS} columns of values, all different"
         )
     during = [
-        Circumstances(version=said.get("version"), machine=name[:_MOST_LETTERS], began=_began(said)) for name in systems
+        Circumstances(version=said.get("version"), machine=name[:_MOST_LETTERS], measured=_measured(said))
+        for name in systems
     ]
     found = []
     for number, row in rows[1:]:
@@ -74,7 +75,7 @@ def _said(line: str) -> tuple[str, str]:
     return key.strip().lower()[:_MOST_LETTERS], value.strip()[:_MOST_LETTERS]
 
 
-def _began(said: dict[str, str]) -> dt.datetime | None:
+def _measured(said: dict[str, str]) -> dt.datetime | None:
     try:
         began = dt.datetime.fromisoformat(said["date"])
     except (KeyError, ValueError):  # none, or one for people such as `spring 2009`

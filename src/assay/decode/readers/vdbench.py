@@ -62,7 +62,7 @@ def _of_row(row: Mapping[str, str]) -> Iterator[Claim]:
         read_percent=_number(row.get("read%", row.get("rdpct"))),
         response_ms=_number(row.get("resp")),
         longest_ms=_number(row.get("resp_max")),
-        began=_stamp(row.get("timestamp", "")),
+        when=_stamp(row.get("timestamp", "")),
     )
 
 
@@ -103,7 +103,7 @@ def _summary(text: str) -> Iterator[Claim]:
                 read_percent=read_percent,
                 response_ms=response,
                 longest_ms=None,
-                began=None,
+                when=None,
             )
 
 
@@ -115,7 +115,7 @@ def _figure(
     read_percent: float | None,
     response_ms: float | None,
     longest_ms: float | None,
-    began: dt.datetime | None,
+    when: dt.datetime | None,
 ) -> Claim:
     action = {100.0: Doing.READ, 0.0: Doing.WRITE}.get(-1.0 if read_percent is None else read_percent, Doing.MIXED)
     return Claim(
@@ -127,7 +127,7 @@ def _figure(
         latency=ToldLatency(
             mean_ns=response_ms * 1e6 if response_ms else None, max_ns=longest_ms * 1e6 if longest_ms else None
         ),
-        during=Circumstances(began=began),
+        during=Circumstances(measured=when),
     )
 
 
