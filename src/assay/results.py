@@ -250,7 +250,7 @@ class ForeignFile(Part, kw_only=True):
     sha256: str
 
 
-class Foreign(Part, kw_only=True):
+class ForeignSource(Part, kw_only=True):
     """Where results come from that Assay did not measure: `assay import`."""
 
     tool: str
@@ -281,7 +281,7 @@ class Run(Part, kw_only=True):
     """Null: a foreign run."""
     exit_code: int
     repeats: int
-    foreign: Foreign | None = None
+    foreign: ForeignSource | None = None
     """Null: Assay measured it. Else it did not, and none of its numbers is trusted."""
 
 

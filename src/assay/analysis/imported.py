@@ -68,11 +68,11 @@ def _is_unusable(result: Result) -> bool:
     return bool(result.errors) or any(finding.severity == findings.INVALID for finding in result.findings)
 
 
-def _foreign(original: Original, figures: Sequence[Claim]) -> results.Foreign:
+def _foreign(original: Original, figures: Sequence[Claim]) -> results.ForeignSource:
     text = original.text.encode()
     versions = [figure.during.version for figure in figures if figure.during.version]
     times = [figure.during.measured for figure in figures if figure.during.measured]
-    return results.Foreign(
+    return results.ForeignSource(
         tool=told_tool(original),
         version=versions[0] if versions else None,
         machine=original.machine,

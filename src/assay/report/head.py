@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay import events
-from assay.results import Document, Foreign
+from assay.results import Document, ForeignSource
 from assay.units import format_bytes
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def head_of(document: Document, run: "RunRecord") -> Head:
     return Head(load=run.plan.name, pairs=tuple(pairs))
 
 
-def _foreign(told: Foreign) -> list[tuple[str, str]]:
+def _foreign(told: ForeignSource) -> list[tuple[str, str]]:
     """Say that Assay did not measure it, and what is known of who did."""
     version = f" {told.version}" if told.version else ""
     when = f"at {told.measured_utc}" if told.measured_utc else "at an unknown time"
