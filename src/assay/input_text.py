@@ -32,12 +32,13 @@ def check_count(words: Sequence[str], where: str, most: int = MOST_WORDS) -> Non
         raise InputError(f"{where}: these are {len(words)} words; {most} are the most")
 
 
-def read_text(path: str, what: str, *, follows: bool = True) -> str:
+def read_text(path: str, what: str, most_bytes: int = MOST_BYTES, *, follows: bool = True) -> str:
     """Read a file as text.
 
     Args:
         path: Its path.
         what: What it is to the user, such as `load file`.
+        most_bytes: What it may have.
         follows: Whether a link is followed; not where a file that somebody else wrote names the path.
 
     Raises:
@@ -51,25 +52,25 @@ def read_text(path: str, what: str, *, follows: bool = True) -> str:
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         descriptor = os.open(path, flags if follows else flags | os.O_NOFOLLOW)
         try:
-            data = _read(descriptor, path, what)
+            data = _read(descriptor, path, what, most_bytes)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise InputError(f"cannot read the {what} '{path}': {error.strerror}") from error
-    if len(data) > MOST_BYTES:
-        raise InputError(f"'{path}' has more than {MOST_BYTES >> 20} MiB; that is no {what}")
+    if len(data) > most_bytes:
+        raise InputError(f"'{path}' has more than {most_bytes >> 20} MiB; that is no {what}")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"'{path}' is not UTF-8 text at byte {error.start}; a {what} is text") from error
 
 
-def _read(descriptor: int, path: str, what: str) -> bytes:
+def _read(descriptor: int, path: str, what: str, most_bytes: int) -> bytes:
     kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
     if kind != stat.S_IFREG and not (kind == stat.S_IFIFO and _HANDED_ON.fullmatch(path)):
         raise InputError(f"'{path}' is {_KINDS.get(kind, 'no file')}; a {what} is a regular file")
     os.set_blocking(descriptor, True)
     with open(descriptor, "rb", closefd=False) as file:
-        return file.read(MOST_BYTES + 1)
+        return file.read(most_bytes + 1)

@@ -186,7 +186,7 @@ class LoadedRun:
             raise InputError(f"latency: '{series}' is none of {', '.join(_SERIES)}")
         result = self._result(label)
         found = self._recording.latencies(result, series)
-        if found is None:
+        if found is None or result.window_s is None:
             return pl.DataFrame(schema=_LATENCY)
         inside = in_window(found, result.window_s)
         half = (found.width_ns[inside] - 1) / 2

@@ -185,7 +185,11 @@ class Trust(Part, kw_only=True):
 
 
 class Result(Part, kw_only=True):
-    """One operation of one job in one phase."""
+    """One operation of one job in one phase.
+
+    Only of a foreign run may `workers`, `queue_depth`, `ops`, `bytes`, `errors`, `seconds` and `window_s` be null: its tool
+    does not say.
+    """
 
     label: str
     """Key that no other result of the run has: `phase/operation`, `phase/job/operation`, with `#2` for the second repeat."""
@@ -199,13 +203,13 @@ class Result(Part, kw_only=True):
     client: str | None
     """Null: all clients together."""
     repeat: int
-    workers: int
-    queue_depth: int
-    ops: int
-    bytes: int
-    errors: int
-    seconds: float
-    window_s: tuple[float, float]
+    workers: int | None
+    queue_depth: int | None
+    ops: int | None
+    bytes: int | None
+    errors: int | None
+    seconds: float | None
+    window_s: tuple[float, float] | None
     """Start and end of the window that the numbers are from, in seconds since the phase began."""
     iops: float | None
     iops_interval: Estimate | None
@@ -296,6 +300,31 @@ class Summary(Part, kw_only=True):
     trusted: bool
 
 
+class ForeignFile(Part, kw_only=True):
+    """A file that results were taken from, as another tool wrote it."""
+
+    name: str
+    """As it was called."""
+    kept_as: str
+    """In the bundle, byte by byte."""
+    bytes: int
+    sha256: str
+
+
+class ForeignSource(Part, kw_only=True):
+    """Where results come from that Assay did not measure: `assay import`."""
+
+    tool: str
+    version: str | None
+    """Of the tool; null where its output does not say, as are `machine` and `measured_utc`."""
+    machine: str | None
+    """What the tool calls the machine, or the column of a table that the results are of."""
+    measured_utc: str | None
+    """When the first of it was measured, as near as the tool tells: its start or its end. ISO 8601; times without a zone are
+    taken for UTC."""
+    file: ForeignFile
+
+
 class Run(Part, kw_only=True):
     """The run as a whole."""
 
@@ -308,9 +337,13 @@ class Run(Part, kw_only=True):
     sealed: bool
     command: str
     started_utc: str
-    seconds: float
+    """Of a foreign run: when it was imported."""
+    seconds: float | None
+    """Null: a foreign run."""
     exit_code: int
     repeats: int
+    foreign: ForeignSource | None = None
+    """Null: Assay measured it. Else it did not, and none of its numbers is trusted."""
 
 
 class ThreadCeiling(Part, kw_only=True):

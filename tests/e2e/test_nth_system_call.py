@@ -248,7 +248,8 @@ class Tried:
                 continue
             failed = result.errors
             assert failed == 0 or is_of_load
-            assert (result.ops + failed, result.bytes * true.ops) == (true.ops, true.bytes * result.ops)
+            ops, moved, true_ops, true_bytes = (one or 0 for one in (result.ops, result.bytes, true.ops, true.bytes))
+            assert (ops + (failed or 0), moved * true_ops) == (true_ops, true_bytes * ops)
             assert failed == 0 or (ended.code == 1 and not result.trusted) or ended.code == 3
 
 

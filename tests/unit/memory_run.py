@@ -110,6 +110,9 @@ class MemoryRun:
         """Return every event but the intervals."""
         return self.lines
 
+    def original(self) -> None:
+        """Return what another tool printed: Assay measured it."""
+
     def intervals(self) -> pl.DataFrame:
         """Return operations by interval."""
         return self.table(INTERVALS)

@@ -52,7 +52,7 @@ def arm(
         )
         results = tuple(
             msgspec.structs.replace(
-                result, label=label(*sizes), bytes=result.ops * sizes[1], throughput_bytes_per_s=values[i],
+                result, label=label(*sizes), bytes=(result.ops or 0) * sizes[1], throughput_bytes_per_s=values[i],
                 iops=values[i] / sizes[1], committed=None, **(changed or {}).get(sizes, {}),
             )
             for sizes, values in rates.items()

@@ -36,7 +36,7 @@ DOUBTED = Trust(level=TrustLevel.NO, reasons=(Reason(id="moved", text="moved"),)
 def measured() -> tuple[Document, Result]:
     """A run, and a result of small reads to make others from."""
     _, document = quick_run(LOADS[:3])
-    return document, next(r for r in document.results if r.trusted and r.bytes < r.ops * (64 << 10))
+    return document, next(r for r in document.results if r.trusted and (r.bytes or 0) < (r.ops or 0) * (64 << 10))
 
 
 def runs_of(

@@ -485,7 +485,7 @@ def test_a_table_beside_the_file_is_not_reached_by_a_link(tmp_path: Path) -> Non
 def make_arm() -> Callable[..., Arm]:
     """Make an arm of runs of small reads with known rates."""
     _, document = quick_run(LOADS[:3])
-    result = next(r for r in document.results if r.trusted and r.bytes < r.ops * (64 << 10))
+    result = next(r for r in document.results if r.trusted and (r.bytes or 0) < (r.ops or 0) * (64 << 10))
 
     def make(name: str, rates: Sequence[float], **changed: object) -> Arm:
         return Arm.of(name, list(_documents(document, result, name, rates, changed)))

@@ -25,7 +25,7 @@ VERDICT = ComparisonVerdict
 def measured() -> tuple[Document, Result]:
     """A run, and a result of small reads to make others from."""
     _, document = quick_run(LOADS[:3])
-    return document, next(r for r in document.results if r.trusted and r.bytes < r.ops * (64 << 10))
+    return document, next(r for r in document.results if r.trusted and (r.bytes or 0) < (r.ops or 0) * (64 << 10))
 
 
 def arm(

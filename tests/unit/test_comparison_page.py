@@ -316,6 +316,7 @@ def test_the_percentiles_of_a_side_are_those_of_all_its_operations_and_the_band_
         for measured in side.measured(SLOW):
             found = measured.recording.latencies(measured.result, "latency")
             assert found is not None
+            assert measured.result.window_s is not None
             inside = in_window(found, measured.result.window_s)
             values.append(found.value_ns[inside])
             counts.append(found.count[inside])
@@ -391,7 +392,9 @@ def test_maps_whose_columns_differ_in_length_have_colours_of_their_own() -> None
 def test_lines_of_small_and_large_operations_are_in_the_unit_of_the_comparison() -> None:
     comparison, sides = compared(LOADS[:1], runs=3)
     small = [
-        msgspec.structs.replace(d, results=tuple(msgspec.structs.replace(r, bytes=r.ops * 4096) for r in d.results))
+        msgspec.structs.replace(
+            d, results=tuple(msgspec.structs.replace(r, bytes=(r.ops or 0) * 4096) for r in d.results)
+        )
         for d in sides[1].arm.documents
     ]
     mixed = (sides[0], side_of(1, Arm.of("small", small), sides[1].records))

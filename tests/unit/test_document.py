@@ -125,6 +125,7 @@ def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
 
     # 100 + 200 operations between 1 s and the last completion at 5.991 s.
     assert result.ops == 300
+    assert result.window_s
     assert result.window_s[0] == 1.0
     assert result.iops == pytest.approx(300 / 4.991)
 
@@ -185,6 +186,7 @@ def test_a_worker_that_starts_6_s_late_of_60_trims_the_window_to_the_time_of_bot
 
     result = doc.results[0]
     assert "start-skew" in ids(result, "warning")
+    assert result.window_s
     assert result.window_s[0] == 6.0
     # Both at 100/s; over the whole span it would have been 190/s.
     assert result.iops == pytest.approx(200.0, rel=0.001)

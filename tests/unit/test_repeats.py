@@ -36,7 +36,7 @@ A_LITTLE_BUSY = Trust(level=TrustLevel.WEAK, reasons=(Reason(id="foreign-io", te
 def one() -> Result:
     """A trusted result of small reads, to make repeats from."""
     _, measured = quick_run(LOADS[:3])
-    return next(r for r in measured.results if r.trusted and r.bytes < r.ops * (64 << 10))
+    return next(r for r in measured.results if r.trusted and (r.bytes or 0) < (r.ops or 0) * (64 << 10))
 
 
 def repeated(one: Result, rates: Sequence[float], changed: dict[int, dict[str, object]] | None = None) -> list[Result]:
@@ -249,7 +249,7 @@ def test_one_result_stands_for_all_repeats(measured: Document) -> None:
     slow, _ = shown_results(measured)
 
     assert slow.iops == measured.summaries[0].iops.value
-    assert slow.ops == sum(result.ops for result in measured.results if result.phase == "slow")
+    assert slow.ops == sum(result.ops or 0 for result in measured.results if result.phase == "slow")
     assert shown_results(msgspec.structs.replace(measured, summaries=())) == measured.results
 
 

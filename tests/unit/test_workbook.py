@@ -87,7 +87,7 @@ def test_a_run_has_its_results_intervals_findings_and_facts() -> None:
         assert row["p99, µs"] == pytest.approx((result.latency_ns.p99 or 0) / 1e3)
     assert [row["Trust"] for row in summary] == ["trusted"] * 3 + ["not to be trusted"]
     ops = sheets["Over time"].columns.index("ops")
-    assert sum(int(row[ops] or 0) for row in sheets["Over time"].rows) == sum(r.ops for r in document.results)
+    assert sum(int(row[ops] or 0) for row in sheets["Over time"].rows) == sum(r.ops or 0 for r in document.results)
     assert any(row[2] == "cpu-contention" for row in sheets["Findings"].rows)
     assert ("vm.dirty_ratio_percent", "20", "/proc/sys/vm/dirty_ratio") in sheets["Facts"].rows
     assert set(sheets_of(workbook(list(sheets.values())))) == set(sheets)

@@ -28,7 +28,7 @@ def curve_of(run: RunRecord, measured: Sequence[Result], row: int) -> tuple[int,
 
 def in_flight(result: Result) -> int:
     """Say how many operations a result's workers kept in flight at most."""
-    return result.workers * result.queue_depth
+    return (result.workers or 0) * (result.queue_depth or 0)
 
 
 def _work(jobs: Mapping[tuple[str, int, str], Job], result: Result) -> object:

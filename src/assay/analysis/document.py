@@ -14,6 +14,7 @@ from assay.analysis import budget, findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.ceilings import ceilings_of
 from assay.analysis.efficiency import efficiency
+from assay.analysis.imported import imported_document
 from assay.analysis.judgements import OF_RESULT, OF_RESULTS, OF_RUN
 from assay.analysis.labels import label_of, with_distinct_labels
 from assay.analysis.limiter.conclusion import Conclusion
@@ -38,6 +39,8 @@ _SEVERAL = 2
 
 def document(run: RunRecord) -> Document:
     """Compute the result document of a run, sealed or not."""
+    if run.original is not None:
+        return imported_document(run, run.original)
     measured = with_distinct_labels(result for record in run.phases for result in _phase_results(run, record))
     of_all = [found for of_results in OF_RESULTS for found in of_results(run, measured)]
     of_run = findings.ranked([*of_all, *(found for judge in OF_RUN for found in judge(run))], run.plan.accept)
@@ -74,7 +77,7 @@ def _exit_code(run: RunRecord, measured: tuple[Result, ...], of_run: tuple[Findi
         return ended_by
     everything = [*of_run, *(finding for result in measured for finding in result.findings)]
     is_unusable = any(finding.severity == findings.INVALID for finding in everything)
-    return NOT_TRUSTED if is_unusable or any(result.errors > 0 for result in measured) else MEASURED
+    return NOT_TRUSTED if is_unusable or any(result.errors for result in measured) else MEASURED
 
 
 def _seconds_recorded(run: RunRecord) -> float:

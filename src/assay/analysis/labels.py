@@ -8,7 +8,7 @@ A key follows from the Plan alone: it is the same however early a run ended. `/`
 URIs (`%2F`), so that no two results of a Plan with unique names have one key.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -20,9 +20,12 @@ _ESCAPED = str.maketrans({"%": "%25", "/": "%2F", "#": "%23", "~": "%7E"})
 
 def label_of(phase: Phase, job: str, operation: str) -> str:
     """Give the key of an operation of a job of a phase."""
-    parts = [phase.name, *([job] if len(phase.jobs) > 1 else []), operation]
-    repeat = f"#{phase.repeat + 1}" if phase.repeat else ""
-    return "/".join(part.translate(_ESCAPED) for part in parts) + repeat
+    return key_of((phase.name, *([job] if len(phase.jobs) > 1 else []), operation), phase.repeat)
+
+
+def key_of(parts: Sequence[str], repeat: int) -> str:
+    """Give the key of the parts of a result's name; repeats count from 0."""
+    return "/".join(part.translate(_ESCAPED) for part in parts) + (f"#{repeat + 1}" if repeat else "")
 
 
 def with_distinct_labels(measured: Iterable[Result]) -> tuple[Result, ...]:

@@ -21,6 +21,7 @@ from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations
 from assay.analysis.rows import Counters, Rows, Span
 from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
+from assay.bundle.original import Original
 from assay.bundle.remarks import Remarks
 from assay.host.facts import Fact, FactValue
 from assay.plan import Job, Phase, Plan
@@ -66,6 +67,9 @@ class RecordedRun(Protocol):
 
     def events(self) -> list[events.Event]:
         """Return every event but the intervals, in order."""
+
+    def original(self) -> Original | None:
+        """Return what another tool printed; None: Assay measured it."""
 
     def intervals(self) -> pl.DataFrame:
         """Return operations by interval."""
@@ -213,6 +217,8 @@ class RunRecord:
     """Every event but the intervals, in order."""
     phases: tuple[PhaseRecord, ...]
     """Those that started."""
+    original: Original | None = None
+    """What another tool printed, of a run that Assay did not measure."""
     meter: PowerMeter | None = None
     """What a power meter read beside the run; it is in no bundle."""
 
@@ -296,6 +302,7 @@ def read(run: RecordedRun) -> RunRecord:
         sourced_facts=tuple(run.facts),
         events=happened,
         phases=tuple(phase for phase in phases if phase is not None),
+        original=run.original(),
     )
 
 

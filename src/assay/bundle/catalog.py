@@ -19,6 +19,7 @@ import msgspec
 from assay import config, xdg
 from assay.bundle import files
 from assay.bundle.kept_list import CATALOG, CameTo, Entry, HeadRate, KeptList, seal_of
+from assay.bundle.original import FOREIGN
 from assay.bundle.remarks import Remarks, change_remarks, is_name, remarks_of
 from assay.errors import BundleError, InputError
 
@@ -70,6 +71,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """The rate that stands for the run; None where there is none, or where it was not judged, as is `trust`."""
     trust: dict[str, int] | None
     """Results by their level of trust: `yes`, `weak`, `no`."""
+    is_foreign: bool = False
+    """Whether another tool measured it, and it was imported."""
 
 
 def runs_directory(override: Path | None) -> Path:
@@ -170,7 +173,7 @@ def _entry(folder: Path) -> Entry | None:
         return Entry(run_id=folder.name, started_utc="", load="", command="", targets=(), state=DAMAGED,
                      exit_code=None, seconds=None, seal="")  # fmt: skip
     directories = {fact.key: str(fact.value) for fact in head.facts}
-    is_sealed = isinstance(head, files.Manifest)
+    is_sealed, is_foreign = isinstance(head, files.Manifest), plan.origin.front_end == FOREIGN
     return Entry(
         run_id=folder.name,
         started_utc=head.info.started_utc,
@@ -179,8 +182,9 @@ def _entry(folder: Path) -> Entry | None:
         targets=tuple(directories.get(f"target.{target.name}.directory", target.uri) for target in plan.targets),
         state=SEALED if is_sealed else UNFINISHED,
         exit_code=head.info.exit_code,
-        seconds=head.info.seconds,
+        seconds=None if is_foreign else head.info.seconds,
         seal=seal_of(folder) if is_sealed else "",
+        is_foreign=is_foreign,
     )
 
 
@@ -200,6 +204,7 @@ def _summary(entry: Entry, said: Remarks) -> RunSummary:
         exit_code=entry.exit_code,
         head=None,
         trust=None,
+        is_foreign=entry.is_foreign,
     )
 
 

@@ -23,6 +23,8 @@ LIMITS_BYTES = (
     (re.compile(r"manifest\.sha256|maker\.hmac"), 4 * KIB),
     (re.compile(r"(?:re)?marks\.json"), 64 * KIB),
     (re.compile(r"manifest\.json|run\.json|plan\.toml"), 16 * MIB),
+    (re.compile(r"foreign\.json"), 64 * KIB),
+    (re.compile(r"original\.txt"), 32 * MIB),
     (re.compile(r"resolved\.json"), 64 * MIB),
     (re.compile(r"events/.*\.json|.*\.parquet"), 512 * MIB),
     (re.compile(r"events/.*\.ndjson"), 16 * 1024 * MIB),

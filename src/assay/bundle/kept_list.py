@@ -22,12 +22,12 @@ from assay.errors import BundleError
 
 CATALOG = "catalog.sqlite"
 
-_VERSION = 4
+_VERSION = 5
 _TABLES = (
     """
 CREATE TABLE runs (run_id TEXT PRIMARY KEY, started_utc TEXT NOT NULL, load TEXT NOT NULL, command TEXT NOT NULL,
                    targets TEXT NOT NULL, state TEXT NOT NULL, exit_code INTEGER, seconds REAL, seal TEXT NOT NULL,
-                   stamp TEXT NOT NULL)
+                   is_foreign INTEGER NOT NULL, stamp TEXT NOT NULL)
 """.strip(),
     """
 CREATE TABLE judged (seal TEXT PRIMARY KEY, version TEXT NOT NULL, came_to TEXT NOT NULL)
@@ -77,6 +77,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None
     seal: str
     """SHA-256 of the manifest; empty for a run that has none."""
+    is_foreign: bool = False
+    """Whether another tool measured it."""
 
 
 class KeptList:
@@ -108,7 +110,7 @@ class KeptList:
             with self._transaction():
                 self._database.executemany("DELETE FROM runs WHERE run_id = ?", [(name,) for name in gone | changed])
                 self._database.executemany(
-                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [(*_row(entry), now[entry.run_id]) for entry in fresh],
                 )
                 for table in ("judged", "answers"):
@@ -182,6 +184,7 @@ def _entry(row: tuple[object, ...]) -> Entry:
     values = dict(zip(Entry.__struct_fields__, row, strict=True))
     try:
         values["targets"] = msgspec.json.decode(str(values["targets"]))
+        values["is_foreign"] = bool(values["is_foreign"])
         return msgspec.convert(values, Entry)
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise sqlite3.DatabaseError(str(error)) from error

@@ -21,6 +21,7 @@ from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
 from assay.bundle.kept_marks import MARKS, KeptMark, marks_of
 from assay.bundle.maker import is_own, sign
+from assay.bundle.original import ABOUT, FOREIGN, ORIGINAL, Original, original_of, write_original
 from assay.bundle.remarks import NOTHING, REMARKS, Remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import cannot_be_kept, make_run_folder
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
@@ -278,6 +279,27 @@ class RunBundle:
         found += files.faults(self.path, self._head.files)
         if found:
             raise BundleError(f"{self.path}: is not what its manifest says: {'; '.join(found)}. {DAMAGED_CURE}")
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether Assay did not measure it: `assay import` made it of what another tool printed."""
+        return self.plan.origin.front_end == FOREIGN
+
+    def keep_original(self, original: Original) -> None:
+        """Put what another tool printed into a foreign run; raises RunError, and BundleError where the run is sealed."""
+        self._refuse_if_sealed()
+        write_original(self.path, original)
+
+    def original(self) -> Original | None:
+        """Give what another tool printed; None of a run that Assay measured.
+
+        Raises:
+            BundleError: a foreign run lacks it, or it is not what it says that it is.
+        """
+        if not self.is_foreign:
+            return None
+        with _content_checked(self.path / ORIGINAL):
+            return original_of(self._contents(ABOUT), self._contents(ORIGINAL))
 
     def check_contents(self) -> None:
         """Read everything once, for those who use the Plan alone; raises BundleError where the run is damaged."""

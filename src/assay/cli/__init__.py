@@ -24,6 +24,7 @@ from assay.cli import (
     doctor,
     explain,
     export,
+    import_,
     ls,
     man,
     mark,
@@ -61,13 +62,13 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (compare.compare, ab.ab, matrix.matrix, claims.claims, diff.diff),
-    "Keep": (tag.tag, mark.mark, export.export, clean.clean),
+    "Keep": (tag.tag, mark.mark, import_.import_, export.export, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 for group, commands in GROUPS.items():
     for command in commands:
-        app.command(cls=LightCommand, rich_help_panel=group)(command)
+        app.command(command.__name__.rstrip("_"), cls=LightCommand, rich_help_panel=group)(command)
 
 
 def _version(wanted: bool) -> None:

@@ -21,6 +21,7 @@ from assay.cli.comparing import (
 from assay.cli.options import Json, Runs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from assay.compare.arms import Arm
@@ -36,6 +37,10 @@ def compare(
         ),
     ],
     effect: Effect = 3.0,
+    foreign: Annotated[
+        bool,
+        typer.Option("--foreign", help="Hold runs of other tools (assay import) against Assay's own all the same."),
+    ] = False,
     gate: Gates = None,
     gate_strict: GateStrict = False,
     region: Regions = None,
@@ -70,9 +75,23 @@ def compare(
     arms = [arm_of(side, runs) for side in sides]
     if len({arm.name for arm in arms}) < len(arms):
         raise InputError("compare: two sides are the same; the ratio of a thing to itself is 1")
+    if not foreign:
+        _refuse_foreign(arms)
     found = surveyed(comparison.compare(arms, effect / 100), arms, questions, runs)
     check_answered(found, questions)
     raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs))
+
+
+def _refuse_foreign(arms: "Sequence[Arm]") -> None:
+    """Raise InputError where Assay measured some of it and other tools the rest."""
+    from assay.errors import InputError
+
+    if len({arm.is_foreign for arm in arms}) > 1 or any(arm.is_mixed for arm in arms):
+        others = ", ".join(arm.name for arm in arms if arm.is_foreign)
+        raise InputError(
+            f"compare: {others}: foreign, measured by another tool, and the rest by Assay. What foreign numbers are of is"
+            " not known; with --foreign they are held against each other all the same"
+        )
 
 
 def arm_of(side: str, runs: "Path | None") -> "Arm":

@@ -240,6 +240,8 @@ def _differences(a: "Arm", b: "Arm", runs: Path | None) -> "tuple[Difference, ..
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
 
+    if a.is_foreign or b.is_foreign:  # nobody recorded what it was, nor on what machine
+        return ()
     one, other = (open_run(arm.documents[0].run.bundle, runs) for arm in (a, b))
     with damage_told(other.path):
         return diff_runs(one.plan, one.facts, other.plan, other.facts)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Energy, RunReference, Runs, metered
+from assay.cli.options import Energy, RunReference, Runs, metered, refuse_foreign
 
 
 def explain(
@@ -38,6 +38,7 @@ def explain(
         out.print(Text("\n").join(thresholds_story(out.width)), soft_wrap=True)
         return
     bundle = open_run(run, runs)
+    refuse_foreign("explain", bundle)
     with damage_told(bundle.path):
         recorded = metered(read(bundle), energy)
         out.print(Text("\n").join(story(document(recorded), recorded, about, out.width)), soft_wrap=True)

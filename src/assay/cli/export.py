@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from assay.cli.options import RunReference, Runs
+from assay.cli.options import RunReference, Runs, refuse_foreign
 from assay.cli.pipes import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.analysis.record import RunRecord
     from assay.bundle import RunBundle
+    from assay.tools.output_files import OutputFile
 
 
 def export(
@@ -63,11 +67,10 @@ def export(
         say(write_archive(bundle.path, bundle.file_names(), output))
     if files is not None:
         from assay.analysis.record import read
-        from assay.tools import registry
         from assay.tools.output_files import write_into
 
         with damage_told(bundle.path):
-            made = registry.output_of(read(bundle)).files()
+            made = _files(read(bundle))
         for path in write_into(made, files):
             say(path)
     if csv is not None or parquet is not None:
@@ -75,6 +78,7 @@ def export(
     if xlsx is not None:
         _workbook(bundle, xlsx)
     if charts is not None:
+        refuse_foreign("export --charts", bundle)
         from assay.analysis.document import document
         from assay.analysis.record import read
         from assay.report.export import PictureFormat, write_charts
@@ -113,3 +117,13 @@ def _workbook(bundle: "RunBundle", xlsx: Path) -> None:
     with damage_told(bundle.path):
         recorded = read(bundle)
         say(write_run_workbook(recorded, document(recorded), xlsx))
+
+
+def _files(recorded: "RunRecord") -> "Sequence[OutputFile]":
+    """Give the files of a classic tool's output; of a foreign run the one that it was imported from."""
+    from assay.tools import registry
+    from assay.tools.output_files import OutputFile
+
+    if (original := recorded.original) is not None:
+        return (OutputFile(path=Path(original.file_name), content=original.text.encode()),)
+    return registry.output_of(recorded).files()

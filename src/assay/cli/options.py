@@ -10,6 +10,7 @@ from assay.errors import InputError
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
+    from assay.bundle import RunBundle
     from assay.host.facts import Fact
     from assay.plan import Plan
 
@@ -91,6 +92,15 @@ RunReference = Annotated[
         help="A run: its folder, id, any part of one id alone, its name, 'last', or 'last~1' for the one before.",
     ),
 ]
+
+
+def refuse_foreign(command: str, bundle: "RunBundle") -> None:
+    """Raise InputError where a command needs what only a run that Assay measured has."""
+    if bundle.is_foreign:
+        raise InputError(
+            f"{command}: {bundle.run_id} is foreign: another tool measured it, and told nothing over time. 'assay show' has"
+            " its numbers, 'assay compare' holds them against others"
+        )
 
 
 def metered(run: "RunRecord", energy: Path | None) -> "RunRecord":

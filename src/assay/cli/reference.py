@@ -50,7 +50,7 @@ it could not be. Words beside the answer (standard error) that nobody takes chan
 
 def commands_page() -> str:
     """Write the page of the commands."""
-    names = [*(command.__name__ for command in COMMANDS), *registry.TOOLS]
+    names = [*(command.__name__.rstrip("_") for command in COMMANDS), *registry.TOOLS]
     sections = [_section("assay"), *(_section(f"assay {name}", name) for name in names)]
     codes = "".join(f"| {code} | {words} |\n" for code, words in EXIT_CODES.items())
     return _INTRODUCTION + codes + _AFTER_CODES + "\n" + "\n".join(sections)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import Energy, RunReference, Runs, metered
+from assay.cli.options import Energy, RunReference, Runs, metered, refuse_foreign
 from assay.cli.pipes import say
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def report(
     from assay.tools import registry
 
     bundle = open_run(run, runs)
+    refuse_foreign("report", bundle)
     with damage_told(bundle.path):
         recorded = metered(read(bundle), energy)
         kept = kept_answer(bundle.path, runs_directory(runs)) if energy is None else None

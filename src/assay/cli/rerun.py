@@ -50,6 +50,10 @@ def rerun(
 
     said = remarks(name, tag, note)
     bundle = open_run(run, runs)
+    if bundle.is_foreign:
+        raise InputError(
+            f"rerun: {bundle.run_id} is foreign: another tool measured it, and Assay does not know how to do it again"
+        )
     bundle.check_contents()
     source = bundle.source_text()
     check_commands(bundle.plan, are_allowed=allow_commands)

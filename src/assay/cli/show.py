@@ -11,7 +11,10 @@ from assay.cli.pipes import say
 from assay.errors import InputError
 
 Classic = Annotated[
-    bool, typer.Option("--classic", help="Print the output of the classic tool whose front end made the run.")
+    bool,
+    typer.Option(
+        "--classic", help="Print the output of the classic tool whose front end made the run, or that was imported."
+    ),
 ]
 Notes = Annotated[bool, typer.Option("--notes", help="Print notes in full: what explains numbers that are trusted.")]
 
@@ -55,6 +58,9 @@ def _show_classic(run: str, runs: Path | None) -> None:
     from assay.tools import registry
 
     bundle = open_run(run, runs)
+    if (original := bundle.original()) is not None:
+        say(original.text, end="")
+        return
     with damage_told(bundle.path):
         output = registry.output_of(read(bundle))
         say(output.text(), end="")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.analysis.repeats import kind_words
-from assay.results import Document, LatencyNs, Result
+from assay.results import STREAMING_BYTES_PER_OP, Document, LatencyNs, Result
 from assay.verdicts import TrustLevel
 
 
@@ -34,6 +34,8 @@ THROUGHPUT: Final = Metric(
     "throughput", "B/s", _with_flush(lambda result: result.throughput_bytes_per_s, "throughput_bytes_per_s")
 )
 IOPS: Final = Metric("iops", "ops/s", _with_flush(lambda result: result.iops, "iops"))
+SECONDS: Final = Metric("seconds", "s", lambda result: result.seconds, higher_is_better=False)
+"""The time that a fixed amount of work took: of what another tool did, where it gives no rate."""
 P99: Final = Metric("p99", "ns", lambda result: _latency(result).p99, higher_is_better=False)
 
 
@@ -49,11 +51,16 @@ class Sample:
     run_id: str
     started_utc: str
     result: Result
+    is_foreign: bool = False
+    """Whether another tool measured it."""
 
     @property
     def is_usable(self) -> bool:
-        """Whether the number may count."""
-        return self.result.trust.level is not TrustLevel.NO
+        """Whether the number may count: of foreign ones, which nobody trusts, those that nothing else speaks against."""
+        trust = self.result.trust
+        if self.is_foreign:
+            return all(reason.id == FOREIGN_REASON for reason in trust.reasons)
+        return trust.level is not TrustLevel.NO
 
     @property
     def measures(self) -> str:
@@ -66,6 +73,22 @@ class Sample:
         return f"{self.run_id}#{self.result.repeat + 1}" if self.result.repeat else self.run_id
 
 
+FOREIGN_REASON: Final = "foreign"
+"""Id of the finding that every foreign number has."""
+
+
+def began_utc(document: Document) -> str:
+    """Say when a run began; empty where nobody knows, because another tool measured it and does not say."""
+    foreign = document.run.foreign
+    return document.run.started_utc if foreign is None else foreign.measured_utc or ""
+
+
+def _identity(document: Document) -> tuple[str, ...]:
+    """Tell a run from others: one that was imported twice is one."""
+    foreign = document.run.foreign
+    return (document.run.id,) if foreign is None else (foreign.file.sha256, foreign.machine or "")
+
+
 @dataclass(frozen=True)
 class Arm:
     """A set of runs, in the order in which they began."""
@@ -76,14 +99,45 @@ class Arm:
     @classmethod
     def of(cls, name: str, documents: Sequence[Document]) -> "Arm":
         """Make an arm of runs; a run that is given twice counts once."""
-        by_id = {document.run.id: document for document in documents}
-        return cls(name, tuple(sorted(by_id.values(), key=lambda document: document.run.started_utc)))
+        by_id = {_identity(document): document for document in documents}
+        return cls(name, tuple(sorted(by_id.values(), key=began_utc)))
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another tool measured any of it."""
+        return any(document.run.foreign is not None for document in self.documents)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether Assay measured some of it and another tool the rest."""
+        return len({document.run.foreign is None for document in self.documents}) > 1
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it is known when each of its runs began."""
+        return all(began_utc(document) for document in self.documents)
 
     def samples(self) -> dict[str, list[Sample]]:
         """Give the values of each result, by its label without the number of the repeat: a repeat is a run of its own."""
         found: dict[str, list[Sample]] = {}
         for document in self.documents:
             for result in document.results:
-                sample = Sample(document.run.id, document.run.started_utc, result)
+                sample = Sample(document.run.id, began_utc(document), result, document.run.foreign is not None)
                 found.setdefault(result.label.split("#", maxsplit=1)[0], []).append(sample)
         return found
+
+
+def rate_metric(results: Sequence[Result]) -> Metric:
+    """Choose what is compared: of streams bytes a second, of others operations, of what has no rate the time it took."""
+    if all(result.ops is not None and result.bytes is not None for result in results):
+        ops, moved = (sum(getattr(result, name) for result in results) for name in ("ops", "bytes"))
+        return THROUGHPUT if ops and moved / ops >= STREAMING_BYTES_PER_OP else IOPS
+    usual = (THROUGHPUT, IOPS) if any(map(_is_of_data, results)) else (IOPS, THROUGHPUT)
+    each = (*usual, SECONDS)
+    return next((one for one in each if all(one.value(result) is not None for result in results)), each[0])
+
+
+def _is_of_data(result: Result) -> bool:
+    """Whether bytes a second are what a result without counts is known by."""
+    moved, rate = result.throughput_bytes_per_s, result.iops
+    return moved is not None and (not rate or moved / rate >= STREAMING_BYTES_PER_OP)

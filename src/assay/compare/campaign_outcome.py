@@ -15,8 +15,8 @@ from statistics import fmean, median, stdev
 from typing import Final
 
 from assay.analysis.statistics.factorial import LEAST_RUNS, Factorial, Observation, factorial, middle_interval
-from assay.compare.arms import IOPS, P99, THROUGHPUT, Metric, Sample
-from assay.results import STREAMING_BYTES_PER_OP, Document, Part
+from assay.compare.arms import P99, Metric, Sample, rate_metric
+from assay.results import Document, Part
 
 OUTCOME_SCHEMA: Final = "assay.matrix/1"
 
@@ -174,8 +174,7 @@ def _by_label(runs: Sequence[CampaignRun]) -> dict[str, list[_Placed]]:
 
 def _metrics(placed: Sequence[_Placed]) -> Iterator[Metric]:
     results = [each.sample.result for each in placed]
-    ops, moved = sum(result.ops for result in results), sum(result.bytes for result in results)
-    yield THROUGHPUT if ops and moved / ops >= STREAMING_BYTES_PER_OP else IOPS
+    yield rate_metric(results)
     if all(P99.value(result) is not None for result in results):
         yield P99
 
@@ -224,7 +223,7 @@ def _row(
         without=without if is_effect else (),
         uneven=_uneven_cell(found, kept, factors, cells) if isinstance(found, Factorial) else None,
         why_not="" if isinstance(found, Factorial) else found,
-        seconds=sum(each.sample.result.seconds for each in placed),
+        seconds=sum(each.sample.result.seconds or 0.0 for each in placed),
     )
 
 

@@ -24,10 +24,10 @@ from assay.analysis.statistics.ratio import (
     spread,
     spread_of_pairs,
 )
-from assay.compare.arms import IOPS, P99, THROUGHPUT, Arm, Metric, Sample
+from assay.compare.arms import IOPS, P99, THROUGHPUT, Arm, Metric, Sample, began_utc, rate_metric
 from assay.compare.run_means import run_means
 from assay.compare.surfaces.surface import ComparedSurface
-from assay.results import STREAMING_BYTES_PER_OP, Part
+from assay.results import Part
 from assay.verdicts import ComparisonVerdict
 
 SCHEMA = "assay.comparison/1"
@@ -105,6 +105,10 @@ class Against(Part, frozen=True, kw_only=True):
     """At 95 % confidence, by how runs differ from each other; null: fewer than three runs of a side."""
     surfaces: tuple[ComparedSurface, ...] = ()
     """File size by record size, a test each; a result that is a cell of one is judged among all of its cells there."""
+    order_known: bool = True
+    """Whether it is known when each run began; of foreign runs it may not be."""
+    foreign: tuple[str, ...] = ()
+    """Sides that Assay did not measure: `A`, `B`. What their numbers are of, nobody judged."""
 
 
 class Comparison(Part, frozen=True, kw_only=True):
@@ -137,11 +141,12 @@ def compare(arms: Sequence[Arm], effect: float = DEFAULT_EFFECT) -> Comparison:
 
 def _against(a: Arm, b: Arm, effect: float) -> Against:
     of_a, of_b = a.samples(), b.samples()
+    order_known = a.is_dated and b.is_dated
     shared = [label for label in of_a if label in of_b]
     rounds = in_rounds(a, b)
     terms = _Terms(effect, rounds)
     rows = tuple(row for label in shared for row in _rows(label, of_a[label], of_b[label], terms))
-    rates = [row for row in rows if row.metric != P99.name and row.ratio is not None]
+    rates = [row for row in rows if row.metric in {IOPS.name, THROUGHPUT.name} and row.ratio]
     means = run_means([by_run(row.a) for row in rates], [by_run(row.b) for row in rates], rounds=rounds)
     mean = None if means is None else means.ratio
     return Against(
@@ -151,8 +156,10 @@ def _against(a: Arm, b: Arm, effect: float) -> Against:
         geometric_mean=None if mean is None else mean.ratio,
         geometric_mean_of=len(rates),
         geometric_mean_interval=None if mean is None else interval_of(mean),
-        drifts=tuple(_drifts(shared, of_a, of_b)),
-        in_turn=_in_turn(a, b),
+        drifts=tuple(_drifts(shared, of_a, of_b)) if order_known else (),
+        in_turn=order_known and _in_turn(a, b),
+        order_known=order_known,
+        foreign=tuple(name for name, arm in (("A", a), ("B", b)) if arm.is_foreign),
     )
 
 
@@ -180,8 +187,7 @@ class _Terms:
 
 def _rows(label: str, a: Sequence[Sample], b: Sequence[Sample], terms: _Terms) -> Iterator[Row]:
     results = [sample.result for sample in (*a, *b)]
-    ops, moved = sum(result.ops for result in results), sum(result.bytes for result in results)
-    rate = THROUGHPUT if ops and moved / ops >= STREAMING_BYTES_PER_OP else IOPS
+    rate = rate_metric(results)
     for metric in (rate, P99):
         values = [metric.value(result) for result in results]
         if metric is rate or all(value is not None for value in values):
@@ -271,6 +277,8 @@ def _why_not(one: Side, other: Side, a: Sequence[Sample], b: Sequence[Sample]) -
         if doubtful:
             reasons = ", ".join(reason.text for reason in doubtful[0].result.trust.reasons[:1])
             return f"{name} is not to be trusted in {len(doubtful)} of {len(samples)} runs: {reasons}"
+    if any(sample.is_foreign for sample in (*a, *b)):  # what their numbers are of is not known, and said once for all
+        return ""
     if one.measures != other.measures:
         return f"A is of {' and '.join(one.measures)}, B of {' and '.join(other.measures)}"
     if len(one.measures) > 1:
@@ -330,8 +338,7 @@ def in_rounds(a: Arm, b: Arm) -> Rounds:
 def _in_turn(a: Arm, b: Arm) -> bool:
     """Whether some run of one began between two of the other."""
     order = sorted(
-        [(document.run.started_utc, 0) for document in a.documents]
-        + [(document.run.started_utc, 1) for document in b.documents]
+        [(began_utc(document), 0) for document in a.documents] + [(began_utc(document), 1) for document in b.documents]
     )
     return len(list(itertools.groupby(order, key=lambda begun: begun[1]))) > 2
 

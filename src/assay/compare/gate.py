@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.verdicts import ComparisonVerdict
 
 _RATES = ("throughput", "iops")
-_METRICS = (*_RATES, "rate", "p99")
+_METRICS = (*_RATES, "rate", "p99", "seconds")
 _GATE = re.compile(
     r"(?:(?P<label>.*[^\s]):)?\s*(?P<metric>[a-z0-9]+)\s*(?P<sign>>=|<=)\s*(?P<bound>[+-]?\d{1,6}(?:\.\d{1,6})?)\s*%?"
 )

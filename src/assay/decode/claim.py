@@ -1,6 +1,7 @@
 """One figure of a benchmark's output, whatever tool printed it."""
 
 import dataclasses
+import datetime as dt
 import enum
 
 
@@ -22,6 +23,30 @@ class Doing(enum.StrEnum):
     def is_of_data(self) -> bool:
         """Whether it moves the content of files."""
         return self in {Doing.READ, Doing.WRITE, Doing.REWRITE, Doing.MIXED, Doing.COPY}
+
+
+@dataclasses.dataclass(frozen=True)
+class ToldLatency:
+    """Latencies as the tool tells them, in nanoseconds; None: it does not."""
+
+    mean_ns: float | None = None
+    p50_ns: float | None = None
+    p90_ns: float | None = None
+    p99_ns: float | None = None
+    p99_9_ns: float | None = None
+    max_ns: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Circumstances:
+    """What the tool says of the whole of its run; None: it does not say."""
+
+    version: str | None = None
+    """Of the tool."""
+    machine: str | None = None
+    """As it calls the machine, the system, or the column of a table."""
+    measured: dt.datetime | None = None
+    """A time of it, as near as the tool tells: the start or the end. With a zone; times that have none are taken for UTC."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,3 +77,19 @@ class Claim:
     """Whether what was written was on storage when the clock stopped."""
     is_too_quick: bool = False
     """The tool itself has no figure: it was over too soon."""
+    place: tuple[str, ...] = ()
+    """Key of what was measured, in parts: where Assay has a front end for the tool, as that calls phase, job and operation.
+    Empty: the test's name."""
+    workers: int | None = None
+    queue_depth: int | None = None
+    """I/Os that each of the workers keeps in flight."""
+    ops: int | None = None
+    moved_bytes: int | None = None
+    errors: int | None = None
+    seconds: float | None = None
+    latency: ToldLatency = ToldLatency()
+    is_part: bool = False
+    """One of several workers that ran at once: those of one place are parts of one figure, and no repeats."""
+    objection: str = ""
+    """What the tool itself says against the figure."""
+    during: Circumstances = Circumstances()

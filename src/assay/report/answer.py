@@ -37,6 +37,9 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
 
     Returns nothing where the run was cut before its first number.
     """
+    if (foreign := document.run.foreign) is not None:
+        count = f"{len(document.results):,} result{'s' if len(document.results) != 1 else ''}"
+        return (f"{count} of {foreign.tool}: not measured by Assay, so no number is trusted.",)
     if not any(result.iops is not None for result in document.results):
         return ()
     results = shown_results(document)

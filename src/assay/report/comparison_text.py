@@ -9,7 +9,7 @@ from assay.compare.gate import Gated, GateState
 from assay.compare.surfaces.survey import rows_apart
 from assay.compare.turns import half_width
 from assay.report.surface_text import surface_lines
-from assay.units import ABSENT, MIB, format_ns, format_number, format_percent
+from assay.units import ABSENT, MIB, format_ns, format_number, format_percent, format_seconds
 from assay.verdicts import ComparisonVerdict
 
 _MOST_DIFFERENCES = 12
@@ -107,7 +107,12 @@ def markdown_words(text: str) -> str:
 def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"B is {against.name}, A is {comparison.a}"
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
-    if is_in_blocks(against):
+    if against.foreign:
+        sides = " and ".join(against.foreign)
+        yield f"foreign  {sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    if not against.order_known:
+        yield "order    not known: what changed between the runs may be in every ratio"
+    elif is_in_blocks(against):
         yield f"order    {IN_BLOCKS}"
     pairs = max((row.pairs for row in against.rows), default=0)
     if pairs:
@@ -119,7 +124,7 @@ IN_BLOCKS = "one side ran before the other: what changed in between is in every 
 
 def is_in_blocks(against: Against) -> bool:
     """Whether time is in every ratio, because the sides did not take turns."""
-    return not against.in_turn and any(row.interval for row in against.rows)
+    return against.order_known and not against.in_turn and any(row.interval for row in against.rows)
 
 
 def _differ(differences: Sequence[Difference]) -> Iterator[str]:
@@ -157,6 +162,8 @@ def value_told(value: float, unit: str) -> str:
             return format_ns(value)
         case "B/s":
             return f"{format_number(value / MIB)} MiB/s"
+        case "s":
+            return format_seconds(value)
         case _:
             return f"{format_number(value)} {unit}"
 

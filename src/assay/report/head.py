@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assay import events
-from assay.results import Document
+from assay.results import Document, ForeignSource
 from assay.units import format_bytes
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
 def head_of(document: Document, run: "RunRecord") -> Head:
     """Gather it from the record."""
     pairs = [("run", f"{document.run.id}   {document.run.command}")]
+    if document.run.foreign is not None:
+        pairs += _foreign(document.run.foreign)
     pairs += [pair for pair in (("answers", run.plan.answers), ("void if", run.plan.void_if)) if pair[1]]
     pairs += [("target", _target(target.name, target.uri, run.facts)) for target in run.plan.targets]
     pairs += _data(run)
@@ -39,6 +41,16 @@ def head_of(document: Document, run: "RunRecord") -> Head:
         pairs.append(("machine", f"{machine.hostname}, {machine.cpus} CPUs, {ram} RAM, Linux {machine.kernel}"))
         pairs.append(("engine", f"assay-engine {hello.engine.version} ({hello.engine.profile} build)"))
     return Head(load=run.plan.name, pairs=tuple(pairs))
+
+
+def _foreign(told: ForeignSource) -> list[tuple[str, str]]:
+    """Say that Assay did not measure it, and what is known of who did."""
+    version = f" {told.version}" if told.version else ""
+    when = f"at {told.measured_utc}" if told.measured_utc else "at an unknown time"
+    of = f", of {told.machine}" if told.machine else ""
+    file = told.file
+    kept = f"{file.name} ({format_bytes(file.bytes)}, sha256 {file.sha256}), kept in the run as {file.kept_as}"
+    return [("foreign", f"not measured by Assay: {told.tool}{version}{of}, {when}"), ("from", kept)]
 
 
 def _target(name: str, uri: str, facts: Mapping[str, object]) -> str:

@@ -30,10 +30,18 @@ OPS_PER_S = RateUnit("ops/s", of_bytes=False, per_unit=1.0)
 MIB_PER_S = RateUnit("MiB/s", of_bytes=True, per_unit=MIB)
 
 
+def is_stream(result: Result) -> bool:
+    """Whether people ask for the bytes a second of a result: its operations are large, or there is no other rate."""
+    if result.ops and result.bytes is not None:
+        return result.bytes / result.ops >= STREAMING_BYTES_PER_OP
+    if result.iops and result.throughput_bytes_per_s is not None:
+        return result.throughput_bytes_per_s / result.iops >= STREAMING_BYTES_PER_OP
+    return result.iops is None and result.throughput_bytes_per_s is not None
+
+
 def rate_unit(result: Result) -> RateUnit:
     """Choose the unit of the headline: MiB/s for streams, operations per second for everything else."""
-    is_stream = result.ops > 0 and result.bytes / result.ops >= STREAMING_BYTES_PER_OP
-    return MIB_PER_S if is_stream else OPS_PER_S
+    return MIB_PER_S if is_stream(result) else OPS_PER_S
 
 
 def headline(result: Result) -> tuple[float | None, RateUnit]:

@@ -45,7 +45,7 @@ def _alone(result: Result) -> str:
 
 
 def _at_depth(result: Result) -> str:
-    depth = result.queue_depth * result.workers
+    depth = (result.queue_depth or 1) * (result.workers or 1)
     return _unless(result, f"{format_number(result.iops)} at depth {depth}", f"depth {depth}")
 
 

@@ -96,7 +96,8 @@ def _rate(run: RunSummary) -> str:
 def _state(run: RunSummary) -> str:
     if run.state != SEALED:
         return run.state
-    return f"exit {run.exit_code}" if run.exit_code else ""
+    ended = f"exit {run.exit_code}" if run.exit_code else ""
+    return " ".join(word for word in ("foreign" if run.is_foreign else "", ended) if word)
 
 
 def _total(columns: Sequence[str], used: dict[str, int]) -> int:

@@ -61,8 +61,8 @@ _OF_RESULT: Mapping[str, _Column] = {
     "target": (_TEXT, lambda result: result.target),
     "workers": (_INT, lambda result: result.workers),
     "queue_depth": (_INT, lambda result: result.queue_depth),
-    "window_begin_s": (_FLOAT, lambda result: result.window_s[0]),
-    "window_end_s": (_FLOAT, lambda result: result.window_s[1]),
+    "window_begin_s": (_FLOAT, lambda result: result.window_s and result.window_s[0]),
+    "window_end_s": (_FLOAT, lambda result: result.window_s and result.window_s[1]),
     "ops": (_INT, lambda result: result.ops),
     "bytes": (_INT, lambda result: result.bytes),
     "errors": (_INT, lambda result: result.errors),
@@ -187,7 +187,9 @@ OF_REPEATS: Mapping[str, pl.DataType] = {**_OF_RUN, **{name: kind for name, (kin
 def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
     """Make the tables of a run, by name; that of summaries only where anything was measured twice."""
     recording = Recording(run, document.marks)
-    of_intervals = [over_time_table(recording, run.run_id, result) for result in document.results]
+    # A foreign run has nothing over time.
+    results = () if run.original is not None else document.results
+    of_intervals = [over_time_table(recording, run.run_id, result) for result in results]
     made = {
         RESULTS: results_table(document),
         OVER_TIME: pl.concat([pl.DataFrame(schema=dict(_OF_INTERVAL)), *of_intervals]),
@@ -293,7 +295,7 @@ def _effect(effect: MarkEffect) -> dict[str, Any]:
 def over_time_table(recording: Recording, run_id: str, result: Result) -> pl.DataFrame:
     """Make the rows of one result over time; none where nothing was recorded of it."""
     timeline = recording.timeline(result)
-    if timeline is None:
+    if timeline is None or result.window_s is None:
         return pl.DataFrame(schema=dict(_OF_INTERVAL))
     begin_s, end_s = result.window_s
     dt_s = np.round(timeline.end_s - timeline.start_s, _DIGITS)

@@ -16,7 +16,7 @@ from assay.report.titles import titles_of
 from assay.report.verdict import trust_reasons
 from assay.report.wrapping import cut, fill, wrap
 from assay.results import Cache, LatencyNs, Result
-from assay.units import format_joules, format_ns, format_number, format_percent, format_share
+from assay.units import format_joules, format_ns, format_number, format_percent, format_seconds, format_share
 from assay.verdicts import Confidence, TrustLevel
 
 STYLES = {TrustLevel.YES: "green", TrustLevel.WEAK: "magenta", TrustLevel.NO: "yellow"}
@@ -155,7 +155,23 @@ def _columns(measured: Sequence[Result]) -> list[_Column]:
         left_out |= {"J/op"}
     if not any(result.efficiency.joules_per_gib for result in measured):
         left_out |= {"J/GiB"}
+    if not any(map(_is_only_timed, measured)):
+        left_out |= {"took"}
     return [column for column in _ALL if column.heading not in left_out]
+
+
+def _is_only_timed(result: Result) -> bool:
+    """Whether the time that it took is all that another tool says of it."""
+    return (
+        result.seconds is not None
+        and result.iops is None
+        and result.throughput_bytes_per_s is None
+        and result.ops is None
+    )
+
+
+def _took(result: Result) -> str:
+    return format_seconds(result.seconds) if result.seconds is not None else "n/a"
 
 
 def _rate(result: Result) -> str:
@@ -213,6 +229,7 @@ def _cache(result: Result) -> str:
 _ALL = (
     _Column("IOPS", 9, _rate),
     _Column("MiB/s", 8, _bytes_rate),
+    _Column("took", 9, _took),
     _Column("±95 %", 8, _interval),
     _Column("resp p50", 9, _response("p50")),
     _Column("resp p99", 9, _response("p99")),
@@ -231,7 +248,21 @@ _ALL = (
     _Column("J/GiB", 9, _joules("joules_per_gib")),
 )
 _WANTED = (
-    *("IOPS", "MiB/s", "±95 %", "resp p50", "resp p99", "p50", "p99", "limited by", "max", "CPU/op", "J/op", "J/GiB"),
+    *(
+        "IOPS",
+        "MiB/s",
+        "took",
+        "±95 %",
+        "resp p50",
+        "resp p99",
+        "p50",
+        "p99",
+        "limited by",
+        "max",
+        "CPU/op",
+        "J/op",
+        "J/GiB",
+    ),
     *("cache hit", "cpu", "run", "block", "idle", "wait"),
 )
 """What a narrow terminal has first."""

@@ -110,8 +110,11 @@ def _pair(key: str, value: str) -> Text:
 
 def _footer(document: Document, html: Path | None) -> list[Text]:
     sealed = "" if document.run.sealed else "   (not sealed: the run did not end)"
+    kept = _pair("kept in", f"{document.run.bundle}{sealed}")
+    if document.run.foreign is not None:
+        return [Text(), kept]
     report = str(html) if html else f"assay report {document.run.id}"
-    return [Text(), _pair("kept in", f"{document.run.bundle}{sealed}"), _pair("report", report)]
+    return [Text(), kept, _pair("report", report)]
 
 
 # -- shares ------------------------------------------------------------------------------------------------------------

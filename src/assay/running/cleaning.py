@@ -41,6 +41,8 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
     # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
     library = runs_directory(runs)
     bundle = RunBundle.open(resolve(place, library))
+    if bundle.is_foreign:
+        raise InputError(f"{bundle.path}: is foreign: another tool measured it, and Assay left nothing anywhere for it")
     found = sorted(set(directories(bundle.plan).values()))
     if not bundle.is_own(library):
         names = ", ".join(f"'assay clean {shlex.quote(str(directory))}'" for directory in found)

@@ -51,8 +51,11 @@ def step(seconds: int) -> Provoke:
 
 def times_are_true(shown: Document) -> None:
     """No duration has the hour in it."""
+    assert shown.run.seconds
     assert 0 < shown.run.seconds < HOUR_S / 2
     for result in shown.results:
+        assert result.seconds
+        assert result.ops is not None
         assert 0 < result.seconds < HOUR_S / 2
         assert result.iops == pytest.approx(result.ops / result.seconds)
     (stepped,) = [finding for finding in shown.findings if finding.id == "clock-stepped"]

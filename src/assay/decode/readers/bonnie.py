@@ -8,22 +8,28 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
-from assay.decode.claim import Claim, Doing
+from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
 
 NAME = "bonnie++"
 
 _TESTS = (
-    ("write by character", Doing.WRITE),
-    ("block write", Doing.WRITE),
-    ("rewrite", Doing.REWRITE),
-    ("read by character", Doing.READ),
-    ("block read", Doing.READ),
+    ("write by character", Doing.WRITE, "putc_write"),
+    ("block write", Doing.WRITE, "block_write"),
+    ("rewrite", Doing.REWRITE, "rewrite"),
+    ("read by character", Doing.READ, "getc_read"),
+    ("block read", Doing.READ, "block_read"),
 )
+"""In order, with the name that `assay bonnie` gives the phase."""
 _FILE_TESTS = tuple(
-    (f"{order} {name}", action)
+    (f"{order} {name}", action, f"{order[:3]}_{name}")
     for order in ("sequential", "random")
     for name, action in (("create", Doing.CREATE), ("stat", Doing.STAT), ("delete", Doing.DELETE))
 )
+_LATENCIES = {48: 36, 50: 38}
+"""Where the longest operation of each test stands, since 1.96: data, seeks, files."""
+_TIME = re.compile(r"([0-9]{1,12})(us|ms|s)", re.ASCII)
+_NS = {"us": 1e3, "ms": 1e6, "s": 1e9}
+_WHOLE = "*"
 _SIZE = re.compile(r"([0-9]{1,12})([kKMGT]?)(?::.*)?", re.ASCII)
 _FACTORS = {"k": 1 << 10, "K": 1 << 10, "": 1 << 20, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _KIB = 1024
@@ -49,7 +55,9 @@ def _of_line(line: str) -> Iterator[Claim]:
     machine = fields[0 if len(fields) == 27 else 2]
     if not machine or not all(_is_value(field) for field in fields[at_data : at_data + 12]):
         return
-    for place, (test, action) in enumerate(_TESTS):
+    during = _during(fields)
+    longest = [_longest(field) for field in fields[_LATENCIES[len(fields)] :]] if is_flushed else [ToldLatency()] * 12
+    for place, (test, action, phase) in enumerate(_TESTS):
         is_by_character = "character" in test
         yield from _figure(
             fields[at_data + 2 * place : at_data + 2 * place + 2],
@@ -61,6 +69,11 @@ def _of_line(line: str) -> Iterator[Claim]:
                 is_by_character=is_by_character,
                 cold_share=0.0,
                 is_flushed=is_flushed if action is not Doing.READ else None,
+                place=(phase, _WHOLE),
+                workers=1,
+                queue_depth=1,
+                latency=longest[place],
+                during=during,
             ),
             is_rate_of_data=True,
         )
@@ -72,12 +85,38 @@ def _of_line(line: str) -> Iterator[Claim]:
         cold_share=0.0,
         outstanding=seekers,
         is_flushed=is_flushed,
+        place=("random_seeks", "seek"),
+        workers=seekers,
+        queue_depth=1,
+        latency=longest[5],
+        during=during,
     )
     yield from _figure(fields[at_data + 10 : at_data + 12], seeks)
-    for place, (test, action) in enumerate(_FILE_TESTS):
+    for place, (test, action, phase) in enumerate(_FILE_TESTS):
         flushed = is_flushed if action is not Doing.STAT else None
-        figure = Claim(test=test, action=action, is_flushed=flushed)
+        figure = Claim(
+            test=test,
+            action=action,
+            is_flushed=flushed,
+            place=(phase, action.value),
+            workers=1,
+            queue_depth=1,
+            latency=longest[6 + place],
+            during=during,
+        )
         yield from _figure(fields[at_files + 2 * place : at_files + 2 * place + 2], figure)
+
+
+def _during(fields: Sequence[str]) -> Circumstances:
+    """Say what a line says of its run. It has no time: the seed is the time only where the user gave none."""
+    is_old = len(fields) == 27
+    return Circumstances(version=None if is_old else fields[1][:40] or None, machine=fields[0 if is_old else 2][:200])
+
+
+def _longest(field: str) -> ToldLatency:
+    """Read the time of a test's longest operation: of those by character, of a chunk of them."""
+    found = _TIME.fullmatch(field)
+    return ToldLatency(max_ns=int(found[1]) * _NS[found[2]] if found else None)
 
 
 def _is_value(field: str) -> bool:

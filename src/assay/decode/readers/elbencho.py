@@ -7,12 +7,13 @@ CPU time is the whole machine's and not the tool's, so nothing is made of it.
 
 import csv
 import dataclasses
+import datetime as dt
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.decode.claim import Claim, Doing
+from assay.decode.claim import Circumstances, Claim, Doing, ToldLatency
 
 NAME = "elbencho"
 
@@ -44,6 +45,7 @@ class _Rates:
     ops_per_s: float | None
     entries_per_s: float | None
     bytes: float | None
+    latency: ToldLatency
 
     @property
     def is_there(self) -> bool:
@@ -61,6 +63,11 @@ class _Phase:
     is_direct: bool
     largest_set_bytes: float | None
     """Of the files that were named; None where directories were. Random offsets may meet the same block many times."""
+    block_bytes: float | None
+    is_random: bool
+    seconds: float | None
+    """Of the slowest thread."""
+    during: Circumstances
     rates: _Rates
     reads_besides: _Rates
     """Of a mix: `rates` are those of its writes."""
@@ -96,7 +103,33 @@ def _figure(phase: _Phase, test: str, action: Doing, rates: _Rates, *, is_mix: b
         outstanding=None if is_mix else phase.hosts * phase.threads * phase.depth,
         is_direct=phase.is_direct,
         is_flushed=False if action is Doing.WRITE else None,
+        # One file may hold phases of many runs with other sizes and depths: they are no repeats of each other.
+        place=(f"{phase.name.lower()}{_settings(phase)}", action.value),
+        workers=phase.hosts * phase.threads,
+        queue_depth=phase.depth,
+        latency=rates.latency,
+        moved_bytes=int(rates.bytes) if rates.bytes else None,
+        seconds=phase.seconds,
+        during=phase.during,
     )
+
+
+def _settings(phase: _Phase) -> str:
+    """Say what a phase was run with, for its key."""
+    hosts = f" hosts={phase.hosts}" if phase.hosts > 1 else ""
+    block = f" block={int(phase.block_bytes)}" if phase.block_bytes else ""
+    flags = "".join(f" {word}" for word, holds in (("random", phase.is_random), ("direct", phase.is_direct)) if holds)
+    return f"{hosts} threads={phase.threads} depth={phase.depth}{block}{flags}"
+
+
+def _during(version: object, date: object) -> Circumstances:
+    try:
+        began = dt.datetime.fromisoformat(str(date)[:40]) if date else None
+    except ValueError:
+        began = None
+    if began is not None and began.tzinfo is None:
+        began = began.replace(tzinfo=dt.UTC)
+    return Circumstances(version=str(version)[:40] if version else None, measured=began)
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------
@@ -124,6 +157,10 @@ def _csv_phase(row: Mapping[str, str | None]) -> _Phase:
         largest_set_bytes=_files_bytes(
             row.get("path type"), row.get("paths"), row.get("file size"), hosts, row.get("shared paths")
         ),
+        block_bytes=_number(row.get("block size")),
+        is_random=row.get("random") == "1",
+        seconds=_ms(row.get("time ms [last]")),
+        during=_during(row.get("version"), row.get("ISO date")),
         rates=_csv_rates(row, ""),
         reads_besides=_csv_rates(row, "rwmix read "),
     )
@@ -136,7 +173,21 @@ def _csv_rates(row: Mapping[str, str | None], of: str) -> _Rates:
         ops_per_s=_number(row.get(f"{of}IOPS [last]")),
         entries_per_s=_number(row.get(f"{of}entries/s [last]")),
         bytes=total * _MIB if total else None,
+        latency=_csv_latency(row, of),
     )
+
+
+def _csv_latency(row: Mapping[str, str | None], of: str) -> ToldLatency:
+    """Give the latencies of I/Os; of phases that have none, of entries."""
+    for kind in ("IO", "Ent"):
+        mean, longest = (_number(row.get(f"{of}{kind} lat us [{which}]")) for which in ("avg", "max"))
+        if mean or longest:
+            return _latency(mean, longest)
+    return ToldLatency()
+
+
+def _latency(mean_us: float | None, max_us: float | None) -> ToldLatency:
+    return ToldLatency(mean_ns=mean_us * 1e3 if mean_us else None, max_ns=max_us * 1e3 if max_us else None)
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
@@ -167,6 +218,7 @@ def _begin(text: str, after: int) -> int:
 
 def _json_phase(document: Mapping[str, Any]) -> _Phase:
     config, done = _table(document.get("config")), _table(document.get("last_done"))
+    latency = _table(done.get("latency"))
     hosts, threads, depth = (_whole(config.get(name)) for name in ("hosts", "threads", "io_depth"))
     kind = config.get("path_type")
     return _Phase(
@@ -178,17 +230,29 @@ def _json_phase(document: Mapping[str, Any]) -> _Phase:
         largest_set_bytes=_files_bytes(
             kind, config.get("paths"), config.get("file_size"), hosts, config.get("shared_service_paths")
         ),
-        rates=_json_rates(done),
-        reads_besides=_json_rates(_table(done.get("rwmix_read"))),
+        block_bytes=_number(config.get("block_size")),
+        is_random=_is_true(config.get("random_offsets")),
+        seconds=_ms(done.get("elapsed_time_ms")),
+        during=_during(config.get("version"), document.get("iso_start_date")),
+        rates=_json_rates(done, {kind: _table(latency.get(kind)) for kind in _KINDS}),
+        reads_besides=_json_rates(
+            _table(done.get("rwmix_read")),
+            {kind: _table(_table(latency.get(kind)).get("rwmix_read")) for kind in _KINDS},
+        ),
     )
 
 
-def _json_rates(done: Mapping[str, Any]) -> _Rates:
+_KINDS = ("IO", "entries")
+
+
+def _json_rates(done: Mapping[str, Any], latency: Mapping[str, Mapping[str, Any]]) -> _Rates:
+    told = next((latency[kind] for kind in _KINDS if latency[kind]), {})
     return _Rates(
         bytes_per_s=_number(done.get("bytes/s")),
         ops_per_s=_number(done.get("iops")),
         entries_per_s=_number(done.get("entries/s")),
         bytes=_number(done.get("bytes")),
+        latency=_latency(_number(told.get("avg_us")), _number(told.get("max_us"))),
     )
 
 
@@ -201,6 +265,11 @@ def _files_bytes(kind: object, paths: object, file_size: object, hosts: int, sha
         return None
     each, count = _number(file_size), _number(paths)
     return each * count * (1 if _is_true(shared) else hosts) if each and count else None
+
+
+def _ms(value: object) -> float | None:
+    number = _number(value)
+    return number / 1000 if number else None
 
 
 def _table(value: object) -> Mapping[str, Any]:

@@ -1,11 +1,13 @@
 """IOzone: its table of one stream, and what its throughput mode prints; in kBytes/sec, which it takes for KiB."""
 
+import dataclasses
+import datetime as dt
 import itertools
 import re
 import shlex
 from collections.abc import Sequence
 
-from assay.decode.claim import Claim, Doing
+from assay.decode.claim import Circumstances, Claim, Doing
 
 NAME = "iozone"
 
@@ -21,12 +23,33 @@ _COLUMNS: tuple[tuple[int, tuple[tuple[str, Doing], ...]], ...] = (
     (7, (("fread", Doing.READ), ("refread", Doing.READ))),
 )
 """By the number of `-i`: the columns of the table."""
+_CHILD_TESTS = {
+    "initial writers": "write",
+    "rewriters": "rewrite",
+    "readers": "read",
+    "re-readers": "reread",
+    "reverse readers": "backward-read",
+    "stride readers": "stride-read",
+    "random readers": "random-read",
+    "mixed workload": "mixed",
+    "random writers": "random-write",
+    "pwrite writers": "pwrite",
+    "pread readers": "pread",
+    "fwriters": "fwrite",
+    "freaders": "fread",
+}
+"""What the lines of throughput mode are called, and their tests; `assay iozone` calls its phases so."""
+_VERSION = re.compile(r"Version \$Revision: ([0-9.]{1,20}) \$")
+_RUN = re.compile(r"^\s*Run began: (.{1,40})$", re.MULTILINE)
 _COMMAND = re.compile(r"^\s*Command line used: (.*)$", re.MULTILINE)
 _ROW = re.compile(r"^ +([0-9]{1,15}) +([0-9]{1,12})((?: +[0-9]{1,15})+) *$", re.MULTILINE)
 _CHILDREN = re.compile(
     r"^\s*Children see throughput for +([0-9]{1,6}) ([a-z -]+?)\s*= *([0-9.]{1,20}) kB/sec", re.MULTILINE
 )
-_EACH = re.compile(r"Each (?:process|thread) writes a ([0-9]{1,15}) [kK]Bytes? file")
+_EACH = re.compile(
+    r"Each (?:process|thread) writes a ([0-9]{1,15}) [kK]Bytes? file(?: in ([0-9]{1,12}) [kK]Bytes? records)?",
+    re.IGNORECASE,
+)
 _UNITS = "Output is in kBytes/sec"
 
 
@@ -40,7 +63,18 @@ def read(text: str) -> Sequence[Claim] | None:
     words = _words(command[1])
     flags = "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
     is_direct, is_flushed = "I" in flags, "e" in flags or "o" in flags
-    return [*_table(text, words, is_direct, is_flushed), *_throughput(text, is_direct, is_flushed)]
+    during = _during(text)
+    found = [*_table(text, words, is_direct, is_flushed), *_throughput(text, is_direct, is_flushed)]
+    return [dataclasses.replace(figure, during=during) for figure in found]
+
+
+def _during(text: str) -> Circumstances:
+    version, run = _VERSION.search(text), _RUN.search(text)
+    try:
+        began = dt.datetime.strptime(run[1].strip(), "%a %b %d %H:%M:%S %Y").replace(tzinfo=dt.UTC) if run else None
+    except ValueError:
+        began = None
+    return Circumstances(version=version[1] if version else None, measured=began)
 
 
 def _words(line: str) -> list[str]:
@@ -69,28 +103,42 @@ def _table(text: str, words: Sequence[str], is_direct: bool, is_flushed: bool) -
                     cold_share=0.0,
                     is_direct=is_direct,
                     is_flushed=is_flushed if action is Doing.WRITE else None,
+                    place=(f"{(word := _word(name))}-{int(match[1])}-{int(match[2])}", word),
+                    workers=1,
+                    queue_depth=1,
                 )
             )
     return found
 
 
+def _word(name: str) -> str:
+    """Name a column as `assay iozone` names its phases."""
+    return {"refwrite": "frewrite", "refread": "freread"}.get(name, name.replace(" ", "-"))
+
+
 def _throughput(text: str, is_direct: bool, is_flushed: bool) -> list[Claim]:
     each = _EACH.search(text)
+    record = int(each[2] or 0) if each else 0
     found = []
     for match in _CHILDREN.finditer(text):
         what = match[2].strip()
         action = Doing.MIXED if "mix" in what else Doing.WRITE if "writer" in what else Doing.READ
-        count = int(match[1])
+        count, rate = int(match[1]), float(match[3])
+        test = _CHILD_TESTS.get(what, what.replace(" ", "-"))
         found.append(
             Claim(
                 test=f"{count} {what}",
                 action=action,
-                bytes_per_s=float(match[3]) * _KIB,
+                bytes_per_s=rate * _KIB,
+                ops_per_s=rate / record if record else None,
                 set_bytes=count * int(each[1]) * _KIB if each else None,
                 cold_share=0.0,
                 outstanding=count,
                 is_direct=is_direct,
                 is_flushed=is_flushed if action is Doing.WRITE else None,
+                place=(f"{test}-{count}", test),
+                workers=count,
+                queue_depth=1,
             )
         )
     return found

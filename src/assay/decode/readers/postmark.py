@@ -3,16 +3,33 @@
 import re
 from collections.abc import Sequence
 
-from assay.decode.claim import Claim, Doing
+from assay.decode.claim import Circumstances, Claim, Doing
 
 NAME = "postmark"
 
 _UNITS = {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20}
 _COUNTS = (
-    ("transactions", r"seconds of transactions \(([0-9]{1,18}) per second\)", Doing.MIXED),
-    ("creation alone", r"Creation alone: [0-9]{1,18} files \(([0-9]{1,18}) per second\)", Doing.CREATE),
-    ("deletion alone", r"Deletion alone: [0-9]{1,18} files \(([0-9]{1,18}) per second\)", Doing.DELETE),
+    (
+        "transactions",
+        r"([0-9]{1,18}) seconds of transactions \(([0-9]{1,18}) per second\)",
+        Doing.MIXED,
+        "transactions/*",
+    ),
+    (
+        "creation alone",
+        r"Creation alone: ([0-9]{1,18}) files \(([0-9]{1,18}) per second\)",
+        Doing.CREATE,
+        "create/create",
+    ),
+    (
+        "deletion alone",
+        r"Deletion alone: ([0-9]{1,18}) files \(([0-9]{1,18}) per second\)",
+        Doing.DELETE,
+        "delete/delete",
+    ),
 )
+"""Of each: its name, where its rate stands, and how `assay postmark` calls phase and operation."""
+_VERSION = re.compile(r"^PostMark v([0-9.]{1,20})", re.MULTILINE)
 _DATA = re.compile(r"([0-9.]{1,20}) (\w+) (read|written) \(([0-9.]{1,20}) (\w+) per second\)")
 
 
@@ -20,10 +37,22 @@ def read(text: str) -> Sequence[Claim] | None:
     """Read a report."""
     if "seconds of transactions (" not in text or "Creation alone" not in text:
         return None
+    version = _VERSION.search(text)
+    during = Circumstances(version=version[1] if version else None)
     found = [
-        Claim(test=name, action=action, ops_per_s=float(match[1]), is_flushed=False)
-        for name, pattern, action in _COUNTS
-        if (match := re.search(pattern, text)) is not None
+        Claim(
+            test=name,
+            action=action,
+            ops_per_s=float(match[2]),
+            is_flushed=False,
+            place=tuple(place.split("/")),
+            workers=1,
+            queue_depth=1,
+            during=during,
+            **({"seconds": float(match[1])} if name == "transactions" else {"ops": int(match[1])}),
+        )
+        for name, pattern, action, place in _COUNTS
+        for match in re.finditer(pattern, text)
     ]
     for match in _DATA.finditer(text):
         if match[2] not in _UNITS or match[5] not in _UNITS:
@@ -31,6 +60,14 @@ def read(text: str) -> Sequence[Claim] | None:
         action = Doing.READ if match[3] == "read" else Doing.WRITE
         size, rate = float(match[1]) * _UNITS[match[2]], float(match[4]) * _UNITS[match[5]]
         found.append(
-            Claim(test=f"data {match[3]}", action=action, bytes_per_s=rate, set_bytes=int(size), is_flushed=False)
+            Claim(
+                test=f"data {match[3]}",
+                action=action,
+                bytes_per_s=rate,
+                set_bytes=int(size),
+                is_flushed=False,
+                moved_bytes=int(size),
+                during=during,
+            )
         )
     return found

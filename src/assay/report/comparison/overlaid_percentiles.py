@@ -75,7 +75,7 @@ def _of_side(side: ComparedSide, label: str, series: str) -> _OfSide | None:
     for measured in side.measured(label):
         result = measured.result
         latencies = measured.recording.latencies(result, series)
-        if latencies is None or not measured.counts:
+        if latencies is None or result.window_s is None or not measured.counts:
             continue
         spread_ns = _spread(measured, series)
         curve = curve_from(latencies, result.window_s, spread_ns.max, measured.name)

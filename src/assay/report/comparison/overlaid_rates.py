@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.compare.arms import THROUGHPUT, rate_metric
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, names_above, numeric_csv
 from assay.report.comparison.compared_runs import ComparedSide, Measurement, left_out_told
@@ -17,7 +18,7 @@ from assay.report.figures.timeline import Rates, rates
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, RateUnit, rate, span_s
 from assay.report.over_time import SAME_LEFT_EDGE, time_axis
 from assay.report.verdict import trust_words
-from assay.results import STREAMING_BYTES_PER_OP, Result
+from assay.results import Result
 from assay.units import ABSENT
 
 _HEIGHT_PX = 240
@@ -29,6 +30,7 @@ class _Line:
     side: ComparedSide
     measured: Measurement
     series: Rates
+    window_s: tuple[float, float]
 
 
 def draw(sides: Sequence[ComparedSide], label: str, title: str, slug: str, most_steps: int) -> Iterator[Figure]:
@@ -64,31 +66,31 @@ def _lines(sides: Sequence[ComparedSide], label: str, most_steps: int) -> list[_
     for side in sides:
         for measured in side.measured(label):
             timeline = measured.recording.timeline(measured.result)
-            if timeline is not None:
-                found.append((side, measured, timeline))
+            window_s = measured.result.window_s
+            if timeline is not None and window_s is not None:
+                found.append((side, measured, timeline, window_s))
     if not found:
         return []
     unit = _unit([result for side in sides for result in side.results(label)])
-    intervals = max(len(timeline.ops) for *_, timeline in found)
+    intervals = max(len(timeline.ops) for _, _, timeline, _ in found)
     merge = math.ceil(intervals / most_steps)
     return [
-        _Line(side, measured, rates(timeline, unit, max(math.ceil(len(timeline.ops) / merge), 1)))
-        for side, measured, timeline in found
+        _Line(side, measured, rates(timeline, unit, max(math.ceil(len(timeline.ops) / merge), 1)), window_s)
+        for side, measured, timeline, window_s in found
     ]
 
 
 def _unit(results: Sequence[Result]) -> RateUnit:
     """Choose one unit for all, as the comparison chooses one metric."""
-    ops, moved = sum(result.ops for result in results), sum(result.bytes for result in results)
-    return MIB_PER_S if ops and moved / ops >= STREAMING_BYTES_PER_OP else OPS_PER_S
+    return MIB_PER_S if rate_metric(results) is THROUGHPUT else OPS_PER_S
 
 
 def _told(line: _Line) -> tuple[str, ...]:
     series, result = line.series, line.measured.result
     value = series.unit.of(result.iops, result.throughput_bytes_per_s)
     name = f"{line.side.letter}, {line.measured.name}"
-    inside = series.inside(result.window_s)
-    window, trust = span_s(*result.window_s), trust_words(result)
+    inside = series.inside(line.window_s)
+    window, trust = span_s(*line.window_s), trust_words(result)
     if not len(inside):
         return (name, rate(value, series.unit), ABSENT, ABSENT, ABSENT, window, trust)
     slowest = int(inside[np.argmin(series.lowest[inside])])
@@ -132,7 +134,7 @@ def _drawn(line: _Line, x: vl.X, y: vl.Y, opacity: float, width: float, *, is_in
     series = line.series
     start, end, mean = series.start_s, series.end_s, series.mean
     if is_inside:
-        inside = series.inside(line.measured.result.window_s)
+        inside = series.inside(line.window_s)
         start, end, mean = start[inside], end[inside], mean[inside]
     # The last step needs a second point, or it would have no length.
     data = numeric_csv({"t_s": [*start, *end[-1:]], "rate": [*mean, *mean[-1:]]})

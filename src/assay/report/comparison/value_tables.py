@@ -79,7 +79,7 @@ def _cells(value: ComparedValue) -> tuple[str, ...]:
         result.measures.words,
         f"{result.cache.condition.replace('_', ' ')}, {result.cache.verdict}",
         limit_words(result) or ABSENT,
-        span_s(*result.window_s),
+        ABSENT if result.window_s is None else span_s(*result.window_s),
         trust_words(result) + (f": {why}" if why else ""),
     )
 

@@ -69,7 +69,7 @@ def _work(result: Result) -> str:
     times = f", repeat {result.repeat + 1}" if result.repeat else ""
     return (
         f"operation '{result.operation}' of job '{result.job}' in phase '{result.phase}'{times}, on {result.target or '?'}:"
-        f" {result.workers} workers, depth {result.queue_depth}"
+        f" {_count(result.workers)} workers, depth {_count(result.queue_depth)}"
     )
 
 
@@ -94,10 +94,15 @@ def _number(result: Result) -> Iterator[str]:
         )
     else:
         yield "no interval: there are too few intervals of time to tell how well it is known"
-    yield (
-        f"window {span_s(*result.window_s)} of the phase ({format_seconds(result.seconds)}): {result.ops:,} operations,"
-        f" {format_bytes(result.bytes)}, {result.errors:,} errors"
-    )
+    if result.window_s is not None and result.seconds is not None:
+        yield (
+            f"window {span_s(*result.window_s)} of the phase ({format_seconds(result.seconds)}): {result.ops:,} operations,"
+            f" {format_bytes(result.bytes)}, {result.errors:,} errors"
+        )
+
+
+def _count(number: int | None) -> str:
+    return ABSENT if number is None else str(number)
 
 
 def _steady(result: Result) -> Iterator[str]:
@@ -260,7 +265,7 @@ def _cost(result: Result) -> Iterator[str]:
     parts = [f"{name}: {printed(value)}" for name, value, printed in known if value is not None]
     if energy := energy_words(cost):
         parts.append(f"energy: {energy}")
-    if cost.joules_per_op is not None and result.seconds > 0:
+    if cost.joules_per_op is not None and result.seconds and result.ops is not None:
         taken = cost.joules_per_op * result.ops
         parts.append(f"that is {format_joules(taken)} in all, {format_number(taken / result.seconds)} W on average")
     yield from parts or ["not known of this row"]

@@ -95,7 +95,7 @@ def curve_of(recording: Recording, result: Result, series: str, name: str) -> Cu
     """Give the distribution in the window of a result; `series` is `latency` or `response`. None where it is empty."""
     latencies = recording.latencies(result, series)
     values = result.response_ns if series == "response" else result.latency_ns
-    if latencies is None or values is None:
+    if latencies is None or values is None or result.window_s is None:
         return None
     return curve_from(latencies, result.window_s, values.max, name)
 

@@ -42,12 +42,12 @@ def draw(document: Document) -> Iterator[Figure]:
     ]
     if document.ceilings is None or not placed:
         return
-    sizes = _sizes([result.bytes / result.ops for _, _, result in placed])
+    sizes = _sizes([_mean_bytes(result) for _, _, result in placed])
     lines = list(_lines(document.ceilings, sizes))
     if not lines:
         return
     told = tuple(
-        (f"{number}: {title}", format_bytes(round(result.bytes / result.ops)), *_rate_and_trust(result))
+        (f"{number}: {title}", format_bytes(round(_mean_bytes(result))), *_rate_and_trust(result))
         for number, title, result in placed
     )
     yield Figure(
@@ -93,11 +93,16 @@ def _lines(known: ClientCeilings, sizes: Sequence[float]) -> Iterator[Line]:
             yield words, [(size, most) for size in (sizes[0], sizes[-1])]
 
 
+def _mean_bytes(result: Result) -> float:
+    """Give the mean size of the operations of a result that moved data."""
+    return (result.bytes or 0) / (result.ops or 1)
+
+
 def chart(placed: Sequence[tuple[int, str, Result]], lines: Sequence[Line], sizes: Sequence[float]) -> Layered:
     """Draw numbered dots and named lines, both axes logarithmic."""
     dots = [
         {
-            "size": result.bytes / result.ops,
+            "size": _mean_bytes(result),
             "rate": (headline_rates(result)[1] or 0.0) / MIB,
             "number": str(number),
             "ink": theme.MEASURED if stands(result) else theme.UNTRUSTED,

@@ -60,8 +60,10 @@ class Rates:
     highest: FloatArray
     is_gathered: bool
 
-    def inside(self, window_s: tuple[float, float]) -> IntArray:
-        """Give the steps whose middle lies in a window."""
+    def inside(self, window_s: tuple[float, float] | None) -> IntArray:
+        """Give the steps whose middle lies in a window; none where nobody knows one."""
+        if window_s is None:
+            return np.zeros(0, np.int64)
         middle = (self.start_s + self.end_s) / 2
         return np.flatnonzero((middle >= window_s[0]) & (middle <= window_s[1])).astype(np.int64)
 
@@ -110,7 +112,7 @@ def _words(series: Rates, result: Result, name: str) -> str:
     value, unit = window_rate(result)
     words = f"Throughput of {name} over {format_number(float(series.end_s[-1]))} seconds. "
     inside = series.inside(result.window_s)
-    if len(inside):
+    if len(inside) and result.window_s is not None:
         slowest = int(inside[np.argmin(series.lowest[inside])])
         words += (
             f"In the window {span_s(*result.window_s)} intervals lie between {rate(float(series.lowest[slowest]), unit)}"
@@ -153,6 +155,8 @@ def chart(series: Rates, result: Result, marks: Sequence[NumberedMark] = ()) -> 
 
 
 def _window(result: Result, top: float, x: vl.X) -> list[vl.Chart]:
+    if result.window_s is None:
+        return []
     start_s, end_s = result.window_s
     data = records([{"t_s": start_s, "end_s": end_s, "rate": top, "label": f"window {span_s(start_s, end_s)}"}])
     base = vl.Chart(data)
@@ -183,7 +187,7 @@ def _extremes(series: Rates, x: vl.X, y: vl.Y) -> vl.Chart:
 
 def _result_line(series: Rates, result: Result, top: float, x: vl.X) -> list[vl.Chart]:
     value, unit = window_rate(result)
-    if value is None or unit != series.unit:
+    if value is None or unit != series.unit or result.window_s is None:
         return []
     text = f"{format_number(value)} {unit.label}" + ("" if stands(result) else ", not to be trusted")
     row = {"t_s": result.window_s[0], "end_s": result.window_s[1], "rate": value, "label": text}

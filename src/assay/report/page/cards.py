@@ -62,7 +62,7 @@ def card(i: int, title: str, result: Result, figures: str, *, row: str, is_open:
     also_words = f' <span class="also">= {struck(rate(also, other), result)}</span>' if also else ""
     main = struck(rate(value, rate_unit(result)), result)
     where = (
-        f"{result.workers} worker{'s' if result.workers != 1 else ''}, queue depth {result.queue_depth},"
+        f"{_count(result.workers)} worker{'s' if result.workers != 1 else ''}, queue depth {_count(result.queue_depth)},"
         f" target {result.target}, phase {result.phase}, operation {result.operation}"
     )
     items = "".join(f"<div><dt>{markup(k)}</dt><dd>{v}</dd></div>" for k, v in _items(result))
@@ -100,13 +100,17 @@ def _items(result: Result) -> list[tuple[str, str]]:
         "Cache hit ratio": format_share(cache.hit_ratio) + method,
         "Set in the page cache": resident,
         "Moved by the device": format_bytes(result.device_bytes),
-        "Window": span_s(*result.window_s),
-        "Operations": f"{result.ops:,}",
+        "Window": span_s(*result.window_s) if result.window_s else ABSENT,
+        "Operations": _count(result.ops),
         "Bytes": format_bytes(result.bytes),
-        "Errors": f"{result.errors:,}",
+        "Errors": _count(result.errors),
         "Steady state": steady.verdict.replace("_", " ") if steady else "not judged",
     }
     return items + [(name, markup(text)) for name, text in texts.items()]
+
+
+def _count(number: int | None) -> str:
+    return ABSENT if number is None else f"{number:,}"
 
 
 def _limit_words(result: Result) -> str:

@@ -42,10 +42,10 @@ def sparkline(series: Rates, result: Result) -> str:
         f"{'M' if i == 0 else 'L' if x == points[i - 1][0] else f'H{x:.1f}L'}{x:.1f} {_up(y, top):.1f}"
         for i, (x, y) in enumerate(points)
     )
-    left, right = (min(max(t / end_s, 0.0), 1.0) * _WIDTH for t in result.window_s)
+    left, right = (min(max(t / end_s, 0.0), 1.0) * _WIDTH for t in result.window_s or (0.0, end_s))
     inside = series.inside(result.window_s)
     words = "Rate over time"
-    if len(inside):
+    if len(inside) and result.window_s is not None:
         low, high = float(series.lowest[inside].min()), float(series.highest[inside].max())
         words += (
             f": in the window {span_s(*result.window_s)} between {rate(low, series.unit)} and {rate(high, series.unit)}"

@@ -38,7 +38,9 @@ def tiles(results: Sequence[Result], rows: Sequence[SummaryRow], places: Places,
     if is_quick:
         chosen = "".join(_tile(tile, results, places) for tile in _of_quick(results))
     else:
-        longest = sorted(range(len(rows)), key=lambda k: -sum(results[i].seconds for i in rows[k].members))[:MOST_TILES]
+        longest = sorted(range(len(rows)), key=lambda k: -sum(results[i].seconds or 0.0 for i in rows[k].members))[
+            :MOST_TILES
+        ]
         chosen = "".join(_of_row(rows[k], results, places) for k in sorted(longest))
     left = (
         "" if is_quick or len(rows) <= MOST_TILES else f" The {MOST_TILES} of {len(rows)} that were measured longest."

@@ -1,0 +1,197 @@
+"""The result document of a run that Assay did not measure: what another tool said, in the same terms, and null for the rest.
+
+None of its numbers is trusted. What the tool counts of one operation is taken as it is. A percentile needs as many
+operations as one of Assay's (`histogram.py`), where the tool says how many there were.
+"""
+
+import datetime as dt
+import hashlib
+from collections.abc import Sequence
+
+from assay import results
+from assay.analysis import findings
+from assay.analysis.histogram import QUANTILES, samples_needed
+from assay.analysis.labels import key_of, with_distinct_labels
+from assay.analysis.record import RunRecord
+from assay.bundle.original import ORIGINAL, Original
+from assay.decode.claim import Claim
+from assay.decode.readers import read as read_output
+from assay.decode.readers import result_table
+from assay.decode.repeats import by_place, place_of, runs_of
+from assay.errors import MEASURED, NOT_TRUSTED, BundleError, InputError
+from assay.results import Cache, Document, Efficiency, Finding, LatencyNs, Result, TimeBudget
+from assay.verdicts import ServedBy
+
+_NO_BUDGET = TimeBudget(on_cpu=None, run_delay=None, block_delay=None, idle=None, other_wait=None)
+_NO_COST = Efficiency(
+    cpu_seconds_per_gib=None,
+    bytes_per_cpu_second=None,
+    calls_per_op=None,
+    device_bytes_per_byte=None,
+    joules_per_op=None,
+    joules_per_gib=None,
+)
+
+
+def imported_document(run: RunRecord, original: Original) -> Document:
+    """Compute it from the tool's text; raises BundleError where that cannot be read any more."""
+    try:
+        _, all_figures = read_output(original.text, original.file_name, original.tool)
+    except InputError as error:
+        raise BundleError(f"{run.path / ORIGINAL}: {error}") from error
+    figures = [figure for figure in all_figures if figure.during.machine == original.machine]
+    told = tuple(_results(figures, original))
+    info = run.info
+    return Document(
+        schema=results.SCHEMA,
+        run=results.Run(
+            id=run.run_id,
+            name=run.remarks.name,
+            tags=run.remarks.tags,
+            note=run.remarks.note,
+            bundle=str(run.path),
+            sealed=run.is_sealed,
+            command=info.command,
+            started_utc=info.started_utc,
+            seconds=None,
+            exit_code=NOT_TRUSTED if any(_is_unusable(result) for result in told) else MEASURED,
+            repeats=max((result.repeat for result in told), default=0) + 1,
+            foreign=_foreign(original, figures),
+        ),
+        ceilings=None,
+        results=told,
+        findings=(),
+    )
+
+
+def _is_unusable(result: Result) -> bool:
+    return bool(result.errors) or any(finding.severity == findings.INVALID for finding in result.findings)
+
+
+def _foreign(original: Original, figures: Sequence[Claim]) -> results.ForeignSource:
+    text = original.text.encode()
+    versions = [figure.during.version for figure in figures if figure.during.version]
+    times = [figure.during.measured for figure in figures if figure.during.measured]
+    return results.ForeignSource(
+        tool=told_tool(original),
+        version=versions[0] if versions else None,
+        machine=original.machine,
+        measured_utc=min(times).astimezone(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        if times
+        else None,
+        file=results.ForeignFile(
+            name=original.file_name, kept_as=ORIGINAL, bytes=len(text), sha256=hashlib.sha256(text).hexdigest()
+        ),
+    )
+
+
+def told_tool(original: Original) -> str:
+    """Name the tool that measured: of a table the one that it names, if it does."""
+    if original.tool != result_table.NAME:
+        return original.tool
+    return result_table.tool_of(original.text) or original.tool
+
+
+# -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def _results(figures: Sequence[Claim], original: Original) -> tuple[Result, ...]:
+    tool = told_tool(original)
+    return with_distinct_labels(
+        _result(figure, repeat, tool) for same in by_place(figures) for repeat, figure in enumerate(runs_of(same))
+    )
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+
+def _result(figure: Claim, repeat: int, tool: str) -> Result:
+    place = place_of(figure)
+    found = findings.ranked(_findings(figure, tool))
+    return Result(
+        label=key_of(place, repeat),
+        phase=place[0],
+        title=figure.test,
+        job=place[1] if len(place) > 2 else tool,
+        operation=place[-1],
+        target="",
+        targets=(),
+        client=None,
+        repeat=repeat,
+        workers=figure.workers,
+        queue_depth=figure.queue_depth,
+        ops=figure.ops,
+        bytes=figure.moved_bytes,
+        errors=figure.errors,
+        seconds=figure.seconds,
+        window_s=None,
+        iops=figure.ops_per_s or None,
+        iops_interval=None,
+        throughput_bytes_per_s=figure.bytes_per_s or None,
+        committed=None,
+        measures=ServedBy.UNKNOWN,
+        latency_ns=_latency(figure),
+        latency_intervals_ns=None,
+        response_ns=None,
+        schedule=None,
+        cpu_ns_per_op=None,
+        time_budget=_NO_BUDGET,
+        efficiency=_NO_COST,
+        cache=Cache(
+            condition="direct" if figure.is_direct else "unknown",
+            hit_ratio=None,
+            resident_before=None,
+            resident_after=None,
+            verdict="unknown",
+            method=None,
+        ),
+        device_bytes=None,
+        steady=None,
+        limiter=None,
+        findings=found,
+        trust=findings.trust(found),
+        trusted=False,
+    )
+
+
+def _latency(figure: Claim) -> LatencyNs:
+    told = figure.latency
+
+    def known(name: str, ns: float | None) -> float | None:
+        is_of_too_few = figure.ops is not None and figure.ops < samples_needed(QUANTILES[name])
+        return None if is_of_too_few else ns
+
+    return LatencyNs(
+        mean=told.mean_ns,
+        p50=known("p50", told.p50_ns),
+        p90=known("p90", told.p90_ns),
+        p99=known("p99", told.p99_ns),
+        p99_9=known("p99_9", told.p99_9_ns),
+        max=told.max_ns,
+    )
+
+
+def _findings(figure: Claim, tool: str) -> list[Finding]:
+    found = [
+        findings.warning(
+            "foreign",
+            f"{tool} measured it, not Assay: nobody watched caches, errors, load or what limited it, so nothing says what it"
+            " is a number of.",
+            "'assay decode RUN' says what the machine's facts tell of it. To trust a number, measure it here.",
+            brief="not measured by Assay",
+        )
+    ]
+    if figure.objection:
+        found.append(
+            findings.invalid(
+                "foreign-objection",
+                f"The tool itself says something against it: {figure.objection}.",
+                "Use it for nothing. Run the tool again.",
+                brief="the tool objects to it",
+            )
+        )
+    if figure.is_too_quick:
+        found.append(
+            findings.note("foreign-too-quick", "The tool has no figure: it was over in less than half a second.", "")
+        )
+    return found

@@ -1,0 +1,66 @@
+"""What another tool printed, in a run that Assay did not measure.
+
+The run has no tables: whoever asks for its numbers reads them from the text again. That it is foreign stands in its Plan,
+which has nothing to do and whose front end is `import`: whoever knows a run knows that.
+"""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from assay.bundle.files import write_durably
+from assay.bundle.strict_json import decode
+
+FOREIGN = "import"
+"""Name of the front end."""
+ABOUT = "foreign.json"
+ORIGINAL = "original.txt"
+_SCHEMA = "assay.foreign/1"
+
+
+class Original(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool's output, and which part of it the run is of."""
+
+    tool: str
+    """Name of the reader that takes it to pieces."""
+    machine: str | None
+    """Only what the text has of it; None: what names no machine."""
+    file_name: str
+    """As it was called."""
+    text: str
+
+
+class _About(msgspec.Struct, frozen=True, kw_only=True):
+    """`foreign.json`."""
+
+    schema: str
+    tool: str
+    machine: str | None
+    file_name: str
+    sha256: str
+    """Of the text."""
+
+
+def write_original(folder: Path, original: Original) -> None:
+    """Write both files; raises RunError."""
+    text = original.text.encode()
+    about = _About(
+        schema=_SCHEMA,
+        tool=original.tool,
+        machine=original.machine,
+        file_name=original.file_name,
+        sha256=hashlib.sha256(text).hexdigest(),
+    )
+    write_durably(folder / ORIGINAL, text)
+    write_durably(folder / ABOUT, msgspec.json.format(msgspec.json.encode(about), indent=2))
+
+
+def original_of(about: bytes, text: bytes) -> Original:
+    """Put what both files hold together; raises ValueError where they do not belong together."""
+    told = decode(about, _About)
+    if told.schema != _SCHEMA:
+        raise ValueError(f"the schema of {ABOUT} is {told.schema!r}, and this Assay reads {_SCHEMA}")
+    if hashlib.sha256(text).hexdigest() != told.sha256:
+        raise ValueError(f"{ORIGINAL} has another hash than {ABOUT} says")
+    return Original(tool=told.tool, machine=told.machine, file_name=told.file_name, text=text.decode())

@@ -1,0 +1,58 @@
+"""`assay import`: results of other tools, kept as runs that are marked as foreign."""
+
+from typing import Annotated
+
+import typer
+
+from assay.cli.options import Json, Name, Note, Runs, Tag, argv
+from assay.cli.pipes import say
+
+
+def import_(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="What a tool printed or wrote, a file each.")],
+    format_: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="The format [default: found out by what is in the file]."),
+    ] = None,
+    json: Json = False,
+    name: Name = None,
+    tag: Tag = None,
+    note: Note = None,
+    runs: Runs = None,
+) -> None:
+    """Keep results of other tools as foreign runs, to be listed, shown, compared and exported; prints their ids.
+
+    Formats: fio (JSON), iozone, bonnie++, postmark, elbencho (CSV, JSON), vdbench, phoronix, io500, dd, and table, which is
+    a plain CSV of labels, units and values. Each machine of each file is a run; what a tool repeats in a file counts as
+    repeats. Assay measured none of it, so no number is trusted, and what the tool does not say is null.
+    """
+    import msgspec
+
+    from assay.bundle.catalog import check_free, runs_directory, take_name
+    from assay.bundle.remarks import remarks
+    from assay.errors import InputError
+    from assay.importing import keep, originals
+    from assay.outward import json_text
+
+    place, said = runs_directory(runs), remarks(name, tag, note)
+    found = [original for file in files for original in originals(file, format_)]
+    if said.name is not None:
+        check_free(said.name, place)
+        if len(found) > 1:
+            raise InputError(
+                f"--name {said.name}: these are {len(found)} runs, and a name is of one; --tag tags them all"
+            )
+    kept = []
+    for original in found:
+        bundle = keep(original, place, argv(), said)
+        if said.name is not None:
+            take_name(said.name, bundle.path)
+        of = f" of {original.machine}" if original.machine else ""
+        kept.append(
+            {"run_id": bundle.run_id, "tool": original.tool, "machine": original.machine, "file": original.file_name}
+        )
+        if not json:
+            say(bundle.run_id)
+            say(f"{original.file_name}: {original.tool}{of}, kept as {bundle.run_id}", err=True)
+    if json:
+        say(json_text(msgspec.json.format(msgspec.json.encode(kept), indent=2).decode()))

@@ -1,0 +1,83 @@
+"""What another tool printed becomes runs that are marked as foreign: one for each machine that the text tells apart."""
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from assay.bundle import RunBundle
+from assay.bundle.original import FOREIGN, Original
+from assay.bundle.remarks import NOTHING, Remarks
+from assay.decode.readers import read, result_table
+from assay.errors import InputError
+from assay.input_text import read_text
+from assay.plan import Origin, Plan
+
+MOST_BYTES: Final = 32 << 20
+"""Of a file: a day of vdbench's flatfile has less."""
+MOST_FIGURES: Final = 10_000
+MOST_MACHINES: Final = 100
+
+
+def originals(file: str, tool: str | None = None) -> list[Original]:
+    """Read a file, and say of what it has results.
+
+    Args:
+        file: Its path.
+        tool: Name of the format; None: it is found out.
+
+    Raises:
+        InputError: it is not there, cannot be read, or is in no format that is known.
+    """
+    try:
+        text = read_text(file, "output of a tool", MOST_BYTES)
+    except FileNotFoundError:
+        raise InputError(f"there is no file '{file}'") from None
+    found, figures = read(text, file, tool)
+    machines = list(dict.fromkeys(figure.during.machine for figure in figures))
+    if len(figures) > MOST_FIGURES or len(machines) > MOST_MACHINES:
+        raise InputError(
+            f"{file}: has {len(figures)} figures of {len(machines)} machines; {MOST_FIGURES} of {MOST_MACHINES} are the"
+            " most. Take it apart"
+        )
+    return [Original(tool=found, machine=machine, file_name=Path(file).name, text=text) for machine in machines]
+
+
+def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks = NOTHING) -> RunBundle:
+    """Make a sealed run of a tool's output.
+
+    Args:
+        original: What it printed.
+        runs: Where runs are kept.
+        argv: The command line that asked for it.
+        remarks: What the user calls it.
+
+    Raises:
+        RunError: it cannot be written; nothing is left of it.
+    """
+    name = original.tool
+    if original.tool == result_table.NAME:
+        name = result_table.tool_of(original.text) or name
+    plan = Plan(
+        name=name,
+        origin=Origin(
+            front_end=FOREIGN,
+            source=original.file_name,
+            sha256=hashlib.sha256(original.text.encode()).hexdigest(),
+        ),
+        seed=0,
+        targets=(),
+        file_sets=(),
+        phases=(),
+    )
+    bundle = RunBundle.create(runs, f"foreign {name} {original.machine or ''}", plan=plan, argv=argv, remarks=remarks)
+    try:
+        bundle.keep_original(original)
+        bundle.events_path.touch()
+        bundle.seal()
+    except BaseException:
+        if not bundle.is_sealed:
+            shutil.rmtree(bundle.path, ignore_errors=True)
+        raise
+    return bundle
