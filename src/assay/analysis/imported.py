@@ -17,7 +17,7 @@ from assay.bundle.original import ORIGINAL, Original
 from assay.decode.claim import Claim
 from assay.decode.readers import read as read_output
 from assay.decode.readers import result_table
-from assay.decode.repeats import by_place, place_of, runs_of
+from assay.decode.repeated_figures import by_place, place_of, runs_of
 from assay.errors import MEASURED, NOT_TRUSTED, BundleError, InputError
 from assay.results import Cache, Document, Efficiency, Finding, LatencyNs, Result, TimeBudget
 from assay.verdicts import ServedBy
