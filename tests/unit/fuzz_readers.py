@@ -3,6 +3,7 @@
 import datetime as dt
 import functools
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from assay.decode.decodings import decodings, to_json
 from assay.decode.given import read_given
 from assay.decode.readers import read as read_captured
 from assay.errors import AssayError, FrontEndError, InputError
+from assay.importing import keep, originals
 from assay.loads import native
 from assay.loads.settings import settings
 from assay.plan import Plan
@@ -75,6 +77,7 @@ CAPTURED = [
     "direct_io":"false","io_depth":"4"},"last_done":{"iops":"3","bytes\\/s":"12","rwmix_read":{"iops":"7"}}}""",
     b"1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s\n",
 ]
+IMPORTED = [path.read_bytes() for path in sorted((Path(__file__).parent / "imported").iterdir())]
 METERS = [
     b"time,watts\n2026-05-22T16:09:38Z,120.5\n2026-05-22T16:09:39.5Z,121\n\n2026-05-22T18:09:41+02:00,0\n",
     b"id,Joules,Time\n1,1000,1795450257\n2,1120.25,1795450258.5\n3,1e4,1795450299\n",
@@ -136,6 +139,17 @@ def captured(data: bytes) -> object:
     """Read what another tool printed."""
     tool, figures = read_captured(data.decode(errors="replace"), "fuzz")
     return to_json(decodings(tool, figures, GIVEN))
+
+
+def imported(data: bytes) -> object:
+    """Keep what another tool printed as runs, and work out what they came to."""
+    Path("given").write_bytes(data)
+    runs = Path("imported")
+    try:
+        kept = [keep(original, runs, ("assay", "import", "given")) for original in originals("given")[:3]]
+        return [judge(RunBundle.open(bundle.path)) for bundle in kept]
+    finally:
+        shutil.rmtree(runs, ignore_errors=True)
 
 
 def meter(data: bytes) -> object:
@@ -408,6 +422,23 @@ READERS = {
         Reader("--since", [b"2026-11-24", b"2026-11-24T08:30:00+01:00", b"30min", b"3h", b"2d", b"1w"], since),
         Reader("remarks", SAID, remarks, [b'"schema"', b"assay.remarks/1", b"last", b"null"]),
         Reader("captured output", CAPTURED, captured, [b"path_type", b"rwmix_read", b"1e999", b"RWMIX99+s+r"]),
+        Reader(
+            "imported output",
+            IMPORTED,
+            imported,
+            [
+                b"[INVALID]",
+                b"<!DOCTYPE x>",
+                b"avg_2-5",
+                b"label,unit,a",
+                b"us p99",
+                b"GiB/s",
+                b"clat_ns",
+                b"bw_bytes",
+                b"1e999",
+            ],
+            share=0.2,
+        ),
         Reader("meter", METERS, meter, [b"watts", b"joules", b"time", b"2026-05-22", b"1e999", b"nan", b"-1"]),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),
