@@ -4,6 +4,7 @@ import dataclasses
 import datetime as dt
 import functools
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from assay.decode.decodings import decodings, to_json
 from assay.decode.given import read_given
 from assay.decode.readers import read as read_captured
 from assay.errors import AssayError, FrontEndError, InputError
+from assay.importing import keep, originals
 from assay.loads import native
 from assay.loads.settings import settings
 from assay.plan import Plan
@@ -83,6 +85,7 @@ CAPTURED = [
     "direct_io":"false","io_depth":"4"},"last_done":{"iops":"3","bytes\\/s":"12","rwmix_read":{"iops":"7"}}}""",
     b"1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.5 s, 2.1 GB/s\n",
 ]
+IMPORTED = [path.read_bytes() for path in sorted((Path(__file__).parent / "imported").iterdir())]
 METERS = [
     b"time,watts\n2026-05-22T16:09:38Z,120.5\n2026-05-22T16:09:39.5Z,121\n\n2026-05-22T18:09:41+02:00,0\n",
     b"id,Joules,Time\n1,1000,1795450257\n2,1120.25,1795450258.5\n3,1e4,1795450299\n",
@@ -173,6 +176,17 @@ def captured(data: bytes) -> object:
     """Read what another tool printed."""
     tool, figures = read_captured(data.decode(errors="replace"), "fuzz")
     return to_json(decodings(tool, figures, GIVEN))
+
+
+def imported(data: bytes) -> object:
+    """Keep what another tool printed as runs, and work out what they came to."""
+    Path("given").write_bytes(data)
+    runs = Path("imported")
+    try:
+        kept = [keep(original, runs, ("assay", "import", "given")) for original in originals("given")[:3]]
+        return [judge(RunBundle.open(bundle.path)) for bundle in kept]
+    finally:
+        shutil.rmtree(runs, ignore_errors=True)
 
 
 def meter(data: bytes) -> object:
@@ -489,6 +503,23 @@ READERS = {
             [b"in MB/s", b"at most", b"over ", b"by ", b"1e99", b"[kind=*]", b"- 1", b"'x'"],
         ),
         Reader("claimed table", CLAIM_TABLES, claimed_table, [b"NaN", b"# unit: s", b"1e999", b"-0"]),
+        Reader(
+            "imported output",
+            IMPORTED,
+            imported,
+            [
+                b"[INVALID]",
+                b"<!DOCTYPE x>",
+                b"avg_2-5",
+                b"label,unit,a",
+                b"us p99",
+                b"GiB/s",
+                b"clat_ns",
+                b"bw_bytes",
+                b"1e999",
+            ],
+            share=0.2,
+        ),
         Reader("meter", METERS, meter, [b"watts", b"joules", b"time", b"2026-05-22", b"1e999", b"nan", b"-1"]),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),

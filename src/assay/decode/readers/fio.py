@@ -62,8 +62,8 @@ def _name(job: Mapping[str, Any]) -> str:
     return str(job.get("jobname", "?"))[:100]
 
 
-def _version(document: Mapping[str, Any]) -> str:
-    return str(document["fio version"])[:40].removeprefix("fio-")
+def _version(document: Mapping[str, Any]) -> str | None:
+    return str(document.get("fio version", ""))[:40].removeprefix("fio-") or None
 
 
 def _measured(document: Mapping[str, Any]) -> dt.datetime | None:
@@ -78,7 +78,7 @@ def _of_job(
     options = {**shared, **_table(job.get("job options"))}
     # Without group_reporting each worker is a job of its own here. Of a group the CPU time is the mean of its workers.
     workers = _whole(options.get("numjobs"), 1) if "group_reporting" in options else 1
-    depth = 1 if options.get("ioengine", "psync") in _ONE_AT_A_TIME else _whole(options.get("iodepth"), 1)
+    depth = 1 if str(options.get("ioengine", "psync")) in _ONE_AT_A_TIME else _whole(options.get("iodepth"), 1)
     cpu = workers * sum(_number(job.get(name)) for name in ("usr_cpu", "sys_cpu")) / 100
     size = _size(options.get("size"))
     if size is not None and "filename" not in options:  # a file for each worker

@@ -1,0 +1,72 @@
+"""Results of other tools, kept and compared through the installed command."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from e2e.command import Assay
+
+SAMPLES = Path(__file__).parent.parent / "unit" / "imported"
+FIO = shutil.which("fio")
+
+
+def test_an_imported_file_is_listed_shown_exported_decoded_and_never_done_again(assay: Assay, tmp_path: Path) -> None:
+    done = assay("import", SAMPLES / "io500.txt", "--tag", "old", "--name", "first", check=0)
+    run_id = done.stdout.strip()
+
+    (listed,) = json.loads(assay("ls", "--tag", "old", "--json", check=0).stdout)
+    assert (listed["run_id"], listed["is_foreign"], listed["load"]) == (run_id, True, "io500")
+    assert "foreign" in assay("ls", check=0).stdout
+    shown = assay("show", "first", check=0).stdout
+    assert "not measured by Assay" in shown
+    assert "limited by" not in shown.splitlines()[-1]
+    assert assay("show", "first", "--classic", check=0).stdout == (SAMPLES / "io500.txt").read_text()
+    assay("export", "first", "--files", tmp_path / "files", "--csv", tmp_path / "csv", check=0)
+    assert (tmp_path / "files" / "io500.txt").read_bytes() == (SAMPLES / "io500.txt").read_bytes()
+    assert len((tmp_path / "csv" / "results.csv").read_text().splitlines()) == 6
+    assert "ior-easy-write" in assay("decode", "first", check=0).stdout
+    for command in (["rerun"], ["report"], ["explain"], ["clean"], ["export", "--charts", str(tmp_path / "charts")]):
+        refused = assay(command[0], "first", *command[1:], check=2)
+        assert "is foreign: another tool measured it" in refused.stderr
+
+
+def test_what_is_no_output_of_a_tool_leaves_no_run(assay: Assay, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("hello\n")
+
+    refused = assay("import", SAMPLES / "io500.txt", tmp_path / "text", check=2)
+
+    assert "is no output that Assay knows" in refused.stderr
+    assert json.loads(assay("ls", "--json", check=0).stdout) == []
+
+
+def test_a_name_is_of_one_run(assay: Assay) -> None:
+    refused = assay("import", SAMPLES / "bonnie-1.03.csv", "--name", "both", check=2)
+
+    assert "these are 2 runs, and a name is of one" in refused.stderr
+
+
+@pytest.mark.skipif(FIO is None, reason="fio is not installed")
+def test_fio_and_assay_fio_have_one_name_for_a_job_and_are_held_together_only_by_request(
+    assay: Assay, tmp_path: Path
+) -> None:
+    job = tmp_path / "job.fio"
+    job.write_text(f"[look]\nrw=read\nbs=64k\nsize=4m\ndirectory={tmp_path}\n")
+    printed = subprocess.run(
+        [str(FIO), "--output-format=json", str(job)], capture_output=True, text=True, check=True, timeout=600
+    ).stdout
+    (tmp_path / "fio.json").write_text(printed)
+    foreign = assay("import", tmp_path / "fio.json", check=0).stdout.strip()
+    assay("fio", job)
+
+    refused = assay("compare", foreign, "last", check=2)
+    assert "--foreign" in refused.stderr
+    compared = json.loads(assay("compare", foreign, "last", "--foreign", "--json", check=0).stdout)
+
+    (against,) = compared["against"]
+    assert against["foreign"] == ["A"]
+    assert [row["label"] for row in against["rows"]] == ["1-look/read"]
+    said = json.loads(printed)["jobs"][0]["read"]["bw_bytes"]
+    assert against["rows"][0]["a"]["median"] == said
