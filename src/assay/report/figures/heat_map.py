@@ -179,7 +179,10 @@ def _gather(latencies: Latencies, bands_per_decade: int, merge: int) -> Cells:
 
 
 def _caption(gathered: Cells, words: str) -> str:
-    text = f"Darker: more operations in that interval with that {words}; blank: none. Pale: outside the window."
+    text = (
+        f"The stronger the colour, the more operations in that interval with that {words}; blank: none. Pale: outside the"
+        " window."
+    )
     if gathered.intervals_per_column > 1:
         text += f" A column gathers {gathered.intervals_per_column} intervals."
     p50, p99 = (samples_needed(q) for q in _LINES.values())
