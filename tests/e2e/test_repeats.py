@@ -111,7 +111,12 @@ def test_repeats_are_one_row_and_each_has_its_own_when_asked_for(assay: Assay, t
     assert any("3 repeats ± " in line for line in told.stderr.splitlines())
     assert assay("show", "last", "--repeats").stdout.count("(repeat ") >= 3
     assay("export", "last", "--csv", tables, check=0)
-    assert {path.name for path in tables.iterdir()} == {"results.csv", "over_time.csv", "summaries.csv"}
+    assert {path.name for path in tables.iterdir()} == {
+        "results.csv",
+        "over_time.csv",
+        "marks.csv",
+        "summaries.csv",
+    }
     assert "--repeat" in assay("measure", data, "--repeat", "0", check=2).stderr
     assert list(data.iterdir()) == []
 
