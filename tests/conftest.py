@@ -1,10 +1,8 @@
 """Every test session cleans up after itself, and says so if it did not."""
 
 import os
-import signal
 import uuid
 from collections.abc import Iterator
-from types import FrameType
 
 import hypothesis
 import pytest
@@ -18,6 +16,7 @@ hypothesis.settings.load_profile("any-speed")
 pytest.register_assert_rewrite("goldens")
 
 from goldens import Goldens  # noqa: E402 - its asserts are rewritten first
+from testbed.killed import clear_dead_devices, unwind_when_ended  # noqa: E402
 from testbed.leaks import SESSION_VARIABLE, left_over  # noqa: E402
 
 
@@ -36,14 +35,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure() -> None:
-    """Let SIGTERM unwind the stack as Ctrl-C does, so that devices and mounts are undone."""
-
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt(f"signal {number}")
-
-    signal.signal(signal.SIGTERM, interrupt)
-    # Who runs the tests by nohup has programs deaf to it, and a deaf Assay is as its user wants it.
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    """Undo all when the session is told to end, and clear what a killed one left in the way."""
+    unwind_when_ended()
+    clear_dead_devices()
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from e2e.command import Assay
 from testbed.devices import MIB, filesystem, loop_device
 from testbed.history import come_and_go
+from testbed.killed import clear_dead_devices, unwind_when_ended
 
 PAGE = Path(__file__).parents[2] / "docs" / "method.md"
 BEGIN = "<!-- Made by `make repeats`; do not edit up to the end of the rows. -->\n"
@@ -117,6 +118,8 @@ def rows_of(where: str, documents: list[dict[str, Any]]) -> Iterator[Row]:
 
 def main() -> int:
     """Run it all and print the table; 1 where a trusted number does not repeat."""
+    unwind_when_ended()
+    clear_dead_devices()
     disk = Path(os.environ.get("ASSAY_REPEATS_DIR", tempfile.gettempdir()))
     table: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="assay-repeats-", dir=disk) as name:

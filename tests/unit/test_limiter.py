@@ -225,6 +225,35 @@ def test_durable_writes_that_wait_for_a_cpu_are_not_put_to_the_disk_for_sure() -
     assert not any("is the device" in text or "flushes" in text for text in found.evidence)
 
 
+NEARLY_DIRTY = load(  # measured: memory of 16 MiB that may be dirty, a device of 20 MiB/s
+    ops_per_s=21.2,
+    latency_s=47.1e-3,
+    is_absorbed=True,
+    dirty_share=1.08,
+    on_cpu=0.028,
+    run_delay=0.001,
+    busiest=0.03,
+    own_cpus=0.03,
+    device=disk(utilisation=0.898, in_flight=4.7, await_s=180e-3, requests_per_s=26, bytes_per_s=19.8 * MB),
+)
+
+
+def test_writers_that_wait_below_the_mark_wait_for_write_back_less_surely() -> None:
+    found = decide(NEARLY_DIRTY)
+
+    assert (found.limit, found.confidence) == (Bottleneck.WRITEBACK_DEVICE, Confidence.MEDIUM)
+    assert "108 %" in found.evidence[0]
+    working = decide(dataclasses.replace(NEARLY_DIRTY, on_cpu=0.6))
+    assert working.limit is not Bottleneck.WRITEBACK_DEVICE
+
+
+def test_the_time_of_later_requests_is_no_part_of_a_write_that_memory_takes() -> None:
+    found = decide(dataclasses.replace(NEARLY_DIRTY, dirty_share=0.3))
+
+    assert found.confidence is not Confidence.HIGH
+    assert not any("of the latency is the device" in text for text in found.evidence)
+
+
 def test_an_open_loop_that_falls_behind_is_not_held_by_what_was_offered() -> None:
     behind = dataclasses.replace(PACED, offered_per_s=2000, ops_per_s=500, latency_s=2e-3, on_cpu=0.05, busiest=0.05)
 

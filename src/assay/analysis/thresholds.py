@@ -235,6 +235,8 @@ GROWS, STAYS = 1.5, 1.1
 """Times the rate with twice as many in flight: from the one on latency limited it, up to the other something is full."""
 DIRTY_SHARE = 0.90
 """Of the dirty memory that the kernel allows."""
+WRITEBACK_NEARLY = 0.7
+"""The same, and of a device's time, from where on writers that wait for most of theirs wait for write-back."""
 
 # -- marks (statistics/recovery.py) ----------------------------------------------------------------------------------------
 RECOVERED_SHARE = 0.05

@@ -78,9 +78,7 @@ def block_node(path: str) -> BlockNode:
         raise RunError(f"{path}: /sys/dev/block/{number} is not there, so nobody can say who uses it")
     folder = f"{BLOCK}/{name}"
     size = tree.read(f"{folder}/size").text
-    serial = tree.first(
-        *(f"{folder}/{each}" for each in ("wwid", "device/wwid", "device/serial", "serial", "dm/uuid", "md/uuid"))
-    )
+    serial = tree.first(*(f"{folder}/{each}" for each in _SERIALS))
     if not size or int(size) == 0:
         raise InputError(f"{path} has no size: there is no medium")
     if tree.read(f"{folder}/ro").text == "1":

@@ -17,11 +17,14 @@ from e2e.planted.carrying_out import carry_out
 from e2e.planted.case import Outcome, Trial
 from e2e.planted.confusion import PAGE, in_words, not_tried, table, with_table
 from e2e.planted.table import CASES
+from testbed.killed import clear_dead_devices, unwind_when_ended
 from testbed.leaks import SESSION_VARIABLE, left_over
 
 
 def main(words: list[str]) -> int:
     """Try them; return an exit code: 1 when a verdict was wrong."""
+    unwind_when_ended()
+    clear_dead_devices()
     os.environ[SESSION_VARIABLE] = session = uuid.uuid4().hex
     trials: list[Trial] = []
     repeats = int(os.environ.get("ASSAY_LAB", "1"))

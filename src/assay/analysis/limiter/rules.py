@@ -95,14 +95,17 @@ def writeback(at: Signals) -> Conclusion | None:
     below = at.device
     if not at.is_absorbed or at.dirty_share is None or below is None:
         return None
-    if at.dirty_share < thresholds.DIRTY_SHARE or below.utilisation < thresholds.BUSY_SHARE:
+    # The memory of one burst is written before the next: the mean lies below where writers wait, who wait all the same.
+    is_full = at.dirty_share >= thresholds.DIRTY_SHARE and below.utilisation >= thresholds.BUSY_SHARE
+    is_nearly_full = min(at.dirty_share, below.utilisation) >= thresholds.WRITEBACK_NEARLY
+    if not is_full and not (is_nearly_full and at.waiting >= thresholds.MOST_OF_IT):
         return None
     names, busy = ", ".join(below.names), _percent(below.utilisation)
     said = (
         f"dirty memory stood at {_percent(at.dirty_share)} of where the kernel lets writers wait",
         f"{names} was busy for {busy} of the time, writing {_rate(below.bytes_per_s)}",
     )
-    return Conclusion(Bottleneck.WRITEBACK_DEVICE, HIGH, said, remedy=_FASTER)
+    return Conclusion(Bottleneck.WRITEBACK_DEVICE, HIGH if is_full else MEDIUM, said, remedy=_FASTER)
 
 
 def device_ceiling(at: Signals) -> Conclusion | None:
@@ -219,10 +222,10 @@ def _device_share(at: Signals) -> float:
     """Part of an operation's latency that is the time of its requests in the device.
 
     Requests of one operation are in the device together, so that no more than one counts; of several operations to a
-    request, as after read-ahead, each has its part.
+    request, as after read-ahead, each has its part. What memory takes has none: its requests come after it.
     """
     device = at.device
-    if device is None or device.await_s is None or not at.latency_s or not at.ops_per_s:
+    if device is None or device.await_s is None or at.is_absorbed or not at.latency_s or not at.ops_per_s:
         return 0.0
     each = min(1.0, device.requests_per_s / at.ops_per_s)
     return each * device.await_s / at.latency_s
@@ -230,7 +233,7 @@ def _device_share(at: Signals) -> float:
 
 def _flush_share(at: Signals) -> float:
     device = at.device
-    if device is None or device.flush_s is None or not at.latency_s or not at.ops_per_s:
+    if device is None or device.flush_s is None or at.is_absorbed or not at.latency_s or not at.ops_per_s:
         return 0.0
     return device.flushes_per_s / at.ops_per_s * device.flush_s / at.latency_s
 

@@ -96,6 +96,13 @@ class Signals:
     """Dirty memory as a share of what the kernel lets be dirty."""
 
     @property
+    def waiting(self) -> float:
+        """Share of the workers' time in which they waited for something other than a CPU or their own schedule."""
+        if self.on_cpu is None:
+            return 0.0
+        return max(0.0, 1 - self.on_cpu - (self.run_delay or 0.0) - (self.idle or 0.0))
+
+    @property
     def takes_all_cpus(self) -> bool:
         """Whether the load itself keeps the CPUs busy."""
         return bool(self.cpus and self.own_cpus is not None and self.own_cpus >= thresholds.OWN_CPU_SHARE * self.cpus)
