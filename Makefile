@@ -106,7 +106,7 @@ bench: $(READY)
 lock: $(READY)
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate \
 	    --no-emit-index-url --no-emit-find-links --no-emit-package assay-engine \
-	    --extra report --group dev --output-file requirements.lock pyproject.toml
+	    --extra report --extra cluster --group dev --output-file requirements.lock pyproject.toml
 	@! grep -nE '://|^-' requirements.lock
 
 pictures: $(READY)

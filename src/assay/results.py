@@ -467,6 +467,97 @@ class SoloShare(Part, kw_only=True):
     """The lower one of the numbers that it is from."""
 
 
+class ClockError(Part, kw_only=True):
+    """How a client's clock stood to that of the leader, as it was read before the first phase and after each."""
+
+    offset_ns: int
+    """The client's CLOCK_MONOTONIC minus the leader's, at the first reading."""
+    bound_ns: int
+    """No reading is wrong by more: half the round trip of the slowest."""
+    drift_ppm: float | None
+    """What it gains on the leader's; null: fewer than two readings, or less than their bounds allow to tell."""
+
+
+class ClientOfRun(Part, kw_only=True):
+    """One of several clients."""
+
+    name: str
+    role: str
+    """`load`, or `observer`: it counts and makes no load."""
+    hostname: str
+    address: str
+    clock: ClockError | None
+    """Null: it was never read."""
+    lost_s: float | None
+    """When its last sign of life came, in seconds since the first phase was to begin; null: it was there to the end."""
+    lost_reason: str | None
+    is_complete: bool
+    """Whether the stream of a client that was lost was collected from its machine later."""
+
+
+class ClientStart(Part, kw_only=True):
+    """When a client began a phase."""
+
+    client: str
+    late_ns: int
+    """After the time agreed, by the leader's clock."""
+    bound_ns: int
+    """By how much that can be wrong, either way."""
+
+
+class StartOfPhase(Part, kw_only=True):
+    """When the clients began a phase."""
+
+    phase: str
+    repeat: int
+    skew_ns: int
+    """From the first client's start to the last one's."""
+    bound_ns: int
+    """By how much that can be wrong: the sum of the two clients' bounds."""
+    starts: tuple[ClientStart, ...]
+
+
+class ClientRate(Part, kw_only=True):
+    """What one client did of a sum."""
+
+    client: str
+    label: str
+    """Of its own result."""
+    iops: float
+    """In the time in which all were at work."""
+    throughput_bytes_per_s: float | None
+    share: float
+    """Of the sum."""
+
+
+class Straggler(Part, kw_only=True):
+    """A client that was much slower than the others."""
+
+    client: str
+    ratio: float
+    """Its rate by the median of the others."""
+    cause: str
+    """What its own judgement says, in words."""
+
+
+class SetOfClients(Part, kw_only=True):
+    """A sum over clients, taken to pieces."""
+
+    label: str
+    """Of the sum's result, whose `client` is null."""
+    clients: int
+    """That it is the sum of."""
+    window_s: tuple[float, float]
+    """In which all of them were at work, in seconds since the phase was to begin."""
+    rates: tuple[ClientRate, ...]
+    """In the order of the clients."""
+    jain: float
+    """Fairness: (sum of rates)^2 / (n * sum of their squares), 1 where all are equal."""
+    spread: float | None
+    """The highest rate by the lowest; null: one did nothing."""
+    straggler: Straggler | None
+
+
 class Document(Part, kw_only=True):
     """What `--json` prints."""
 
@@ -479,6 +570,10 @@ class Document(Part, kw_only=True):
     marks: tuple[RunMark, ...] = ()
     """When something happened, as the user says or the analysis found, with what was before, during and after it."""
     solo_shares: tuple[SoloShare, ...] = ()
+    clients: tuple[ClientOfRun, ...] = ()
+    """Empty: one client, this machine. Then so are the two below."""
+    starts: tuple[StartOfPhase, ...] = ()
+    sums: tuple[SetOfClients, ...] = ()
     """Of each job that worked beside others and, in another phase, alone."""
     summaries: tuple[Summary, ...] = ()
     """A result each over its repeats; none where nothing was measured twice."""

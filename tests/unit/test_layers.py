@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": {"errors", "input_text", "units", "xdg"},
     "bundle": {"assay", "config", "errors", "events", "host", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units", "xdg"},
+    "cluster": {"assay", "bundle", "errors", "events", "host", "plan", "running", "targets", "units", "xdg"},
     "claims": {"analysis", "bundle", "compare", "errors", "input_text", "loads", "outward", "results", "verdicts"},
     "decode": {"errors", "outward", "units", "verdicts"},
     "importing": {"bundle", "decode", "errors", "input_text", "plan"},
@@ -84,6 +85,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "session": {
         "analysis",
         "bundle",
+        "cluster",
         "console",
         "errors",
         "host",

@@ -15,6 +15,7 @@ import polars as pl
 
 from assay import __version__
 from assay.bundle import files
+from assay.bundle.client_set import CLIENTS, ClientSet, client_set_of, write_client_set
 from assay.bundle.contents import check_events, check_rows, read_events, read_table
 from assay.bundle.durable import sync_folder
 from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
@@ -284,6 +285,27 @@ class RunBundle:
     def is_foreign(self) -> bool:
         """Whether Assay did not measure it: `assay import` made it of what another tool printed."""
         return self.plan.origin.front_end == FOREIGN
+
+    def stream_path(self, client: str) -> Path:
+        """Where the stream of a client of several goes."""
+        return files.of_client(self.path, files.STREAMS, client)
+
+    def keep_client_set(self, found: ClientSet) -> None:
+        """Write down who measures; raises RunError, and BundleError where the run is sealed."""
+        self._refuse_if_sealed()
+        write_client_set(self.path, found)
+
+    def client_set(self) -> ClientSet | None:
+        """Give who measured; None of a run of one client. Raises BundleError where the file is damaged."""
+        if self.is_sealed and not self._is_listed(CLIENTS):
+            return None
+        try:
+            with _content_checked(self.path / CLIENTS):
+                return client_set_of(self._contents(CLIENTS))
+        except BundleError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+            raise
 
     def keep_original(self, original: Original) -> None:
         """Put what another tool printed into a foreign run; raises RunError, and BundleError where the run is sealed."""

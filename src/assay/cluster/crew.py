@@ -1,0 +1,95 @@
+"""What the leader of a run may ask of its clients, and what it hears of them.
+
+The leader's part of a run (`set_run.py`) knows nothing of how words travel: it is given a `Crew`. All methods are called
+from one thread; none waits longer than it says. A client that cannot be reached any more is said once, as `Gone`, by
+`hear`, and is no member afterwards.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from assay import events
+from assay.bundle.client_set import ClockReading, Role
+from assay.host.facts import Fact
+from assay.plan import Plan
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Station:
+    """A client as it joined."""
+
+    name: str
+    role: Role
+    hostname: str
+    address: str
+    hello: events.Hello
+    """Of its engine, asked before any run: machine, clock, capabilities."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Said:
+    """An event of a client's engine. Of intervals this is what is shown while the run goes on, and may be several in one."""
+
+    client: str
+    event: events.Event
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Gone:
+    """A client is not there any more; times are of the leader's CLOCK_MONOTONIC."""
+
+    client: str
+    reason: str
+    heard_ns: int
+    noticed_ns: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ended:
+    """A client's engine has ended, and its stream is whole; `error` says what was wrong, if anything was."""
+
+    client: str
+    error: str | None
+
+
+Heard = Said | Gone | Ended
+
+
+class Crew(Protocol):
+    """The clients of a run, connected."""
+
+    @property
+    def stations(self) -> Mapping[str, Station]:
+        """Those that are there, by name, in the order in which the user named them."""
+
+    def look(self, directories: Mapping[str, str]) -> Mapping[str, tuple[Fact, ...]]:
+        """Ask each client for the facts of its machine and of directories by target name.
+
+        A directory that cannot be used there makes RunError, which names client and directory.
+        """
+
+    def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
+        """Start an engine on each client named, on its own Plan; their events come by `hear`. Raises RunError.
+
+        The client keeps Plan and stream in its own folder of runs, under `run_id`, until they were fetched.
+        """
+
+    def hear(self, timeout_s: float) -> Sequence[Heard]:
+        """Give what has come, in the order of each client; waits so long at most where nothing has."""
+
+    def tell(self, controls: Mapping[str, events.Control]) -> None:
+        """Send a control line to each engine named. Those that are gone are passed over."""
+
+    def read_clocks(self) -> Mapping[str, ClockReading]:
+        """Read every client's clock now. Those that do not answer are not in it, and are said by `hear`."""
+
+    def fetch(self, client: str, into: Path) -> None:
+        """Bring a client's stream here, whole; raises RunError. The client removes its copy once it is here and checked."""
+
+    def end_engines(self, clients: Sequence[str]) -> None:
+        """Kill engines now; their streams stay."""
+
+    def close(self) -> None:
+        """Let every client go: engines that run on are stopped, workers end, keys are removed. Never raises."""
