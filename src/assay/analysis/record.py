@@ -19,6 +19,7 @@ from assay import events
 from assay.analysis.phase_tables import Tables
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of, work_of
 from assay.analysis.rows import Counters, Rows, Span
+from assay.bundle.client_set import ClientSet, Member
 from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.original import Original
@@ -221,6 +222,10 @@ class RunRecord:
     """What another tool printed, of a run that Assay did not measure."""
     meter: PowerMeter | None = None
     """What a power meter read beside the run; it is in no bundle."""
+    client_set: ClientSet | None = None
+    """Of a run of several clients: then the phases are those of all together on one clock, as if one machine had done it."""
+    members: tuple["ClientRecord", ...] = ()
+    """Of such a run: what each of them recorded, observers too; of a lost one what is known."""
 
     @functools.cached_property
     def facts(self) -> dict[str, FactValue]:
@@ -277,6 +282,17 @@ class RunRecord:
                 for name in touched_sets(job, (op for op in job_ops(job) if op.op in WRITES)):
                     first.setdefault(name, index)
         return first
+
+
+@dataclasses.dataclass(frozen=True)
+class ClientRecord:
+    """What one of several clients recorded."""
+
+    member: Member
+    run: RunRecord
+    """By its own clock and with its own facts, as if it had been alone."""
+    shift_ns: Mapping[int, int]
+    """By index of a phase: what has to be added to its times to make them those of the set."""
 
 
 def read(run: RecordedRun) -> RunRecord:

@@ -17,6 +17,7 @@ import msgspec
 
 from assay.bundle.files import write_durably
 from assay.bundle.strict_json import decode
+from assay.clocks import ClockReading
 from assay.host.facts import Fact
 
 CLIENTS = "clients.json"
@@ -24,7 +25,6 @@ SCHEMA = "assay.clients/1"
 MOST_CLIENTS: Final = 20_000
 LONGEST_NAME: Final = 64
 _LONGEST_TEXT: Final = 1000
-_MOST_NS: Final = 10**19
 _MOST_READINGS: Final = 10_000
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
@@ -58,26 +58,6 @@ class OnLost(enum.Enum):
     """The phase ends for all, and the run with it; data is removed."""
     ABORT = "abort"
     """All engines are ended at once."""
-
-
-class ClockReading(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a client's clock is ahead of the leader's, by the exchange with the least round trip."""
-
-    at_ns: int
-    """Middle of the exchange."""
-    offset_ns: int
-    """The client's CLOCK_MONOTONIC minus the leader's."""
-    bound_ns: int
-    """Half of the round trip: the error is no larger, however the way there and the way back share it."""
-    exchanges: int
-    """Out of which that with the least round trip was taken."""
-
-    def __post_init__(self) -> None:
-        """Hold to what clocks can say; raises ValueError."""
-        if not 0 <= self.bound_ns < _MOST_NS or abs(self.offset_ns) > _MOST_NS or abs(self.at_ns) > _MOST_NS:
-            raise ValueError("a reading of a clock is out of all bounds")
-        if self.exchanges < 1:
-            raise ValueError("a reading of a clock needs an exchange")
 
 
 class Lost(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from assay import events
-from assay.bundle.client_set import ClockReading, Role
+from assay.bundle.client_set import Role
+from assay.clocks import ClockReading
 from assay.host.facts import Fact
 from assay.plan import Plan
 
