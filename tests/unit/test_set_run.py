@@ -26,21 +26,27 @@ class Heard:
         self.ends = 0
 
     def begin(self, plan: Plan, clients: Sequence[str]) -> None:
+        """Note who begins."""
         self.said.append(f"{len(plan.phases)} phases on {', '.join(clients)}")
 
     def hear(self, client: str, event: events.Event) -> None:
+        """Note an event."""
         self.events.append((client, event))
 
     def gone(self, client: str, reason: str) -> None:
+        """Note who is gone."""
         self.said.append(f"gone: {client}, {reason}")
 
     def say(self, text: str) -> None:
+        """Note a word."""
         self.said.append(text)
 
     def look(self) -> events.Control | None:
+        """Give an order that was planted."""
         return self.orders.pop() if self.orders else None
 
     def end(self) -> None:
+        """Count the ends."""
         self.ends += 1
 
 
