@@ -1,7 +1,7 @@
 """A run of several clients with what was collected of one of them later.
 
-A sealed run is never rewritten: the completed one is another run, which says which it completes, and has the same Plan, facts
-and times. Of the clients that were whole it has what the first has.
+A sealed run is never rewritten: the completed one is another run, which says which it completes, and has the same Plan,
+facts and times. Of the clients that were whole it has what the first has.
 """
 
 import datetime as dt
