@@ -51,80 +51,68 @@ class HostSpec:
     """The Python that has Assay there; None: `assay` on PATH there, else the Python at the same path as here."""
 
 
-def hosts_of(word: str) -> tuple[HostSpec, ...]:
+def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
     """Read what stands after `--hosts`: the path of a file, or the hosts themselves.
 
     A word with a slash is a path; one without is a path where a file of that name is in the working directory.
 
-    Raises:
-        InputError: the file cannot be read, or names no hosts; with its line.
-    """
-    if "/" not in word and not (_is_one_word(word) and Path(word).is_file()):
-        return parse_hosts(word)
-    try:
-        text = read_text(word, "hosts file", _MOST_BYTES)
-    except FileNotFoundError:
-        raise InputError(f"{OPTION} {word}: there is no such file") from None
-    return parse_hosts(text, source=word)
-
-
-def _is_one_word(word: str) -> bool:
-    return "," not in word and "[" not in word and "\0" not in word
-
-
-def parse_hosts(text: str, source: str | None = None) -> tuple[HostSpec, ...]:
-    """Read hosts.
-
     Args:
-        text: Words with commas between; the content of the file where `source` is given.
-        source: The file's name, for errors.
+        text: What stands there.
+        option: After which it stands, for errors.
 
     Raises:
-        FrontEndError: with what is wrong, and the line.
+        InputError: the file cannot be read, or a host cannot be meant; with the file's line.
     """
-    if source is None:
-        lines: Iterable[tuple[int | None, str]] = ((None, word) for word in _words_between_commas(text))
-    else:
-        lines = ((number, line) for number, line in enumerate(text.splitlines(), start=1))
-    found: dict[str, tuple[HostSpec, int | None]] = {}
+    is_one_word = not any(letter in text for letter in ",[=\0 ")
+    if "/" not in text.partition(" ")[0] and not (is_one_word and Path(text).is_file()):
+        return _unique(((None, word) for word in _between_commas(text)), option)
+    try:
+        content = read_text(text, "hosts file", _MOST_BYTES)
+    except FileNotFoundError:
+        raise InputError(f"{option} {text}: there is no such file") from None
+    return _unique(((number, line) for number, line in enumerate(content.splitlines(), start=1)), text)
+
+
+def _unique(lines: Iterable[tuple[int | None, str]], source: str) -> tuple[HostSpec, ...]:
+    """Read the hosts of lines, each with its number in the source; raises FrontEndError."""
+    found: dict[str, HostSpec] = {}
+    places: dict[str, int | None] = {}
     for number, line in lines:
-        for host in _hosts_of_line(line, source or OPTION, number):
-            if host.name in found:
-                before = found[host.name][1]
-                place = f" (line {before})" if before is not None else ""
-                raise _fault(
-                    source, number, f"the client '{host.name}' is there already{place}; name one 'other={host.name}'"
+        for host in _hosts_of_line(line, source, number):
+            name = host.name
+            if name in found:
+                before = f" (line {places[name]})" if places[name] is not None else ""
+                raise FrontEndError(
+                    source, number, f"the client '{name}' is there already{before}; call one 'other={name}'"
                 )
-            found[host.name] = host, number
+            found[name], places[name] = host, number
             if len(found) > MOST_CLIENTS:
-                raise _fault(source, number, f"these are more than {MOST_CLIENTS} hosts")
+                raise FrontEndError(source, number, f"these are more than {MOST_CLIENTS} hosts")
     if not found:
-        raise _fault(source, None, "names no host")
-    return tuple(host for host, _ in found.values())
+        raise FrontEndError(source, None, "names no host")
+    return tuple(found.values())
 
 
-def _fault(source: str | None, line: int | None, text: str) -> FrontEndError:
-    return FrontEndError(source or OPTION, line, text)
-
-
-def _words_between_commas(text: str) -> Iterator[str]:
-    """Part at commas, but at those within brackets."""
+def _between_commas(text: str) -> Iterator[str]:
+    """Part at commas, but not at those within brackets."""
     word, depth = "", 0
-    for letter in text:
+    for letter in f"{text},":
         depth += (letter == "[") - (letter == "]")
         if letter == "," and depth <= 0:
             yield word.strip() or ","
             word = ""
         else:
             word += letter
-    yield word.strip() or ","
+    if word.strip():  # a bracket that nobody closed
+        yield word
 
 
 def _hosts_of_line(line: str, source: str, number: int | None) -> Iterator[HostSpec]:
     if len(line) > _LONGEST_LINE and number is not None:
         raise FrontEndError(source, number, f"the line has more than {_LONGEST_LINE} letters")
     try:
-        yield from _hosts_of_words(line.partition("#")[0].split())
+        # A comment is one of a file: in words, it would hide what was meant to be a host.
+        yield from _hosts_of_words((line if number is None else line.partition("#")[0]).split())
     except ValueError as error:
         raise FrontEndError(source, number, str(error)) from None
 

@@ -69,7 +69,7 @@ def launch(
         except ValueError as error:
             raise InputError(f"--ssh-user: {error}") from None
     folder = join_folder.absolute()
-    files = read_join_folder(folder)
+    files = read_join_folder(folder) if hosts else {}
     orders = [
         WorkerOrder(name=host.name, role=roles.get(host.name, Role.LOAD), folder=folder, files=files) for host in hosts
     ]
@@ -183,6 +183,7 @@ class Launched:
         how = await self._workers[name].ended()
         if not self._is_closing:
             self._say(name, how)
+            await self._close_one(name)
 
     def _say(self, name: str, fault: str) -> None:
         self._faults[name] = fault

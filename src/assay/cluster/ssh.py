@@ -11,8 +11,10 @@ import contextlib
 import getpass
 import logging
 import os
+import shlex
 import stat
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +23,7 @@ import asyncssh
 from assay.cluster.hosts import HostSpec
 from assay.cluster.worker_order import WorkerOrder, check_version
 from assay.cluster.worker_shell import COPIED, END_S, Channel, HostError, WorkerShell, engine_version, this_machine
-from assay.errors import RunError, reason_of
+from assay.errors import RunError
 from assay.running.engine import find_engine
 
 CONNECT_S: Final = 20.0
@@ -34,6 +36,9 @@ gone."""
 _MACHINE_KNOWN_HOSTS: Final = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 _USER_KNOWN_HOSTS: Final = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 _CONFIGURATIONS: Final = ("~/.ssh/config", "/etc/ssh/ssh_config")
+_POLL_S: Final = 0.02
+_KILL: Final = "case $(tr '\\0' ' ' </proc/{worker}/cmdline) in *{folder}/*) kill -KILL -- -{worker};; esac"
+"""Ends a worker's process group by its number, if that is still the number of what was started with its folder."""
 
 logging.getLogger("asyncssh").addHandler(logging.NullHandler())  # what concerns the user is raised
 
@@ -61,8 +66,8 @@ class SshWorker:
             process = self._process
             await self._shell.open(
                 Channel(
-                    read_output=process.stdout.read,
-                    read_errors=process.stderr.read,
+                    read_output=_to_the_end(process.stdout),
+                    read_errors=_to_the_end(process.stderr),
                     write=process.stdin.write,
                     end_input=process.stdin.write_eof,
                 )
@@ -73,7 +78,7 @@ class SshWorker:
         except asyncssh.Error as error:
             raise HostError(f"ssh: {error.reason}") from error
         except OSError as error:
-            raise HostError(f"ssh: {reason_of(error)}") from error
+            raise HostError(f"ssh: {_reason(error)}") from error
 
     async def _connect(self) -> asyncssh.SSHClientConnection:
         where = {"host": self._address} | ({"port": self._host.port} if self._host.port else {})
@@ -153,8 +158,9 @@ class SshWorker:
             if self._process is not None:
                 self._shell.end()
                 async with asyncio.timeout(END_S):
-                    await self._process.wait_closed()
-                left = await self._remove_rest(self._connection)
+                    while self._process.returncode is None and not self._process.is_closing():
+                        await asyncio.sleep(_POLL_S)
+                left = await self._clear(self._connection)
         except TimeoutError:
             left = "its shell did not end"
         except (OSError, asyncssh.Error) as error:
@@ -169,18 +175,41 @@ class SshWorker:
             self._connection = self._process = None
         return left or self._shell.left
 
-    async def _remove_rest(self, connection: asyncssh.SSHClientConnection) -> str:
-        """Remove the folder where its shell could not, because somebody killed it; say what could not be, or nothing."""
+    async def _clear(self, connection: asyncssh.SSHClientConnection) -> str:
+        """Do what its shell could not, because somebody killed it; say what could not be done, or nothing."""
         folder = self._shell.folder
         if folder is None:
             return ""
         try:
             async with asyncio.timeout(END_S), connection.start_sftp_client() as sftp:
-                if await sftp.lexists(folder):
-                    await sftp.rmtree(folder)
+                if not await sftp.lexists(folder):
+                    return ""
+                if self._shell.worker is not None:
+                    words = _KILL.format(worker=self._shell.worker, folder=folder)
+                    await connection.run(f"exec /bin/sh -c {shlex.quote(words)}")
+                await sftp.rmtree(folder)
         except asyncssh.SFTPError as error:
             return f"its folder {folder} could not be removed: {error.reason}"
         return ""
+
+
+def _to_the_end(reader: asyncssh.SSHReader[bytes]) -> Callable[[int], Awaitable[bytes]]:
+    """Read as from a pipe: the end of the connection is the end of what is said."""
+
+    async def read(most_bytes: int) -> bytes:
+        try:
+            return await reader.read(most_bytes)
+        except (OSError, asyncssh.Error):
+            return b""
+
+    return read
+
+
+def _reason(error: OSError) -> str:
+    """Say why no connection could be made: asyncio puts an address, and tuples of it, into its words."""
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
 
 
 def _expanded(path: str) -> str:
@@ -190,7 +219,7 @@ def _expanded(path: str) -> str:
 def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKnownHosts:
     """Read the keys of hosts that user and machine know; what cannot be read knows none.
 
-    Asyncssh leaves the machine's files out where nothing names them, and after `UserKnownHostsFile none` checks no key at all,
+    Asyncssh leaves out the machine's files where nothing names them, and checks no key after `UserKnownHostsFile none`,
     where OpenSSH only looks into none of the user's.
     """
     users = options.config.get("UserKnownHostsFile", _USER_KNOWN_HOSTS)

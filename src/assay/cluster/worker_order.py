@@ -10,14 +10,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from assay import __version__
 from assay.bundle.client_set import Role
-from assay.cluster.worker_shell import COPIED, HostError
+from assay.bundle.inside import is_plain
+from assay.bundle.strict_json import decode
+from assay.cluster.worker_shell import HostError
 from assay.errors import RunError, reason_of
 
 JOIN: Final = "join.json"
-_MOST_FILES: Final = 16
-_MOST_BYTES: Final = 1 << 20
+_MOST_BYTES: Final = 64 << 10
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,7 +32,7 @@ class WorkerOrder:
     folder: Path
     """With `join.json` and the files that it names, on this machine."""
     files: Mapping[str, bytes]
-    """The content of that folder."""
+    """What the worker needs of that folder, by name."""
 
     def arguments(self, folder: str) -> tuple[str, ...]:
         """Give the words after `assay`, for a machine on which the files are in a folder."""
@@ -37,29 +40,40 @@ class WorkerOrder:
         return ("worker", "--join", f"{folder}/{JOIN}", "--name", self.name, *observer)
 
 
+class _Named(msgspec.Struct, frozen=True):
+    """The files that `join.json` names."""
+
+    certificate: str | None
+    key: str | None
+
+
 def read_join_folder(folder: Path) -> dict[str, bytes]:
-    """Read the files of a folder that the leader made for its workers.
+    """Read `join.json`, which the leader wrote, and the files that it names beside it; by name.
 
     Raises:
-        RunError: it cannot be read, or holds what is none of them: a link, a folder, a large file.
+        RunError: it is not there, is a link, or is no such file.
     """
     try:
-        names = sorted(os.listdir(folder))  # noqa: PTH208 - names alone
-        if JOIN not in names or len(names) > _MOST_FILES or COPIED in names:
-            raise RunError(f"{folder}: is no folder to join by: it has {len(names)} files, and one must be {JOIN}")
-        return {name: _read(folder / name) for name in names}
+        join = _read(folder / JOIN)
+        named = decode(join, _Named)
+        beside = [name for name in (named.certificate, named.key) if name is not None]
+        if not all(map(is_plain, beside)):
+            raise RunError(f"{folder / JOIN}: names a file that does not lie beside it")
+        return {JOIN: join} | {name: _read(folder / name) for name in beside}
     except OSError as error:
         raise RunError(f"{error.filename or folder}: cannot be read: {reason_of(error)}") from error
+    except ValueError as error:
+        raise RunError(f"{folder / JOIN}: is no file to join by ({error})") from error
 
 
 def _read(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise RunError(f"{path}: is no regular file; a folder to join by has no others")
+            raise RunError(f"{path}: is no regular file")
         data = file.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
-        raise RunError(f"{path}: has more than {_MOST_BYTES >> 20} MiB; no file to join by has")
+        raise RunError(f"{path}: has more than {_MOST_BYTES >> 10} KiB; no file to join by has")
     return data
 
 

@@ -88,6 +88,8 @@ class WorkerShell:
         self._left = ""
         self.folder: str | None = None
         """That it made there, and removes."""
+        self.worker: int | None = None
+        """Its process id there."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -142,12 +144,11 @@ class WorkerShell:
         """Have the worker use an engine that is there."""
         self._write(f"engine {path}\n")
 
-    async def start(self, arguments: Sequence[str]) -> int:
-        """Start `assay` with arguments, none of which has a line end; give its process id there. Raises HostError."""
+    async def start(self, arguments: Sequence[str]) -> None:
+        """Start `assay` with arguments, none of which has a line end; raises HostError."""
         self._write("".join(f"+{argument}\n" for argument in arguments) + "start\n")
-        process = int(await self._expect("started"))
+        self.worker = int(await self._expect("started"))
         self._end = asyncio.create_task(self._hear_end())
-        return process
 
     async def ended(self) -> str:
         """Wait until the worker that was started has ended, and say how: with its last words."""
