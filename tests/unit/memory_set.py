@@ -1,18 +1,20 @@
 """A run of several clients without files: streams with known truth, each on a clock of its own."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 import polars as pl
 
 from assay import events, plan
+from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart, Role, Share
-from assay.bundle.tables import join
+from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, OF_STREAM, WORKERS, join
 from assay.clocks import ClockReading
 from assay.host.facts import FactValue
-from unit.memory_run import MemoryRun, facts_of, hello
-from unit.synthetic import BLOCK_BACKED, NS, SyntheticRun
+from unit.memory_run import MemoryRun, facts_of
+from unit.synthetic import NS, SyntheticRun
 
 LEADER_NS = 5_000 * NS
 """The leader's clock when the first client's engine says hello."""
@@ -125,17 +127,82 @@ class MemorySet(MemoryRun):
         assert client is not None, "each client of a set is asked for by name"
         return self._streams[client].stream()
 
+    def only(self, client: str) -> SyntheticRun:
+        """Give what one client recorded."""
+        return self._streams[client].run
+
     def table(self, name: str) -> pl.DataFrame:
         """Join the tables of all clients."""
         return join({client: self._streams[client].run.table(name) for client in self.clients})
 
 
-def many(
-    its_plan: plan.Plan, names: Sequence[str], filled: Callable[[SyntheticRun, int], object]
-) -> dict[str, SyntheticRun]:
-    """Make a run for each name; `filled` fills that of a number."""
-    runs = {name: SyntheticRun(its_plan, facts=dict(BLOCK_BACKED), first=hello()) for name in names}
-    for number, run in enumerate(runs.values()):
-        filled(run, number)
-        run.end()
-    return runs
+def kept(runs: Path, measured: MemorySet, *, is_sealed: bool = True) -> RunBundle:
+    """Write a set down as its leader and its engines would."""
+    bundle = RunBundle.create(runs, "set", plan=measured.plan, argv=["assay", "run", "set.toml", "/data"])
+    bundle.record_facts(measured.facts)
+    bundle.keep_client_set(measured.client_set())
+    for name in measured.clients:
+        lines = in_order(measured.events(name), _intervals(measured.only(name)))
+        bundle.stream_path(name).write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    if is_sealed:
+        bundle.seal()
+    return bundle
+
+
+def in_order(happened: Sequence[events.Event], intervals: Sequence[events.Interval]) -> list[events.Event]:
+    """Put intervals between the begin and the end of their phases."""
+    first, *others = happened
+    return [first, *sorted([*others, *intervals], key=lambda event: (getattr(event, "t_ns", 0), _rank(event)))]
+
+
+def _rank(event: events.Event) -> int:
+    """Say what is written first of one moment."""
+    return {events.Started: 0, events.Interval: 1}.get(type(event), 2)
+
+
+def _intervals(run: SyntheticRun) -> list[events.Interval]:
+    """Make the lines again that the tables of a client are made of."""
+    tables = {name: run.table(name) for name in OF_STREAM}
+    ticks = tables[HOST].filter(source="process").select("phase_index", "t_s").unique().sort("t_s")
+    return [_interval(tables, index, t_s) for index, t_s in ticks.iter_rows()]
+
+
+def _interval(tables: Mapping[str, pl.DataFrame], index: int, t_s: float) -> events.Interval:
+    at = {name: table.filter(phase_index=index, t_s=t_s) for name, table in tables.items()}
+    host: dict[tuple[str, str], dict[str, float]] = {}
+    for row in at[HOST].iter_rows(named=True):
+        host.setdefault((row["source"], row["instance"]), {})[row["name"]] = row["value"]
+    process = {name: int(value) for name, value in host.pop(("process", "")).items()}
+    operations = []
+    for row in at[INTERVALS].iter_rows(named=True):
+        buckets = at[HISTOGRAMS].filter(job=row["job"], operation=row["operation"])
+        latency = events.Buckets(
+            index=tuple(buckets["bucket"]),
+            count=tuple(buckets["n"]),
+            max_ns=row["latency_max_ns"],
+            sum_ns=row["latency_sum_ns"],
+        )
+        names = ("job", "operation", "ops", "bytes", "errors")
+        operations.append(
+            events.OperationInterval(**{name: row[name] for name in names}, latency=latency, response=None)
+        )
+    samples = [
+        events.WorkerSample(**{name: row[name] for name in events.WorkerSample.__struct_fields__})
+        for row in at[WORKERS].iter_rows(named=True)
+    ]
+    lengths = at[INTERVALS]["dt_s"]
+    return events.Interval(
+        t_ns=round(t_s * NS),
+        dt_ns=round(lengths[0] * NS) if len(lengths) else 0,
+        phase_index=index,
+        operations=tuple(operations),
+        workers=tuple(samples),
+        process_cpu_ns=process["process_cpu_ns"],
+        observer_cpu_ns=process["observer_cpu_ns"],
+        process_read_bytes=process.get("process_read_bytes"),
+        process_write_bytes=process.get("process_write_bytes"),
+        host=tuple(
+            events.HostSample(source=source, instance=instance, values=values)
+            for (source, instance), values in host.items()
+        ),
+    )

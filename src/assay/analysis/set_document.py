@@ -51,11 +51,11 @@ def set_results(run: RunRecord) -> SetResults:
                 own.setdefault(key, {})[name] = judged_alone(case, name)
     clients = {one.member.name: one for one in run.members}
     sums, pieces = [], []
-    for case in _sum_cases(run, clients, own):
-        parts = own.get((case.phase.index, case.case.job.name, case.case.operation.name), {})
-        result = _sum(case, {name: parts[name] for name in case.phase.clients if name in parts})
+    for at in _sum_cases(run, clients, own):
+        parts = own.get((at.phase.index, at.case.job.name, at.case.operation.name), {})
+        result = _sum(at, {name: parts[name] for name in at.phase.clients if name in parts})
         sums.append(result)
-        pieces.append(case.taken_to_pieces(result.label))
+        pieces.append(at.taken_to_pieces(result.label))
     by_client = (parts[name].result for name in loads for parts in own.values() if name in parts)
     return SetResults(
         results=(*sums, *by_client),
