@@ -55,4 +55,5 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     began_ns = found.starts[0].at_ns if found and found.starts else lost.heard_ns
     since = format_seconds(max(0, lost.heard_ns - began_ns) / NS_PER_S)
     of = "" if len(names) == 1 else f"{names[0]}: "
-    return f"{names_told(names)} {were} lost {since} into the run ({of}{lost.reason})"
+    text = f"{names_told(names)} {were} lost {since} into the run ({of}{lost.reason})"
+    return text if at.clients[names[0]].run.events else f"{text}, and what was measured there is not in this run"
