@@ -32,6 +32,9 @@ from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
 
+_NAMED = 5
+"""Clients that a message names."""
+
 Streams = dict[str, Stream]
 """What each client's stream says, by the client's name."""
 
@@ -301,7 +304,10 @@ class RunBundle:
             return None
         try:
             with _content_checked(self.path / CLIENTS):
-                return client_set_of(self._contents(CLIENTS))
+                found = client_set_of(self._contents(CLIENTS))
+                if any(start.phase_index >= len(self.plan.phases) for start in found.starts):
+                    raise ValueError(f"a start is of a phase that the Plan of {len(self.plan.phases)} does not have")
+                return found
         except BundleError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 return None
@@ -325,6 +331,7 @@ class RunBundle:
 
     def check_contents(self) -> None:
         """Read everything once, for those who use the Plan alone; raises BundleError where the run is damaged."""
+        self.client_set()
         for client in self.clients:
             self.events(client)
         for name in COLUMNS:
@@ -405,8 +412,8 @@ class RunBundle:
         clients = self.clients
         if len(clients) > 1:
             raise BundleError(
-                f"{self.path}: is a run of {len(clients)} clients ({', '.join(clients)}), and this Assay judges runs of"
-                " one. Read it with a newer one"
+                f"{self.path}: has streams of {len(clients)} clients ({', '.join(clients[:_NAMED])}), and each is asked for"
+                f" by its name; how their clocks stood would be in {CLIENTS}. {DAMAGED_CURE}"
             )
         return clients[0]
 
