@@ -4,8 +4,11 @@ A document of one client has one part: all of it. The results of several come su
 numbers rows, compares or draws takes one of the two parts, so that no sum stands beside its own summands.
 """
 
+import dataclasses
+
 import msgspec
 
+from assay.analysis.record import RunRecord
 from assay.errors import InputError
 from assay.results import ClientOfRun, Document, MarkEffect, Result, RunMark
 
@@ -46,6 +49,19 @@ def of_client(document: Document, name: str) -> Document:
         raise InputError(f"client '{name}' of run {document.run.id} is an observer: it made no load and has no results")
     own = _narrowed(document, tuple(result for result in document.results if result.client == name))
     return msgspec.structs.replace(own, clients=(), starts=(), sums=())
+
+
+def record_of_client(run: RunRecord, name: str) -> RunRecord:
+    """Give what one client recorded, by its own clock, under the name of the run that it was part of.
+
+    Raises:
+        InputError: nothing was recorded of a client of that name.
+    """
+    for member in run.members:
+        if member.member.name == name:
+            own = member.run
+            return dataclasses.replace(own, run_id=run.run_id, path=run.path, info=run.info, remarks=run.remarks)
+    raise InputError(f"run {run.run_id} has no record of a client '{name}'")
 
 
 def _narrowed(document: Document, results: tuple[Result, ...]) -> Document:

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.errors import InputError
+
 if TYPE_CHECKING:
     from assay.report.kept_answers import KeptAnswer
+    from assay.results import Document
 
 
 def answer_of(run: str, runs: Path | None, energy: Path | None = None) -> "KeptAnswer":
@@ -37,3 +40,20 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None) -> "KeptA
     if energy is None:
         keep_answer(folder, place, answer)
     return answer
+
+
+def one_client(answer: "KeptAnswer", name: str) -> "KeptAnswer":
+    """Narrow the answer of a run of several clients to one of them; raises InputError: it has none of that name."""
+    from assay.analysis.set_views import client_of, of_client
+    from assay.report.head import head_of_client
+    from assay.report.kept_answers import KeptAnswer
+
+    own = of_client(answer.document, name)
+    return KeptAnswer(document=own, head=head_of_client(answer.head, client_of(answer.document, name)))
+
+
+def several_clients(answer: "KeptAnswer") -> "Document":
+    """Give the document of a run of several clients; raises InputError: one client measured."""
+    if not answer.document.clients:
+        raise InputError(f"run {answer.document.run.id} is of one client: leave --clients out")
+    return answer.document

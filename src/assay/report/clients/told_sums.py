@@ -1,5 +1,6 @@
 """What is there to say of each sum over clients, in the unit in which it is read?"""
 
+import functools
 import statistics
 from dataclasses import dataclass
 
@@ -34,12 +35,12 @@ class ToldSum:
         """Write a client's rate without its unit."""
         return format_number(self.value(rate))
 
-    @property
+    @functools.cached_property
     def slowest_first(self) -> list[ClientRate]:
         """The clients by their rates."""
         return sorted(self.found.rates, key=self.value)
 
-    @property
+    @functools.cached_property
     def median(self) -> float:
         """Of the clients' rates, in the unit."""
         return statistics.median(map(self.value, self.found.rates)) if self.found.rates else 0.0

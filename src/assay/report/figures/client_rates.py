@@ -87,7 +87,8 @@ def client_rows(run: RunRecord, told: ToldSum) -> ClientRows | None:
         named = set(clients)
         clients = [rate.client for rate in told.slowest_first if rate.client in named]
     groups = [group.tolist() for group in np.array_split(np.array(clients, dtype=object), min(len(clients), MOST_ROWS))]
-    edges_ns, merged = _columns(phase, len(groups))
+    ends_ns = _ends(phase, [of_name[name] for name in clients], run.plan.sample_interval_s)
+    edges_ns, merged = _columns(phase.start_ns, ends_ns, len(groups))
     rates = np.array(
         [np.mean([_rates(of_name[name], phase.index, told, edges_ns) for name in each], axis=0) for each in groups]
     )
@@ -121,15 +122,32 @@ def done_by(begins_ns: IntArray, ends_ns: IntArray, done: IntArray, edges_ns: In
     return np.interp(edges_ns, times, np.column_stack([before, up_to]).ravel())
 
 
-def _columns(phase: PhaseRecord, rows: int) -> tuple[IntArray, int]:
-    """Give the edges of columns, and how many intervals are in one."""
+def _ends(phase: PhaseRecord, clients: Sequence[ClientRecord], interval_s: float) -> list[int]:
+    """Give the ends of the intervals of the sum, and of those beyond it while any client was at work."""
     ends = [interval.end_ns for interval in phase.grid if interval.end_ns > phase.start_ns]
+    last_ns = max(
+        (
+            own.grid[-1].end_ns + client.shift_ns.get(phase.index, 0)
+            for client in clients
+            for own in client.run.phases
+            if own.index == phase.index
+        ),
+        default=phase.start_ns,
+    )
+    interval_ns = max(1, round(interval_s * NS_PER_S))
+    while not ends or ends[-1] + interval_ns / 2 < last_ns:
+        ends.append((ends[-1] if ends else phase.start_ns) + interval_ns)
+    return ends
+
+
+def _columns(start_ns: int, ends_ns: Sequence[int], rows: int) -> tuple[IntArray, int]:
+    """Give the edges of columns, and how many intervals are in one."""
     most = max(10, min(MOST_COLUMNS, MOST_CELLS // rows))
-    merge = max(1, math.ceil(len(ends) / most))
-    kept = ends[merge - 1 :: merge]
-    if kept[-1:] != ends[-1:]:
-        kept += ends[-1:]
-    return np.array([phase.start_ns, *kept], dtype=np.int64), merge
+    merge = max(1, math.ceil(len(ends_ns) / most))
+    kept = list(ends_ns[merge - 1 :: merge])
+    if kept[-1:] != list(ends_ns[-1:]):
+        kept += ends_ns[-1:]
+    return np.array([start_ns, *kept], dtype=np.int64), merge
 
 
 def _rates(client: ClientRecord, index: int, told: ToldSum, edges_ns: IntArray) -> FloatArray:

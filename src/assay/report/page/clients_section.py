@@ -72,8 +72,11 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
         ("ppm", False),
         ("Lost", True),
     ]
-    ranked = sorted(document.clients, key=lambda client: (client.lost_s is None, _standing(client, sums)))
-    shown = [client for client in document.clients if client in ranked[:MOST_ROWS]]
+    standing = _standing(sums)
+    last = float("inf")
+    ranked = sorted(document.clients, key=lambda client: (client.lost_s is None, standing.get(client.name, last)))
+    kept = {client.name for client in ranked[:MOST_ROWS]}
+    shown = [client for client in document.clients if client.name in kept]
     rows = []
     for client in shown:
         of_sums = [(told, rated.get((told.row, told.result.repeat, client.name))) for told in columns]
@@ -95,12 +98,15 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
     )
 
 
-def _standing(client: ClientOfRun, sums: Sequence[ToldSum]) -> float:
-    """Give the lowest rate of a client by the median of each sum; of who has none more than of anybody."""
-    shares = [
-        by for told in sums for rate in told.found.rates if rate.client == client.name and (by := told.by_median(rate))
-    ]
-    return min(shares, default=float("inf"))
+def _standing(sums: Sequence[ToldSum]) -> dict[str, float]:
+    """Give the lowest rate of each client by the median of a sum."""
+    lowest: dict[str, float] = {}
+    for told in sums:
+        for rate in told.found.rates:
+            by_median = told.by_median(rate)
+            if by_median is not None:
+                lowest[rate.client] = min(by_median, lowest.get(rate.client, by_median))
+    return lowest
 
 
 def _row(client: ClientOfRun, of_sums: Sequence[tuple[ToldSum, ClientRate | None]], own: Sequence[Result]) -> str:
