@@ -154,7 +154,7 @@ class LoadedRun:
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """A row a result, of several clients a sum: may it be trusted, what is it a number of, what limits it, is it steady."""
+        """A row a result, of several clients a sum: may it be trusted, what is it of, what limits it, is it steady."""
         results = sums_of(self.document).results
         rows = [_verdict(title, result) for title, result in zip(titles_of(results), results, strict=True)]
         return pl.DataFrame(rows, schema=_VERDICTS, orient="row")

@@ -227,7 +227,7 @@ def test_intervals_shorter_than_a_tick_are_all_in_it() -> None:
 
 
 def test_lengths_add_up_to_the_time_that_went_by_although_ticks_come_a_little_late() -> None:
-    jitter = random.Random(3)
+    jitter = random.Random(3)  # noqa: S311 - no secret
     merger = MergedTicks(["a", "b", "c"], 1.0)
     told, before = [], dict.fromkeys("abc", 0.0)
     for tick in range(1, 61):
@@ -243,7 +243,7 @@ def test_lengths_add_up_to_the_time_that_went_by_although_ticks_come_a_little_la
 
 @pytest.mark.parametrize("seed", range(40))
 def test_whatever_the_order_nothing_is_lost_and_nothing_told_twice(seed: int) -> None:
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311 - no secret
     clients = [f"h{i}" for i in range(chance.randint(1, 6))]
     said = _scrambled(clients, chance)
     merger = MergedTicks(clients, 0.5)
@@ -275,7 +275,7 @@ def test_whatever_the_order_nothing_is_lost_and_nothing_told_twice(seed: int) ->
 
 
 def _scrambled(clients: Sequence[str], chance: random.Random) -> list[tuple[str, events.Interval]]:
-    """Give intervals with one operation each, whose latency is its number: some skip ticks, and come late by up to 3 ticks."""
+    """Give intervals with one operation each, whose latency is its number: some skip ticks, some come late."""
     coming: list[tuple[float, int, str, events.Interval]] = []
     for client in clients:
         for phase in range(3):

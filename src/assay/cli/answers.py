@@ -10,20 +10,21 @@ if TYPE_CHECKING:
     from assay.results import Document
 
 
-def answer_of(run: str, runs: Path | None, energy: Path | None = None) -> "KeptAnswer":
+def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_will_do: bool = False) -> "KeptAnswer":
     """Find the answer that was worked out when the run was made, or work it out.
 
     Args:
         run: As the user names it.
         runs: Where runs are kept; None: the usual place.
         energy: File of a power meter that was read beside the run; None: there is none.
+        sums_will_do: Whether, of very many clients, each one's own results may be missing.
     """
     from assay.bundle.catalog import resolve, runs_directory
     from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 
     place = runs_directory(runs)
     folder = resolve(run, place)
-    if energy is None and (kept := kept_answer(folder, place)):
+    if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):
         return kept
     from assay.analysis.document import document
     from assay.analysis.record import read

@@ -56,7 +56,7 @@ def show(
     if classic:
         _show_classic(run, runs)
         return
-    shown = answer_of(run, runs, energy)
+    shown = answer_of(run, runs, energy, sums_will_do=not (json or clients or client is not None))
     if client is not None:
         shown = one_client(shown, client)
     if clients:

@@ -101,11 +101,17 @@ class Arm:
     """Results of single clients that are not among them."""
 
     @classmethod
-    def of(cls, name: str, documents: Sequence[Document]) -> "Arm":
-        """Make an arm of runs; a run that is given twice counts once."""
+    def of(cls, name: str, documents: Sequence[Document], *, own_left_out: int = 0) -> "Arm":
+        """Make an arm of runs; a run that is given twice counts once.
+
+        Args:
+            name: What the user calls it.
+            documents: Of the runs.
+            own_left_out: Results of single clients that are not in these documents any more.
+        """
         by_id = {_identity(document): document for document in documents}
         ordered = sorted(by_id.values(), key=began_utc)
-        return cls(name, tuple(map(sums_of, ordered)), sum(map(own_results, ordered)))
+        return cls(name, tuple(map(sums_of, ordered)), own_left_out + sum(map(own_results, ordered)))
 
     @property
     def clients(self) -> tuple[int, ...]:

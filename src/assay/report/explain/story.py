@@ -24,9 +24,10 @@ def story(document: Document, run: RunRecord, about: str | None, width: int) -> 
     if about is None:
         return run_story(sums_of(document), width)
     if _NUMBER.fullmatch(about):
-        count = len(document.results)
+        count = len(sums_of(document).results)
         if not 1 <= int(about) <= count:
             there = f"it has rows 1 to {count}" if count else "nothing was measured"
+            there += "; a client's own have labels, and numbers with --client NAME" if document.clients else ""
             raise InputError(f"run {document.run.id} has no row {about}: {there}")
         return _row(document, run, int(about), width)
     labels = [result.label for result in document.results]
@@ -37,7 +38,7 @@ def story(document: Document, run: RunRecord, about: str | None, width: int) -> 
         of_sums = [result.label for result in sums_of(document).results]
         what, known = ("row", of_sums) if "/" in about else ("finding", list(ids))
         raise InputError(f"run {document.run.id} has no {what} '{about}'; it has: {', '.join(known) or 'none'}")
-    return finding_story(document, about, width)
+    return _finding(document, about, width)
 
 
 def _row(document: Document, run: RunRecord, row: int, width: int) -> list[Text]:
@@ -48,6 +49,22 @@ def _row(document: Document, run: RunRecord, row: int, width: int) -> list[Text]
     else:
         shown, run = of_client(document, result.client), record_of_client(run, result.client)
     return [*row_story(shown, run, shown.results.index(result) + 1, width), *_of_clients(document, result, width)]
+
+
+def _finding(document: Document, about: str, width: int) -> list[Text]:
+    """Tell of a finding of the sums; of one that only clients have by what the first of them has."""
+    sums = sums_of(document)
+    if about in finding_ids(sums):
+        return finding_story(sums, about, width)
+    having = dict.fromkeys(
+        result.client
+        for result in document.results
+        if result.client is not None and any(finding.id == about for finding in result.findings)
+    )
+    first, *others = having
+    more = f", and {len(others):,} others have the like" if others else ""
+    said = f"no sum has it; this is of client {first}{more}: assay explain {document.run.id} {about} --client NAME"
+    return [*finding_story(of_client(document, first), about, width), Text(), *paragraph("clients", [said], width)]
 
 
 def _of_clients(document: Document, result: Result, width: int) -> list[Text]:
