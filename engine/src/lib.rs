@@ -10,6 +10,7 @@
 //! [`past`] looks for what was there before a phase and is in its numbers.
 //! [`echo`] compares the clock of this machine with those of others, apart from any run.
 
+pub mod among;
 pub mod backend;
 pub mod buffer;
 pub mod check;
