@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from assay.outward import markup
 from e2e.command import Assay
 from testbed.devices import filesystem, loop_device
 from testbed.host import need_filesystem
+from testbed.throttle import blkio_limits
 from testbed.truth import truth_disk
 
 MIB = 1 << 20
@@ -356,3 +357,47 @@ def test_two_loads_share_a_device_of_known_rate(assay: Assay) -> None:
         assert sum(rate for label, rate in rates.items() if label.startswith(f"{phase}/")) == pytest.approx(
             400, rel=0.05
         )
+
+
+OF_A_KNOWN_RATE = ("size=8MiB", "block=4KiB", "random_block=4KiB", "random_workers=1", "phase_seconds=4s")
+
+
+def beside_each_other(assay: Assay, first: Path, other: Path, prefix: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Give the shares of two loads in two directories, by result."""
+    words = [part for word in OF_A_KNOWN_RATE for part in ("--set", word)]
+    done = assay(
+        "run", "interference", first, "--target", f"other={other}", *words, "--json", "--no-report", prefix=prefix
+    )
+    assert done.returncode in {0, 1}, done.stderr
+    found = {one["result"]: one for one in json.loads(done.stdout)["solo_shares"]}
+    assert len(found) == 4
+    return found
+
+
+def test_loads_on_devices_of_their_own_keep_their_rates(assay: Assay, tmp_path: Path) -> None:
+    with (
+        loop_device(256 * MIB, backing=tmp_path) as one,
+        loop_device(256 * MIB, backing=tmp_path) as other,
+        filesystem(one, "ext4") as first,
+        filesystem(other, "ext4") as second,
+        blkio_limits([one, other], {"read_iops": 300}) as group,
+    ):
+        shares = beside_each_other(assay, first, second, group.prefix)
+
+    for share in shares.values():
+        assert share["shared"] == "none"
+        assert share["share"] == pytest.approx(1.0, abs=0.05)
+
+
+def test_loads_in_two_directories_of_one_device_share_its_rate(assay: Assay, tmp_path: Path) -> None:
+    with (
+        loop_device(256 * MIB, backing=tmp_path) as device,
+        filesystem(device, "ext4") as directory,
+        blkio_limits([device], {"read_iops": 300}) as group,
+    ):
+        (directory / "other").mkdir()
+        shares = beside_each_other(assay, directory, directory / "other", group.prefix)
+
+    for share in shares.values():
+        assert share["shared"] == "device"
+        assert share["share"] == pytest.approx(0.5, abs=0.05)

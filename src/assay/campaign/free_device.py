@@ -90,6 +90,28 @@ def block_node(path: str) -> BlockNode:
     return BlockNode(path=resolved, name=name, identity=identity)
 
 
+def node_of(identity: DeviceIdentity) -> BlockNode | None:
+    """Find the device that was known by an identity: by its serial and size, or without a serial by its number and size.
+
+    Returns:
+        None where it is not there, or where several are alike.
+    """
+    found = []
+    for name in SystemTree().names(BLOCK):
+        try:
+            node = block_node(f"/dev/{name}")
+        except (InputError, RunError):  # such as a reader without a card
+            continue
+        known = node.identity
+        if identity.serial:
+            is_same = (known.serial, known.size_bytes) == (identity.serial, identity.size_bytes)
+        else:
+            is_same = known == identity
+        if is_same:
+            found.append(node)
+    return found[0] if len(found) == 1 else None
+
+
 def check_free(node: BlockNode, *, over: Collection[str], own: Collection[str]) -> None:
     """Refuse a device that is used, or that carries what was not named.
 
@@ -101,7 +123,7 @@ def check_free(node: BlockNode, *, over: Collection[str], own: Collection[str]) 
     Raises:
         InputError: with who uses it, or what it carries.
     """
-    if why := next(_uses(SystemTree(), node), None):
+    if why := next(uses(SystemTree(), node), None):
         raise InputError(f"{node.path}: {why}. Nothing is written to it")
     _open_alone(node)
     others = [each for each in signatures(node) if each.uuid not in own or not each.uuid]
@@ -136,7 +158,7 @@ def _parts(tree: SystemTree, name: str) -> list[str]:
     return [name, *(each for each in tree.names(folder) if tree.at(f"{folder}/{each}/partition").exists())]
 
 
-def _uses(tree: SystemTree, node: BlockNode) -> Iterator[str]:
+def uses(tree: SystemTree, node: BlockNode) -> Iterator[str]:
     """Say who uses a device or a part of it."""
     numbers = {tree.read(f"{BLOCK}/{name}/dev").text or "": name for name in _parts(tree, node.name)}
     yield from _carried(tree, numbers)

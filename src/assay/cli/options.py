@@ -45,6 +45,12 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the load file; may be given again."),
 ]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target", metavar="NAME=DIR", help="Put a further target of the load into this directory; may be given again."
+    ),
+]
 AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Let the load run programs (op 'spawn'): only one that you trust.")
 ]

@@ -22,6 +22,7 @@ from assay.cli.options import (
     Set,
     Size,
     Tag,
+    Targets,
     Time,
     User,
     argv,
@@ -45,6 +46,7 @@ def run(
     time: Time = None,
     size: Size = None,
     scale: Scale = None,
+    target: Targets = None,
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
@@ -63,6 +65,7 @@ def run(
     from assay.bundle.remarks import remarks
     from assay.errors import PlanError
     from assay.loads import native, suites
+    from assay.loads.further_targets import given_targets
     from assay.loads.refusals import placed
     from assay.loads.settings import settings
     from assay.running.users import as_user
@@ -73,7 +76,10 @@ def run(
     if choice := suites.choice(load):
         say(choice, err=True)
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat, scale=scale)
-    plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
+    further = given_targets(target or ())
+    plan = native.parse(
+        text, source, directory=check_directory(directory), settings=values, repeat=repeat, targets=further
+    )
     check_commands(plan, are_allowed=allow_commands)
     session = Session(
         argv(),

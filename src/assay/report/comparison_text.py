@@ -190,7 +190,8 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
         for letter, side in (("A", row.a), ("B", row.b)):
             yield from (f"{letter}, {row.title}: {remark}." for remark in side.remarks)
     if any(row.verdict is ComparisonVerdict.INDICATIVE for row in against.rows):
-        yield "No winner: an interval takes three runs of each; --repeat 5 measures five."
+        more = "import three results of each side" if against.foreign else "--repeat 5 measures five"
+        yield f"No winner: an interval takes three runs of each; {more}."
     yield from caveats(against)
 
 

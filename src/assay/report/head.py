@@ -82,6 +82,9 @@ def _foreign(told: ForeignSource) -> list[tuple[str, str]]:
     """Say that Assay did not measure it, and what is known of who did."""
     version = f" {told.version}" if told.version else ""
     when = f"at {told.measured_utc}" if told.measured_utc else "at an unknown time"
+    if told.assumed_zone is not None:
+        by = "as was said" if told.zone_is_given else "assumed: the tool gives none, and nobody said one"
+        when += f" (times taken for {told.assumed_zone}, {by})"
     of = f", of {told.machine}" if told.machine else ""
     file = told.file
     kept = f"{file.name} ({format_bytes(file.bytes)}, sha256 {file.sha256}), kept in the run as {file.kept_as}"

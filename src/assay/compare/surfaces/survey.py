@@ -71,7 +71,8 @@ def _surface(
     odd = odd_cells({places[label]: each.log_ratio for label, each in differences.items()}, effect)
     marked = {places[label]: each.log_ratio for label, each in differences.items() if each.is_significant}
     by_file, by_record = cells.by_file(), cells.by_record()
-    of_means = [*_of_means(RECORD, by_record), *_of_means(FILE, by_file)]
+    seen_from = None if borrowed is not None else math.log1p(effect)
+    of_means = [*_of_means(RECORD, by_record, seen_from), *_of_means(FILE, by_file, seen_from)]
     return ComparedSurface(
         test=test,
         files=tuple(sorted({file_bytes for file_bytes, _ in places.values()})),
@@ -90,14 +91,25 @@ def _surface(
     )
 
 
-def _of_means(along: str, means: Sequence[MeanOfCells]) -> Iterator[Crossover]:
-    """Find where the means over all of the other size cross."""
-    marked = [
-        Marked(each.size_bytes, math.log(each.ratio))
+def _of_means(along: str, means: Sequence[MeanOfCells], seen_from: float | None) -> Iterator[Crossover]:
+    """Find where the means over all of the other size cross.
+
+    Args:
+        along: Which size changes.
+        means: Of each size.
+        seen_from: Logarithm of the ratio from which on a mean counts where runs are too few to show any; None: they are not.
+    """
+    known = [
+        (each, Marked(each.size_bytes, math.log(each.ratio)))
         for each in means
-        if each.is_significant and each.size_bytes is not None and each.ratio is not None
+        if each.size_bytes is not None and each.ratio is not None
     ]
-    yield from crossovers_of_line(along, None, marked)
+    if seen_from is None:
+        yield from crossovers_of_line(along, None, [mark for each, mark in known if each.is_significant])
+        return
+    apart = [mark for _, mark in known if abs(mark.log_ratio) > seen_from]
+    for crossover in crossovers_of_line(along, None, apart):
+        yield msgspec.structs.replace(crossover, is_shown=False)
 
 
 def _cell(runs: CellRuns, difference: CellDifference | None, neighbours: float | None, effect: float) -> SurfaceCell:

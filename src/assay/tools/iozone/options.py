@@ -47,6 +47,17 @@ def parse(arguments: Sequence[str]) -> Settings:
     return settings
 
 
+def options_of(arguments: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Take an argument list apart: each option in its order, without its sign (`a`, `+x`), with the words of its value.
+
+    Raises:
+        InputError: the list is none of IOzone.
+    """
+    reader = _Reader(list(arguments))
+    reader.read()
+    return reader.taken
+
+
 class _Reader:
     """One argument list on its way to settings."""
 
@@ -62,6 +73,8 @@ class _Reader:
         self._notices: list[str] = []
         self._left_out: list[tuple[str, str]] = []
         self.seen: set[str] = set()
+        self.taken: list[tuple[str, tuple[str, ...]]] = []
+        """Options in their order, with the words of their values."""
 
     def read(self) -> None:
         while self._rest:
@@ -78,6 +91,7 @@ class _Reader:
     def _option(self, name: str, attached: str) -> str:
         """Carry one option out; gives what is left of its word."""
         self.seen.add(name)
+        self.taken.append((name, ()))
         if name in refused.REASONS:
             raise InputError(f"iozone: -{name} {refused.REASONS[name]}")
         if name in _FLAGS:
@@ -101,11 +115,11 @@ class _Reader:
         return attached
 
     def _argument(self, name: str, attached: str) -> tuple[str, str]:
-        if attached:
-            return attached, ""
-        if not self._rest:
+        if not attached and not self._rest:
             raise InputError(f"iozone: -{name} needs a value after it")
-        return self._rest.pop(0), ""
+        value = attached or self._rest.pop(0)
+        self.taken[-1] = (name, (value,))
+        return value, ""
 
     def _say(self, notice: str) -> None:
         if notice:
@@ -188,6 +202,7 @@ class _Reader:
         named = [name for name in files if not name.startswith("-")]
         if len(named) < most:
             raise InputError(f"iozone: -F names {len(named)} files for {most} children; name one for each")
+        self.taken[-1] = ("F", tuple(files))
         self.values["files"] = tuple(PurePosixPath(name) for name in files)
 
     # -- the result ----------------------------------------------------------------------------------------------------
