@@ -22,12 +22,12 @@ from assay.cluster.set_run import run_set
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
+from assay.live.as_one import AsOne
 from assay.live.json_lines import JsonLinesDisplay
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
 from assay.live.several import SeveralDisplays
 from assay.live.silent import SilentDisplay
 from assay.live.terminal import TerminalDisplay
-from assay.live.together import Together
 from assay.plan import Plan
 from assay.report.head import Head, head_of
 from assay.report.kept_answers import KeptAnswer, keep_answer
@@ -182,7 +182,8 @@ class Session:
             crew,
             share=self._clients.share,
             on_lost=self._clients.on_lost,
-            listener=Together(display, Settling(plan)),
+            directories=self._clients.directories,
+            listener=AsOne(display, Settling(plan)),
             runs=self._runs,
             argv=self._argv,
             source_text=source_text,

@@ -60,9 +60,9 @@ class ScriptedCrew:
             if not script.is_gone
         }
 
-    def look(self, directories: Mapping[str, str]) -> Mapping[str, tuple[Fact, ...]]:
+    def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
         """One fact each."""
-        return {name: (Fact(key="places", value=",".join(directories), source="test"),) for name in self.scripts}
+        return {name: (Fact(key="places", value=",".join(of), source="test"),) for name, of in directories.items()}
 
     def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
         """Say hello, and be ready for the first phase."""

@@ -123,9 +123,7 @@ def test_conclusions_of_the_articles_have_the_verdicts_that_their_figures_give(a
     assert computed == [0.44, 0.13, -0.13]
 
 
-def test_the_page_of_the_reports_is_up_to_date(
-    reports: JudgedClaims, articles: JudgedClaims, goldens: Goldens
-) -> None:
+def test_the_page_of_the_reports_is_up_to_date(reports: JudgedClaims, articles: JudgedClaims, goldens: Goldens) -> None:
     goldens.check(PAGE, "\n".join([INTRODUCTION, *markdown_table(reports), *markdown_table(articles), ""]))
 
 

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from assay.cluster.asked import ClientsAsked
+    from assay.tools.front_end import HostsAsked
 
 PANEL = "Several clients"
 
@@ -62,14 +63,19 @@ def with_clients(command: Callable[..., None]) -> Callable[..., None]:
     return with_them
 
 
-def clients_of(said: dict[str, Any]) -> "ClientsAsked | None":
-    """Read what the options say; raises InputError."""
-    if not any(said.values()):
+def clients_of(said: dict[str, Any], by_tool: "HostsAsked | None" = None) -> "ClientsAsked | None":
+    """Read what the options say, and what a tool's own words say of clients; raises InputError."""
+    if not any(said.values()) and by_tool is None:
         return None
     from assay.cluster.asked import clients_asked
     from assay.errors import InputError
 
     number = said.pop("clients", None)
+    if by_tool is not None:
+        if said.get("hosts") or said.get("join"):
+            raise InputError(f"{by_tool.by} names clients already; leave --hosts and --join out")
+        said["hosts"] = ",".join(by_tool.names)
+        said["directories"] = by_tool.directories
     if number is not None and not number.isdecimal():
         raise InputError(f"--clients {number}: is no number")
     return clients_asked(**said, clients=None if number is None else int(number))

@@ -101,7 +101,7 @@ class CommandsAndTools(TyperGroup):
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class CommandWords:
     """A command line, taken apart: what is the tool's, and what is Assay's."""
 
     tool: tuple[str, ...]
@@ -137,7 +137,7 @@ _VALUES = {
 _OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
 
 
-def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Asked:
+def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> CommandWords:
     """Take Assay's options out of a tool's command line, but those of a name that is the tool's `own`.
 
     Raises:
@@ -169,7 +169,7 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Asked
                 taken[name[2:].replace("-", "_")] = Path(given) if name == "--runs" else given
         else:
             tool.append(word)
-    return Asked(tool=tuple(tool), said_of_clients=of_clients, **taken)
+    return CommandWords(tool=tuple(tool), said_of_clients=of_clients, **taken)
 
 
 def _value(name: str, separator: str, value: str, rest: Iterator[str], missing: str) -> str:
@@ -182,7 +182,7 @@ def _value(name: str, separator: str, value: str, rest: Iterator[str], missing: 
 class AssayDoor:
     """What a tool's command line may ask for: a run, and words for the user."""
 
-    def __init__(self, tool: "FrontEnd[Any]", asked: Asked) -> None:
+    def __init__(self, tool: "FrontEnd[Any]", asked: CommandWords) -> None:
         """For one command line of a tool."""
         self._tool = tool
         self._asked = asked
@@ -190,19 +190,19 @@ class AssayDoor:
     def measure(self, words: Sequence[str]) -> int:
         """Carry out one run; returns the exit code, raises what ended the run early."""
         asked = self._asked
-        over = clients.clients_of(dict(asked.said_of_clients))
+        if asked.user is not None:
+            words = self._tool.with_user(words, asked.user)
+        settings = self._tool.parse(words)
+        over = clients.clients_of(dict(asked.said_of_clients), self._tool.hosts(settings))
         with clients.of_clients(over):
-            return self._measure(words, over)
+            return self._measure(words, settings, over)
 
-    def _measure(self, words: Sequence[str], over: "ClientsAsked | None") -> int:
+    def _measure(self, words: Sequence[str], settings: Any, over: "ClientsAsked | None") -> int:
         from assay.bundle.remarks import remarks
         from assay.running.users import as_user
         from assay.session import Session
 
         asked = self._asked
-        if asked.user is not None:
-            words = self._tool.with_user(words, asked.user)
-        settings = self._tool.parse(words)
         said = remarks(asked.name, list(asked.tags), asked.note)
         session = Session(
             argv(),

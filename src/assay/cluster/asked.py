@@ -1,6 +1,7 @@
 """Which clients a command line asks for."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +24,8 @@ class ClientsAsked:
     """Folder in which `join.json` is written for workers that somebody else starts; None: none are waited for."""
     clients: int = 0
     """How many of those are waited for."""
+    directories: Mapping[str, Path] | None = None
+    """The directory that each works in, by name, where it is not that of the load."""
     share: Share = Share.OWN
     on_lost: OnLost = OnLost.CONTINUE
     interface: str | None = None
@@ -40,6 +43,7 @@ def clients_asked(
     on_lost: str | None = None,
     interface: str | None = None,
     insecure: bool = False,
+    directories: Mapping[str, Path] | None = None,
 ) -> ClientsAsked | None:
     """Read the options; None: this machine alone is meant.
 
@@ -79,6 +83,7 @@ def clients_asked(
         observers=tuple(observers),
         join=_join_folder(join),
         clients=clients or 0,
+        directories=directories,
         share=_one_of(Share, "--share", share, Share.OWN),
         on_lost=_one_of(OnLost, "--on-lost", on_lost, OnLost.CONTINUE),
         interface=interface,

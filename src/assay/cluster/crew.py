@@ -65,8 +65,8 @@ class Crew(Protocol):
     def stations(self) -> Mapping[str, Station]:
         """Those that are there, by name, in the order in which the user named them."""
 
-    def look(self, directories: Mapping[str, str]) -> Mapping[str, tuple[Fact, ...]]:
-        """Ask each client for the facts of its machine and of directories by target name.
+    def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
+        """Ask each client named for the facts of its machine, and of directories of its own by target name.
 
         A directory that cannot be used there makes RunError, which names client and directory.
         """

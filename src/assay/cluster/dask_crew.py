@@ -90,10 +90,11 @@ class DaskCrew:
 
     # -- questions ---------------------------------------------------------------------------------------------------------
 
-    def look(self, directories: Mapping[str, str]) -> Mapping[str, tuple[Fact, ...]]:
-        """Ask each client for the facts of its machine and of directories by target name."""
+    def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
+        """Ask each client named for the facts of its machine, and of directories of its own by target name."""
         answers = self._ask_all(
-            self.stations, lambda one: self._ask(one, Asked.LOOK, Facts, directories=dict(directories))
+            directories,
+            lambda one: self._ask(one, Asked.LOOK, Facts, directories=dict(directories[one.station.name])),
         )
         return {name: found.facts for name, found in answers.items()}
 
@@ -261,6 +262,18 @@ class DaskCrew:
                 f"{into}: could not be written: {reason_of(error)}. The stream is still on client '{client}'"
             ) from error
         self._loop.call(self._ask(one, Asked.REMOVE, type(None), **asked))
+
+    def recall(self, run_id: str) -> Mapping[str, int]:
+        """Turn to an earlier run: bytes of the stream that each client has kept of it; only those that have one."""
+
+        async def kept(one: Connected) -> int | None:
+            one.run_id = run_id
+            with contextlib.suppress(RunError):
+                return (await self._ask(one, Asked.DIGEST, StreamDigest, run_id=run_id)).bytes
+            return None
+
+        found = self._ask_all(self.stations, kept)
+        return {name: size_bytes for name, size_bytes in found.items() if size_bytes is not None}
 
     def _write_pieces(self, one: Connected, partial: Path, digest: StreamDigest) -> None:
         descriptor = os.open(partial, _NEW, 0o644)

@@ -27,7 +27,7 @@ from assay.host.facts import Fact
 from assay.plan import Plan
 from assay.running.kept_run import keep_run
 from assay.running.stopping import Stops
-from assay.targets import directories
+from assay.targets import directories as directories_of
 
 HEAR_S = 0.2
 """How long the leader waits for a word before it looks at what else there is to do."""
@@ -90,6 +90,7 @@ def run_set(  # noqa: D417 - the rest is what it says
     share: Share,
     on_lost: OnLost,
     listener: Listener,
+    directories: Mapping[str, Path] | None = None,
     runs: Path,
     argv: Sequence[str],
     source_text: str | None = None,
@@ -102,18 +103,22 @@ def run_set(  # noqa: D417 - the rest is what it says
     engine takes the Plan, a RunError where no client is left, or one is lost and the others are not to go on.
 
     Args:
+        directories: Of each client, where it does not have those of the Plan.
         facts: Facts of the run as a whole; those of the machines are each client's own.
         remarks: What the user calls the run.
 
     Raises:
+        InputError: the Plan cannot be shared so.
         RunError: a client or the folder for runs cannot be used; nothing was done then.
     """
-    places = {name: str(path) for name, path in directories(plan).items()}
-    seen = crew.look(places)
+    loads = [name for name, station in crew.stations.items() if station.role is Role.LOAD]
+    plans = dict(share_plan(plan, share, loads, directories=directories))
+    plans |= {name: observers_plan(plan) for name in crew.stations if name not in plans}
+    seen = _facts(plan, crew, directories)
 
     def work(bundle: RunBundle, stops: Stops) -> None:
         bundle.record_facts(facts)
-        leading = _Leading(bundle, stops, crew, seen, share=share, on_lost=on_lost, listener=listener)
+        leading = _Leading(bundle, stops, crew, plans, seen, share=share, on_lost=on_lost, listener=listener)
         try:
             leading.run()
         finally:
@@ -123,12 +128,25 @@ def run_set(  # noqa: D417 - the rest is what it says
     return keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks)
 
 
+def _facts(plan: Plan, crew: Crew, directories: Mapping[str, Path] | None) -> Mapping[str, tuple[Fact, ...]]:
+    """Ask every client for its facts; observers have no directories."""
+    places = {name: str(path) for name, path in directories_of(plan).items()}
+    asked: dict[str, Mapping[str, str]] = {}
+    for name, station in crew.stations.items():
+        if station.role is Role.OBSERVER:
+            asked[name] = {}
+        else:
+            asked[name] = dict.fromkeys(places, str(directories[name])) if directories else places
+    return crew.look(asked)
+
+
 class _Leading:
     def __init__(
         self,
         bundle: RunBundle,
         stops: Stops,
         crew: Crew,
+        plans: Mapping[str, Plan],
         seen: Mapping[str, tuple[Fact, ...]],
         *,
         share: Share,
@@ -136,7 +154,7 @@ class _Leading:
         listener: Listener,
     ) -> None:
         self._bundle, self._plan, self._stops, self._crew = bundle, bundle.plan, stops, crew
-        self._share, self._on_lost, self._listener = share, on_lost, listener
+        self._plans, self._share, self._on_lost, self._listener = plans, share, on_lost, listener
         self._clients = {name: _Client(station, seen.get(name, ())) for name, station in crew.stations.items()}
         self._starts: list[PhaseStart] = []
         self._ended_for_observers = -1
@@ -147,17 +165,13 @@ class _Leading:
     def run(self) -> None:
         """Until no client has anything more to say."""
         loads = [name for name, client in self._clients.items() if client.is_load]
-        if not loads:
-            raise RunError("all clients observe, and none makes load. Nothing was measured")
         self._listener.begin(self._plan, loads)
-        plans = dict(share_plan(self._plan, self._share, loads))
-        plans |= {name: observers_plan(self._plan) for name in self._clients if name not in plans}
         self._read_clocks()
         self.write_down()
         with RelayedStreams(self._bundle.stream_path) as streams:
             for name in self._clients:
                 streams.begin(name)
-            self._crew.begin(self._bundle.run_id, plans)
+            self._crew.begin(self._bundle.run_id, self._plans)
             while any(client.is_there for client in self._clients.values()):
                 self._take_stops()
                 for heard in self._crew.hear(HEAR_S):
@@ -256,19 +270,17 @@ class _Leading:
 
     def _let_observers_go(self) -> None:
         """An observer's phase ends with that of the last that makes load, and its run with theirs."""
-        there = self._there()
-        observers = [name for name, client in there.items() if not client.is_load]
-        loads = [client for client in there.values() if client.is_load]
-        if not observers:
-            return
-        if not loads and not self._is_stopping:
-            self._is_stopping = True
-            self._tell(events.StopRun(), observers)
+        observers = [name for name, client in self._there().items() if not client.is_load]
+        loads = [client for client in self._clients.values() if client.is_load and client.lost is None]
+        if not observers or self._is_stopping:
             return
         done = min((client.finished for client in loads), default=-1)
         if done > self._ended_for_observers:
             self._ended_for_observers = done
             self._tell(events.EndPhase(phase_index=done), observers)
+        if not any(client.is_there for client in loads) and done < len(self._plan.phases) - 1:
+            self._is_stopping = True
+            self._tell(events.StopRun(), observers)
 
     def _tell(self, order: events.Control, names: Sequence[str]) -> None:
         there = self._there()

@@ -131,7 +131,7 @@ def scaled_parameters(text: str, source: str, factor: float, *, given: Collectio
     return scaled(document, source, lines, factor, given=given)
 
 
-class Said(NamedTuple):
+class LoadSaid(NamedTuple):
     """What a load file says about itself; empty where it says nothing."""
 
     description: str
@@ -143,11 +143,11 @@ class Said(NamedTuple):
     """Those that `--scale` changes, each with the least that it becomes."""
 
 
-def said(text: str, source: str) -> Said:
+def said(text: str, source: str) -> LoadSaid:
     """Read what a load file says about itself."""
     document, _ = read_toml(text, source)
     tables = {name: document.get(name) for name in ("parameters", "scale")}
-    return Said(
+    return LoadSaid(
         description=str(document.get("description", "")),
         answers=str(document.get("answers", "")),
         void_if=str(document.get("void_if", "")),

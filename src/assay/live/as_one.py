@@ -26,7 +26,7 @@ class _Watch(Protocol):
     def hear(self, event: events.Event | None) -> events.Control | None: ...
 
 
-class Together:
+class AsOne:
     """Makes of what clients say the events of one, for a display and a watch."""
 
     def __init__(self, display: _Display, watch: _Watch | None = None) -> None:
