@@ -240,12 +240,21 @@ class ClientWorker:
         return await self._answer(self._digest_of(run_id))
 
     async def _digest_of(self, run_id: str) -> object:
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id) or self._earlier(run_id)
         if run is None:
             raise AssayError(f"there is no run {run_id} there")
         if not run.is_over.is_set():
             raise AssayError("its engine is still at work")
         return await asyncio.to_thread(run.kept.digest)
+
+    def _earlier(self, run_id: str) -> "_UnderWay | None":
+        """Take up what a worker of this name kept of a run before this one began."""
+        kept = KeptRun.find(self._settings.root, run_id, self._settings.card.name)
+        if kept is None:
+            return None
+        run = self._runs[run_id] = _UnderWay(kept, 1)
+        run.is_over.set()
+        return run
 
     async def _remove(self, run_id: str) -> bytes:
         return await self._answer(self._remove_run(run_id))
