@@ -141,7 +141,7 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
         one = self.by_name.pop(name)
         reason = self._reasons.pop(worker, "its connection closed: its process or machine ended, or the network did")
         if not self._is_closing:
-            self.heard.put(Gone(name, reason, one.heard_ns, time.monotonic_ns()))
+            self.heard.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=time.monotonic_ns()))
 
     def close_softly(self) -> None:
         """Let all go: from now on it is no loss that they leave."""
@@ -187,9 +187,9 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
             self.batches_missed[name] = self.batches_missed.get(name, 0) + abs(number - one.batches)
         one.batches = number + 1
         for event in said:
-            self.heard.put(Said(name, event))
+            self.heard.put(Said(client=name, event=event))
         if is_over:
-            self.heard.put(Ended(name, None if error is None else str(error)))
+            self.heard.put(Ended(client=name, error=None if error is None else str(error)))
 
     # -- silence ---------------------------------------------------------------------------------------------------------
 
