@@ -13,7 +13,7 @@ import queue
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -127,13 +127,14 @@ class DaskCrew:
     async def _ask(self, one: Connected, what: Asked, kind: type[T], **words: object) -> T:
         """Ask a client something; raises RunError with what it could not do, or that it did not answer."""
         data = await self._call(one, what, **words)
+        both: Any = RefusedByClient | kind
         try:
-            answer = decode(data, RefusedByClient | kind)  # type: ignore[arg-type]
+            answer = decode(data, both)
         except ValueError as error:
             raise RunError(f"client '{one.station.name}' gave an answer that is none ({error})") from error
         if isinstance(answer, RefusedByClient):
             raise RunError(f"client '{one.station.name}': {answer.text}")
-        return answer
+        return cast("T", answer)
 
     async def _call(self, one: Connected, what: Asked, **words: object) -> bytes:
         try:

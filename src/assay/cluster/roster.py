@@ -18,7 +18,7 @@ import msgspec
 from assay import events
 from assay.bundle.client_set import Role
 from assay.cluster.crew import Ended, Gone, Heard, Said, Station
-from assay.cluster.dask_parts import LeaderServer, SchedulerPlugin
+from assay.cluster.dask_parts import LeaderServer, Scheduler, SchedulerPlugin
 from assay.cluster.join_file import JoinFile
 from assay.cluster.relay import SHORTEST_PERIOD_S
 from assay.cluster.wire import CARD, Card, Told, Word, card_of, is_own_version, own_versions
@@ -55,7 +55,7 @@ Judge = Callable[[Card], str | None]
 """Says why a client is not wanted; None: it is."""
 
 
-class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
+class Roster(SchedulerPlugin):
     """All clients, and what they said and nobody has asked for yet."""
 
     name = "assay-roster"
@@ -84,7 +84,7 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
 
     # -- joining and leaving ---------------------------------------------------------------------------------------------
 
-    def add_worker(self, scheduler: LeaderServer, worker: str) -> None:
+    def add_worker(self, scheduler: Scheduler, worker: str) -> None:
         """Let a client in that is wanted, and dismiss any other."""
         state = scheduler.workers[worker]
         name = str(state.name)[:100]
@@ -133,7 +133,7 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
             )
         return self._is_wanted(card)
 
-    def remove_worker(self, scheduler: LeaderServer, worker: str, *, stimulus_id: str = "", **_: Any) -> None:  # noqa: ARG002
+    def remove_worker(self, scheduler: Scheduler, worker: str, *, stimulus_id: str = "", **_: Any) -> None:  # noqa: ARG002
         """Note that a client is gone; Dask calls this when its connection is closed."""
         name = self._names.pop(worker, None)
         if name is None:

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import dataclasses
 import enum
-import tempfile
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from pathlib import Path
@@ -130,37 +129,33 @@ class ClientWorker:
 
     @contextlib.asynccontextmanager
     async def _joined(self) -> AsyncIterator[Departure | None]:
-        card, host = self._settings.card, self._settings.host
-        with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-            self._worker = WorkerServer(
-                self._join.address,
-                nthreads=1,
-                name=card.name,
-                security=self._security,
-                host=in_uri(host),
-                protocol="tls" if self._join.is_encrypted else "tcp",
-                memory_limit=0,
-                death_timeout=JOINING_S,
-                local_directory=scratch,
-                needs_workdir=False,
-                extensions={},
-                metrics={},
-                startup_information={CARD: lambda _: msgspec.json.encode(card)},
-            )
-            self._worker.handlers.update(self._asked())
-            self._worker.stream_handlers.update(self._told())
-            refused = None
-            try:
-                await self._worker
-            except TimeoutError:
-                refused = Departure(Why.UNREACHABLE)
-            except RuntimeError as error:
-                reason = str(error.__cause__ or error)
-                refused = Departure(Why.NAME_TAKEN) if "name taken" in reason else Departure(Why.REFUSED, reason)
-            try:
-                yield refused
-            finally:
-                await self._worker.close(timeout=5, executor_wait=False)
+        card = self._settings.card
+        self._worker = WorkerServer(
+            self._join.address,
+            nthreads=1,
+            name=card.name,
+            security=self._security,
+            host=in_uri(self._settings.host),
+            protocol="tls" if self._join.is_encrypted else "tcp",
+            memory_limit=0,
+            death_timeout=JOINING_S,
+            extensions={},
+            metrics={},
+            startup_information={CARD: lambda _: msgspec.json.encode(card)},
+        )
+        self._worker.handlers.update(self._asked())
+        self._worker.stream_handlers.update(self._told())
+        refused = None
+        try:
+            await self._worker
+        except TimeoutError:
+            refused = Departure(Why.UNREACHABLE)
+        except RuntimeError as error:
+            refused = _refused_by(error.__cause__ or error)
+        try:
+            yield refused
+        finally:
+            await self._worker.close(timeout=5, executor_wait=False)
 
     def _asked(self) -> dict[str, Any]:
         return {
@@ -317,7 +312,7 @@ class ClientWorker:
                 self.depart(Departure(Why.IDLE, f"nothing was asked of it for {self._settings.idle_s:g} s"))
 
     async def _watch_connection(self) -> None:
-        await self._worker.finished()
+        await self._worker.finished()  # type: ignore[no-untyped-call]  # Dask's
         self.depart(Departure(Why.LEADER_GONE, "the connection closed"))
 
     async def _end_engine(self) -> None:
@@ -330,3 +325,11 @@ class ClientWorker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(run.is_over.wait(), patience_s)
                 return
+
+
+def _refused_by(error: BaseException) -> Departure:
+    """Say why Dask could not join."""
+    if isinstance(error, FileNotFoundError):
+        return Departure(Why.REFUSED, "the key of the run is gone: it has begun, or is over")
+    reason = str(error)
+    return Departure(Why.NAME_TAKEN) if "name taken" in reason else Departure(Why.REFUSED, reason)
