@@ -19,11 +19,11 @@ import msgspec
 from assay import events
 from assay.cluster.addresses import in_uri
 from assay.cluster.client_engine import ClientEngine, StartEngine, start_engine
-from assay.cluster.dask_parts import Security, WorkerServer
+from assay.cluster.dask_parts import Comm, Security, Status, WorkerServer
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
-from assay.cluster.wire import CARD, Asked, Card, Facts, RefusedByClient, Told, Word
+from assay.cluster.wire import CARD, Card, Facts, Question, RefusedByClient, Told, Word
 from assay.errors import AssayError, refusal
 from assay.host.manifest import collect
 from assay.plan import Plan
@@ -159,12 +159,12 @@ class ClientWorker:
 
     def _asked(self) -> dict[str, Any]:
         return {
-            Asked.LOOK.value: self._look,
-            Asked.BEGIN.value: self._begin,
-            Asked.CLOCK.value: self._clock,
-            Asked.PIECE.value: self._piece,
-            Asked.DIGEST.value: self._digest,
-            Asked.REMOVE.value: self._remove,
+            Question.LOOK.value: self._look,
+            Question.BEGIN.value: self._begin,
+            Question.CLOCK.value: self._clock,
+            Question.PIECE.value: self._piece,
+            Question.DIGEST.value: self._digest,
+            Question.REMOVE.value: self._remove,
         }
 
     def _told(self) -> dict[str, Any]:
@@ -224,8 +224,13 @@ class ClientWorker:
                 kept.remove()
             raise
 
-    async def _clock(self) -> int:
-        return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    async def _clock(self, comm: Comm, exchanges: int) -> Status:
+        """Say the time as often as is asked: the leader's words and these follow one another on one connection."""
+        self._asked_s = time.monotonic()
+        for _ in range(exchanges):
+            await comm.read()
+            await comm.write(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+        return Status.dont_reply
 
     async def _piece(self, run_id: str, offset: int, count: int) -> bytes:
         self._asked_s = time.monotonic()
