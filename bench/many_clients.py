@@ -59,7 +59,7 @@ size = "1MiB"
 name = "read"
 seconds = "{seconds}s"
 [[phase.job]]
-arrival = {{ rate = 200 }}
+arrival = {{ kind = "open", rate_per_s = 200 }}
 op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 
@@ -163,8 +163,8 @@ def simulated(lead: Lead, clients: int, stream: Path, folder: Path) -> Iterator[
     started = []
     each = -(-clients // PROCESSES)
     for first in range(0, clients, each):
-        words = ["--play", lead.join_file, str(first), str(min(each, clients - first)), stream, folder / "state"]
-        started.append(subprocess.Popen([sys.executable, "-m", "bench.many_clients", *words]))
+        words = [lead.join_file, str(first), str(min(each, clients - first)), stream, folder / "state"]
+        started.append(subprocess.Popen([sys.executable, "-m", "bench.many_clients", "--play", *map(str, words)]))
     with ended(started):
         yield
 
@@ -173,7 +173,7 @@ def simulated(lead: Lead, clients: int, stream: Path, folder: Path) -> Iterator[
 def real(lead: Lead, clients: int, _stream: Path, folder: Path) -> Iterator[None]:
     """Start real clients, a process each."""
     environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
-    words = [sys.executable, "-m", "assay", "worker", "--join", lead.join_file, "--name"]
+    words = [sys.executable, "-m", "assay", "worker", "--join", str(lead.join_file), "--name"]
     with (folder / "said").open("wb") as said:
         started = [subprocess.Popen([*words, f"c{number}"], env=environment, stderr=said) for number in range(clients)]
     with ended(started):
@@ -326,8 +326,8 @@ def table(costs: Sequence[Cost]) -> str:
 def main() -> None:
     """Read the words, and print a table."""
     if sys.argv[1:2] == ["--play"]:
-        join_file, first, count, stream, root = sys.argv[2:]
-        asyncio.run(play(Path(join_file), int(first), int(count), Path(stream).read_bytes(), Path(root)))
+        join_file, first, count, played, root = sys.argv[2:]
+        asyncio.run(play(Path(join_file), int(first), int(count), Path(played).read_bytes(), Path(root)))
         return
     parser = argparse.ArgumentParser(description="What does a crew cost its leader?")
     parser.add_argument("directory", type=Path)

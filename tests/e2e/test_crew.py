@@ -218,10 +218,10 @@ def test_a_start_that_was_agreed_is_kept_on_every_client(scene: Scene) -> None:
 
     with crew_of(scene, *NAMES[:2]) as crew:
         crew.begin(RUN, scene.plans(*NAMES[:2], seconds="1s"))
-        hear_until(crew, is_ready)
+        heard = hear_until(crew, is_ready)
         at_ns = crew.read_clocks()["n1"].at_ns + 2_000_000_000
         crew.tell({name: events.Start(phase_index=0, at_monotonic_ns=at_ns) for name in NAMES[:2]})
-        heard = hear_until(crew, all_over(*NAMES[:2]))
+        heard += hear_until(crew, all_over(*NAMES[:2]))
 
     for name in NAMES[:2]:
         hello = next(event for event in said_by(heard, name) if isinstance(event, events.Hello))
@@ -352,7 +352,7 @@ def test_a_leader_that_is_killed_leaves_streams_and_nothing_else(scene: Scene) -
         assert not is_alive(engine)
         assert isinstance(stream_of(scene.kept(name))[-1], events.Finished)
         assert not list(scene.directory(name).iterdir())
-    assert not list(scene.join.iterdir())
+    assert not scene.join.exists()
 
 
 def talk(address: tuple[str, int], context: ssl.SSLContext | None) -> bytes:
@@ -429,10 +429,11 @@ def test_a_client_that_does_not_fit_is_refused_with_the_reason(
 def test_a_name_that_is_taken_is_refused(scene: Scene) -> None:
     with Lead("127.0.0.1", scene.join) as lead:
         both = [serve_in_a_thread(lead, own_card(lead), scene.folder) for _ in range(2)]
-        lead.gather({"n1": Role.LOAD}, WAIT_S, lambda _: None)
         wait_until(lambda: not all(ends.empty() for ends in both), "one of two to be refused", WAIT_S)
+        lead.gather({"n1": Role.LOAD}, WAIT_S, lambda _: None)
 
-    assert sorted(ends.get(timeout=WAIT_S).why.name for ends in both) == ["LET_GO", "NAME_TAKEN"]
+    ended = [ends.get(timeout=WAIT_S) for ends in both]
+    assert sorted(one.why.name for one in ended) == ["LET_GO", "NAME_TAKEN"], ended
 
 
 def test_who_is_missing_is_named(scene: Scene) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay.cluster.join_file import CERTIFICATE, JOIN, KEY, JoinFile, JoinFolder, new_join, read_join
+from assay.cluster.join_file import CERTIFICATE, JOIN, KEY, JoinFolder, new_join, read_join
 from assay.cluster.keys import make_keys
 from assay.errors import InputError
 
@@ -153,10 +153,10 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_without_encryption_only_loopback_can_be_meant() -> None:
-    open_to_all = {"certificate": None, "key": None, "assay_version": "1", "token": "t"}
-
-    assert JoinFile(address="tcp://127.0.0.1:1", **open_to_all).leader == ("127.0.0.1", 1)
-    assert JoinFile(address="tcp://[::1]:1", **open_to_all).leader == ("::1", 1)
+    assert new_join("tcp://127.0.0.1:1", is_encrypted=False).leader == ("127.0.0.1", 1)
+    assert new_join("tcp://[::1]:1", is_encrypted=False).leader == ("::1", 1)
+    with pytest.raises(ValueError, match="leader's own machine"):
+        new_join("tcp://192.0.2.1:1", is_encrypted=False)
 
 
 def test_each_run_has_a_key_of_its_own_that_fits_its_certificate(tmp_path: Path) -> None:

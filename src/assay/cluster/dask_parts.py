@@ -7,6 +7,8 @@ Raises RunError where `distributed` is not installed: one machine needs none of 
 """
 
 import logging
+import sys
+import tempfile
 from typing import Any, Final
 
 from assay import xdg
@@ -15,14 +17,15 @@ from assay.errors import RunError
 try:
     with xdg.home_for_others():
         import dask
-        from distributed import Scheduler, SchedulerPlugin, Security, Worker
+        from distributed import Scheduler, SchedulerPlugin, Security, Status, Worker
+        from distributed.comm import Comm
 except ModuleNotFoundError as missing:
     raise RunError(
         f"the Python package '{missing.name}' is not installed; runs of many clients need it, on each machine. Install it "
         "with: pip install 'assay[cluster]'"
     ) from missing
 
-__all__ = ["LeaderServer", "SchedulerPlugin", "Security", "WorkerServer"]
+__all__ = ["Comm", "LeaderServer", "Scheduler", "SchedulerPlugin", "Security", "Status", "WorkerServer"]
 
 TCP_TIMEOUT_S: Final = 15
 """So long may data on its way stay unacknowledged before a connection is given up. Below 11 Dask never connects: an
@@ -64,15 +67,26 @@ def _set_up() -> None:
 _set_up()
 
 
-class LeaderServer(Scheduler):
-    """Dask's scheduler, to which clients connect; it serves no pages, which would be open to anybody."""
+class _Bare:
+    """What both of Dask's servers do beside their work, and here do not."""
+
+    local_directory: str
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Have no folder: Dask makes one, and looks there for modules first of all, for as long as it runs."""
+        with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+            kwargs |= {"local_directory": scratch, "needs_workdir": False}
+            super().__init__(*args, **kwargs)
+        while self.local_directory in sys.path:
+            sys.path.remove(self.local_directory)
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
-        """Serve nothing."""
+        """Serve no pages, which would be open to anybody."""
 
 
-class WorkerServer(Worker):
-    """Dask's worker, which a client is; it serves no pages either."""
+class LeaderServer(_Bare, Scheduler):
+    """Dask's scheduler, to which clients connect."""
 
-    def start_http_server(self, *_: Any, **__: Any) -> None:
-        """Serve nothing."""
+
+class WorkerServer(_Bare, Worker):
+    """Dask's worker, which a client is."""

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import re
 import resource
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -82,13 +81,12 @@ class Lead:
             security = open_security()
             if not self._is_insecure:
                 security = security_by(*self._folder.write_keys(make_keys()))
-            scratch = opened.enter_context(tempfile.TemporaryDirectory(prefix="assay-"))
             self._loop = LeaderLoop()
             self._loop.start()
             opened.callback(self._loop.stop, _CLOSING_S)
             self._roster = Roster()
             try:
-                self._server = self._loop.call(self._listen(security, scratch))
+                self._server = self._loop.call(self._listen(security))
             except OSError as error:
                 raise RunError(
                     f"{in_uri(self._host)}:{self._port}: cannot be listened on: {reason_of(error)}. Nothing was started"
@@ -100,7 +98,7 @@ class Lead:
             self._opened = opened.pop_all()
         return self
 
-    async def _listen(self, security: Security, scratch: str) -> LeaderServer:
+    async def _listen(self, security: Security) -> LeaderServer:
         server = LeaderServer(
             host=in_uri(self._host),
             port=self._port,
@@ -109,8 +107,6 @@ class Lead:
             dashboard=False,
             extensions={},
             plugins=(self._roster,),
-            local_directory=scratch,
-            needs_workdir=False,
         )
         try:
             await server

@@ -95,5 +95,5 @@ def _sum(histograms: Iterable[Buckets]) -> Buckets:
             counts[index] = counts.get(index, 0) + count
         max_ns = max(max_ns, one.max_ns)
         sum_ns += one.sum_ns
-    index = tuple(sorted(counts))
-    return Buckets(index=index, count=tuple(counts[i] for i in index), max_ns=max_ns, sum_ns=sum_ns)
+    filled = tuple(sorted(counts))
+    return Buckets(index=filled, count=tuple(counts[i] for i in filled), max_ns=max_ns, sum_ns=sum_ns)

@@ -18,7 +18,7 @@ import msgspec
 from assay import events
 from assay.bundle.client_set import Role
 from assay.cluster.crew import Ended, Gone, Heard, Said, Station
-from assay.cluster.dask_parts import LeaderServer, SchedulerPlugin
+from assay.cluster.dask_parts import LeaderServer, Scheduler, SchedulerPlugin
 from assay.cluster.join_file import JoinFile
 from assay.cluster.relay import SHORTEST_PERIOD_S
 from assay.cluster.wire import CARD, Card, Told, Word, card_of, is_own_version, own_versions
@@ -26,6 +26,7 @@ from assay.cluster.wire import CARD, Card, Told, Word, card_of, is_own_version, 
 SUSPECT_BEATS: Final = 3
 LOST_BEATS: Final = 10
 WATCH_S: Final = 0.5
+_WATCH_NS = round(WATCH_S * 1e9)
 LEADER_BEAT_S: Final = 5.0
 """How often clients hear that their leader is there."""
 _SILENT = "assay-silent"
@@ -55,7 +56,7 @@ Judge = Callable[[Card], str | None]
 """Says why a client is not wanted; None: it is."""
 
 
-class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
+class Roster(SchedulerPlugin):
     """All clients, and what they said and nobody has asked for yet."""
 
     name = "assay-roster"
@@ -84,7 +85,7 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
 
     # -- joining and leaving ---------------------------------------------------------------------------------------------
 
-    def add_worker(self, scheduler: LeaderServer, worker: str) -> None:
+    def add_worker(self, scheduler: Scheduler, worker: str) -> None:
         """Let a client in that is wanted, and dismiss any other."""
         state = scheduler.workers[worker]
         name = str(state.name)[:100]
@@ -133,7 +134,7 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
             )
         return self._is_wanted(card)
 
-    def remove_worker(self, scheduler: LeaderServer, worker: str, *, stimulus_id: str = "", **_: Any) -> None:  # noqa: ARG002
+    def remove_worker(self, scheduler: Scheduler, worker: str, *, stimulus_id: str = "", **_: Any) -> None:  # noqa: ARG002
         """Note that a client is gone; Dask calls this when its connection is closed."""
         name = self._names.pop(worker, None)
         if name is None:
@@ -141,7 +142,7 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
         one = self.by_name.pop(name)
         reason = self._reasons.pop(worker, "its connection closed: its process or machine ended, or the network did")
         if not self._is_closing:
-            self.heard.put(Gone(name, reason, one.heard_ns, time.monotonic_ns()))
+            self.heard.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=time.monotonic_ns()))
 
     def close_softly(self) -> None:
         """Let all go: from now on it is no loss that they leave."""
@@ -187,9 +188,9 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
             self.batches_missed[name] = self.batches_missed.get(name, 0) + abs(number - one.batches)
         one.batches = number + 1
         for event in said:
-            self.heard.put(Said(name, event))
+            self.heard.put(Said(client=name, event=event))
         if is_over:
-            self.heard.put(Ended(name, None if error is None else str(error)))
+            self.heard.put(Ended(client=name, error=None if error is None else str(error)))
 
     # -- silence ---------------------------------------------------------------------------------------------------------
 
@@ -208,22 +209,28 @@ class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
 
     async def watch(self) -> None:
         """Look for silent clients, and say that the leader is there, until cancelled."""
-        last_s = beat_s = time.monotonic()
+        last_ns, beat_s = time.monotonic_ns(), time.monotonic()
         while True:
             await asyncio.sleep(WATCH_S)
-            now_s = time.monotonic()
-            stood_ns = round((now_s - last_s - WATCH_S) * 1e9)
-            last_s = now_s
-            limit_ns = round(LOST_BEATS * self.period_s * 1e9)
-            for one in list(self.by_name.values()):
-                one.pardoned_ns += stood_ns if stood_ns > WATCH_S * 1e9 else 0
-                silent_ns = one.silent_ns(time.monotonic_ns())
-                if silent_ns > limit_ns:
-                    self.lose(one, f"it said nothing for {silent_ns / 1e9:.1f} s: it hangs, or the network does")
-            if now_s - beat_s >= LEADER_BEAT_S:
-                beat_s = now_s
+            now_ns = time.monotonic_ns()
+            for one, silent_ns in self.overdue(last_ns, now_ns):
+                self.lose(one, f"it said nothing for {silent_ns / 1e9:.1f} s: it hangs, or the network does")
+            last_ns = now_ns
+            if time.monotonic() - beat_s >= LEADER_BEAT_S:
+                beat_s = time.monotonic()
                 for one in self.by_name.values():
                     self.send(one.worker, {"op": Told.BEAT.value})
+
+    def overdue(self, last_ns: int, now_ns: int) -> list[tuple[Connected, int]]:
+        """Give those who have been silent for too long, and for how long; the last look was at `last_ns`.
+
+        A look that comes late by more than its period comes so because the leader itself stood still.
+        """
+        late_ns = now_ns - last_ns - _WATCH_NS
+        for one in self.by_name.values():
+            one.pardoned_ns += late_ns if late_ns > _WATCH_NS else 0
+        silent = ((one, one.silent_ns(now_ns)) for one in self.by_name.values())
+        return [(one, silent_ns) for one, silent_ns in silent if silent_ns > LOST_BEATS * self.period_s * 1e9]
 
 
 def expected_by(expected: Mapping[str, Role] | int) -> Judge:

@@ -7,13 +7,17 @@ from assay.cluster.join_file import JoinFile
 from assay.errors import InputError
 
 
+def _security(**settings: object) -> Security:
+    return Security(**settings)  # type: ignore[no-untyped-call]  # Dask's
+
+
 def security_by(certificate: Path, key: Path) -> Security:
     """Have both sides show this certificate, and take no other; raises InputError where the files hold none."""
     pair = {"cert": str(certificate), "key": str(key)}
     roles = {f"tls_{role}_{part}": path for role in ("scheduler", "worker", "client") for part, path in pair.items()}
-    security = Security(require_encryption=True, tls_ca_file=str(certificate), **roles)
+    security = _security(require_encryption=True, tls_ca_file=str(certificate), **roles)
     try:
-        security.get_connection_args("worker")
+        security.get_connection_args("worker")  # type: ignore[no-untyped-call]  # Dask's
     except OSError as error:  # that of ssl is one
         raise InputError(f"{certificate.parent}: holds no certificate with its key ({error})") from error
     return security
@@ -21,7 +25,7 @@ def security_by(certificate: Path, key: Path) -> Security:
 
 def open_security() -> Security:
     """Without encryption: for loopback alone, where `join_file.py` and `lead.py` allow it."""
-    return Security(require_encryption=False)
+    return _security(require_encryption=False)
 
 
 def security_of(join: JoinFile, folder: Path) -> Security:

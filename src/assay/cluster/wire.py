@@ -20,7 +20,7 @@ _LONGEST_CARD_BYTES = 64 << 10
 _LONGEST_TEXT = 1000
 
 
-class Asked(enum.StrEnum):
+class Question(enum.StrEnum):
     """What the leader asks of a client and waits for."""
 
     LOOK = "assay-look"

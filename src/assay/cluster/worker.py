@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import dataclasses
 import enum
-import tempfile
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from pathlib import Path
@@ -20,11 +19,11 @@ import msgspec
 from assay import events
 from assay.cluster.addresses import in_uri
 from assay.cluster.client_engine import ClientEngine, StartEngine, start_engine
-from assay.cluster.dask_parts import Security, WorkerServer
+from assay.cluster.dask_parts import Comm, Security, Status, WorkerServer
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
-from assay.cluster.wire import CARD, Asked, Card, Facts, RefusedByClient, Told, Word
+from assay.cluster.wire import CARD, Card, Facts, Question, RefusedByClient, Told, Word
 from assay.errors import AssayError, refusal
 from assay.host.manifest import collect
 from assay.plan import Plan
@@ -130,46 +129,42 @@ class ClientWorker:
 
     @contextlib.asynccontextmanager
     async def _joined(self) -> AsyncIterator[Departure | None]:
-        card, host = self._settings.card, self._settings.host
-        with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-            self._worker = WorkerServer(
-                self._join.address,
-                nthreads=1,
-                name=card.name,
-                security=self._security,
-                host=in_uri(host),
-                protocol="tls" if self._join.is_encrypted else "tcp",
-                memory_limit=0,
-                death_timeout=JOINING_S,
-                local_directory=scratch,
-                needs_workdir=False,
-                extensions={},
-                metrics={},
-                startup_information={CARD: lambda _: msgspec.json.encode(card)},
-            )
-            self._worker.handlers.update(self._asked())
-            self._worker.stream_handlers.update(self._told())
-            refused = None
-            try:
-                await self._worker
-            except TimeoutError:
-                refused = Departure(Why.UNREACHABLE)
-            except RuntimeError as error:
-                reason = str(error.__cause__ or error)
-                refused = Departure(Why.NAME_TAKEN) if "name taken" in reason else Departure(Why.REFUSED, reason)
-            try:
-                yield refused
-            finally:
-                await self._worker.close(timeout=5, executor_wait=False)
+        card = self._settings.card
+        self._worker = WorkerServer(
+            self._join.address,
+            nthreads=1,
+            name=card.name,
+            security=self._security,
+            host=in_uri(self._settings.host),
+            protocol="tls" if self._join.is_encrypted else "tcp",
+            memory_limit=0,
+            death_timeout=JOINING_S,
+            extensions={},
+            metrics={},
+            startup_information={CARD: lambda _: msgspec.json.encode(card)},
+        )
+        self._worker.handlers.update(self._asked())
+        self._worker.stream_handlers.update(self._told())
+        refused = None
+        try:
+            await self._worker
+        except TimeoutError:
+            refused = Departure(Why.UNREACHABLE)
+        except RuntimeError as error:
+            refused = _refused_by(error.__cause__ or error)
+        try:
+            yield refused
+        finally:
+            await self._worker.close(timeout=5, executor_wait=False)
 
     def _asked(self) -> dict[str, Any]:
         return {
-            Asked.LOOK.value: self._look,
-            Asked.BEGIN.value: self._begin,
-            Asked.CLOCK.value: self._clock,
-            Asked.PIECE.value: self._piece,
-            Asked.DIGEST.value: self._digest,
-            Asked.REMOVE.value: self._remove,
+            Question.LOOK.value: self._look,
+            Question.BEGIN.value: self._begin,
+            Question.CLOCK.value: self._clock,
+            Question.PIECE.value: self._piece,
+            Question.DIGEST.value: self._digest,
+            Question.REMOVE.value: self._remove,
         }
 
     def _told(self) -> dict[str, Any]:
@@ -229,8 +224,13 @@ class ClientWorker:
                 kept.remove()
             raise
 
-    async def _clock(self) -> int:
-        return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    async def _clock(self, comm: Comm, exchanges: int) -> Status:
+        """Say the time as often as is asked: the leader's words and these follow one another on one connection."""
+        self._asked_s = time.monotonic()
+        for _ in range(exchanges):
+            await comm.read()
+            await comm.write(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+        return Status.dont_reply
 
     async def _piece(self, run_id: str, offset: int, count: int) -> bytes:
         self._asked_s = time.monotonic()
@@ -326,7 +326,7 @@ class ClientWorker:
                 self.depart(Departure(Why.IDLE, f"nothing was asked of it for {self._settings.idle_s:g} s"))
 
     async def _watch_connection(self) -> None:
-        await self._worker.finished()
+        await self._worker.finished()  # type: ignore[no-untyped-call]  # Dask's
         self.depart(Departure(Why.LEADER_GONE, "the connection closed"))
 
     async def _end_engine(self) -> None:
@@ -339,3 +339,11 @@ class ClientWorker:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(run.is_over.wait(), patience_s)
                 return
+
+
+def _refused_by(error: BaseException) -> Departure:
+    """Say why Dask could not join."""
+    if isinstance(error, FileNotFoundError):
+        return Departure(Why.REFUSED, "the key of the run is gone: it has begun, or is over")
+    reason = str(error)
+    return Departure(Why.NAME_TAKEN) if "name taken" in reason else Departure(Why.REFUSED, reason)
