@@ -98,6 +98,27 @@ def test_the_skew_of_the_starts_is_the_one_that_was_planted() -> None:
     assert (start.phase, start.repeat) == ("p", 0)
 
 
+def test_a_client_has_begun_when_it_issued_its_first_operation() -> None:
+    slow = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=1000, seconds=10, latency_ns=500_000, begin_s=0.004)
+    slow.phase([stream], seconds=10, counters=QUIET)
+    clients = [Client("h1", steady(1000)), Client("h2", slow.end(), offset_ns=3 * NS, late_ns=100_000)]
+
+    (start,) = judged(MemorySet(ONE_PHASE, clients)).starts
+
+    assert [one.late_ns for one in start.starts] == pytest.approx([0, 4_100_000], abs=1000)
+
+
+def test_a_client_of_an_open_loop_has_begun_when_its_start_was_ordered() -> None:
+    its_plan = one_plan(phase("p", one_job(arrival=plan.Open(rate_per_s=100.0))))
+    run = SyntheticRun(its_plan)
+    run.phase([steady_stream(per_s=100, seconds=10, latency_ns=1000, begin_s=0.5)], seconds=10, counters=QUIET)
+
+    (start,) = judged(MemorySet(its_plan, [Client("h1", run.end(), late_ns=70_000)])).starts
+
+    assert start.starts[0].late_ns == pytest.approx(70_000, abs=1000)
+
+
 def test_a_clock_that_drifts_is_followed_from_phase_to_phase() -> None:
     two = one_plan(phase("a"), phase("b"))
     clients = [Client("h1", steady(100, two), drift=50e-6), Client("h2", steady(100, two), offset_ns=7 * NS)]
