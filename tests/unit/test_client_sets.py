@@ -308,6 +308,22 @@ def test_fairness_and_the_straggler_have_their_closed_forms() -> None:
     assert "h3 had 25 %" in text_of(sum_, "uneven-clients")
 
 
+def test_the_rates_of_clients_are_those_of_the_window_of_the_sum() -> None:
+    ramped = one_plan(phase("p", ramp_s=4.0))
+
+    def starting(per_s: int) -> SyntheticRun:
+        start = steady_stream(per_s=4 * per_s, seconds=4, latency_ns=1000)
+        rest = steady_stream(per_s=per_s, seconds=10, latency_ns=1000, begin_s=4.0)
+        return SyntheticRun(ramped).phase([start.then(rest)], seconds=10, counters=QUIET).end()
+
+    document = judged(MemorySet(ramped, [Client("h1", starting(1000)), Client("h2", starting(500), offset_ns=NS)]))
+
+    (pieces,) = document.sums
+    assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 500], rel=1e-2)
+    assert sum(rate.iops for rate in pieces.rates) == pytest.approx(sums(document)[0].iops)
+    assert pieces.window_s[0] == 4.0
+
+
 def test_equal_clients_are_fair_and_nobody_is_named() -> None:
     document = judged(MemorySet(ONE_PHASE, [Client(f"h{i}", steady(400)) for i in range(4)]))
 
