@@ -471,6 +471,32 @@ def test_a_client_that_never_began_makes_a_sum_of_fewer() -> None:
     assert of_client(document, "h2") == []
 
 
+def observer_of(its_plan: plan.Plan) -> SyntheticRun:
+    run = SyntheticRun(its_plan)
+    for index in range(len(its_plan.phases)):
+        run.phase([], seconds=10, index=index, counters=QUIET)
+    return run.end()
+
+
+def test_a_phase_that_only_an_observer_lived_to_see_has_no_sum() -> None:
+    watched = Client("srv", observer_of(THREE_PHASES), offset_ns=-5 * NS, role=Role.OBSERVER)
+    clients = [Client("h2", lost_in_b(4.0), lost=lost_at(15.0)), watched]
+
+    document = judged(MemorySet(THREE_PHASES, clients, starts_s=STARTS_S))
+
+    assert [result.ops for result in sums(document)] == [1000, 400]
+    assert [start.phase for start in document.starts] == ["a", "b"]
+
+
+def test_observers_alone_have_nothing_to_sum() -> None:
+    watched = Client("srv", observer_of(ONE_PHASE), role=Role.OBSERVER)
+
+    document = judged(MemorySet(ONE_PHASE, [watched]))
+
+    assert not any((document.results, document.starts, document.sums))
+    assert [client.role for client in document.clients] == ["observer"]
+
+
 # -- the machines ------------------------------------------------------------------------------------------------------
 
 LINK_BYTES_PER_S = 100e6 / 8

@@ -7,6 +7,7 @@ of the phase. Facts are those that all clients agree on.
 """
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -194,7 +195,7 @@ class MergedRun:
         rows = [
             (index, int(end), (int(end) - int(begin)) / NS_PER_S)
             for index, phase in self._times.phases.items()
-            for begin, end in zip([phase.begin_ns, *phase.edges_ns[:-1]], phase.edges_ns, strict=True)
+            for begin, end in itertools.pairwise((phase.begin_ns, *phase.edges_ns))
         ]
         schema = {"phase_index": pl.Int32, "set_ns": pl.Int64, "dt_s": pl.Float64}
         return pl.DataFrame(rows, schema=schema, orient="row")
