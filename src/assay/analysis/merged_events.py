@@ -208,7 +208,7 @@ def _warnings(said: list[_Said[events.Warning]]) -> Iterator[events.Event]:
 
 def _finished(clients: Mapping[str, ClientView], said: _Record) -> Iterator[events.Event]:
     ended = said.all(events.Finished)
-    if len({client for client, _, _ in ended}) < len(clients):
+    if not ended or len({client for client, _, _ in ended}) < len(clients):
         return
     every = [event for _, _, event in ended]
     yield events.Finished(

@@ -49,6 +49,8 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     """Name clients, and why and when the first of them was lost: since the first phase was to begin, as `lost_s`."""
     lost = at.clients[names[0]].member.lost
     were = "was" if len(names) == 1 else "were"
+    if lost is None and not at.clients[names[0]].member.clock:
+        return f"how the clock of {names_told(names)} stood was never read"
     if lost is None:
         return f"{names_told(names)} did nothing in it"
     found = at.case.run.client_set
