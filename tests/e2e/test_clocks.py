@@ -31,6 +31,7 @@ OFFSETS_NS = (1000 * SECOND_NS, -300 * MS_NS, 7)
 WAIT_S = 60.0
 """Patience of a test, which nothing that it measures depends on."""
 LENGTH, SAID = 56, 24
+OPERATIONS = 500
 MOST = 70_000
 
 
@@ -230,7 +231,7 @@ def test_nobody_starts_before_the_agreed_time_by_his_own_clock(offsets_ns: tuple
         for number, prefix in enumerate(prefixes):
             folder = tmp_path / str(number)
             folder.mkdir()
-            engines.append(running.enter_context(Starting(folder, prefix)))
+            engines.append(running.enter_context(Starting(folder, OPERATIONS, prefix)))
         at_ns = time.monotonic_ns() + SECOND_NS
         for engine, offset_ns in zip(engines, offsets_ns, strict=True):
             engine.start(at_ns + offset_ns)
@@ -243,7 +244,7 @@ def test_nobody_starts_before_the_agreed_time_by_his_own_clock(offsets_ns: tuple
 
 
 def test_a_time_that_is_past_is_told_as_late_by_all_that_went_by(tmp_path: Path) -> None:
-    with Starting(tmp_path) as engine:
+    with Starting(tmp_path, OPERATIONS) as engine:
         ordered_ns = time.monotonic_ns()
         at_ns = ordered_ns - 5 * SECOND_NS
         engine.start(at_ns)
