@@ -147,7 +147,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("directory", type=Path, help="a folder for small files, which are removed")
     parser.add_argument("--engines", type=int, default=5)
-    parser.add_argument("--operations", type=int, default=1, help="of each engine; many keep a CPU from the next engine")
+    parser.add_argument(
+        "--operations", type=int, default=1, help="of each engine; many keep a CPU from the next engine"
+    )
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--lead", type=float, default=0.2, help="seconds from the order to the start")
     arguments = parser.parse_args()

@@ -8,6 +8,8 @@ import hashlib
 import hmac
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,7 +22,7 @@ from assay.cluster.echo import EXCHANGES, Echo, ask
 from assay.errors import RunError
 from assay.running.engine import find_engine
 from bench.start_skew import Starting
-from testbed.host import need_root
+from testbed.host import need_root, wait_until
 from testbed.link import link
 from testbed.time_namespace import ahead_by
 from testbed.udp_way import udp_way
@@ -218,6 +220,46 @@ def test_an_address_that_is_not_one_of_this_machines_interfaces_is_refused_in_on
 
     assert "\n" not in str(refused.value)
     assert address in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "code"),
+    [
+        (("echo", "127.0.0.1:0"), b"k" * 31, 2),
+        (("echo", "127.0.0.1"), b"k" * 32, 2),
+        (("echo", "192.0.2.77:0"), b"k" * 32, 3),
+        (("ask", "127.0.0.1:9", "--exchanges", "0"), b"k" * 32, 2),
+        (("ask", "127.0.0.1:9", "--exchanges", "3"), b"", 2),
+        (("ask", "127.0.0.1:9"), b"k" * 32, 2),
+    ],
+)
+def test_a_call_that_cannot_be_ends_with_its_code_and_one_line(words: tuple[str, ...], key: bytes, code: int) -> None:
+    done = subprocess.run([find_engine(), *words], input=key, capture_output=True, timeout=WAIT_S, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (code, b"", 1)
+
+
+def test_an_echo_ends_with_the_process_that_started_it_however_that_ends() -> None:
+    script = (
+        "from assay.cluster.echo import Echo\nwith Echo('127.0.0.1') as echo:\n print(echo.port, flush=True)\n input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        port = int(starter.stdout.readline())
+        children = Path(f"/proc/{starter.pid}/task/{starter.pid}/children").read_text().split()
+        starter.kill()
+
+    assert len(children) == 1
+    wait_until(lambda: _is_free(port), "the end of the echo")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 # -- one start ---------------------------------------------------------------------------------------------------------
