@@ -28,7 +28,6 @@ from assay.running.engine import find_engine
 from bench import loads
 
 DATA_BYTES = 1 << 20
-OPS = 2000
 US_PER_NS = 1e-3
 _E = TypeVar("_E", events.Hello, events.Ready, events.Started, events.PhaseFinished)
 
@@ -48,13 +47,13 @@ class Begun:
 class Starting:
     """An engine whose phase is ready to start; the block's end ends it."""
 
-    def __init__(self, directory: Path, prefix: Sequence[str] = ()) -> None:
-        """Start it on a load in a directory that is there, with words in front of its command."""
+    def __init__(self, directory: Path, operations: int, prefix: Sequence[str] = ()) -> None:
+        """Start it on so many reads in a directory that is there, with words in front of its command."""
         self._process = subprocess.Popen(
             [*prefix, find_engine()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
         try:
-            self._tell(loads.random_read(DATA_BYTES).measured(directory, OPS).to_json())
+            self._tell(loads.random_read(DATA_BYTES).measured(directory, operations).to_json())
             self._zero_ns = self._next(events.Hello).clock.monotonic_at_zero_ns
             self._next(events.Ready)
         except BaseException:
@@ -107,13 +106,13 @@ class Starting:
         self._process.stdout.close()
 
 
-def together(directory: Path, engines: int, lead_s: float) -> tuple[int, list[Begun]]:
+def together(directory: Path, engines: int, operations: int, lead_s: float) -> tuple[int, list[Begun]]:
     """Start so many engines at one time, some time ahead; gives the time, and how each began."""
     with ExitStack() as running:
         folders = [directory / str(number) for number in range(engines)]
         for folder in folders:
             folder.mkdir(exist_ok=True)
-        ready = [running.enter_context(Starting(folder)) for folder in folders]
+        ready = [running.enter_context(Starting(folder, operations)) for folder in folders]
         at_ns = time.monotonic_ns() + round(lead_s * 1e9)
         for one in ready:
             one.start(at_ns)
@@ -148,16 +147,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("directory", type=Path, help="a folder for small files, which are removed")
     parser.add_argument("--engines", type=int, default=5)
+    parser.add_argument(
+        "--operations", type=int, default=1, help="of each engine; many keep a CPU from the next engine"
+    )
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--lead", type=float, default=0.2, help="seconds from the order to the start")
     arguments = parser.parse_args()
     runs = []
     with tempfile.TemporaryDirectory(prefix="assay-starts-", dir=arguments.directory) as folder:
         for number in range(arguments.runs):
-            runs.append(together(Path(folder), arguments.engines, arguments.lead))
+            runs.append(together(Path(folder), arguments.engines, arguments.operations, arguments.lead))
             print(f"\rrun {number + 1} of {arguments.runs}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    print(f"{arguments.engines} engines, {arguments.runs} runs, {os.cpu_count()} CPUs\n\n{table(runs)}")
+    each = f"{arguments.engines} engines of {arguments.operations} operations"
+    print(f"{each}, {arguments.runs} runs, {os.cpu_count()} CPUs\n\n{table(runs)}")
 
 
 if __name__ == "__main__":

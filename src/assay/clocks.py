@@ -103,27 +103,41 @@ def _most_drift_ns(lasted_ns: int) -> int:
     return -(-lasted_ns * MOST_DRIFT_PPM // (_MILLION - MOST_DRIFT_PPM))
 
 
-def shift_at(readings: Sequence[ClockReading], client_ns: int) -> Shift:
-    """Say what to add to a time of a client to make it the leader's, by all readings of its clock.
+class Shifts:
+    """All readings of one client's clock, made ready for many times of it.
 
     Between two readings shift and bound lie on the lines through theirs. Two that were taken within less than their bounds
     may have a client's time go backwards: each is right within its bound all the same, and they are taken in its order.
+    """
+
+    def __init__(self, readings: Iterable[ClockReading]) -> None:
+        """Raises ValueError where there is no reading."""
+        self._known = sorted(readings, key=lambda one: (_client_ns(one), -one.bound_ns))
+        self._at = [_client_ns(one) for one in self._known]
+        if not self._known:
+            raise ValueError("the clock was never read")
+
+    def at(self, client_ns: int) -> Shift:
+        """Say what to add to a time of the client to make it the leader's."""
+        place = bisect.bisect_right(self._at, client_ns)
+        if place in {0, len(self._at)}:
+            nearest = 0 if place == 0 else -1
+            one, away_ns = self._known[nearest], abs(client_ns - self._at[nearest])
+            return Shift(-one.offset_ns, one.bound_ns + _most_drift_ns(away_ns))
+        before, after = self._known[place - 1], self._known[place]
+        whole_ns, part_ns = self._at[place] - self._at[place - 1], client_ns - self._at[place - 1]
+        gained, left_out = divmod((after.offset_ns - before.offset_ns) * part_ns, whole_ns)
+        bound = -(-(before.bound_ns * (whole_ns - part_ns) + after.bound_ns * part_ns) // whole_ns)
+        return Shift(-(before.offset_ns + gained), bound + (left_out > 0))
+
+
+def shift_at(readings: Sequence[ClockReading], client_ns: int) -> Shift:
+    """Say what to add to one time of a client to make it the leader's, by all readings of its clock.
 
     Raises:
         ValueError: there is no reading.
     """
-    if not readings:
-        raise ValueError("the clock was never read")
-    known = sorted(readings, key=lambda one: (_client_ns(one), -one.bound_ns))
-    place = bisect.bisect_right(known, client_ns, key=_client_ns)
-    if place in {0, len(known)}:
-        one = known[0] if place == 0 else known[-1]
-        return Shift(-one.offset_ns, one.bound_ns + _most_drift_ns(abs(client_ns - _client_ns(one))))
-    before, after = known[place - 1], known[place]
-    whole_ns, part_ns = _client_ns(after) - _client_ns(before), client_ns - _client_ns(before)
-    gained, left_out = divmod((after.offset_ns - before.offset_ns) * part_ns, whole_ns)
-    bound = -(-(before.bound_ns * (whole_ns - part_ns) + after.bound_ns * part_ns) // whole_ns)
-    return Shift(-(before.offset_ns + gained), bound + (left_out > 0))
+    return Shifts(readings).at(client_ns)
 
 
 def _client_ns(one: ClockReading) -> int:

@@ -8,6 +8,8 @@ import hashlib
 import hmac
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,7 +22,7 @@ from assay.cluster.echo import EXCHANGES, Echo, ask
 from assay.errors import RunError
 from assay.running.engine import find_engine
 from bench.start_skew import Starting
-from testbed.host import need_root
+from testbed.host import need_root, wait_until
 from testbed.link import link
 from testbed.time_namespace import ahead_by
 from testbed.udp_way import udp_way
@@ -31,6 +33,7 @@ OFFSETS_NS = (1000 * SECOND_NS, -300 * MS_NS, 7)
 WAIT_S = 60.0
 """Patience of a test, which nothing that it measures depends on."""
 LENGTH, SAID = 56, 24
+OPERATIONS = 500
 MOST = 70_000
 
 
@@ -120,8 +123,11 @@ def test_a_clock_at_the_other_end_of_a_link_is_found_within_its_bound(tmp_path: 
     assert error_ns(found, offset_ns) <= found.bound_ns
 
 
-def test_the_bound_on_loopback_is_told() -> None:
-    with Echo("127.0.0.1") as echo:
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_the_bound_on_loopback_is_told(address: str) -> None:
+    if address == "::1" and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("needs IPv6, which is off here")
+    with Echo(address) as echo:
         found = reading(ask(echo.address, echo.port, echo.key))
 
     told("on loopback", found, 0)
@@ -161,7 +167,10 @@ def test_an_answer_is_as_long_as_its_question_and_made_as_described() -> None:
 
 def test_who_has_no_key_or_repeats_what_he_heard_gets_no_answer_and_does_no_harm() -> None:
     with Echo("127.0.0.1") as echo, udp_way(echo.address, echo.port) as way, stranger(echo) as one:
-        ask(way.address, way.port, echo.key, exchanges=3)
+        # The last question was answered, so that all had come to the echo.
+        wait_until(
+            lambda: len(ask(way.address, way.port, echo.key, exchanges=3)) == 3, "three answers to three questions"
+        )
         heard = list(way.asked)
         right = sealed(echo.key, b"assay-q1", time.monotonic_ns())
         junk = [
@@ -219,6 +228,46 @@ def test_an_address_that_is_not_one_of_this_machines_interfaces_is_refused_in_on
     assert address in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("words", "key", "code"),
+    [
+        (("echo", "127.0.0.1:0"), b"k" * 31, 2),
+        (("echo", "127.0.0.1"), b"k" * 32, 2),
+        (("echo", "192.0.2.77:0"), b"k" * 32, 3),
+        (("ask", "127.0.0.1:9", "--exchanges", "0"), b"k" * 32, 2),
+        (("ask", "127.0.0.1:9", "--exchanges", "3"), b"", 2),
+        (("ask", "127.0.0.1:9"), b"k" * 32, 2),
+    ],
+)
+def test_a_call_that_cannot_be_ends_with_its_code_and_one_line(words: tuple[str, ...], key: bytes, code: int) -> None:
+    done = subprocess.run([find_engine(), *words], input=key, capture_output=True, timeout=WAIT_S, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (code, b"", 1)
+
+
+def test_an_echo_ends_with_the_process_that_started_it_however_that_ends() -> None:
+    script = (
+        "from assay.cluster.echo import Echo\nwith Echo('127.0.0.1') as echo:\n print(echo.port, flush=True)\n input()"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starter:
+        assert starter.stdout is not None
+        port = int(starter.stdout.readline())
+        children = Path(f"/proc/{starter.pid}/task/{starter.pid}/children").read_text().split()
+        starter.kill()
+
+    assert len(children) == 1
+    wait_until(lambda: _is_free(port), "the end of the echo")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
 # -- one start ---------------------------------------------------------------------------------------------------------
 
 
@@ -230,7 +279,7 @@ def test_nobody_starts_before_the_agreed_time_by_his_own_clock(offsets_ns: tuple
         for number, prefix in enumerate(prefixes):
             folder = tmp_path / str(number)
             folder.mkdir()
-            engines.append(running.enter_context(Starting(folder, prefix)))
+            engines.append(running.enter_context(Starting(folder, OPERATIONS, prefix)))
         at_ns = time.monotonic_ns() + SECOND_NS
         for engine, offset_ns in zip(engines, offsets_ns, strict=True):
             engine.start(at_ns + offset_ns)
@@ -243,7 +292,7 @@ def test_nobody_starts_before_the_agreed_time_by_his_own_clock(offsets_ns: tuple
 
 
 def test_a_time_that_is_past_is_told_as_late_by_all_that_went_by(tmp_path: Path) -> None:
-    with Starting(tmp_path) as engine:
+    with Starting(tmp_path, OPERATIONS) as engine:
         ordered_ns = time.monotonic_ns()
         at_ns = ordered_ns - 5 * SECOND_NS
         engine.start(at_ns)

@@ -232,6 +232,24 @@ def test_two_readings_in_which_time_went_backwards_still_cover_the_truth() -> No
             assert abs(shift.ns) <= shift.bound_ns
 
 
+def test_readings_are_taken_in_the_order_of_the_clients_time_whatever_order_they_come_in() -> None:
+    readings = [ClockReading(at_ns=at, offset_ns=at // 10_000, bound_ns=5, exchanges=1) for at in (0, 10**6, 2 * 10**6)]
+
+    shifts = [shift_at(order, 10**6 + 500_150) for order in (readings, readings[::-1])]
+
+    # Ahead by 150 at that time: half-way between 100 and 200.
+    assert [(shift.ns, shift.bound_ns) for shift in shifts] == [(-150, 5)] * 2
+
+
+def test_a_gain_that_two_opposite_errors_explain_is_no_drift() -> None:
+    early = ClockReading(at_ns=0, offset_ns=-100, bound_ns=100, exchanges=1)
+    late = ClockReading(at_ns=10**6, offset_ns=30, bound_ns=30, exchanges=1)
+    beyond = msgspec.structs.replace(late, offset_ns=31)
+
+    assert drift_ppm([early, late]) is None
+    assert drift_ppm([early, beyond]) == 131
+
+
 @given(read_clocks())
 def test_a_drift_is_off_by_no_more_than_the_bounds_allow_and_hidden_where_they_hide_it(
     read: tuple[Clock, list[ClockReading]],

@@ -120,8 +120,11 @@ impl Crew {
         self.processes.pids()
     }
 
-    /// Let all begin at the same time.
-    pub fn start(&self, start_ns: u64) {
+    /// Let all begin at the same time, which others may have been given, too.
+    pub fn start(&self, start_ns: u64, is_agreed: bool) {
+        if is_agreed {
+            self.gates.agree();
+        }
         self.gates.start(start_ns);
     }
 

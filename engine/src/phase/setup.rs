@@ -130,8 +130,9 @@ impl Setup {
         };
         reporter.send(Message::Ready { worker: self.position, tid: process::thread_id() });
         let start_ns = self.gates.wait_for_start()?;
-        // Several are to leave together. One alone need not spin for that: it leaves when its timer wakes it.
-        if self.is_alone {
+        // Several are to leave together, here or on other machines. One alone need not spin for that: it leaves when its
+        // timer wakes it.
+        if self.is_alone && !self.gates.is_agreed() {
             clock::sleep_exactly();
             while self.clock.now_ns() < start_ns {
                 self.clock.nap_until(start_ns);

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import IO, Final, Self
 
 import msgspec
 
@@ -132,7 +132,7 @@ def ask(address: str, port: int, key: bytes, exchanges: int = EXCHANGES) -> tupl
         RunError: No answer came, or the engine cannot ask.
     """
     program, whom = find_engine(), _joined(address, port)
-    words = [program, "ask", whom, "--exchanges", str(exchanges)]
+    words = [str(program), "ask", whom, "--exchanges", str(exchanges)]
     try:
         done = subprocess.run(words, input=key, capture_output=True, timeout=_ASK_WAIT_S, check=False)
     except subprocess.TimeoutExpired as error:
@@ -159,7 +159,7 @@ def _joined(address: str, port: int) -> str:
     return f"{address}:{port}"
 
 
-def _line_of(stream: BinaryIO) -> bytes:
+def _line_of(stream: IO[bytes]) -> bytes:
     """Give the first line that comes in time, or what came of it."""
     deadline_s, line = time.monotonic() + _START_WAIT_S, b""
     while not line.endswith(b"\n") and len(line) < _LONGEST_LINE:
