@@ -38,6 +38,7 @@ from assay.cli import (
     show,
     suites,
     tag,
+    worker,
 )
 from assay.cli.light_command import LightCommand
 from assay.cli.pipes import outlive_readers, say, widen_terminal
@@ -59,7 +60,7 @@ app = typer.Typer(
 )
 
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor),
+    "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor, worker.worker),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (compare.compare, ab.ab, matrix.matrix, claims.claims, diff.diff),
     "Keep": (tag.tag, mark.mark, import_.import_, export.export, clean.clean),
