@@ -15,11 +15,13 @@ from assay import __version__
 from assay.bundle.client_set import Role
 from assay.cluster.hosts import HostSpec, parse_hosts
 from assay.cluster.launch import Launched, launch
+from assay.cluster.lead import Lead
 from assay.running.engine import find_engine
 from testbed.host import need_tools, wait_until
 from testbed.sshd import Sshd, make_key, sshd
 from testbed.stand_in import StandIn, is_alive, mode_of, stand_in
 
+PATIENCE_S = 300.0
 KEY = "-----BEGIN PRIVATE KEY-----\nnot a real one\n-----END PRIVATE KEY-----\n"
 JOIN = '{"address": "tls://127.0.0.1:1", "certificate": "run.crt.pem", "key": "run.key.pem"}\n'
 
@@ -284,3 +286,25 @@ def test_a_killed_shell_there_leaves_neither_keys_nor_a_worker(lab: Lab, join_fo
 
     wait_until(lambda: not is_alive(worker["pid"]), "the end of the worker")
     assert lab.left() == []
+
+
+def test_real_workers_join_their_leader_and_leave_when_they_are_let_go(lab: Lab, tmp_path: Path) -> None:
+    (host,) = parse_hosts(f"a=127.0.0.1 port={lab.servers['a'].port} python={sys.executable}")
+    (here,) = parse_hosts("local")
+    roles = {"a": Role.LOAD, "local": Role.OBSERVER}
+    told: list[str] = []
+
+    with (
+        Lead("127.0.0.1", tmp_path / "real") as lead,
+        launch([host, here], lead.join_file.parent, roles, told.append) as launched,
+    ):
+        crew = lead.gather(roles, PATIENCE_S, told.append)
+        try:
+            assert {name: station.role for name, station in crew.stations.items()} == roles
+            assert {station.hello.engine.version for station in crew.stations.values()} == {__version__}
+            assert launched.faults() == {}
+        finally:
+            crew.close()
+        wait_until(lambda: lab.left() == [], f"the end of {lab.left()}")
+
+    assert not (tmp_path / "real").exists()

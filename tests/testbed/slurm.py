@@ -80,7 +80,16 @@ def slurm(count: int) -> Iterator[Slurm]:
         for words in (["slurmctld", "-D", "-i"], *(["slurmd", "-D", "-N", node] for node in nodes)):
             _start(undo, words, folder / f"{words[0]}-{words[-1]}.out", found.environment)
         wait_until(lambda: _idle(found) == count, f"{count} idle nodes; logs are in {folder}")
+        undo.callback(_end_jobs, found)
         yield found
+
+
+def _end_jobs(cluster: Slurm) -> None:
+    """End what runs: daemons that are stopped leave their jobs running."""
+    user = str(os.geteuid())
+    _ask(cluster, "scancel", "--signal=KILL", "--full", f"--user={user}")
+    _ask(cluster, "scancel", f"--user={user}")
+    wait_until(lambda: not _ask(cluster, "squeue", "-h", "-o", "%i").strip(), "the end of all jobs")
 
 
 def _munge(undo: ExitStack, folder: Path) -> None:
@@ -97,18 +106,29 @@ def _munge(undo: ExitStack, folder: Path) -> None:
 
 
 def _start(undo: ExitStack, words: list[str], output: Path, environment: dict[str, str] | None) -> None:
+    # In a session of its own: Ctrl-C is for the test, which then has jobs ended before the daemons.
     program = [find_tool(words[0]) or words[0], *words[1:]]
     with output.open("wb") as out:
         daemon = subprocess.Popen(
-            program, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment
+            program,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
         )
     undo.callback(stop, daemon)
 
 
 def _idle(cluster: Slurm) -> int:
-    words = [find_tool("sinfo") or "sinfo", "-h", "-t", "idle", "-o", "%D"]
-    done = subprocess.run(words, capture_output=True, text=True, env=cluster.environment, check=False)
-    return int(done.stdout.strip() or 0) if done.returncode == 0 else 0
+    return int(_ask(cluster, "sinfo", "-h", "-t", "idle", "-o", "%D").strip() or 0)
+
+
+def _ask(cluster: Slurm, *words: str) -> str:
+    """Run one of the commands; what it prints, or nothing where the controller does not answer yet."""
+    program = [find_tool(words[0]) or words[0], *words[1:]]
+    done = subprocess.run(program, capture_output=True, text=True, env=cluster.environment, check=False)
+    return done.stdout if done.returncode == 0 else ""
 
 
 def _free_ports(count: int) -> list[int]:

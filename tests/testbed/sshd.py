@@ -67,6 +67,12 @@ def sshd(folder: Path, user_key: Path) -> Iterator[Sshd]:
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)  # where sshd gives up its rights; Debian makes it at boot
     port = _free_port()
+    environment = {
+        "TMPDIR": temporary,
+        "XDG_STATE_HOME": folder / "state",
+        SESSION_VARIABLE: os.environ[SESSION_VARIABLE],
+        **{key: os.environ[key] for key in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE") if key in os.environ},
+    }
     settings = {
         "ListenAddress": f"127.0.0.1:{port}",
         "HostKey": folder / "host",
@@ -77,7 +83,7 @@ def sshd(folder: Path, user_key: Path) -> Iterator[Sshd]:
         "PermitRootLogin": "prohibit-password",
         "PasswordAuthentication": "no",
         "Subsystem": "sftp internal-sftp",
-        "SetEnv": f"TMPDIR={temporary} {SESSION_VARIABLE}={os.environ[SESSION_VARIABLE]}",
+        "SetEnv": " ".join(f"{key}={value}" for key, value in environment.items()),
     }
     (folder / "sshd_config").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
     words = [find_tool("sshd") or "sshd", "-D", "-e", "-f", str(folder / "sshd_config")]

@@ -5,7 +5,7 @@
 # All of this is one command, so that the shell has read it to its end before the first line of the leader's comes.
 {
     mark=$1
-    folder= worker= reader=
+    folder= worker= reader= is_over=
     umask 077
 
     say() { printf '%s %s\n' "$mark" "$*"; }
@@ -25,10 +25,12 @@
     leave() {
         code=$?
         trap '' TERM INT HUP PIPE
-        if [ -n "$worker" ]; then
+        if [ -n "$worker" ] && [ -z "$is_over" ]; then
             kill -TERM "$worker" 2>/dev/null
             wait_for_end "$worker" 100
-            kill -KILL -- "-$worker" 2>/dev/null
+        fi
+        if [ -n "$worker" ]; then
+            kill -KILL "-$worker" 2>/dev/null
             wait_for_end "$worker" 30
         fi
         [ -z "$reader" ] || kill -KILL "$reader" 2>/dev/null
@@ -97,6 +99,7 @@
     reader=$!
     wait "$worker"
     code=$?
+    is_over=1
     say ended "$code"
     exit "$code"
 }

@@ -28,7 +28,7 @@ from assay.running.engine import find_engine
 
 CONNECT_S: Final = 20.0
 LOGIN_S: Final = 30.0
-COPY_S: Final = 300.0
+COPY_S: Final = 120.0
 """For the engine, a few MiB, over a slow link."""
 _KEEPALIVE_S: Final = 15
 """So often a silent connection is used, for what stands between forgets silent ones; after four that nobody answers it is
@@ -37,7 +37,7 @@ _MACHINE_KNOWN_HOSTS: Final = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_h
 _USER_KNOWN_HOSTS: Final = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 _CONFIGURATIONS: Final = ("~/.ssh/config", "/etc/ssh/ssh_config")
 _POLL_S: Final = 0.02
-_KILL: Final = "case $(tr '\\0' ' ' </proc/{worker}/cmdline) in *{folder}/*) kill -KILL -- -{worker};; esac"
+_KILL: Final = "case $(tr '\\0' ' ' </proc/{worker}/cmdline) in *{folder}/*) kill -KILL -{worker};; esac"
 """Ends a worker's process group by its number, if that is still the number of what was started with its folder."""
 
 logging.getLogger("asyncssh").addHandler(logging.NullHandler())  # what concerns the user is raised
@@ -86,6 +86,8 @@ class SshWorker:
         try:
             options = await asyncssh.SSHClientConnectionOptions.construct(
                 config=[path for path in map(_expanded, _CONFIGURATIONS) if os.access(path, os.R_OK)],
+                command=None,
+                request_pty=False,
                 password=None,
                 password_auth=False,
                 kbdint_auth=False,
@@ -158,7 +160,7 @@ class SshWorker:
             if self._process is not None:
                 self._shell.end()
                 async with asyncio.timeout(END_S):
-                    while self._process.returncode is None and not self._process.is_closing():  # noqa: ASYNC110 - asyncssh has no event for it
+                    while self._process.returncode is None and not self._connection.is_closed():  # noqa: ASYNC110 - asyncssh has no event for it
                         await asyncio.sleep(_POLL_S)
                 left = await self._clear(self._connection)
         except TimeoutError:
