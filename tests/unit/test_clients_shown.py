@@ -206,13 +206,15 @@ def test_findings_of_clients_are_not_among_those_of_the_sums(four: tuple[RunReco
 
 def test_one_client_is_shown_as_if_it_had_been_alone(four: tuple[RunRecord, Document]) -> None:
     run, document = four
-    head = head_of_client(head_of(document, run), client_of(document, "h4"))
+    own = of_client(document, "h4")
+    head = head_of_client(own, record_of_client(run, "h4"), client_of(document, "h4"))
     out = console(160)
 
-    text.render(of_client(document, "h4"), head, out)
+    text.render(own, head, out)
 
     shown = out.file.getvalue()  # type: ignore[attr-defined]
     assert "client   h4   bench3, reached as 198.51.100.3" in shown
+    assert "machine  bench300, 8 CPUs" in shown
     assert "\nclients" not in shown
     rates = [f"{result.iops:.1f}" for result in document.results if result.client == "h4"]
     assert [rate in shown.split() for rate in rates] == [True, True]
@@ -244,7 +246,7 @@ h3                          60.0   25.0 %    100.0 %  -                   weak
 h4                          60.0   25.0 %    100.0 %  -                   weak
 
 client              host                 offset          ±      ppm  lost
-h3                  bench2                200 s     900 µs     6.00  4.00 s…
+h3                  bench2                200 s     900 µs     6.00  4.00 s
 h1                  bench0                 0 ns     900 µs      n/a  -
 h2                  bench1                100 s     900 µs     3.00  -
 h4                  bench3                300 s     900 µs     9.00  -
