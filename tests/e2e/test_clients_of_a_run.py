@@ -132,7 +132,7 @@ def test_tables_have_the_clients(assay: Assay, run: str, tmp_path: Path) -> None
         assert [row["late_ns"] for row in csv.DictReader(lines)] == ["0", "30000", "60000"]
 
 
-def test_two_sets_are_compared_by_their_sums(assay: Assay, run: str) -> None:
+def test_two_sets_are_compared_by_their_sums(assay: Assay, run: str, tmp_path: Path) -> None:
     other = measured(assay.runs, {name: 2 * rate for name, rate in RATES.items()}).run_id
 
     shown = assay("compare", run, other, check=0).stdout
@@ -140,3 +140,5 @@ def test_two_sets_are_compared_by_their_sums(assay: Assay, run: str) -> None:
     assert "clients  A 3, B 3: their sums are compared; 6 results of single clients are left out" in shown
     assert "2.000" in shown
     assert "@h" not in shown
+    assay("compare", run, other, "--html", tmp_path / "both.html", check=0)
+    assert "Clients: A 3, B 3: their sums are compared" in (tmp_path / "both.html").read_text()
