@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from assay import events, plan
 from assay.analysis.record import RunRecord, read
 from assay.bundle import RunBundle
-from assay.bundle.client_set import Lost, Role
+from assay.bundle.client_set import Lost, Role, Share
+from assay.bundle.facts_of_set import facts_of_set
+from assay.errors import BundleError, InputError
 from assay.host.facts import LINK_FACT
 from assay.results import Document, Result
+from assay.running.marking import mark_at
 from assay.verdicts import Bottleneck, Confidence
-from unit.memory_run import hello, judged
+from unit.memory_run import facts_of, hello, judged
 from unit.memory_set import FIRST_PHASE_NS, LEADER_NS, Client, MemorySet, kept
 from unit.synthetic import BLOCK_BACKED, MIB, NS, Counters, Stream, SyntheticRun, one_job, one_plan, steady_stream
 
@@ -583,6 +586,115 @@ def test_hello_of_a_set_needs_no_client_to_have_begun() -> None:
     document = judged(MemorySet(ONE_PHASE, [Client("a", silent, lost=lost)], members={0: ()}))
 
     assert not any((document.results, document.starts, document.sums))
+
+
+# -- what happened -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("share", "size_bytes"), [(Share.FILES, 2 << 30), (Share.ONE_SET, 1 << 30)])
+def test_file_sets_add_up_but_where_all_use_one(share: Share, size_bytes: int) -> None:
+    clients = [Client("a", steady(100)), Client("b", steady(100))]
+
+    run = read(MemorySet(ONE_PHASE, clients, share=share))
+
+    assert run.set_bytes("data") == size_bytes
+
+
+def test_a_step_is_done_when_the_last_client_has_done_it() -> None:
+    def stepped(at_s: float, took_s: float, detail: str = "", *, achieved: bool = True) -> SyntheticRun:
+        step = events.StepDone(
+            t_ns=round(at_s * NS),
+            phase_index=0,
+            step="sync",
+            subject=None,
+            achieved=achieved,
+            detail=detail,
+            seconds=took_s,
+        )
+        return steady(100).say(step)
+
+    clients = [
+        Client("a", stepped(21.0, 1.0), offset_ns=3 * NS),
+        Client("b", stepped(24.0, 4.0, "no right", achieved=False), offset_ns=-NS),
+    ]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients)).phases
+
+    (step,) = record.steps
+    assert (step.t_ns - record.start_ns, step.seconds) == (14 * NS, 4.0)
+    assert (step.achieved, step.detail) == (False, "b: no right")
+
+
+def test_arrivals_of_an_open_loop_are_those_of_all_clients() -> None:
+    its_plan = one_plan(phase("p", one_job(arrival=plan.Open(rate_per_s=50.0))))
+
+    def open_loop(missed: int) -> SyntheticRun:
+        arrivals = events.Arrivals(scheduled=500, missed=missed, unissued=0, rate_per_s=50.0)
+        run = SyntheticRun(its_plan)
+        stream = steady_stream(per_s=50, seconds=10, latency_ns=1000)
+        return run.phase([stream], seconds=10, counters=QUIET, arrivals=arrivals).end()
+
+    document = judged(MemorySet(its_plan, [Client(f"h{n}", open_loop(n)) for n in range(3)]))
+
+    schedule = sums(document)[0].schedule
+    assert schedule is not None
+    assert (schedule.rate_per_s, schedule.arrivals, schedule.late) == (150.0, 1500, 3)
+
+
+def test_errors_are_counted_by_kind_and_corruption_names_the_client() -> None:
+    def failing(errno: int) -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE)
+        stream = steady_stream(per_s=100, seconds=10, latency_ns=1000)
+        failed = Stream(stream.done_ns, stream.latency_ns, errors_at_ns=(3 * NS, 5 * NS), errno=errno)
+        return run.phase([failed], seconds=10, counters=QUIET).end()
+
+    run = read(MemorySet(ONE_PHASE, [Client("a", failing(5)), Client("b", failing(5)), Client("c", failing(28))]))
+
+    finished = run.phases[0].finished
+    assert finished is not None
+    assert {(error.errno, error.count) for error in finished.errors} == {(5, 4), (28, 2)}
+    assert run.phases[0].rows("job", "read").total("errors") == 6
+
+
+def test_a_pause_is_marked_with_the_client_that_had_it() -> None:
+    paused = steady(100).say(events.Paused(t_ns=16 * NS, phase_index=0, begun_ns=14 * NS, paused_ns=2 * NS))
+
+    document = judged(MemorySet(ONE_PHASE, [Client("a", steady(100)), Client("b", paused, offset_ns=9 * NS)]))
+
+    (mark,) = [mark for mark in document.marks if "stood still" in mark.label]
+    assert mark.label == "b stood still for 2.00 s"
+    assert mark.phase_s == pytest.approx(4.0, abs=1e-6)
+
+
+def test_a_mark_of_a_set_counts_from_the_time_agreed(tmp_path: Path) -> None:
+    clients = [Client("a", steady(100), offset_ns=5 * NS, late_ns=2_000_000), Client("b", steady(100))]
+    bundle = kept(tmp_path, MemorySet(ONE_PHASE, clients))
+
+    (said,) = mark_at("pulled", bundle.run_id, tmp_path, "3s", None)
+    with pytest.raises(InputError, match=r"lasted 10\.00 s"):
+        mark_at("too late", bundle.run_id, tmp_path, "12s", None)
+
+    (mark,) = judged(RunBundle.open(bundle.path)).marks
+    assert said == f"{bundle.run_id} at 3.00 s of phase 'p'"
+    assert (mark.label, mark.phase, mark.phase_s) == ("pulled", "p", 3.0)
+
+
+def test_facts_that_differ_between_clients_stand_with_their_names() -> None:
+    other = SyntheticRun(ONE_PHASE, facts={**BLOCK_BACKED, "host.cpu.count": 4})
+    found = MemorySet(ONE_PHASE, [Client("a", steady(1)), Client("b", other)]).client_set()
+
+    facts = {fact.key: fact.value for fact in facts_of_set(found, facts_of({"run.note": "x"}))}
+
+    assert facts["host.cpu.count"] == ("b: 4",)
+    assert facts["target.target.fs.type"] == "ext4"
+    assert facts["run.note"] == "x"
+
+
+def test_a_start_of_a_phase_that_is_not_there_is_damage(tmp_path: Path) -> None:
+    bundle = kept(tmp_path, MemorySet(ONE_PHASE, [Client("a", steady(100))], starts_s=(0.0, 20.0)))
+
+    with pytest.raises(BundleError, match="a start is of a phase that the Plan of 1 does not have"):
+        read(RunBundle.open(bundle.path))
 
 
 # -- as a bundle -------------------------------------------------------------------------------------------------------

@@ -39,10 +39,16 @@ class MergedRun:
     """The sum of a set."""
 
     def __init__(
-        self, whole: RecordedRun, found: ClientSet, clients: Mapping[str, ClientView], times: SetTimes
+        self,
+        whole: RecordedRun,
+        tables: Mapping[str, pl.DataFrame],
+        found: ClientSet,
+        clients: Mapping[str, ClientView],
+        times: SetTimes,
     ) -> None:
-        """Hold the parts; tables are added up when they are asked for."""
+        """Hold the parts; `tables`, those of all clients, are added up when they are asked for."""
         self._whole = whole
+        self._tables = tables
         self._set = found
         self._clients = {member.name: clients[member.name] for member in found.loads}
         self._times = times
@@ -118,7 +124,7 @@ class MergedRun:
 
     def intervals(self) -> pl.DataFrame:
         """Return operations by interval of the set."""
-        placed = self._placed(self._whole.intervals())
+        placed = self._placed(self._tables[_INTERVALS])
         sums = [pl.col(name).sum() for name in ("ops", "bytes", "errors", "latency_sum_ns")]
         # A sum of nothing known is not known: Polars would say 0.
         response = pl.when(pl.col("response_sum_ns").count() > 0).then(pl.col("response_sum_ns").sum())
@@ -133,7 +139,7 @@ class MergedRun:
     def histograms(self) -> pl.DataFrame:
         """Return latency buckets by interval of the set."""
         key = ["phase_index", "job", "operation", "series", "set_ns", "bucket"]
-        placed = self._placed(self._whole.histograms())
+        placed = self._placed(self._tables[_HISTOGRAMS])
         return _in_columns(placed.group_by(key, maintain_order=True).agg(pl.col("n").sum()), _HISTOGRAMS)
 
     def workers(self) -> pl.DataFrame:
@@ -141,12 +147,12 @@ class MergedRun:
         before = pl.DataFrame(
             list(self.workers_before.items()), schema={CLIENT: pl.String, "before": pl.Int64}, orient="row"
         )
-        placed = self._placed(self._whole.workers()).join(before, on=CLIENT)
+        placed = self._placed(self._tables[_WORKERS]).join(before, on=CLIENT)
         return _in_columns(placed.with_columns(worker=pl.col("worker") + pl.col("before")), _WORKERS)
 
     def host(self) -> pl.DataFrame:
         """Return what the engines' own counters grew by since each client's start; those that every client has."""
-        own = self._whole.host().filter(pl.col("source") == _PROCESS)
+        own = self._tables[_HOST].filter(pl.col("source") == _PROCESS)
         one = ["phase_index", "instance", "name"]
         grown = (
             self._placed(own)
@@ -168,7 +174,7 @@ class MergedRun:
     @functools.cached_property
     def workers_before(self) -> dict[str, int]:
         """Say by client how many workers the clients before it have: its own numbers begin there."""
-        most = self._whole.workers().group_by(CLIENT).agg(pl.col("worker").max() + 1)
+        most = self._tables[_WORKERS].group_by(CLIENT).agg(pl.col("worker").max() + 1)
         sampled = dict(most.iter_rows())
         found, count = {}, 0
         for name, view in self._clients.items():

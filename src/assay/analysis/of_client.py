@@ -102,9 +102,19 @@ class ClientView:
         return self.tables[HOST]
 
 
-def views_of(run: RecordedRun, found: ClientSet) -> dict[str, ClientView]:
-    """Take a run of a set apart: a view of each member, in the order of the set; of one without a stream an empty one."""
-    whole = {INTERVALS: run.intervals(), HISTOGRAMS: run.histograms(), WORKERS: run.workers(), HOST: run.host()}
+def tables_of(run: RecordedRun) -> dict[str, pl.DataFrame]:
+    """Read the tables of a run, by name."""
+    return {INTERVALS: run.intervals(), HISTOGRAMS: run.histograms(), WORKERS: run.workers(), HOST: run.host()}
+
+
+def views_of(run: RecordedRun, found: ClientSet, whole: Mapping[str, pl.DataFrame]) -> dict[str, ClientView]:
+    """Take a run of a set apart: a view of each member, in the order of the set; of one without a stream an empty one.
+
+    Args:
+        run: Of several clients.
+        found: Who they are.
+        whole: The tables of all of them.
+    """
     parts = {name: _by_client(table) for name, table in whole.items()}
     workers = _workers(whole[WORKERS])
     there = frozenset(run.clients)

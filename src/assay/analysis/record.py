@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from assay import events
 from assay.analysis.merged import MergedRun
-from assay.analysis.of_client import views_of
+from assay.analysis.of_client import tables_of, views_of
 from assay.analysis.phase_tables import Tables
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of, work_of
 from assay.analysis.recorded_run import RecordedRun
@@ -257,11 +257,12 @@ def read(run: RecordedRun) -> RunRecord:
 
 
 def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
-    views = views_of(run, found)
+    tables = tables_of(run)
+    views = views_of(run, found, tables)
     clock = common_clock(found, {name: view.happened for name, view in views.items()})
     times = set_times(found, views, clock, run.plan.sample_interval_s)
     return dataclasses.replace(
-        _read_alone(MergedRun(run, found, views, times)),
+        _read_alone(MergedRun(run, tables, found, views, times)),
         client_set=found,
         members=tuple(
             ClientRecord(

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.analysis.carried import carried, carried_of_run
-from assay.analysis.judgements import OF_RUN, OF_RUN_OF_CLIENT, OF_SET, OF_SUM
+from assay.analysis.judgements import OF_RUN, OF_RUN_OF_CLIENT, OF_RUN_OF_OBSERVER, OF_SET, OF_SUM
 from assay.analysis.phase_results import Judged, judged_alone, phase_cases, result_of
 from assay.analysis.record import ClientRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
@@ -95,7 +95,7 @@ def _of_run(run: RunRecord) -> Iterator[Finding]:
     yield from carried_of_run(
         (client.member.name, finding)
         for client in run.members
-        for judge in OF_RUN_OF_CLIENT
+        for judge in (OF_RUN_OF_CLIENT if client.member.role is Role.LOAD else OF_RUN_OF_OBSERVER)
         for finding in judge(client.run)
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.analysis import thresholds
 from assay.results import Finding, Result
-from assay.verdicts import Bottleneck
+from assay.verdicts import Bottleneck, ServedBy
 
 UNKNOWN = "unknown: its own counters show nothing that the others do not have"
 _STOOD_STILL = "client-paused"
@@ -44,9 +44,10 @@ def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
     for id_ in _OWN_CPU:
         if (waited := _found(own, id_)) and not _most_have(id_, others):
             yield f"its own CPU: {waited.text}"
-    usual = Counter(result.measures for result in others).most_common(1)
-    if usual and usual[0][0] is not own.measures and usual[0][1] >= thresholds.MOST_OF_IT * len(others):
-        yield f"its cache: it measured {own.measures.words}, and most others {usual[0][0].words}"
+    usual, count = Counter(result.measures for result in others).most_common(1)[0]
+    is_told_apart = usual is not own.measures and ServedBy.UNKNOWN not in {usual, own.measures}
+    if is_told_apart and count >= thresholds.MOST_OF_IT * len(others):
+        yield f"its cache: it measured {own.measures.words}, and most others {usual.words}"
 
 
 def _found(result: Result, id_: str) -> Finding | None:

@@ -304,7 +304,10 @@ class RunBundle:
             return None
         try:
             with _content_checked(self.path / CLIENTS):
-                return client_set_of(self._contents(CLIENTS))
+                found = client_set_of(self._contents(CLIENTS))
+                if any(start.phase_index >= len(self.plan.phases) for start in found.starts):
+                    raise ValueError(f"a start is of a phase that the Plan of {len(self.plan.phases)} does not have")
+                return found
         except BundleError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 return None

@@ -107,11 +107,14 @@ OF_SET: tuple[Callable[[SumCase], Iterable[Finding]], ...] = (
     server_moved.judge,
 )
 
-OF_RUN_OF_CLIENT: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
+OF_RUN_OF_OBSERVER: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     whole_run.engine_errors,
-    corruption.of_run,
     whole_run.ending,
     whole_run.engine_warnings,
+)
+OF_RUN_OF_CLIENT: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
+    *OF_RUN_OF_OBSERVER,
+    corruption.of_run,
     whole_run.missing_counters,
 )
 """Of a run of several clients, what each has to say; the others of `OF_RUN` are of the run."""

@@ -49,10 +49,13 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     """Name clients, and why and when the first of them was lost: since the first phase was to begin, as `lost_s`."""
     lost = at.clients[names[0]].member.lost
     were = "was" if len(names) == 1 else "were"
+    if lost is None and not at.clients[names[0]].member.clock:
+        return f"how the clock of {names_told(names)} stood was never read"
     if lost is None:
         return f"{names_told(names)} did nothing in it"
     found = at.case.run.client_set
     began_ns = found.starts[0].at_ns if found and found.starts else lost.heard_ns
     since = format_seconds(max(0, lost.heard_ns - began_ns) / NS_PER_S)
     of = "" if len(names) == 1 else f"{names[0]}: "
-    return f"{names_told(names)} {were} lost {since} into the run ({of}{lost.reason})"
+    text = f"{names_told(names)} {were} lost {since} into the run ({of}{lost.reason})"
+    return text if at.clients[names[0]].run.events else f"{text}, and what was measured there is not in this run"
