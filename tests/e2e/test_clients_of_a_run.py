@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assay import plan
+from assay import load, plan
 from assay.bundle import RunBundle
 from assay.bundle.client_set import Lost, Role
 from assay.results import Document
@@ -142,3 +142,15 @@ def test_two_sets_are_compared_by_their_sums(assay: Assay, run: str, tmp_path: P
     assert "@h" not in shown
     assay("compare", run, other, "--html", tmp_path / "both.html", check=0)
     assert "Clients: A 3, B 3: their sums are compared" in (tmp_path / "both.html").read_text()
+
+
+def test_a_notebook_gets_the_sums_and_a_clients_own_series(assay: Assay, run: str) -> None:
+    loaded = load(run, runs=assay.runs)
+
+    assert loaded.timeline("reads/read")["ops"].sum() == 920 * SECONDS
+    assert loaded.timeline("reads/read@h3")["ops"].sum() == 100 * SECONDS
+    assert loaded.latency("reads/read@h3")["ops"].sum() == 100 * SECONDS
+    assert len(loaded.verdicts) == 1
+    assert {name for name in loaded.charts if name.startswith("clients")} == {
+        "clients-fairness", "clients-reads-read", "clients-starts",
+    }  # fmt: skip

@@ -125,7 +125,10 @@ def clients_told(comparison: Comparison, against: Against) -> str:
     """Say of how many clients the sums are, and what of single ones is left out; nothing where one client measured each."""
     if not comparison.clients:
         return ""
-    numbers = [" or ".join(map(str, comparison.clients.get(name, (1,)))) for name in (comparison.a, against.name)]
+    numbers = [
+        " or ".join(f"{count:,}" for count in comparison.clients.get(name, (1,)))
+        for name in (comparison.a, against.name)
+    ]
     left = f"; {comparison.own_left_out:,} results of single clients are left out" if comparison.own_left_out else ""
     return f"A {numbers[0]}, B {numbers[1]}: their sums are compared{left}"
 
