@@ -152,5 +152,5 @@ def test_a_notebook_gets_the_sums_and_a_clients_own_series(assay: Assay, run: st
     assert loaded.latency("reads/read@h3")["ops"].sum() == 100 * SECONDS
     assert len(loaded.verdicts) == 1
     assert {name for name in loaded.charts if name.startswith("clients")} == {
-        "clients-fairness", "clients-reads-read", "clients-starts",
+        "clients-fairness", "clients-01-4-kib-random-read", "clients-starts",
     }  # fmt: skip
