@@ -98,6 +98,27 @@ def test_the_skew_of_the_starts_is_the_one_that_was_planted() -> None:
     assert (start.phase, start.repeat) == ("p", 0)
 
 
+def test_a_client_has_begun_when_it_issued_its_first_operation() -> None:
+    slow = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=1000, seconds=10, latency_ns=500_000, begin_s=0.004)
+    slow.phase([stream], seconds=10, counters=QUIET)
+    clients = [Client("h1", steady(1000)), Client("h2", slow.end(), offset_ns=3 * NS, late_ns=100_000)]
+
+    (start,) = judged(MemorySet(ONE_PHASE, clients)).starts
+
+    assert [one.late_ns for one in start.starts] == pytest.approx([0, 4_100_000], abs=1000)
+
+
+def test_a_client_of_an_open_loop_has_begun_when_its_start_was_ordered() -> None:
+    its_plan = one_plan(phase("p", one_job(arrival=plan.Open(rate_per_s=100.0))))
+    run = SyntheticRun(its_plan)
+    run.phase([steady_stream(per_s=100, seconds=10, latency_ns=1000, begin_s=0.5)], seconds=10, counters=QUIET)
+
+    (start,) = judged(MemorySet(its_plan, [Client("h1", run.end(), late_ns=70_000)])).starts
+
+    assert start.starts[0].late_ns == pytest.approx(70_000, abs=1000)
+
+
 def test_a_clock_that_drifts_is_followed_from_phase_to_phase() -> None:
     two = one_plan(phase("a"), phase("b"))
     clients = [Client("h1", steady(100, two), drift=50e-6), Client("h2", steady(100, two), offset_ns=7 * NS)]
@@ -520,20 +541,14 @@ def test_without_observers_the_limiter_is_what_most_clients_say() -> None:
 
 
 def test_what_clients_say_of_themselves_is_said_once_beside_the_sum() -> None:
-    def contended() -> SyntheticRun:
-        run = SyntheticRun(ONE_PHASE)
-        stream = steady_stream(per_s=100, seconds=10, latency_ns=500_000)
-        return run.phase([stream], seconds=10, counters=Counters(run_delay=0.4, block_delay=0.1)).end()
+    document = judged(MemorySet(ONE_PHASE, [Client("h1", steady(100)), Client("h2", contended())]))
 
-    one_of_two = judged(MemorySet(ONE_PHASE, [Client("h1", steady(100)), Client("h2", contended())]))
-    rest = [Client(f"c{i}", steady(100)) for i in range(30)]
-    one_of_many = judged(MemorySet(ONE_PHASE, [*rest, Client("h2", contended())]))
-
-    (few,), (many,) = sums(one_of_two), sums(one_of_many)
-    assert "cpu-contention" in ids(few, "warning")
-    assert text_of(few, "cpu-contention").startswith("h2: Worker 0 ")
-    assert "cpu-contention" in ids(many, "note")
-    assert "cpu-contention" in ids(of_client(one_of_many, "h2")[0], "warning")
+    (sum_,) = sums(document)
+    assert "cpu-contention" in ids(sum_, "warning")
+    assert text_of(sum_, "cpu-contention").startswith("h2: Worker 0 ")
+    assert "cpu-contention (1 of 2 clients)".replace("-", " ") in [reason.text for reason in sum_.trust.reasons]
+    assert "cpu-contention" in ids(of_client(document, "h2")[0], "warning")
+    assert "cpu-contention" not in ids(of_client(document, "h1")[0])
 
 
 def test_findings_of_many_clients_are_few_lines() -> None:
@@ -586,6 +601,74 @@ def test_hello_of_a_set_needs_no_client_to_have_begun() -> None:
     document = judged(MemorySet(ONE_PHASE, [Client("a", silent, lost=lost)], members={0: ()}))
 
     assert not any((document.results, document.starts, document.sums))
+
+
+@pytest.mark.parametrize(("slow_per_s", "is_named"), [(790, True), (810, False)])
+def test_a_straggler_has_less_than_four_fifths_of_what_is_usual(slow_per_s: int, is_named: bool) -> None:
+    clients = [Client(f"h{per_s}-{i}", steady(per_s)) for i, per_s in enumerate((1000, 1000, slow_per_s))]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    assert (document.sums[0].straggler is not None) is is_named
+    # Jain's index is far above 0.9: the sum is as good as even.
+    assert ("uneven-clients" in ids(sums(document)[0], "note")) is is_named
+
+
+def test_a_straggler_whose_cache_did_not_serve_it_is_told_so() -> None:
+    def reading(per_s: int, fetched: int) -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE)
+        stream = steady_stream(per_s=per_s, seconds=10, latency_ns=900_000, bytes_each=4096)
+        counters = Counters(process_read_bytes=fetched, devices={"vda": (fetched, 0)}, block_delay=0.8)
+        return run.phase([stream], seconds=10, counters=counters).end()
+
+    cold = reading(100, 100 * 10 * 4096)
+    clients = [Client("h1", reading(1000, 0)), Client("h2", reading(1000, 0)), Client("h3", cold)]
+
+    (pieces,) = judged(MemorySet(ONE_PHASE, clients)).sums
+
+    assert pieces.straggler is not None
+    assert pieces.straggler.cause == "its cache: it measured storage, and most others page cache"
+
+
+@pytest.mark.parametrize(("share", "is_link"), [(0.84, False), (0.86, True), (1.09, True), (1.2, False)])
+def test_a_link_is_full_near_what_it_carries_and_another_one_far_above(share: float, is_link: bool) -> None:
+    watched = Client("srv", server(sent_bytes=share * LINK_BYTES_PER_S * 10), role=Role.OBSERVER)
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client("h1", reads_of(5)), watched])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict is Bottleneck.NETWORK_BANDWIDTH) is is_link
+
+
+def contended() -> SyntheticRun:
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=100, seconds=10, latency_ns=500_000)
+    return run.phase([stream], seconds=10, counters=Counters(run_delay=0.4, block_delay=0.1)).end()
+
+
+@pytest.mark.parametrize(("clients", "severity"), [(20, "warning"), (21, "note")])
+def test_what_spoils_one_client_of_many_is_a_note_beside_the_sum(clients: int, severity: str) -> None:
+    quiet = [Client(f"c{i}", steady(100)) for i in range(clients - 1)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*quiet, Client("h2", contended())])))
+
+    assert "cpu-contention" in ids(sum_, severity)
+
+
+@pytest.mark.parametrize(("clients", "confidence"), [(10, Confidence.MEDIUM), (11, Confidence.HIGH)])
+def test_a_sum_is_as_sure_as_its_clients_where_hardly_one_differs(clients: int, confidence: Confidence) -> None:
+    def busy(share: float) -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE)
+        stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
+        counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
+        return run.phase([stream], seconds=10, counters=counters).end()
+
+    full = [Client(f"c{i}", busy(0.99)) for i in range(clients - 1)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*full, Client("other", busy(0.2))])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, confidence)
 
 
 # -- what happened -----------------------------------------------------------------------------------------------------

@@ -148,4 +148,4 @@ def _starts(run: RunRecord) -> Iterator[StartOfPhase]:
 
 def _start(name: str, phase: PhaseOfSet) -> ClientStart:
     one = phase.clients[name]
-    return ClientStart(client=name, late_ns=one.start_ns + one.shift.ns - phase.begin_ns, bound_ns=one.shift.bound_ns)
+    return ClientStart(client=name, late_ns=one.late_ns(phase.begin_ns), bound_ns=one.shift.bound_ns)

@@ -25,6 +25,7 @@ from assay.bundle.client_set import ClientSet
 from assay.bundle.common_clock import CommonClock
 from assay.bundle.tables import CLIENT
 from assay.clocks import Shift
+from assay.plan import Closed, Plan
 
 _EARLY = 0.1
 """Of an interval, by which a tick may be before its time: clocks are rounded."""
@@ -36,6 +37,9 @@ class ClientPhase:
 
     start_ns: int
     """When it began, by its own clock since its hello."""
+    begun_ns: int
+    """When its first worker issued its first operation; where the load does not begin with one, as an open loop does not,
+    when its start was ordered."""
     shift: Shift
     """What has to be added to its times, at its start."""
     is_finished: bool
@@ -57,6 +61,10 @@ class ClientPhase:
         if not len(self.own_ns):
             return set_ns - self.shift.ns
         return int(self.own_ns[max(0, int(np.searchsorted(self.set_ns, set_ns, side="right")) - 1)])
+
+    def late_ns(self, begin_ns: int) -> int:
+        """Say how much later than a time of the set it began."""
+        return self.begun_ns + self.shift.ns - begin_ns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,12 +140,23 @@ def _begun(clients: Mapping[str, ClientView], clock: CommonClock) -> dict[int, d
                 continue
             found.setdefault(event.phase_index, {})[name] = ClientPhase(
                 start_ns=event.start_ns,
+                begun_ns=max(event.start_ns, _first_op_ns(view.plan, ended.get(event.phase_index)) or 0),
                 shift=shift,
                 is_finished=event.phase_index in ended,
                 own_ns=nothing,
                 set_ns=nothing,
             )
     return found
+
+
+def _first_op_ns(plan: Plan, ended: events.PhaseFinished | None) -> int | None:
+    """Say when the first worker of the jobs that begin at once did so; None: there is none, or the phase has no end."""
+    if ended is None:
+        return None
+    jobs = plan.phases[ended.phase_index].jobs
+    at_once = {job.name for job in jobs if isinstance(job.arrival, Closed) and not job.delay_s}
+    firsts = (window.first_op_ns for window in ended.workers if window.job in at_once)
+    return min((first for first in firsts if first is not None), default=None)
 
 
 def _numbered(

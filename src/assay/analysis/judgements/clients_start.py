@@ -23,7 +23,7 @@ def judge(at: SumCase) -> Iterable[Finding]:
 
 
 def _skew(at: SumCase) -> Iterator[Finding]:
-    late_ns = {name: one.start_ns + one.shift.ns - at.phase.begin_ns for name, one in at.phase.clients.items()}
+    late_ns = {name: one.late_ns(at.phase.begin_ns) for name, one in at.phase.clients.items()}
     first, last = min(late_ns, key=late_ns.__getitem__), max(late_ns, key=late_ns.__getitem__)
     skew_ns = late_ns[last] - late_ns[first]
     seconds = at.case.record.whole.seconds
