@@ -586,11 +586,11 @@ class Document(Part, kw_only=True):
     marks: tuple[RunMark, ...] = ()
     """When something happened, as the user says or the analysis found, with what was before, during and after it."""
     solo_shares: tuple[SoloShare, ...] = ()
+    """Of each job that worked beside others and, in another phase, alone."""
     clients: tuple[ClientOfRun, ...] = ()
     """Empty: one client, this machine. Then so are the two below."""
     starts: tuple[StartOfPhase, ...] = ()
     sums: tuple[SetOfClients, ...] = ()
-    """Of each job that worked beside others and, in another phase, alone."""
     summaries: tuple[Summary, ...] = ()
     """A result each over its repeats; none where nothing was measured twice."""
 

@@ -194,7 +194,7 @@ def _client(place: int, client: ClientRecord) -> ClientOfRun:
         clock=clock_of(place),
         lost_s=LOST_S if member.lost else None,
         lost_reason=member.lost.reason if member.lost else None,
-        is_complete=False,
+        is_complete=member.lost is None,
     )
 
 

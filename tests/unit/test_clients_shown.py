@@ -13,6 +13,7 @@ from inline_snapshot import snapshot
 from rich.cells import cell_len
 
 from assay.analysis.record import RunRecord
+from assay.analysis.repeats import summaries
 from assay.analysis.set_views import client_of, of_client, own_results, record_of_client, sums_of
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare
@@ -21,6 +22,7 @@ from assay.errors import InputError
 from assay.report import comparison_text, text
 from assay.report.answer import answer
 from assay.report.clients.client_sheets import CLIENTS, CLIENTS_OVER_TIME, OF_CLIENTS, STARTS
+from assay.report.clients.client_words import clocks_words, in_short, lost_words, spread_words, starts_words
 from assay.report.clients.clients_table import FASTEST, SLOWEST, render_clients
 from assay.report.clients.told_sums import told_sums
 from assay.report.explain.story import story
@@ -206,13 +208,15 @@ def test_findings_of_clients_are_not_among_those_of_the_sums(four: tuple[RunReco
 
 def test_one_client_is_shown_as_if_it_had_been_alone(four: tuple[RunRecord, Document]) -> None:
     run, document = four
-    head = head_of_client(head_of(document, run), client_of(document, "h4"))
+    own = of_client(document, "h4")
+    head = head_of_client(own, record_of_client(run, "h4"), client_of(document, "h4"))
     out = console(160)
 
-    text.render(of_client(document, "h4"), head, out)
+    text.render(own, head, out)
 
     shown = out.file.getvalue()  # type: ignore[attr-defined]
     assert "client   h4   bench3, reached as 198.51.100.3" in shown
+    assert "machine  bench300, 8 CPUs" in shown
     assert "\nclients" not in shown
     rates = [f"{result.iops:.1f}" for result in document.results if result.client == "h4"]
     assert [rate in shown.split() for rate in rates] == [True, True]
@@ -244,7 +248,7 @@ h3                          60.0   25.0 %    100.0 %  -                   weak
 h4                          60.0   25.0 %    100.0 %  -                   weak
 
 client              host                 offset          ±      ppm  lost
-h3                  bench2                200 s     900 µs     6.00  4.00 s…
+h3                  bench2                200 s     900 µs     6.00  4.00 s
 h1                  bench0                 0 ns     900 µs      n/a  -
 h2                  bench1                100 s     900 µs     3.00  -
 h4                  bench3                300 s     900 µs     9.00  -
@@ -276,6 +280,79 @@ def test_a_list_of_runs_counts_sums(four: tuple[RunRecord, Document]) -> None:
 
     assert came_to(document).trust == came_to(sums_of(document)).trust
     assert sum(came_to(document).trust.values()) == len(TITLES)
+
+
+# -- words ---------------------------------------------------------------------------------------------------------------
+
+
+def with_lost(document: Document, lost: dict[str, tuple[float, str]]) -> Document:
+    clients = tuple(
+        msgspec.structs.replace(
+            client, lost_s=lost[client.name][0], lost_reason=lost[client.name][1], is_complete=False
+        )
+        if client.name in lost
+        else msgspec.structs.replace(client, lost_s=None, lost_reason=None)
+        for client in document.clients
+    )
+    return msgspec.structs.replace(document, clients=clients)
+
+
+def test_the_lost_are_told_in_the_order_of_time_with_how_many_were_left(four: tuple[RunRecord, Document]) -> None:
+    document = with_lost(
+        four[1],
+        {"h4": (-0.5, "never ready"), "h1": (9.0, "no sign for 20 s"), "s1": (3.0, "killed"), "h2": (12.5, "x")},
+    )
+
+    assert list(lost_words(document)) == [
+        "3 of 4 clients since 500 ms before the first phase: h4, never ready",
+        "an observer less since 3.00 s: s1, killed",
+        "2 of 4 clients since 9.00 s: h1, no sign for 20 s",
+        "1 more were lost; 1 of 4 clients at the end",
+    ]
+    assert "lost: h4 at 500 ms before the first phase (never ready) and 3 more" in in_short(document)
+
+
+def test_clocks_that_were_never_read_are_named_and_nothing_is_said_where_none_was(
+    four: tuple[RunRecord, Document],
+) -> None:
+    _, document = four
+    first = msgspec.structs.replace(document.clients[0], clock=None)
+    none = tuple(msgspec.structs.replace(client, clock=None) for client in document.clients)
+
+    one_unread = clocks_words(msgspec.structs.replace(document, clients=(first, *document.clients[1:])))
+
+    assert one_unread == "offset up to 400 s (s1), bounds up to 900 µs; drift up to 12.0 ppm (s1); never read: h1"
+    assert clocks_words(msgspec.structs.replace(document, clients=none)) == ""
+    assert starts_words(msgspec.structs.replace(document, starts=())) == ""
+
+
+def test_a_client_that_did_nothing_makes_no_ratio(four: tuple[RunRecord, Document]) -> None:
+    _, document = four
+    found = document.sums[0]
+    idle = msgspec.structs.replace(found.rates[3], iops=0.0, throughput_bytes_per_s=0.0, share=0.0)
+    idle_set = msgspec.structs.replace(found, rates=(*found.rates[:3], idle), spread=None, jain=0.75)
+    document = msgspec.structs.replace(document, sums=(idle_set, *document.sums[1:]))
+
+    assert "0 (h4) to 120 ops/s (h2): the slowest did nothing, Jain 0.750" in spread_words(told_sums(document)[0])
+    assert "0.0 %" in "\n".join(clients_printed(document, 80))
+
+
+def test_a_sum_of_repeats_is_of_the_row_of_all_of_them(four: tuple[RunRecord, Document]) -> None:
+    run, document = four
+    first, second = document.results[0], document.sums[0]
+    again = msgspec.structs.replace(first, label=f"{first.label}#2", repeat=1)
+    own = tuple(result for result in document.results if result.client is not None)
+    sums = tuple(result for result in document.results if result.client is None)
+    document = msgspec.structs.replace(
+        document,
+        results=(*sums, again, *own),
+        sums=(*document.sums, msgspec.structs.replace(second, label=again.label)),
+        summaries=summaries((*sums, again)),
+    )
+
+    assert [(each.row, each.result.repeat) for each in told_sums(document)] == [(1, 0), (2, 0), (1, 1)]
+    block = block_of(printed(run, document, 120))
+    assert "row 1    25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849, repeat 2" in block
 
 
 # -- explanations ------------------------------------------------------------------------------------------------------
@@ -330,7 +407,7 @@ def test_every_figure_of_clients_is_one_of_vega_lite(which: str, request: pytest
     figures = list(clients_figures(run, document))
 
     assert {figure.slug for figure in figures} == {
-        "clients-fairness", "clients-starts", "clients-p0-read", "clients-p1-read",
+        "clients-fairness", "clients-starts", "clients-01-4-kib-random-read", "clients-02-8-kib-random-write",
     }  # fmt: skip
     for figure in figures:
         vega.check(figure)
@@ -352,7 +429,9 @@ def test_pictures_are_of_the_sums_and_the_clients_together(four: tuple[RunRecord
 
     slugs = [figure.slug for figure in all_figures(run, document)]
 
-    assert slugs[:4] == ["clients-fairness", "clients-p0-read", "clients-p1-read", "clients-starts"]
+    assert slugs[:4] == [
+        "clients-fairness", "clients-01-4-kib-random-read", "clients-02-8-kib-random-write", "clients-starts",
+    ]  # fmt: skip
     assert len(slugs) - 4 == len(list(all_figures(record_of_client(run, "h1"), of_client(document, "h1"))))
 
 
@@ -455,7 +534,7 @@ def test_the_page_of_one_client_has_no_section_of_clients(four: tuple[RunRecord,
     html = page(record_of_client(run, "h1"), of_client(document, "h1"))
 
     assert 'id="clients"' not in html
-    assert "#clients" not in html
+    assert 'href="#clients"' not in html
 
 
 def test_the_page_of_a_thousand_clients_is_bounded(many: tuple[RunRecord, Document]) -> None:

@@ -309,6 +309,35 @@ def test_displays_and_the_watch_for_steadiness_take_merged_intervals_as_those_of
     assert tally.so_far().startswith("40,000 IOPS")
 
 
+def test_many_short_intervals_that_come_at_once_are_waited_for_by_the_period() -> None:
+    merger, told = MergedTicks(["a", "b"], 0.1), []
+    for second in range(3):
+        for client in ("a", "b"):
+            for tick in range(1, 11):
+                told += merger.add(client, ends(second + tick / 10, did({1: 5}), dt_s=0.1))
+
+    assert ops(told) == [10] * 30
+    assert merger.late == {}
+
+
+def test_long_intervals_that_end_anywhere_are_told_as_they_go_and_nothing_is_lost() -> None:
+    clients = [f"h{i}" for i in range(20)]
+    merger, told = MergedTicks(clients, 0.1), []
+    for client in clients:
+        merger.started(client, events.Started(t_ns=0, phase_index=0, start_ns=0))
+    for second in range(10):
+        for i, client in enumerate(clients):
+            t, dt_s = second + (i % 10 + 1) / 10, (i % 10 + 1) / 10 if second == 0 else 1.0
+            told += merger.add(client, ends(t, did({1: round(100 * dt_s)}), dt_s=dt_s))
+    meanwhile = len(told)
+    told += merger.flush()
+
+    said = sum(900 + 10 * (i % 10 + 1) for i in range(20))
+    assert meanwhile >= 7
+    assert sum(ops(told)) == said
+    assert merger.late == {}
+
+
 def test_an_interval_of_no_length_is_refused() -> None:
     with pytest.raises(ValueError, match="is none"):
         MergedTicks(["a"], 0.0)

@@ -43,14 +43,31 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
     return answer
 
 
-def one_client(answer: "KeptAnswer", name: str) -> "KeptAnswer":
-    """Narrow the answer of a run of several clients to one of them; raises InputError: it has none of that name."""
-    from assay.analysis.set_views import client_of, of_client
+def one_client(run: str, name: str, runs: Path | None, energy: Path | None = None) -> "KeptAnswer":
+    """Give the answer of one client of a run of several.
+
+    Args:
+        run: As the user names it.
+        name: The client.
+        runs: Where runs are kept; None: the usual place.
+        energy: File of a power meter that was read beside the run; None: there is none.
+
+    Raises:
+        InputError: the run has no such client.
+    """
+    from assay.analysis.record import read
+    from assay.analysis.set_views import client_of, of_client, record_of_client
+    from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
     from assay.report.head import head_of_client
     from assay.report.kept_answers import KeptAnswer
 
-    own = of_client(answer.document, name)
-    return KeptAnswer(document=own, head=head_of_client(answer.head, client_of(answer.document, name)))
+    whole = answer_of(run, runs, energy).document
+    client, own = client_of(whole, name), of_client(whole, name)
+    bundle = open_run(whole.run.bundle, runs)
+    with damage_told(bundle.path):
+        head = head_of_client(own, record_of_client(read(bundle), name), client)
+    return KeptAnswer(document=own, head=head)
 
 
 def several_clients(answer: "KeptAnswer") -> "Document":

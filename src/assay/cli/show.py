@@ -56,9 +56,10 @@ def show(
     if classic:
         _show_classic(run, runs)
         return
-    shown = answer_of(run, runs, energy, sums_will_do=not (json or clients or client is not None))
     if client is not None:
-        shown = one_client(shown, client)
+        shown = one_client(run, client, runs, energy)
+    else:
+        shown = answer_of(run, runs, energy, sums_will_do=not (json or clients))
     if clients:
         render_clients(several_clients(shown), console())
     elif json:

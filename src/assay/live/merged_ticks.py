@@ -2,8 +2,13 @@
 
 Each client's interval ends near a place of the grid that it shares with the others: its phase's start and `interval_s` after
 that, and so on. What ended nearest after the place before is of one tick. A tick is told when every client that is waited
-for has gone past it, or when one of them is two ticks further on; what comes of it later is left out, and counted. A client
-that skipped places of the grid, as a busy one does, says several ticks in one: these are told as one.
+for has gone past it, or when one of them is two of the periods further on in which they are heard; what comes of it later is
+left out, and counted.
+
+An interval may be several ticks long: a busy client skips places of the grid, and of very many clients several intervals are
+heard as one. Such ticks are told as one, up to a place that nobody's interval goes across. Where there is no such place, as
+with many clients that are heard at times of their own, they are told after as many ticks as the longest interval has: then
+each client has about one interval in it, which counts where it ends.
 
 Operations, bytes, errors and histograms of a merged interval are the exact sums of what it is made of. All that was said is
 in one merged interval or among the late, never in two. Its times are since the phase began, from `begins` on if that was
@@ -14,7 +19,7 @@ machines: they are in none. What is told is for a glance and for a watch that en
 import dataclasses
 import math
 import statistics
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay import events
@@ -23,7 +28,9 @@ _NS_PER_S = 10**9
 _SLACK = 0.25
 """Of an interval: by so much one may end after its place on the grid, or before it, and be of that place."""
 _PATIENCE = 2
-"""Ticks that the fastest client may be ahead before the others are not waited for."""
+"""Ticks, and periods, that the fastest client may be ahead before the others are not waited for."""
+_RECENT_NS = _NS_PER_S
+"""Of what was told last: what clients did in so long is compared."""
 
 _Key = tuple[int, int]
 """Index of a phase, and number of a tick in it, from 1."""
@@ -57,12 +64,13 @@ class _Voice:
 class MergedTicks:
     """Merges the intervals of one run's clients."""
 
-    def __init__(self, clients: Iterable[str], interval_s: float) -> None:
+    def __init__(self, clients: Iterable[str], interval_s: float, *, period_s: float = 1.0) -> None:
         """Nothing was heard yet.
 
         Args:
             clients: Those that will be heard, by name.
-            interval_s: From one place of the grid to the next: how often each client says an interval.
+            interval_s: From one place of the grid to the next: how long a client's shortest interval is.
+            period_s: How often a client is heard: intervals that are shorter come several at a time.
 
         Raises:
             ValueError: `interval_s` is not above zero.
@@ -70,6 +78,7 @@ class MergedTicks:
         if not interval_s > 0:
             raise ValueError(f"an interval of {interval_s} s is none")
         self._interval_ns = interval_s * _NS_PER_S
+        self._patience = max(_PATIENCE, math.ceil(_PATIENCE * period_s / interval_s))
         self._voices = {client: _Voice() for client in clients}
         self._open: dict[_Key, dict[str, list[events.Interval]]] = {}
         self._newest: _Key = (-1, 0)
@@ -79,7 +88,8 @@ class MergedTicks:
         self._zero_ns: dict[int, int] = {}
         self._largest: dict[tuple[str, str, bool], int] = {}
         self._late: dict[str, Late] = {}
-        self._latest: Mapping[str, Sequence[events.Interval]] = {}
+        self._longest: dict[int, int] = {}
+        self._recent: deque[tuple[int, Mapping[str, Sequence[events.Interval]]]] = deque()
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -97,9 +107,13 @@ class MergedTicks:
         return self._late
 
     @property
-    def latest(self) -> Mapping[str, Sequence[events.Interval]]:
-        """What the tick that was told last is made of, by client."""
-        return self._latest
+    def recent(self) -> Mapping[str, Sequence[events.Interval]]:
+        """What the merged intervals of the last second are made of, by client; at least the last one, all of one phase."""
+        found: dict[str, list[events.Interval]] = {}
+        for _, parts in self._recent:
+            for client, intervals in parts.items():
+                found.setdefault(client, []).extend(intervals)
+        return found
 
     def begins(self, phase_index: int, at_ns: int) -> None:
         """Say where times of a phase's merged intervals count from: the `start_ns` that displays were told."""
@@ -130,6 +144,7 @@ class MergedTicks:
         ):
             # It had said that tick before this came: the rest of a phase, an instant after its last place on the grid.
             key = (phase, self._told[1] + 1)
+        self._longest[phase] = max(self._longest.get(phase, 1), round(interval.dt_ns / self._interval_ns))
         voice.reach = max(voice.reach, (phase, math.floor(places + _SLACK)))
         self._newest = max(self._newest, voice.reach)
         if self._is_newest(voice, interval):
@@ -168,7 +183,7 @@ class MergedTicks:
 
     def _is_due(self, key: _Key) -> bool:
         phase, number = self._newest
-        if phase >= key[0] and number >= (key[1] if phase == key[0] else 0) + _PATIENCE:
+        if phase >= key[0] and number >= (key[1] if phase == key[0] else 0) + self._patience:
             return True
         if self._awaited is None or self._awaited.has_passed(key):
             # Whom all wait for is kept: to ask every client at every interval would be a square of their number.
@@ -176,8 +191,11 @@ class MergedTicks:
         return self._awaited is None
 
     def _has_joined(self, key: _Key) -> bool:
-        """Put a tick to the next one, where an interval of a later tick holds all of its time, too."""
+        """Put a tick to the next one, where a later interval holds all of its time; up to the longest interval's length."""
         phase, number = key
+        told = self._told[1] if self._told[0] == phase else 0
+        if number - told >= max(2, self._longest[phase]):
+            return False
         later = sorted(each for each in self._open if each[0] == phase and each[1] > number)
         begin_ns = (number - 1 + _SLACK) * self._interval_ns
         spans = any(
@@ -197,11 +215,13 @@ class MergedTicks:
         phase = key[0]
         if phase != self._told[0]:
             self._end_ns, self._largest = 0, {}
+            self._recent.clear()
         end_ns = max(self._end_of(key, parts), self._end_ns)
         longest_ns = max(sum(interval.dt_ns for interval in each) for each in parts.values())
         # The last of a phase may have ended before what was told already, in another client.
         length_ns = end_ns - self._end_ns if 2 * (end_ns - self._end_ns) >= longest_ns else longest_ns
-        self._told, self._end_ns, self._latest = key, self._end_ns + length_ns, parts
+        self._told, self._end_ns = key, self._end_ns + length_ns
+        self._remember(length_ns, parts)
         of_all = [voice.latest for voice in self._voices.values() if voice.latest is not None]
         return events.Interval(
             t_ns=self._zero_ns.get(phase, 0) + self._end_ns,
@@ -215,6 +235,11 @@ class MergedTicks:
             process_write_bytes=_known_sum(each.process_write_bytes for each in of_all),
             host=(),
         )
+
+    def _remember(self, length_ns: int, parts: Mapping[str, Sequence[events.Interval]]) -> None:
+        self._recent.append((length_ns, parts))
+        while sum(length for length, _ in self._recent) - self._recent[0][0] >= _RECENT_NS:
+            self._recent.popleft()
 
     def _end_of(self, key: _Key, parts: Mapping[str, Sequence[events.Interval]]) -> int:
         """When a tick ended, since the phase began: for half of the clients, or for all where the phase ended in it."""

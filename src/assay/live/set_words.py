@@ -19,7 +19,7 @@ def set_words(merger: MergedTicks) -> str:
     parts = [f"{there:,} of {len(merger.clients):,} clients"]
     if lost:
         parts.append(f"lost: {_named(lost)}")
-    if (slow := _slowest(merger.latest)) is not None:
+    if (slow := _slowest(merger.recent)) is not None:
         client, share = slow
         parts.append(f"slowest: {client}, {format_percent(share)} % of the median")
     if merger.late:
@@ -33,17 +33,17 @@ def _named(clients: Sequence[str]) -> str:
     return ", ".join(clients[:_MOST_NAMED]) + (f" and {others:,} more" if others > 0 else "")
 
 
-def _slowest(latest: Mapping[str, Sequence[events.Interval]]) -> tuple[str, float] | None:
+def _slowest(recent: Mapping[str, Sequence[events.Interval]]) -> tuple[str, float] | None:
     """Give the client that did the least of what all did the most of, by the median of all; None: nobody is slow."""
     moved: dict[tuple[str, str], tuple[int, int]] = {}
-    for intervals in latest.values():
+    for intervals in recent.values():
         for one in (one for interval in intervals for one in interval.operations):
             moved_bytes, ops = moved.get((one.job, one.operation), (0, 0))
             moved[one.job, one.operation] = moved_bytes + one.bytes, ops + one.ops
-    if len(latest) < 2 or not moved:
+    if len(recent) < 2 or not moved:
         return None
     most = max(moved, key=lambda names: moved[names])
-    rates = {client: _rate(intervals, most) for client, intervals in latest.items()}
+    rates = {client: _rate(intervals, most) for client, intervals in recent.items()}
     middle, client = statistics.median(rates.values()), min(rates, key=lambda name: rates[name])
     if middle <= 0 or rates[client] >= _SLOW * middle:
         return None

@@ -56,6 +56,7 @@ class TerminalDisplay:
         self._activity = ""
         self._share: float | None = None
         self._rates = ""
+        self._words = ""
         self._tally = Tally()
         self._narrowing = Narrowing()
         self._ended: deque[tuple[str, str]] = deque(maxlen=max(1, self._console.height - _OTHER_LINES))
@@ -131,7 +132,7 @@ class TerminalDisplay:
         now_s = time.monotonic()
         if self._live is not None:
             if now_s - self._told_s >= _DRAWN_EACH_S:
-                self._told_s, self._rates = now_s, self._tally.latest()
+                self._told_s, self._rates, self._words = now_s, self._tally.latest(), self._told_beside()
         elif now_s - self._told_s >= _EACH_LINE_S:
             self._told_s = now_s
             told = (self._tally.latest() or "nothing done yet", self._told_beside(), self._left())
@@ -148,7 +149,7 @@ class TerminalDisplay:
         sys.stderr.write(f"{line}\n")
 
     def _told_beside(self) -> str:
-        return one_line(self._beside()) if self._beside is not None and self._is_measuring else ""
+        return one_line(self._beside()) if self._beside is not None else ""
 
     def _left(self) -> str:
         if self._plan is None or not self._is_measuring:
@@ -168,8 +169,8 @@ class TerminalDisplay:
         both = Table.grid()
         both.add_row(ended)
         both.add_row(line)
-        if words := self._told_beside():
-            both.add_row(_giving_way(words))
+        if self._words and self._is_measuring:
+            both.add_row(_giving_way(self._words))
         self._live.update(both)
 
     def _phase_share(self) -> float | None:

@@ -50,15 +50,18 @@ def head_of(document: Document, run: "RunRecord") -> Head:
     return Head(load=run.plan.name, pairs=tuple(pairs))
 
 
-def head_of_client(head: Head, client: ClientOfRun) -> Head:
-    """Make of the head of a run of several clients that of one: the load is the same, the machine is its own."""
-    kept = [pair for pair in head.pairs if pair[0] not in _OF_SET]
-    place = next((i for i, (key, _) in enumerate(kept) if key != "run"), len(kept))
-    kept.insert(place, ("client", f"{client.name}   {client.hostname}, reached as {client.address}"))
-    return Head(load=head.load, pairs=tuple(kept))
+def head_of_client(document: Document, run: "RunRecord", client: ClientOfRun) -> Head:
+    """Gather that of one of several clients.
 
-
-_OF_SET = ("clients", "machines", "engine")
+    Args:
+        document: Its own.
+        run: Its own record.
+        client: Who it is.
+    """
+    head = head_of(document, run)
+    first, *others = head.pairs
+    who = ("client", f"{client.name}   {client.hostname}, reached as {client.address}")
+    return Head(load=head.load, pairs=(first, who, *others))
 
 
 def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:

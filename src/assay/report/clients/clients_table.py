@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from assay.console import PlainConsole
@@ -83,6 +84,15 @@ def _row(told: ToldSum, rate: ClientRate, result: Result | None, width: int) -> 
     return Text.assemble(*parts, f"  {cut(why, rest)}" if why and rest > 1 else "")
 
 
+def _lost(client: ClientOfRun, room: int) -> str:
+    """Say when a client was lost, and why where there is room."""
+    if client.lost_s is None:
+        return "-"
+    when = since(client)
+    told = f"{when}, {one_line(client.lost_reason or '')}"
+    return told if cell_len(told) <= room else when
+
+
 def _who_they_are(clients: Sequence[ClientOfRun], width: int) -> list[Text]:
     heading = (
         fill("client", _NAME) + fill("host", _HOST) + f"{'offset':>{_CLOCK}}{'±':>{_CLOCK}}{'ppm':>{_SHARE}}  lost"
@@ -93,12 +103,12 @@ def _who_they_are(clients: Sequence[ClientOfRun], width: int) -> list[Text]:
         clock = client.clock
         offset, bound = (ABSENT, ABSENT) if clock is None else (format_ns(clock.offset_ns), format_ns(clock.bound_ns))
         drift = ABSENT if clock is None or clock.drift_ppm is None else format_number(clock.drift_ppm)
-        lost = "-" if client.lost_s is None else f"{since(client)}, {one_line(client.lost_reason or '')}"
         role = f" ({client.role})" if client.role != "load" else ""
         line = fill(cut(f"{client.name}{role}", _NAME - 1), _NAME) + fill(
             cut(one_line(client.hostname), _HOST - 1), _HOST
         )
-        lines.append(Text(cut(f"{line}{offset:>{_CLOCK}}{bound:>{_CLOCK}}{drift:>{_SHARE}}  {lost}", width)))
+        line += f"{offset:>{_CLOCK}}{bound:>{_CLOCK}}{drift:>{_SHARE}}  "
+        lines.append(Text(cut(line + _lost(client, width - len(line)), width)))
     if len(clients) > MOST_ROWS:
         lines.append(Text(f"… and {len(clients) - MOST_ROWS:,} more, none of them lost", style="dim"))
         if any(client.lost_s is not None for client in ranked[MOST_ROWS:]):

@@ -12,7 +12,7 @@ from assay.report.comparison.compared_runs import ComparedSide, shared_labels, t
 from assay.report.comparison.comparison_words import answer_lines
 from assay.report.comparison.value_tables import facts_table, values_table
 from assay.report.comparison.verdict_tiles import tiles, verdict_told
-from assay.report.comparison_text import IN_BLOCKS, caveats, gate_words, is_in_blocks, mean_told
+from assay.report.comparison_text import IN_BLOCKS, caveats, clients_told, gate_words, is_in_blocks, mean_told
 from assay.report.figure import Table
 from assay.report.output import check_file, write_whole
 from assay.report.page.drawn_figure import figure_markup
@@ -74,7 +74,12 @@ def _header(comparison: Comparison, sides: Sequence[ComparedSide], gated: Sequen
     lines = [f"<h1>{names} against {markup(sides[0].name)}</h1>"]
     for against, side in zip(comparison.against, sides[1:], strict=True):
         said = [*answer_lines(comparison, against, side.letter), *mean_told(against)]
-        warned = [*([f"{IN_BLOCKS[0].upper()}{IN_BLOCKS[1:]}."] if is_in_blocks(against) else ()), *caveats(against)]
+        of_clients = clients_told(comparison, against)
+        warned = [
+            *([f"Clients: {of_clients}."] if of_clients else ()),
+            *([f"{IN_BLOCKS[0].upper()}{IN_BLOCKS[1:]}."] if is_in_blocks(against) else ()),
+            *caveats(against),
+        ]
         lines.append(
             '<div class="verdict">'
             + (f"<p><strong>{markup(side.name)}</strong></p>" if len(sides) > 2 else "")

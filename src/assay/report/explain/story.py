@@ -44,7 +44,7 @@ def story(document: Document, run: RunRecord, about: str | None, width: int) -> 
 def _row(document: Document, run: RunRecord, row: int, width: int) -> list[Text]:
     """Tell of a sum among the sums, and of a client's own result among its others, by its own record."""
     result = document.results[row - 1]
-    if result.client is None:
+    if result.client is None or not document.clients:
         shown = sums_of(document)
     else:
         shown, run = of_client(document, result.client), record_of_client(run, result.client)

@@ -54,14 +54,16 @@ class ClientRows:
 
 def draw(run: RunRecord, document: Document) -> Iterator[Figure]:
     """Draw a map for each sum; of very many those with a straggler, then the least even."""
-    for told in chosen(told_sums(document), MOST_MAPS):
+    sums = told_sums(document)
+    places = {told.result.label: place for place, told in enumerate(sums, start=1)}
+    for told in chosen(sums, MOST_MAPS):
         found = client_rows(run, told)
         if found is None:
             continue
         lost = _lost(run, document, told, found)
         words = [spread_words(told), straggler_words(told), *(f"{name} was lost" for name, _ in lost)]
         yield Figure(
-            slug=f"clients-{slug_of(told.result.label)}",
+            slug=f"clients-{places[told.result.label]:02d}-{slug_of(told.title)}",
             title=f"{told.title}: clients over time",
             caption=_caption(found, told),
             alt_text=f"Heat map of each client's rate over time in {told.title}. " + sentence(filter(None, words)),

@@ -135,7 +135,7 @@ def _row(client: ClientOfRun, of_sums: Sequence[tuple[ToldSum, ClientRate | None
             _cell(f"± {format_ns(clock.bound_ns)}", clock.bound_ns),
             _cell(ABSENT if drift is None else format_number(drift), drift),
         ]
-    role = f' <span class="muted">({markup(client.role)})</span>' if client.role == OBSERVER else ""
+    role = f" ({markup(client.role)})" if client.role == OBSERVER else ""
     return f'<tr><th scope="row">{markup(client.name)}{role}</th>{"".join(cells)}{_cell(lost, is_words=True)}</tr>'
 
 
