@@ -5,7 +5,7 @@ are called as in the whole, so that results are of the same things. What a share
 refused, with what would do; what it leaves out is told by `notes`.
 
 Files of clients never meet but where that is asked for. With OWN and FILES each has a folder in the target's
-directory (`client_folders.py`); with TOGETHER and ONE_SET the engines use one data folder at once (`among` in the
+directory (`running/client_folders.py`); with TOGETHER and ONE_SET the engines use one data folder at once (`among` in the
 Plan, `common_sets.py`).
 """
 
@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from assay.bundle.client_set import Share, is_client_name
 from assay.cluster import common_sets, files_share
-from assay.cluster.client_folders import folder_of
 from assay.errors import InputError
 from assay.plan import DropCaches, Fill, InputLine, Place, Plan, Script, Step, Untranslated
+from assay.running.client_folders import folder_of
 from assay.targets import directory_of
 
 _OWN_FOLDERS = (Share.OWN, Share.FILES)
