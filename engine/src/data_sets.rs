@@ -19,8 +19,9 @@ use std::time::{Duration, Instant};
 const WAIT: Duration = Duration::from_millis(50);
 /// Between two lines that say so.
 const SAYING: Duration = Duration::from_secs(1);
-/// How long they may take after a stop.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// How long they may take: after a stop, and at all, so that one that hangs does not have this one hang.
+const WAIT_AFTER_STOP: Duration = Duration::from_secs(30);
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// The data of a run.
 pub struct DataSets<'a> {
@@ -126,9 +127,12 @@ impl<'a> DataSets<'a> {
     fn wait_until_left(&self, set: usize) -> Result<()> {
         let folder = self.folder_of(set);
         let report = self.emitter.reporter("waiting for the other clients to end".to_owned());
-        let (mut stopped, mut said) = (None, None);
+        let (begun, mut stopped, mut said) = (Instant::now(), None, None);
         while !folder.has_been_left()? {
-            if self.stop.load(Ordering::Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() > LONGEST_WAIT {
+            if self.stop.load(Ordering::Relaxed) {
+                stopped.get_or_insert_with(Instant::now);
+            }
+            if begun.elapsed() > LONGEST_WAIT || stopped.is_some_and(|since| since.elapsed() > WAIT_AFTER_STOP) {
                 break;
             }
             if said.is_none_or(|said: Instant| said.elapsed() > SAYING) {

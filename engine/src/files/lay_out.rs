@@ -130,7 +130,7 @@ fn wait_for(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop:
         if stop.load(Ordering::Relaxed) {
             return Err(EngineError::Stopped);
         }
-        if turn.is_multiple_of(TURNS_OF_A_LINE) {
+        if turn % TURNS_OF_A_LINE == 0 {
             report(0, 1, "sets of the first client");
         }
         turn = turn.wrapping_add(1);
