@@ -1,7 +1,7 @@
 //! Several engines on one data folder: which Plans can be carried out so.
 //!
-//! A data folder that is used so is locked for the run (`files/data_folder.rs`). Either all work on the same sets, and the one that
-//! lays them out removes them when the others have left; or each client has files of its own in the sets' folders
+//! A data folder that is used so is locked for the run (`files/data_folder.rs`). Either all work on the same sets: one
+//! lays them out, and the last to leave removes them; or each client has files of its own in the sets' folders
 //! (`files/joint.rs`).
 
 use crate::error::{EngineError, Result};

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from assay import plan
 from assay.bundle.client_set import Share
 from assay.cluster.files_share import existing_files, split
-from assay.cluster.shares import notes, seed_of, share_plan
+from assay.cluster.shares import lays_out_for_all, notes, seed_of, share_plan
 from assay.errors import InputError
 from assay.loads import native
 from assay.plan import FileSet, Job, Op, OpKind, Phase, Plan
@@ -249,6 +249,11 @@ def test_a_share_is_a_function_of_what_it_is_given(whole: Plan, clients: list[st
 
     assert share_plan(whole, share, clients, run=RUN) == first
     assert all(Plan.from_json(part.to_json()) == part for part in first.values())
+
+
+def test_who_lays_out_is_known_where_others_wait_for_it() -> None:
+    assert lays_out_for_all(Share.ONE_SET, ["a", "b"]) == "a"
+    assert {lays_out_for_all(share, ["a"]) for share in Share if share is not Share.ONE_SET} == {None}
 
 
 def test_no_two_runs_have_one_word() -> None:

@@ -2,7 +2,8 @@
 
 use super::plans::*;
 use assay_engine::plan::{
-    Access, Allocate, Among, Coverage, Distribution, FileRef, FileSet, Job, Layout, OpKind, Pick, Plan, Region, Stop,
+    Access, Allocate, Among, Coverage, Distribution, FileRef, FileSet, Job, Layout, OpKind, Pick, Plan, Region, Reuse,
+    Stop,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -182,7 +183,7 @@ fn slices(blocks: u64) -> (FileSet, Vec<Job>) {
 }
 
 #[test]
-fn one_set_is_laid_out_by_the_first_and_read_in_parts_and_goes_when_the_others_have_left() {
+fn one_set_is_laid_out_by_the_first_and_read_in_parts_and_goes_with_the_last() {
     let place = TempDir::new().unwrap();
     let (set, jobs) = slices(23);
     let engine = |part| Engine::begin(&in_parts(place.path(), set.clone(), jobs.clone(), part, 3));
@@ -195,20 +196,19 @@ fn one_set_is_laid_out_by_the_first_and_read_in_parts_and_goes_when_the_others_h
     assert_eq!(first.all("prepared")[0]["reused"], false);
     assert_eq!(last.all("prepared")[0]["reused"], true);
     first.start();
-    assert!(first.comes_to("phase_finished"));
-    assert!(first.comes_to("progress"), "it waits for the others");
+    let of_first = first.end("read");
     let file = place.path().join("assay-data/data/f00000000");
-    assert_eq!(fs::metadata(&file).unwrap().len(), 23 * 4096);
+    assert_eq!(fs::metadata(&file).unwrap().len(), 23 * 4096, "others work on it");
     last.start();
     middle.start();
-    let done = [last.end("read"), middle.end("read"), first.end("read")];
+    let done = [last.end("read"), middle.end("read"), of_first];
     assert_eq!(done.iter().map(|(ops, _)| ops).sum::<u64>(), 23, "each block once: {done:?}");
     assert!(done.iter().all(|(ops, warnings)| (6..=9).contains(ops) && warnings.is_empty()), "{done:?}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn the_others_leave_what_the_first_laid_out_where_it_is() {
+fn what_a_killed_first_client_laid_out_goes_with_the_last_of_its_run() {
     let place = TempDir::new().unwrap();
     let (set, jobs) = slices(8);
     let engine = |part| Engine::begin(&in_parts(place.path(), set.clone(), jobs.clone(), part, 2)).ready();
@@ -218,7 +218,26 @@ fn the_others_leave_what_the_first_laid_out_where_it_is() {
     other.start();
     assert_eq!(other.end("read"), (4, vec![]));
 
-    assert_eq!(names(&place.path().join("assay-data/data")), ["f00000000"], "its own engine did not live to remove it");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_set_that_is_kept_or_was_there_stays_when_all_have_left() {
+    let place = TempDir::new().unwrap();
+    let (set, jobs) = slices(8);
+    let kept = FileSet { keep: true, ..set.clone() };
+    let found = FileSet { reuse: Reuse::IfMatches, ..set };
+    for (set, reused) in [(&kept, false), (&found, true)] {
+        let engine = |part| Engine::begin(&in_parts(place.path(), set.clone(), jobs.clone(), part, 2)).ready();
+        let (mut first, mut other) = (engine(0), engine(1));
+        assert_eq!(first.all("prepared")[0]["reused"], reused);
+        other.start();
+        assert_eq!(other.end("read"), (4, vec![]));
+        first.start();
+        assert_eq!(first.end("read"), (4, vec![]));
+
+        assert_eq!(names(&place.path().join("assay-data/data")), ["f00000000"]);
+    }
 }
 
 #[test]

@@ -75,6 +75,14 @@ def share_plan(
     return found
 
 
+def lays_out_for_all(share: Share, clients: Sequence[str]) -> str | None:
+    """Name the client for whose sets the others wait, until they are stopped; None: each lays out its own.
+
+    Where it is lost before the first phase began, no other comes to be ready.
+    """
+    return clients[0] if share is Share.ONE_SET else None
+
+
 def seed_of(seed: int, number: int) -> int:
     """Give the seed of a client: that of the Plan for the first, the others' from it.
 
