@@ -1,7 +1,7 @@
 //! Several engines on one data folder: which Plans can be carried out so.
 //!
-//! A data folder that is used so is locked for the run (`files/data_folder.rs`). Either all work on the same sets, and the one that
-//! lays them out removes them when the others have left; or each client has files of its own in the sets' folders
+//! A data folder that is used so is locked for the run (`files/data_folder.rs`). Either all work on the same sets: one
+//! lays them out, and the last to leave removes them; or each client has files of its own in the sets' folders
 //! (`files/joint.rs`).
 
 use crate::error::{EngineError, Result};
@@ -87,7 +87,8 @@ fn check_owned(set: &FileSet) -> Result<()> {
 /// Whether a text is the name of a client: it begins the names of files.
 pub fn is_owner(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let ends_well = bytes.first().is_some_and(u8::is_ascii_alphanumeric) && bytes.last().is_some_and(u8::is_ascii_alphanumeric);
+    let ends_well =
+        bytes.first().is_some_and(u8::is_ascii_alphanumeric) && bytes.last().is_some_and(u8::is_ascii_alphanumeric);
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
     ends_well && bytes.len() <= LONGEST_WORD_BYTES && bytes.iter().all(is_plain) && !text.contains("..")
 }
@@ -113,9 +114,8 @@ mod tests {
 
     #[test]
     fn parts_count_from_nought_and_a_run_is_a_word() {
-        let words = |run: &str, part, parts| {
-            check_words(&Among { run: run.to_owned(), part, parts, owner: String::new() })
-        };
+        let words =
+            |run: &str, part, parts| check_words(&Among { run: run.to_owned(), part, parts, owner: String::new() });
 
         assert!(words("r1", 0, 1).is_ok());
         assert!(words("r1", 2, 3).is_ok());

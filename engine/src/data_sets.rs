@@ -12,15 +12,7 @@ use crate::program::stamp_rules::unit_of;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// Between two looks whether the other engines of a run have left a data folder.
-const WAIT: Duration = Duration::from_millis(50);
-/// Between two lines that say so.
-const SAYING: Duration = Duration::from_secs(1);
-/// How long they may take after a stop.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+use std::sync::atomic::AtomicBool;
 
 /// The data of a run.
 pub struct DataSets<'a> {
@@ -103,13 +95,14 @@ impl<'a> DataSets<'a> {
             }
         }
         for set in 0..self.sets.len() {
-            let is_wanted = self.plan.file_sets[set].keep && self.left[set] == Left::Whole;
+            // What other engines of the run work on, the last of them removes.
+            let is_common = self.plan.among.is_some() && !self.sets[set].is_joint();
+            let is_wanted = (self.plan.file_sets[set].keep || is_common) && self.left[set] == Left::Whole;
             if is_wanted || self.left[set] == Left::Nothing {
                 self.keep_generations(set);
                 continue;
             }
-            let awaited = if self.sets[set].is_joint() { Ok(()) } else { self.wait_until_left(set) };
-            if let Err(error) = awaited.and_then(|()| self.remove_set(set, None).map(drop)) {
+            if let Err(error) = self.remove_set(set, None) {
                 self.left_behind(self.sets[set].folder(), &error);
             }
         }
@@ -121,53 +114,41 @@ impl<'a> DataSets<'a> {
         }
     }
 
-    /// Wait until the other engines of the run have left the folder that a set lies in: they work with it. After a stop they do
-    /// not work for long.
-    fn wait_until_left(&self, set: usize) -> Result<()> {
-        let folder = self.folder_of(set);
-        let report = self.emitter.reporter("waiting for the other clients to end".to_owned());
-        let (mut stopped, mut said) = (None, None);
-        while !folder.has_been_left()? {
-            if self.stop.load(Ordering::Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() > LONGEST_WAIT {
-                break;
-            }
-            if said.is_none_or(|said: Instant| said.elapsed() > SAYING) {
-                report(0, 1, "ends");
-                said = Some(Instant::now());
-            }
-            std::thread::sleep(WAIT);
-        }
-        Ok(())
-    }
-
-    /// The last in a data folder removes the folders in which several clients had files, if none is left in them.
+    /// The last engine of a run in a data folder removes what nobody could remove while others worked there.
     fn tidy_up(&mut self) {
+        let plan = self.plan;
+        let Some(among) = &plan.among else { return };
         for target in 0..self.folders.len() {
-            let joint = |set: &usize| {
-                self.sets[*set].is_joint() && self.plan.file_sets[*set].target == self.plan.targets[target].name
-            };
-            let joint: Vec<usize> = (0..self.sets.len()).filter(joint).collect();
-            if joint.is_empty() || !self.folders[target].is_last() {
+            if !self.folders[target].is_last() {
                 continue;
             }
-            for set in joint {
-                match joint::remove_emptied(&self.sets[set]) {
-                    Err(error) if error.errno() != Some(libc::ENOENT) => {
-                        self.left_behind(self.sets[set].folder(), &error);
-                    }
-                    Ok(removed) if removed.foreign_total > 0 && !self.plan.file_sets[set].keep => {
-                        let folder = self.sets[set].folder().display();
-                        let text = format!(
-                            "{folder} still holds {} files of clients, or of others, such as {}: 'assay clean' removes what is \
-                             Assay's",
-                            removed.foreign_total,
-                            removed.foreign[0].display()
-                        );
-                        self.emitter.warn(None, Concern::DataLeftBehind, text);
-                    }
-                    _ => {}
+            let name = &plan.targets[target].name;
+            for set in (0..self.sets.len()).filter(|&set| plan.file_sets[set].target == *name) {
+                if self.sets[set].is_joint() {
+                    self.remove_emptied(set);
+                } else if lay_out::is_of_run(&self.sets[set], &among.run)
+                    && let Err(error) = self.remove_set(set, None)
+                {
+                    self.left_behind(self.sets[set].folder(), &error);
                 }
             }
+        }
+    }
+
+    /// Remove the folder in which several clients had files, if none is left in it.
+    fn remove_emptied(&self, set: usize) {
+        match joint::remove_emptied(&self.sets[set]) {
+            Err(error) if error.errno() != Some(libc::ENOENT) => self.left_behind(self.sets[set].folder(), &error),
+            Ok(removed) if removed.foreign_total > 0 => {
+                let folder = self.sets[set].folder().display();
+                let text = format!(
+                    "{folder} still holds {} files of clients, or of others, such as {}: 'assay clean' removes what is Assay's",
+                    removed.foreign_total,
+                    removed.foreign[0].display()
+                );
+                self.emitter.warn(None, Concern::DataLeftBehind, text);
+            }
+            _ => {}
         }
     }
 

@@ -24,6 +24,8 @@ from assay.units import format_bytes
 
 DATA_FOLDER: Final = "assay-data"
 """Folder in a target's directory that holds all of Assay's file sets."""
+CLIENT_FOLDERS: Final = "assay-clients"
+"""Folder in a target's directory that has the folders in which clients of one run each have a data folder."""
 MARK: Final = ".assay-set.json"
 """File by which the engine knows a file set of its own."""
 LOCK: Final = ".assay-lock"

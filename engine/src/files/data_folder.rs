@@ -228,29 +228,6 @@ impl DataFolder {
         Err(busy(&self.directory, who))
     }
 
-    /// Whether nobody else is in the folder any more; then nobody comes in either. Otherwise it is held as before.
-    ///
-    /// # Errors
-    ///
-    /// The folder is not this run's any more, or the file system does not answer.
-    pub fn has_been_left(&self) -> Result<bool> {
-        let Some(file) = self.lock.as_ref().filter(|_| self.is_among()) else { return Ok(true) };
-        match posix::try_lock_exclusive(file.as_fd()) {
-            Ok(()) if is_of_run(&text_of(file).unwrap_or_default(), &self.run) => Ok(true),
-            Ok(()) => Err(busy(&self.directory, holder(file))),
-            // What was held is gone then, but for file systems that turn one lock into the other at once. Another of the run may
-            // have the lock alone for a moment, while it leaves.
-            Err(error) if error.raw_os_error() == Some(libc::EWOULDBLOCK) => {
-                self.let_others_in()?;
-                match is_of_run(&text_of(file).unwrap_or_default(), &self.run) {
-                    true => Ok(false),
-                    false => Err(busy(&self.directory, holder(file))),
-                }
-            }
-            Err(error) => Err(EngineError::io("lock", self.path().join(".assay-lock"), error)),
-        }
-    }
-
     /// Let the others alone with the folder, unless there are none: whether this engine is the last, and has it alone now.
     pub fn is_last(&mut self) -> bool {
         if !self.is_held || !self.is_among() {

@@ -77,8 +77,7 @@ fn check_folder(state: &FileSetState, stop: &AtomicBool) -> Result<()> {
 /// Whether files and directories are named as those of a set, by whichever client.
 fn is_of_form(mark: &Mark, set: &FileSet) -> bool {
     let there = &mark.set;
-    mark.is_joint
-        && (there.files, &there.layout, &there.file_name) == (set.files, &set.layout, &set.file_name)
+    mark.is_joint && (there.files, &there.layout, &there.file_name) == (set.files, &set.layout, &set.file_name)
 }
 
 /// Remove the files of the set's owner; directories and mark stay.

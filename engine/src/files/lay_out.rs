@@ -99,7 +99,7 @@ fn may_serve(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop
     if may_reuse(state, &mark)? {
         if target.is_among() {
             // The others wait for this run's.
-            let mark = Mark { run: target.run().to_owned(), ..mark };
+            let mark = Mark { run: target.run().to_owned(), is_found: true, ..mark };
             let written = open_folder(state).map(|folder| mark.write(folder.as_fd()));
             written?.map_err(|error| EngineError::io("write the mark of", state.folder(), error))?;
         }
@@ -130,7 +130,7 @@ fn wait_for(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop:
         if stop.load(Ordering::Relaxed) {
             return Err(EngineError::Stopped);
         }
-        if turn.is_multiple_of(TURNS_OF_A_LINE) {
+        if turn % TURNS_OF_A_LINE == 0 {
             report(0, 1, "sets of the first client");
         }
         turn = turn.wrapping_add(1);
@@ -148,6 +148,12 @@ fn is_coming(state: &FileSetState) -> bool {
 pub fn is_half_done(state: &FileSetState) -> bool {
     let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
     matches!(mark, Ok(Ok(Some(mark))) if mark.state != State::Complete)
+}
+
+/// Whether the engines of a run laid the set out, of which it is, and it is not to be kept.
+pub fn is_of_run(state: &FileSetState, run: &str) -> bool {
+    let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
+    matches!(mark, Ok(Ok(Some(mark))) if mark.run == run && !mark.is_found && !mark.set.keep)
 }
 
 /// Whether something of this run's is in place of the set after [`prepare`] failed; what cannot be looked at is.

@@ -47,6 +47,9 @@ pub struct Mark {
     /// The run whose engines use the set together, where several do (`among` in the Plan).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
+    /// Whether that run found it, and so leaves it.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub is_found: bool,
     /// Whether several clients have files in the folder, each named after itself (`joint.rs`).
     #[serde(default, skip_serializing_if = "is_not")]
     pub is_joint: bool,
@@ -60,7 +63,15 @@ fn is_not(value: &bool) -> bool {
 impl Mark {
     /// The mark of a set.
     pub fn new(set: &FileSet, seed: u64, state: State) -> Self {
-        Self { schema: SCHEMA.to_owned(), set: set.clone(), seed, state, run: String::new(), is_joint: false }
+        Self {
+            schema: SCHEMA.to_owned(),
+            set: set.clone(),
+            seed,
+            state,
+            run: String::new(),
+            is_found: false,
+            is_joint: false,
+        }
     }
 
     /// Whether files, sizes, places and content are those of another set. Who made them and for how long is no matter.

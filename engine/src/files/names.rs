@@ -274,6 +274,49 @@ mod tests {
     }
 
     #[test]
+    fn names_of_an_owner_begin_with_it_and_are_read_back_by_it_and_by_anybody() {
+        let of = |owner: &str| NumberedName::of_files("s", "f{index}", 300).unwrap().of_owner("s", owner).unwrap();
+        let (mine, others, anybodys) = (of("node-1"), of("node-1.f"), of(ANYBODY));
+
+        assert_eq!(text(&mine, 7), "node-1.f00000007");
+        assert_eq!(text(&others, 7), "node-1.f.f00000007");
+        for (name, number) in [(c"node-1.f00000007", 7), (c"node-1.f.f00000299", 299)] {
+            assert_eq!(anybodys.number_in(name), Some(number));
+        }
+        assert_eq!(mine.number_in(c"node-1.f00000007"), Some(7));
+        assert_eq!(mine.number_in(c"node-1.f.f00000007"), None);
+        assert_eq!(others.number_in(c"node-1.f00000007"), None);
+        for name in
+            [c"f00000007", c".f00000007", c"-.f00000007", c"a..f00000007", c"a.f00000300", c"a.f0000007", c"", c"a."]
+        {
+            assert_eq!(anybodys.number_in(name), None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn an_owner_that_makes_names_too_long_is_refused() {
+        let names = NumberedName::of_files("s", &format!("{}{{index}}", "n".repeat(240)), 300).unwrap();
+
+        assert!(names.clone().of_owner("s", "abcdef").is_ok());
+        assert!(names.of_owner("s", "abcdefg").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_owners_have_one_name(
+            one in "[a-z0-9]([a-z0-9.]{0,3}[a-z0-9])?", other in "[a-z0-9]([a-z0-9.]{0,3}[a-z0-9])?", before in "[a-z0-9.]{0,4}",
+            number in 0_u64..1000, other_number in 0_u64..1000,
+        ) {
+            prop_assume!(one != other);
+            let of = |owner: &str| {
+                NumberedName::of_files("s", &format!("{before}{{index}}"), 1000).unwrap().of_owner("s", owner).unwrap()
+            };
+
+            prop_assert_ne!(text(&of(&one), number), text(&of(&other), other_number));
+        }
+    }
+
+    #[test]
     fn a_name_is_what_lies_below_its_open_folder() {
         let root = Root::nowhere("/mnt/x");
         let held = Handle::of_directory(root.as_fd());

@@ -40,7 +40,8 @@ impl Crew {
                 let stats = WorkerStats::new(series, has_laps, job.queue_depth);
                 let stats = Arc::new(stats.map_err(EngineError::no_shared_memory)?);
                 let (part, parts) = around.part;
-                let of_all = (part.saturating_mul(job.workers).saturating_add(worker), parts.saturating_mul(job.workers));
+                let of_all =
+                    (part.saturating_mul(job.workers).saturating_add(worker), parts.saturating_mul(job.workers));
                 let seed = seed_of(around.seed, phase, job.job, of_all.0);
                 let setup = Setup {
                     position: observed.len(),

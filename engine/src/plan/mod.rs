@@ -100,7 +100,7 @@ pub struct User {
 /// Several engines, as a rule on as many machines, use the data folders at once.
 ///
 /// Whoever is of another run is kept out, as ever. Without an `owner` the sets are there once: the engine of part 0 lays them out,
-/// and removes them when the others have left; the others wait for them.
+/// the others wait for them, and the last to leave removes them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Among {

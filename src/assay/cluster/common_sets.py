@@ -2,9 +2,9 @@
 
 Both ways the engines hold the data folder together (`among`, engine/src/among.rs). TOGETHER: a set's folder has the
 files of all clients, each named after its client, so that none meets another's; each client lays out and removes its
-own. ONE_SET: the first client lays the sets out and removes them when the others have left, the others wait for them;
-over all clients the workers are numbered through, so that slices, files by number and random choices are those of one
-client with n times the workers.
+own. ONE_SET: the first client lays the sets out, the others wait for them, and the last to leave removes them; over all
+clients the workers are numbered through, so that slices, files by number and random choices are those of one client with n
+times the workers.
 """
 
 from typing import Final
@@ -85,7 +85,7 @@ def one_set(plan: Plan, run: str, client: str, number: int, clients: int) -> Pla
         plan: The whole.
         run: Word by which the engines of the run know each other.
         client: Its name.
-        number: Of the client, from 0: the first lays out and removes.
+        number: Of the client, from 0: the first lays out.
         clients: How many there are.
     """
     for file_set in plan.file_sets:

@@ -95,9 +95,9 @@ class _Part:
 
     def file_set(self, whole: FileSet) -> FileSet:
         if whole.files < self._clients:
-            files = "1 file" if whole.files == 1 else f"{whole.files} files"
+            number = "1 file" if whole.files == 1 else f"{whole.files} files"
             raise InputError(
-                f"--share files: set '{whole.name}' has {files} for {self._clients} clients; take --share one-set, where"
+                f"--share files: set '{whole.name}' has {number} for {self._clients} clients; take --share one-set, where"
                 f" all work on the same, or {_CURE.removeprefix('take ')}"
             )
         files = split(whole.files, self._number, self._clients)

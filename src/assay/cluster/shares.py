@@ -5,7 +5,7 @@ are called as in the whole, so that results are of the same things. What a share
 refused, with what would do; what it leaves out is told by `notes`.
 
 Files of clients never meet but where that is asked for. With OWN and FILES each has a folder in the target's
-directory (`client_folders.py`); with TOGETHER and ONE_SET the engines use one data folder at once (`among` in the
+directory (`running/client_folders.py`); with TOGETHER and ONE_SET the engines use one data folder at once (`among` in the
 Plan, `common_sets.py`).
 """
 
@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from assay.bundle.client_set import Share, is_client_name
 from assay.cluster import common_sets, files_share
-from assay.cluster.client_folders import folder_of
 from assay.errors import InputError
 from assay.plan import DropCaches, Fill, InputLine, Place, Plan, Script, Step, Untranslated
+from assay.running.client_folders import folder_of
 from assay.targets import directory_of
 
 _OWN_FOLDERS = (Share.OWN, Share.FILES)
@@ -73,6 +73,14 @@ def share_plan(
         mine = _in_own_folder(mine, client) if share in _OWN_FOLDERS else mine
         found[client] = replace(mine, seed=seed, untranslated=(*plan.untranslated, *notes(plan, share)))
     return found
+
+
+def lays_out_for_all(share: Share, clients: Sequence[str]) -> str | None:
+    """Name the client for whose sets the others wait, until they are stopped; None: each lays out its own.
+
+    Where it is lost before the first phase began, no other comes to be ready.
+    """
+    return clients[0] if share is Share.ONE_SET else None
 
 
 def seed_of(seed: int, number: int) -> int:

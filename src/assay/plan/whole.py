@@ -39,7 +39,7 @@ class Among(Value, kw_only=True):
     """Which of several engines this one is, as a rule on as many machines, that use the data folders at once.
 
     Whoever is of another run is kept out, as ever. Without an `owner` the sets are there once: the engine of part 0 lays
-    them out, and removes them when the others have left; the others wait for them.
+    them out, the others wait for them, and the last to leave removes them.
     """
 
     run: str

@@ -142,18 +142,22 @@ class FrontEnd(abc.ABC, Generic[S]):
         """Most that the run makes in each directory at a time, as far as the engine does not see it coming by itself."""
         return ()
 
-    def prepare(self, plan: Plan, *, has_outputs: bool) -> None:
+    def prepare(self, plan: Plan, *, has_outputs: bool, has_clients: bool = False) -> None:
         """Look before a run, the first or a repeated one.
 
         Args:
             plan: What will be done.
             has_outputs: Whether files are written beside the text.
+            has_clients: Whether clients do it, and not this machine alone.
 
         Raises:
-            InputError: something that it needs is not there.
+            InputError: something that it needs is not there, or the words name clients and there are none.
             RunError: there is no room for it.
         """
         settings = self.settings_of(plan)
+        if (asked := self.hosts(settings)) is not None and not has_clients:
+            named = ", ".join(asked.names[:5]) + (" ..." if len(asked.names) > 5 else "")
+            raise InputError(f"{self.name}: {asked.by} names {named}, and this run is one of this machine alone")
         self.check(settings, plan)
         if has_outputs:
             self.check_outputs(settings)

@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from assay.errors import RunError, reason_of
-from assay.plan import Plan
-from assay.targets import directories
+from assay.plan import Plan, User
+from assay.targets import CLIENT_FOLDERS, directories
 
-CLIENT_FOLDERS: Final = "assay-clients"
-"""Folder in a directory that has those of the clients."""
 FOLDER_MARK: Final = ".assay-folder"
 """File in a folder that Assay made."""
 _MARK_TEXT: Final = b"assay-folder 1 made\n"
@@ -40,15 +38,27 @@ def folders_to_make(plan: Plan) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def make_folders(folders: Sequence[Path]) -> None:
+def folders_in(directory: Path) -> tuple[Path, ...]:
+    """List the folders of clients that there are in a directory; none where those are behind a link."""
+    parent = directory / CLIENT_FOLDERS
+    if parent.is_symlink() or not parent.is_dir():
+        return ()
+    return tuple(sorted(path for path in parent.iterdir() if path.is_dir() and not path.is_symlink()))
+
+
+def make_folders(folders: Sequence[Path], *, user: User | None = None) -> None:
     """Make what is not there of folders that `folders_to_make` lists.
+
+    Args:
+        folders: In order.
+        user: Whose the client's folder is to be: who does the work of the Plan; None: this user.
 
     Raises:
         RunError: the directory is not there, or what is there is not this user's alone. What was made is removed again.
     """
     for number, folder in enumerate(folders):
         try:
-            _make(folder)
+            _make(folder, user)
         except RunError:
             remove_folders(folders[: number + 1])
             raise
@@ -62,16 +72,16 @@ def remove_folders(folders: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(folder for folder in folders if not _remove(folder))
 
 
-def _make(folder: Path) -> None:
+def _make(folder: Path, user: User | None) -> None:
     directory = folder.parent.parent
     try:
         for turn in range(_TRIES):
             with contextlib.ExitStack() as opened:
-                user = _opened(opened, os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-                _check_sticky(user, directory)
+                place = _opened(opened, os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+                _check_sticky(place, directory)
                 try:
-                    parent = _opened(opened, _made(user, CLIENT_FOLDERS, folder.parent))
-                    _opened(opened, _made(parent, folder.name, folder))
+                    parent = _opened(opened, _made(place, CLIENT_FOLDERS, folder.parent))
+                    _opened(opened, _made(parent, folder.name, folder, user))
                 except FileNotFoundError:
                     # Another client has just removed it.
                     if turn + 1 < _TRIES:
@@ -87,7 +97,7 @@ def _opened(stack: contextlib.ExitStack, descriptor: int) -> int:
     return descriptor
 
 
-def _made(parent: int, name: str, path: Path) -> int:
+def _made(parent: int, name: str, path: Path, user: User | None = None) -> int:
     """Open a folder in an open one, made and marked if it is not there; raises OSError, RunError for one that is not own."""
     try:
         os.mkdir(name, 0o755, dir_fd=parent)
@@ -107,7 +117,9 @@ def _made(parent: int, name: str, path: Path) -> int:
         if is_new:
             # At once: a folder without it would be taken for the user's.
             _mark(folder)
-        _check_own(folder, path)
+            if user is not None:
+                os.fchown(folder, user.uid, user.gid)
+        _check_own(folder, path, user)
     except BaseException:
         os.close(folder)
         raise
@@ -124,12 +136,13 @@ def _mark(folder: int) -> None:
         os.close(descriptor)
 
 
-def _check_own(folder: int, path: Path) -> None:
+def _check_own(folder: int, path: Path, user: User | None) -> None:
     """Refuse a folder in which others could put things in the way; as engine/src/files/owner.rs does."""
     facts = os.fstat(folder)
     if facts.st_mode & _OTHERS_WRITE:
         raise RunError(f"{path} can be written to by other users; 'chmod go-w' takes that away. Nothing was measured")
-    if facts.st_uid != os.geteuid() and not _is_whose_new_files_are(folder, facts.st_uid):
+    wanted = os.geteuid() if user is None else user.uid
+    if facts.st_uid != wanted and not _is_whose_new_files_are(folder, facts.st_uid):
         raise RunError(
             f"{path} belongs to user {facts.st_uid}, and not to this one. Nothing was measured; move it away"
         )
