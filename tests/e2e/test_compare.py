@@ -214,7 +214,8 @@ if line.startswith(b"{{"):
         def slow(actions):
             for action in actions:
                 if action["kind"] == "repeat":
-                    action["actions"].insert(0, {{"kind": "think", "seconds": {{"kind": "fixed", "value": 0.005}}, "burn": False}})
+                    wait = {{"kind": "fixed", "value": 0.005}}
+                    action["actions"].insert(0, {{"kind": "think", "seconds": wait, "burn": False}})
         for phase in plan["phases"]:
             if phase["name"] == "write-{cell}":
                 for job in phase["jobs"]:
@@ -275,7 +276,7 @@ def test_a_cell_that_stands_out_is_measured_again_by_itself_and_put_right_or_con
     kept = json.loads(assay("ls", "--tag", "both", "--json", check=0).stdout)
     assert len(kept) == 2 * 3 + 2 * 4 * len(alone)
     assert sorted(run for runs in found["runs"].values() for run in runs) == sorted(run["run_id"] for run in kept)
-    assert not any((tmp_path / f"side-{side}").iterdir() for side in "ab")
+    assert [file for side in "ab" for file in (tmp_path / f"side-{side}").iterdir()] == []
 
 
 def _sizes(again: list[dict[str, Any]]) -> list[tuple[int, int]]:

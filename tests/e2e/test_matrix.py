@@ -390,7 +390,7 @@ def test_a_device_that_is_mounted_in_another_namespace_is_refused(place: Path, d
     command("mkfs.ext4", "-q", "-F", device)
     folder = place / "elsewhere"
     folder.mkdir()
-    words = f"mount {device} {folder} && echo mounted && cat"
+    words = f"mount -o ro {device} {folder} && echo mounted && cat"
     with subprocess.Popen(
         ["unshare", "--mount", "--propagation", "private", "sh", "-c", words],
         stdin=subprocess.PIPE,
@@ -451,6 +451,10 @@ def another_scheduler(device: Path) -> str:
     return other
 
 
+def current(schedulers: str) -> str:
+    return schedulers.partition("[")[2].partition("]")[0]
+
+
 def long_campaign(place: Path, scheduler: str, *, seconds: float = 600, loop: bool = False) -> Path:
     table = f'[loop]\nfolder = "{place / "loops"}"\nsize = "512MiB"\n' if loop else ""
     file = place / "long.toml"
@@ -502,7 +506,7 @@ def test_what_a_killed_campaign_changed_of_a_device_is_put_back(place: Path, dev
     assert mounts_below(place) == []
     assert running_with(mark) == []
     assert "unmounted, which an earlier start left" in undone.stdout
-    assert f"/sys/block/{device.name}/queue/scheduler: " in undone.stdout
+    assert f"{device.name}/queue/scheduler: {current(before)} again, as it was before the campaign" in undone.stdout
     assert f"'wipefs --all {device}' takes it off" in undone.stdout
     again = assay("matrix", file, "--undo", check=0).stdout.splitlines()
     assert [line for line in again if "wipefs" not in line] == []

@@ -18,7 +18,9 @@ from assay.bundle import RunBundle
 from assay.loads import native, suites
 from assay.outward import markup
 from e2e.command import Assay
+from testbed.control_group import ControlGroup
 from testbed.devices import filesystem, loop_device
+from testbed.first import going_first
 from testbed.host import need_filesystem
 from testbed.throttle import blkio_limits
 from testbed.truth import truth_disk
@@ -32,8 +34,8 @@ NEED_THEIR_OWN = {"quick", "clones", "fill-80"}
 """`quick` is run by test_examples.py; the others need a file system that is theirs."""
 
 
-def run(assay: Assay, suite: str, directory: Path, *words: str) -> dict[str, Any]:
-    done = assay("run", suite, directory, "--json", "--no-report", *words)
+def run(assay: Assay, suite: str, directory: Path, *words: str, prefix: Sequence[str] = ()) -> dict[str, Any]:
+    done = assay("run", suite, directory, "--json", "--no-report", *words, prefix=prefix)
     assert done.returncode in {0, 1}, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     for result in document["results"]:
@@ -360,44 +362,49 @@ def test_two_loads_share_a_device_of_known_rate(assay: Assay) -> None:
 
 
 OF_A_KNOWN_RATE = ("size=8MiB", "block=4KiB", "random_block=4KiB", "random_workers=1", "phase_seconds=4s")
+PER_S, ATTEMPTS, NEAR = 100, 3, 0.04
 
 
-def beside_each_other(assay: Assay, first: Path, other: Path, prefix: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Give the shares of two loads in two directories, by result."""
+def beside_each_other(assay: Assay, first: Path, other: Path, group: ControlGroup) -> list[dict[str, Any]]:
+    """Give the shares of two loads in two directories; of the first run in which each had the device's rate alone."""
     words = [part for word in OF_A_KNOWN_RATE for part in ("--set", word)]
-    done = assay(
-        "run", "interference", first, "--target", f"other={other}", *words, "--json", "--no-report", prefix=prefix
-    )
-    assert done.returncode in {0, 1}, done.stderr
-    found = {one["result"]: one for one in json.loads(done.stdout)["solo_shares"]}
-    assert len(found) == 4
-    return found
+    where = ("--target", f"other={other}")
+    for _ in range(ATTEMPTS):
+        with going_first():
+            document = run(assay, "interference", first, *where, *words, prefix=group.prefix)
+        alone = [one["iops"] for one in document["results"] if one["phase"].endswith("-alone")]
+        if alone == pytest.approx([PER_S] * 3, rel=NEAR):
+            shares: list[dict[str, Any]] = document["solo_shares"]
+            assert len(shares) == 4
+            return shares
+    pytest.skip(f"other programs of this machine disturbed every run: {alone}")
 
 
 def test_loads_on_devices_of_their_own_keep_their_rates(assay: Assay, tmp_path: Path) -> None:
     with (
-        loop_device(256 * MIB, backing=tmp_path) as one,
-        loop_device(256 * MIB, backing=tmp_path) as other,
+        loop_device(512 * MIB, backing=tmp_path) as one,
+        loop_device(512 * MIB, backing=tmp_path) as other,
         filesystem(one, "ext4") as first,
         filesystem(other, "ext4") as second,
-        blkio_limits([one, other], {"read_iops": 300}) as group,
+        blkio_limits([one, other], {"read_iops": PER_S}) as group,
     ):
-        shares = beside_each_other(assay, first, second, group.prefix)
+        shares = beside_each_other(assay, first, second, group)
 
-    for share in shares.values():
+    for share in shares:
         assert share["shared"] == "none"
-        assert share["share"] == pytest.approx(1.0, abs=0.05)
+        # What both keep is nearer to all of it than to the half that they would have of one device.
+        assert share["share"] == pytest.approx(1.0, abs=0.2)
 
 
 def test_loads_in_two_directories_of_one_device_share_its_rate(assay: Assay, tmp_path: Path) -> None:
     with (
-        loop_device(256 * MIB, backing=tmp_path) as device,
+        loop_device(512 * MIB, backing=tmp_path) as device,
         filesystem(device, "ext4") as directory,
-        blkio_limits([device], {"read_iops": 300}) as group,
+        blkio_limits([device], {"read_iops": PER_S}) as group,
     ):
         (directory / "other").mkdir()
-        shares = beside_each_other(assay, directory, directory / "other", group.prefix)
+        shares = beside_each_other(assay, directory, directory / "other", group)
 
-    for share in shares.values():
+    for share in shares:
         assert share["shared"] == "device"
-        assert share["share"] == pytest.approx(0.5, abs=0.05)
+        assert share["share"] == pytest.approx(0.5, abs=0.1)

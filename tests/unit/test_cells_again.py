@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from assay import plan
+from assay.compare.arms import Arm
 from assay.compare.comparison import Comparison, compare
 from assay.compare.surfaces.cells_again import (
     OddCell,
@@ -112,12 +113,14 @@ def test_a_disturbed_cell_is_put_right_by_runs_that_are_one_more() -> None:
     a = noisy(random, even, 5, cell_cv=0.002)
     b = noisy(random, {**even, ODD: 3e7}, 5, cell_cv=0.002)
     new_a, new_b = (noisy(random, {ODD: 1e8}, rounds_again(5), cell_cv=0.002) for _ in "ab")
-    first = [arm("a", a), arm("b", b, begin=1)]
-    again = [arm("a2", new_a, begin=120), arm("b2", new_b, begin=121)]
+    first_a, first_b = arm("a", a), arm("b", b, begin=1)
+    again_a, again_b = arm("a2", new_a, begin=120), arm("b2", new_b, begin=121)
 
-    before, _ = compared(*first, a)
-    pooled = [type(one).of(one.name, [*one.documents, *new.documents]) for one, new in zip(first, again, strict=True)]
-    found, surface = compared(*pooled, a)
+    before, _ = compared(first_a, first_b, a)
+    pooled_a, pooled_b = (
+        Arm.of(one.name, [*one.documents, *new.documents]) for one, new in ((first_a, again_a), (first_b, again_b))
+    )
+    found, surface = compared(pooled_a, pooled_b, a)
 
     (odd,) = odd_of(before)
     assert odd.ratio == pytest.approx(0.3, rel=0.01)

@@ -167,7 +167,8 @@ def test_the_published_table_of_ntfs_and_fat32_is_a_surface(test: str, mean: flo
         for one in originals(str(file))
     ]
 
-    found = held(*arms, tmp_path)
+    one, other = arms
+    found = held(one, other, tmp_path)
 
     surface = surfaces(found)[test]
     assert surface.files == (1 << 30,)
@@ -202,7 +203,8 @@ def test_times_are_no_cells_of_rates(tmp_path: Path) -> None:
         for one in originals(str(file))
     ]
 
-    found = held(*arms, tmp_path)
+    one, other = arms
+    found = held(one, other, tmp_path)
 
     assert found.against[0].surfaces == ()
     assert {row.metric for row in found.against[0].rows} == {"seconds"}
