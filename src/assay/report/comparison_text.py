@@ -108,8 +108,7 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"B is {against.name}, A is {comparison.a}"
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
     if against.foreign:
-        sides = " and ".join(against.foreign)
-        yield f"foreign  {sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+        yield f"foreign  {foreign_told(against)}"
     if not against.order_known:
         yield "order    not known: what changed between the runs may be in every ratio"
     elif is_in_blocks(against):
@@ -117,6 +116,17 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     pairs = max((row.pairs for row in against.rows), default=0)
     if pairs:
         yield f"order    in turns: each run is held against the other of its round, {pairs} pairs"
+
+
+def more_runs_words(against: Against) -> str:
+    """Say how more runs are had."""
+    return "import three results of each side" if against.foreign else "--repeat 5 measures five"
+
+
+def foreign_told(against: Against) -> str:
+    """Say which sides another tool measured."""
+    sides = " and ".join(against.foreign)
+    return f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
 
 
 IN_BLOCKS = "one side ran before the other: what changed in between is in every ratio"
@@ -180,8 +190,7 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
         for letter, side in (("A", row.a), ("B", row.b)):
             yield from (f"{letter}, {row.title}: {remark}." for remark in side.remarks)
     if any(row.verdict is ComparisonVerdict.INDICATIVE for row in against.rows):
-        more = "import three results of each side" if against.foreign else "--repeat 5 measures five"
-        yield f"No winner: an interval takes three runs of each; {more}."
+        yield f"No winner: an interval takes three runs of each; {more_runs_words(against)}."
     yield from caveats(against)
 
 
