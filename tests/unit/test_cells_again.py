@@ -3,6 +3,7 @@
 import math
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,8 @@ import pytest
 from assay import plan
 from assay.compare.arms import Arm
 from assay.compare.comparison import Comparison, compare
+from assay.compare.surfaces.cell_differences import differences_of
+from assay.compare.surfaces.cell_runs import CellRuns
 from assay.compare.surfaces.cells_again import (
     OddCell,
     judged_again,
@@ -20,6 +23,7 @@ from assay.compare.surfaces.cells_again import (
     rounds_again,
     with_cells_again,
 )
+from assay.compare.surfaces.landmarks import odd_cells
 from assay.compare.surfaces.surface import AgainState, CellAgain
 from assay.report.surface_text import surface_lines
 from assay.tools.iozone import FRONT_END
@@ -27,7 +31,8 @@ from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.one_cell import cell_of_label, words_of_cell
 from assay.tools.iozone.options import parse
 from assay.tools.iozone.plan import to_plan
-from unit.surface_arms import arm, compared, grid, label, noisy
+from assay.verdicts import ComparisonVerdict
+from unit.surface_arms import arm, cell_runs, compared, grid, label, noisy
 
 PLACES = grid(5, 7)
 ODD, FARTHER = PLACES[10], PLACES[24]
@@ -221,3 +226,59 @@ def test_what_has_children_or_writes_files_has_no_cell_alone(words: str) -> None
 )
 def test_a_cell_is_read_from_the_label_of_its_result(text: str, expected: Cell | None) -> None:
     assert cell_of_label(text) == expected
+
+
+# -- how often it is wrong ---------------------------------------------------------------------------------------------
+
+TRIALS = 1_000
+WINNERS = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
+EFFECT = 0.03
+
+
+@pytest.mark.parametrize("runs", [3, 5])
+@pytest.mark.parametrize("disturbed", [0.0, 0.02], ids=["even", "disturbed"])
+def test_of_a_thousand_surfaces_of_a_with_a_hardly_any_has_a_winner_after_cells_were_measured_again(
+    runs: int, disturbed: float
+) -> None:
+    """Cells that stand out get more runs than others; what is chosen so must not be marked more often for it.
+
+    A share of all measurements is disturbed, and takes three times as long.
+    """
+    random = np.random.default_rng(11)
+    even = dict.fromkeys(PLACES, 1e8)
+    marked = winners = again = 0
+    for _ in range(TRIALS):
+        a, b = (_disturbed(random, noisy(random, even, runs, run_cv=0.01), disturbed) for _ in "ab")
+        cells = {cell.place: cell for cell in cell_runs(a, b)}
+        rounds = [(str(i), str(i)) for i in range(runs)]
+        found, _ = differences_of(list(cells.values()), rounds)
+        ratios = {(one.place.file_bytes, one.place.record_bytes): found[one.label].log_ratio for one in cells.values()}
+        odd = dict.fromkeys(odd_cells(ratios, EFFECT), 1e8)
+        if odd:
+            again += len(odd)
+            more = rounds_again(runs)
+            new_a, new_b = (_disturbed(random, noisy(random, odd, more, run_cv=0.01), disturbed) for _ in "ab")
+            for cell in cell_runs(new_a, new_b):
+                first = cells[cell.place]
+                both = ({**old, **_again(new)} for old, new in ((first.a, cell.a), (first.b, cell.b)))
+                cells[cell.place] = CellRuns(first.label, first.place, *both, "")
+            rounds += [(f"again {i}", f"again {i}") for i in range(more)]
+            found, _ = differences_of(list(cells.values()), rounds)
+        marked += any(cell.is_significant for cell in found.values())
+        winners += any(cell.verdict(EFFECT) in WINNERS for cell in found.values())
+
+    assert again > 0
+    assert marked < 0.05 * TRIALS
+    assert winners < 0.05 * TRIALS
+
+
+def _disturbed(
+    random: np.random.Generator, rates: dict[tuple[int, int], list[float]], share: float
+) -> dict[tuple[int, int], list[float]]:
+    return {
+        place: [rate / 3 if random.random() < share else rate for rate in values] for place, values in rates.items()
+    }
+
+
+def _again(runs: Mapping[str, float]) -> dict[str, float]:
+    return {f"again {run}": rate for run, rate in runs.items()}
