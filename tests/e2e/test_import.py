@@ -124,3 +124,24 @@ def test_a_zone_that_there_is_not_is_refused_and_nothing_is_kept(assay: Assay) -
     assert "there is no time zone 'Mars/Olympus'; write a name such as Europe/Berlin" in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
     assert json.loads(assay("ls", "--json", check=0).stdout) == []
+
+
+def test_what_assay_iozone_printed_stands_in_the_cells_of_its_run(assay: Assay, tmp_path: Path) -> None:
+    words = ("-a", "-n", "64k", "-g", "128k", "-i", "0", "-i", "1", "--name", "own")
+    assay("iozone", *words, cwd=tmp_path)
+    (tmp_path / "printed.txt").write_text(assay("show", "own", "--classic", check=0).stdout)
+    assay("import", tmp_path / "printed.txt", "--name", "printed", check=0)
+
+    found = json.loads(assay("compare", "printed", "own", "--foreign", "--json", check=0).stdout)["against"][0]
+    text = assay("compare", "printed", "own", "--foreign", check=0).stdout
+
+    assert found["missing"] == []
+    surfaces = {surface["test"]: surface for surface in found["surfaces"]}
+    assert list(surfaces) == ["write", "rewrite", "read", "reread"]
+    for test in ("read", "reread"):
+        # Printed are whole KiB a second, of tens of thousands and more.
+        assert [cell["ratio"] for cell in surfaces[test]["cells"]] == pytest.approx([1.0] * 11, rel=1e-3)
+    # Its writes have the closing flush in their time, which IOzone's formula leaves out.
+    assert all(cell["ratio"] <= 1.001 for test in ("write", "rewrite") for cell in surfaces[test]["cells"])
+    assert "A: not measured by Assay" in text
+    assert "of writes with the closing flush" in text

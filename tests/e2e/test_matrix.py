@@ -405,7 +405,8 @@ def test_a_device_that_is_mounted_in_another_namespace_is_refused(place: Path, d
 
             refused = assay("matrix", one(place, has_loop=False), "--destroy-data", device, "--over", "ext4", check=2)
 
-            assert "the kernel says that it is in use. Nothing is written to it" in refused.stderr
+            told = f"has {device.name} mounted on {folder}, in a mount namespace of its own. Nothing is written to it"
+            assert told in refused.stderr
             assert first_bytes(device) == before
         finally:
             process.communicate()

@@ -260,8 +260,8 @@ def test_of_a_thousand_surfaces_of_a_with_a_hardly_any_has_a_winner_after_cells_
             new_a, new_b = (_disturbed(random, noisy(random, odd, more, run_cv=0.01), disturbed) for _ in "ab")
             for cell in cell_runs(new_a, new_b):
                 first = cells[cell.place]
-                both = ({**old, **_again(new)} for old, new in ((first.a, cell.a), (first.b, cell.b)))
-                cells[cell.place] = CellRuns(first.label, first.place, *both, "")
+                of_a, of_b = {**first.a, **_again(cell.a)}, {**first.b, **_again(cell.b)}
+                cells[cell.place] = CellRuns(first.label, first.place, of_a, of_b, "")
             rounds += [(f"again {i}", f"again {i}") for i in range(more)]
             found, _ = differences_of(list(cells.values()), rounds)
         marked += any(cell.is_significant for cell in found.values())

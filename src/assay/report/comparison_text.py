@@ -124,9 +124,15 @@ def more_runs_words(against: Against) -> str:
 
 
 def foreign_told(against: Against) -> str:
-    """Say which sides another tool measured."""
+    """Say which sides another tool measured, and what that means for those that Assay did."""
     sides = " and ".join(against.foreign)
-    return f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    told = f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    if len(against.foreign) > 1:
+        return told
+    return (
+        f"{told}. The other side's are Assay's rates, of writes with the closing flush, and not what a classic tool prints:"
+        " 'assay show RUN --classic', imported, has those"
+    )
 
 
 IN_BLOCKS = "one side ran before the other: what changed in between is in every ratio"
