@@ -274,6 +274,10 @@ def test_a_cell_that_stands_out_is_measured_again_by_itself_and_put_right_or_con
     cell = next(cell for cell in write["cells"] if cell["label"] == "write-128-16/write")
     assert cell["runs"] == [7, 7]
     assert (cell["ratio"] < 0.5) is is_lasting
+    # What was not confirmed is in no mean; what was, is a part of all.
+    unconfirmed = sum(each["state"] == "not_confirmed" for each in write["again"])
+    assert write["whole"]["cells"] == 12 - unconfirmed
+    assert mine["state"] == "confirmed" or unconfirmed >= 1
     assert "128k/16k" in done.stderr
     assert "cell 128k/16k, round 4 of 4" in done.stderr
     # Nothing of it is lost: three rounds and four of each cell, by both sides.

@@ -21,10 +21,12 @@ from assay.compare.surfaces.cells_again import (
     not_again,
     odd_of,
     rounds_again,
+    unconfirmed_of,
     with_cells_again,
 )
 from assay.compare.surfaces.landmarks import odd_cells
 from assay.compare.surfaces.surface import AgainState, CellAgain
+from assay.compare.surfaces.survey import Questions, with_surfaces
 from assay.report.surface_text import surface_lines
 from assay.tools.iozone import FRONT_END
 from assay.tools.iozone.matrix import Cell
@@ -32,7 +34,7 @@ from assay.tools.iozone.one_cell import cell_of_label, words_of_cell
 from assay.tools.iozone.options import parse
 from assay.tools.iozone.plan import to_plan
 from assay.verdicts import ComparisonVerdict
-from unit.surface_arms import arm, cell_runs, compared, grid, label, noisy
+from unit.surface_arms import arm, cell_runs, compared, grid, label, noisy, places
 
 PLACES = grid(5, 7)
 ODD, FARTHER = PLACES[10], PLACES[24]
@@ -135,8 +137,25 @@ def test_a_disturbed_cell_is_put_right_by_runs_that_are_one_more() -> None:
     assert cell.ratio == pytest.approx(1.0, abs=0.01)
     assert not cell.is_significant
     assert odd_of(found) == []
-    # Runs of one cell are none of the whole: its mean goes by the five that have all cells.
+    # Runs of one cell are none of the whole: its mean goes by the five that have all cells, in which it is disturbed.
     assert surface.whole.ratio == pytest.approx(0.3 ** (1 / 35), rel=0.01)
+    alone_b = Arm.of("b", again_b.documents)
+    again = judged_again(odd, compare([again_a, alone_b]), 6)
+    assert again.state is AgainState.NOT_CONFIRMED
+    without = unconfirmed_of({"b": [again]})
+    assert without == {"b": {odd.label}}
+    arms = [pooled_a, pooled_b]
+    told = with_surfaces(
+        compare(arms, EFFECT, without), arms, Questions(places=places(a), unconfirmed=without)
+    ).against[0]
+    (surface,) = told.surfaces
+    assert (surface.whole.cells, told.geometric_mean_of) == (34, 34)
+    # Not one of the means has it: by row, by column, of all.
+    for mean in (*surface.by_file, *surface.by_record, surface.whole):
+        assert mean.ratio == pytest.approx(1.0, abs=0.005)
+    assert told.geometric_mean == pytest.approx(1.0, abs=0.005)
+    assert told.drifts == ()
+    assert {cell.label: cell.ratio for cell in surface.cells}[odd.label] == pytest.approx(1.0, abs=0.01)
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
