@@ -390,7 +390,7 @@ def test_a_device_that_is_mounted_in_another_namespace_is_refused(place: Path, d
     command("mkfs.ext4", "-q", "-F", device)
     folder = place / "elsewhere"
     folder.mkdir()
-    words = f"mount {device} {folder} && echo mounted && cat"
+    words = f"mount -o ro {device} {folder} && echo mounted && cat"
     with subprocess.Popen(
         ["unshare", "--mount", "--propagation", "private", "sh", "-c", words],
         stdin=subprocess.PIPE,
@@ -405,7 +405,8 @@ def test_a_device_that_is_mounted_in_another_namespace_is_refused(place: Path, d
 
             refused = assay("matrix", one(place, has_loop=False), "--destroy-data", device, "--over", "ext4", check=2)
 
-            assert "the kernel says that it is in use. Nothing is written to it" in refused.stderr
+            told = f"has {device.name} mounted on {folder}, in a mount namespace of its own. Nothing is written to it"
+            assert told in refused.stderr
             assert first_bytes(device) == before
         finally:
             process.communicate()
@@ -449,6 +450,10 @@ def another_scheduler(device: Path) -> str:
     if other is None:
         pytest.skip(f"{device} has one scheduler alone: {offered}")
     return other
+
+
+def current(schedulers: str) -> str:
+    return schedulers.partition("[")[2].partition("]")[0]
 
 
 def long_campaign(place: Path, scheduler: str, *, seconds: float = 600, loop: bool = False) -> Path:
@@ -502,7 +507,7 @@ def test_what_a_killed_campaign_changed_of_a_device_is_put_back(place: Path, dev
     assert mounts_below(place) == []
     assert running_with(mark) == []
     assert "unmounted, which an earlier start left" in undone.stdout
-    assert f"/sys/block/{device.name}/queue/scheduler: " in undone.stdout
+    assert f"{device.name}/queue/scheduler: {current(before)} again, as it was before the campaign" in undone.stdout
     assert f"'wipefs --all {device}' takes it off" in undone.stdout
     again = assay("matrix", file, "--undo", check=0).stdout.splitlines()
     assert [line for line in again if "wipefs" not in line] == []

@@ -3,6 +3,7 @@
 import math
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,23 +11,30 @@ import numpy as np
 import pytest
 
 from assay import plan
+from assay.compare.arms import Arm
 from assay.compare.comparison import Comparison, compare
+from assay.compare.surfaces.cell_differences import differences_of
+from assay.compare.surfaces.cell_runs import CellRuns
 from assay.compare.surfaces.cells_again import (
     OddCell,
     judged_again,
     not_again,
     odd_of,
     rounds_again,
+    unconfirmed_of,
     with_cells_again,
 )
+from assay.compare.surfaces.landmarks import odd_cells
 from assay.compare.surfaces.surface import AgainState, CellAgain
+from assay.compare.surfaces.survey import Questions, with_surfaces
 from assay.report.surface_text import surface_lines
 from assay.tools.iozone import FRONT_END
 from assay.tools.iozone.matrix import Cell
 from assay.tools.iozone.one_cell import cell_of_label, words_of_cell
 from assay.tools.iozone.options import parse
 from assay.tools.iozone.plan import to_plan
-from unit.surface_arms import arm, compared, grid, label, noisy
+from assay.verdicts import ComparisonVerdict
+from unit.surface_arms import arm, cell_runs, compared, grid, label, noisy, places
 
 PLACES = grid(5, 7)
 ODD, FARTHER = PLACES[10], PLACES[24]
@@ -112,12 +120,14 @@ def test_a_disturbed_cell_is_put_right_by_runs_that_are_one_more() -> None:
     a = noisy(random, even, 5, cell_cv=0.002)
     b = noisy(random, {**even, ODD: 3e7}, 5, cell_cv=0.002)
     new_a, new_b = (noisy(random, {ODD: 1e8}, rounds_again(5), cell_cv=0.002) for _ in "ab")
-    first = [arm("a", a), arm("b", b, begin=1)]
-    again = [arm("a2", new_a, begin=120), arm("b2", new_b, begin=121)]
+    first_a, first_b = arm("a", a), arm("b", b, begin=1)
+    again_a, again_b = arm("a2", new_a, begin=120), arm("b2", new_b, begin=121)
 
-    before, _ = compared(*first, a)
-    pooled = [type(one).of(one.name, [*one.documents, *new.documents]) for one, new in zip(first, again, strict=True)]
-    found, surface = compared(*pooled, a)
+    before, _ = compared(first_a, first_b, a)
+    pooled_a, pooled_b = (
+        Arm.of(one.name, [*one.documents, *new.documents]) for one, new in ((first_a, again_a), (first_b, again_b))
+    )
+    found, surface = compared(pooled_a, pooled_b, a)
 
     (odd,) = odd_of(before)
     assert odd.ratio == pytest.approx(0.3, rel=0.01)
@@ -127,8 +137,25 @@ def test_a_disturbed_cell_is_put_right_by_runs_that_are_one_more() -> None:
     assert cell.ratio == pytest.approx(1.0, abs=0.01)
     assert not cell.is_significant
     assert odd_of(found) == []
-    # Runs of one cell are none of the whole: its mean goes by the five that have all cells.
+    # Runs of one cell are none of the whole: its mean goes by the five that have all cells, in which it is disturbed.
     assert surface.whole.ratio == pytest.approx(0.3 ** (1 / 35), rel=0.01)
+    alone_b = Arm.of("b", again_b.documents)
+    again = judged_again(odd, compare([again_a, alone_b]), 6)
+    assert again.state is AgainState.NOT_CONFIRMED
+    without = unconfirmed_of({"b": [again]})
+    assert without == {"b": {odd.label}}
+    arms = [pooled_a, pooled_b]
+    told = with_surfaces(
+        compare(arms, EFFECT, without), arms, Questions(places=places(a), unconfirmed=without)
+    ).against[0]
+    (surface,) = told.surfaces
+    assert (surface.whole.cells, told.geometric_mean_of) == (34, 34)
+    # Not one of the means has it: by row, by column, of all.
+    for mean in (*surface.by_file, *surface.by_record, surface.whole):
+        assert mean.ratio == pytest.approx(1.0, abs=0.005)
+    assert told.geometric_mean == pytest.approx(1.0, abs=0.005)
+    assert told.drifts == ()
+    assert {cell.label: cell.ratio for cell in surface.cells}[odd.label] == pytest.approx(1.0, abs=0.01)
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
@@ -218,3 +245,59 @@ def test_what_has_children_or_writes_files_has_no_cell_alone(words: str) -> None
 )
 def test_a_cell_is_read_from_the_label_of_its_result(text: str, expected: Cell | None) -> None:
     assert cell_of_label(text) == expected
+
+
+# -- how often it is wrong ---------------------------------------------------------------------------------------------
+
+TRIALS = 1_000
+WINNERS = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
+EFFECT = 0.03
+
+
+@pytest.mark.parametrize("runs", [3, 5])
+@pytest.mark.parametrize("disturbed", [0.0, 0.02], ids=["even", "disturbed"])
+def test_of_a_thousand_surfaces_of_a_with_a_hardly_any_has_a_winner_after_cells_were_measured_again(
+    runs: int, disturbed: float
+) -> None:
+    """Cells that stand out get more runs than others; what is chosen so must not be marked more often for it.
+
+    A share of all measurements is disturbed, and takes three times as long.
+    """
+    random = np.random.default_rng(11)
+    even = dict.fromkeys(PLACES, 1e8)
+    marked = winners = again = 0
+    for _ in range(TRIALS):
+        a, b = (_disturbed(random, noisy(random, even, runs, run_cv=0.01), disturbed) for _ in "ab")
+        cells = {cell.place: cell for cell in cell_runs(a, b)}
+        rounds = [(str(i), str(i)) for i in range(runs)]
+        found, _ = differences_of(list(cells.values()), rounds)
+        ratios = {(one.place.file_bytes, one.place.record_bytes): found[one.label].log_ratio for one in cells.values()}
+        odd = dict.fromkeys(odd_cells(ratios, EFFECT), 1e8)
+        if odd:
+            again += len(odd)
+            more = rounds_again(runs)
+            new_a, new_b = (_disturbed(random, noisy(random, odd, more, run_cv=0.01), disturbed) for _ in "ab")
+            for cell in cell_runs(new_a, new_b):
+                first = cells[cell.place]
+                of_a, of_b = {**first.a, **_again(cell.a)}, {**first.b, **_again(cell.b)}
+                cells[cell.place] = CellRuns(first.label, first.place, of_a, of_b, "")
+            rounds += [(f"again {i}", f"again {i}") for i in range(more)]
+            found, _ = differences_of(list(cells.values()), rounds)
+        marked += any(cell.is_significant for cell in found.values())
+        winners += any(cell.verdict(EFFECT) in WINNERS for cell in found.values())
+
+    assert again > 0
+    assert marked < 0.05 * TRIALS
+    assert winners < 0.05 * TRIALS
+
+
+def _disturbed(
+    random: np.random.Generator, rates: dict[tuple[int, int], list[float]], share: float
+) -> dict[tuple[int, int], list[float]]:
+    return {
+        place: [rate / 3 if random.random() < share else rate for rate in values] for place, values in rates.items()
+    }
+
+
+def _again(runs: Mapping[str, float]) -> dict[str, float]:
+    return {f"again {run}": rate for run, rate in runs.items()}

@@ -37,7 +37,8 @@ words of our own, and what its tables come to: 101, of which 32 do not stand. `a
 it from `tests/golden/claims/`, where the sentences are that are computed, and a test holds each figure to the one that was
 found by hand.
 The series of articles that compares NCP, CIFS, NetWare and Linux prints per cents without the tables that they are of: the
-second table holds its conclusions to these (`articles.toml`). How to judge claims of your own: [how-to/claims.md](how-to/claims.md).
+second table holds its conclusions to these (`articles.toml`).
+How to judge claims of your own: [how-to/claims.md](how-to/claims.md).
 """
 SUPPORTED, CONTRADICTED, NOT_DECIDABLE = ClaimVerdict
 

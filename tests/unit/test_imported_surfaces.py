@@ -167,7 +167,8 @@ def test_the_published_table_of_ntfs_and_fat32_is_a_surface(test: str, mean: flo
         for one in originals(str(file))
     ]
 
-    found = held(*arms, tmp_path)
+    one, other = arms
+    found = held(one, other, tmp_path)
 
     surface = surfaces(found)[test]
     assert surface.files == (1 << 30,)
@@ -179,7 +180,16 @@ def test_the_published_table_of_ntfs_and_fat32_is_a_surface(test: str, mean: flo
 
 
 @pytest.mark.parametrize(
-    "label", ["write, 1GiB", "write 1GiB by 4KiB", "write, large by 4KiB", "write, 0 by 4KiB", "write, 1GiB by 4 KB"]
+    "label",
+    [
+        "write, 1GiB",
+        "write 1GiB by 4KiB",
+        "write, large by 4KiB",
+        "write, 0 by 4KiB",
+        "write, 1GiB by 4 KB",
+        "write, 4KiB by 1GiB",
+        "write, 9999999TiB by 4KiB",
+    ],
 )
 def test_a_label_without_two_sizes_is_no_cell(label: str, tmp_path: Path) -> None:
     file = tmp_path / "table.csv"
@@ -202,7 +212,8 @@ def test_times_are_no_cells_of_rates(tmp_path: Path) -> None:
         for one in originals(str(file))
     ]
 
-    found = held(*arms, tmp_path)
+    one, other = arms
+    found = held(one, other, tmp_path)
 
     assert found.against[0].surfaces == ()
     assert {row.metric for row in found.against[0].rows} == {"seconds"}

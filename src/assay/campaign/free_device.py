@@ -218,6 +218,25 @@ def _opener(numbers: Collection[str]) -> tuple[str, str] | None:
     return None
 
 
+def _mounted_elsewhere(tree: SystemTree, node: BlockNode) -> str | None:
+    """Say which process sees a part of a device mounted, in a mount namespace of its own; None: none that can be seen."""
+    numbers = {tree.read(f"{BLOCK}/{name}/dev").text: name for name in _parts(tree, node.name)}
+    seen: set[str] = set()
+    for process in (name for name in tree.names("/proc") if name.isdigit()):
+        try:
+            namespace = str(tree.at(f"/proc/{process}/ns/mnt").readlink())
+        except OSError:
+            continue
+        if namespace in seen:
+            continue
+        seen.add(namespace)
+        # Fields of proc(5): id, parent, major:minor, root, mount point.
+        for fields in map(str.split, (tree.read(f"/proc/{process}/mountinfo").text or "").splitlines()):
+            if len(fields) > 4 and fields[2] in numbers:
+                return f"process {process} has {numbers[fields[2]]} mounted on {fields[4]}, in a mount namespace of its own"
+    return None
+
+
 def _open_alone(node: BlockNode) -> None:
     """Have the kernel say whether anybody holds it."""
     deadline_s = time.monotonic() + _PATIENCE_S
@@ -228,7 +247,8 @@ def _open_alone(node: BlockNode) -> None:
             if error.errno != errno.EBUSY:
                 raise RunError(f"{node.path}: {error.strerror}. Nothing is written to it") from error
             if time.monotonic() > deadline_s:
-                raise InputError(f"{node.path}: the kernel says that it is in use. Nothing is written to it") from error
+                why = _mounted_elsewhere(SystemTree(), node) or "the kernel says that it is in use"
+                raise InputError(f"{node.path}: {why}. Nothing is written to it") from error
             time.sleep(_PAUSE_S)
         else:
             return

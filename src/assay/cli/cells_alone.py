@@ -1,9 +1,10 @@
 """Cells of a surface that stand out after the rounds of `assay ab`, measured again by themselves, in turns."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assay.cli.in_turns import MeasuredInTurns
@@ -49,10 +50,10 @@ class CellsAlone:
 
     def compared(self) -> "tuple[list[Arm], Comparison]":
         """Compare the first runs and the new ones together."""
-        from assay.compare.surfaces.cells_again import with_cells_again
+        from assay.compare.surfaces.cells_again import unconfirmed_of, with_cells_again
 
         both = [[*first, *new] for first, new in zip(self._series.found, self._new, strict=True)]
-        arms, found = self._compared(both)
+        arms, found = self._compared(both, unconfirmed_of(self._again))
         return arms, with_cells_again(found, self._again)
 
     def measure(self, stops: "Stops") -> bool:
@@ -135,13 +136,16 @@ class CellsAlone:
         for side, documents in enumerate(cell.found):
             self._new[side] += documents
 
-    def _compared(self, found: "Sequence[Sequence[Document]]") -> "tuple[list[Arm], Comparison]":
+    def _compared(
+        self, found: "Sequence[Sequence[Document]]", unconfirmed: Mapping[str, Collection[str]] = MappingProxyType({})
+    ) -> "tuple[list[Arm], Comparison]":
         from assay.cli.comparing import surveyed
         from assay.compare.arms import Arm
         from assay.compare.comparison import compare
 
         arms = [Arm.of(name, documents) for name, documents in zip(self._series.names, found, strict=True)]
-        return arms, surveyed(compare(arms, self._series.effect), arms, self._questions, self._runs)
+        questions = replace(self._questions, unconfirmed=unconfirmed)
+        return arms, surveyed(compare(arms, self._series.effect, unconfirmed), arms, questions, self._runs)
 
     def _keep(self, odd: "OddCell", again: "CellAgain") -> None:
         self._again.setdefault(odd.side, []).append(again)

@@ -40,8 +40,8 @@ _Part = TypeVar("_Part", bound=msgspec.Struct)
 
 
 def _moved(part: _Part, same: Mapping[str, str]) -> _Part:
-    name = getattr(part, "target", None)
-    return msgspec.structs.replace(part, target=same[name]) if name in same else part
+    name = same.get(getattr(part, "target", ""))
+    return part if name is None else msgspec.structs.replace(part, target=name)
 
 
 def given_targets(pairs: Sequence[str]) -> dict[str, Path]:

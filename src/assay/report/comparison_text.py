@@ -110,8 +110,7 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     if words := clients_told(comparison, against):
         yield f"clients  {words}"
     if against.foreign:
-        sides = " and ".join(against.foreign)
-        yield f"foreign  {sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+        yield f"foreign  {foreign_told(against)}"
     if not against.order_known:
         yield "order    not known: what changed between the runs may be in every ratio"
     elif is_in_blocks(against):
@@ -131,6 +130,23 @@ def clients_told(comparison: Comparison, against: Against) -> str:
     ]
     left = f"; {comparison.own_left_out:,} results of single clients are left out" if comparison.own_left_out else ""
     return f"A {numbers[0]}, B {numbers[1]}: their sums are compared{left}"
+
+
+def more_runs_words(against: Against) -> str:
+    """Say how more runs are had."""
+    return "import three results of each side" if against.foreign else "--repeat 5 measures five"
+
+
+def foreign_told(against: Against) -> str:
+    """Say which sides another tool measured, and what that means for those that Assay did."""
+    sides = " and ".join(against.foreign)
+    told = f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    if len(against.foreign) > 1:
+        return told
+    return (
+        f"{told}. The other side's are Assay's rates, of writes with the closing flush, and not what a classic tool prints:"
+        " 'assay show RUN --classic', imported, has those"
+    )
 
 
 IN_BLOCKS = "one side ran before the other: what changed in between is in every ratio"
@@ -194,8 +210,7 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
         for letter, side in (("A", row.a), ("B", row.b)):
             yield from (f"{letter}, {row.title}: {remark}." for remark in side.remarks)
     if any(row.verdict is ComparisonVerdict.INDICATIVE for row in against.rows):
-        more = "import three results of each side" if against.foreign else "--repeat 5 measures five"
-        yield f"No winner: an interval takes three runs of each; {more}."
+        yield f"No winner: an interval takes three runs of each; {more_runs_words(against)}."
     yield from caveats(against)
 
 

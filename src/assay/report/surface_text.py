@@ -261,6 +261,8 @@ def _again_told(again: Sequence[CellAgain]) -> Iterator[str]:
     measured = [each for each in again if each.state is not AgainState.NOT_CHECKED]
     if measured:
         confirmed = sum(each.state is AgainState.CONFIRMED for each in measured)
+        is_any_not = any(each.state is AgainState.NOT_CONFIRMED for each in measured)
+        unconfirmed = "; what was not confirmed is in no mean" if is_any_not else ""
         told = [
             f"{_place(each)} ({change(each.first_ratio)} among {change(each.neighbours_ratio)}, alone"
             f" {ABSENT if each.ratio is None else change(each.ratio)} in {each.rounds} rounds:"
@@ -269,7 +271,7 @@ def _again_told(again: Sequence[CellAgain]) -> Iterator[str]:
         ]
         yield (
             f"Measured again by themselves: {confirmed} of {len(measured)} cells confirmed: {', '.join(told)}. The new runs"
-            " count together with the first."
+            f" count together with the first{unconfirmed}."
         )
     by_reason: dict[str, list[str]] = {}
     for each in again:

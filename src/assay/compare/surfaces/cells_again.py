@@ -6,7 +6,8 @@ the way from the cells around to the first figure, on the logarithm, parts the t
 95 % interval of the new ratio lies beyond it, not confirmed where all of it lies before, and open in between.
 
 No run is dropped for it: the new ones count together with the first, and are one round more than these, so that the median
-is one of the new where they disagree with the first.
+is one of the new where they disagree with the first. But means go by whole runs, so that the first would stay in them as
+they were: a cell that was not confirmed is in no mean.
 """
 
 import math
@@ -104,6 +105,13 @@ def _told(odd: OddCell, state: AgainState, rounds: int, row: Row | None, why: st
         state=state,
         why=why,
     )
+
+
+def unconfirmed_of(again: Mapping[str, Sequence[CellAgain]]) -> dict[str, set[str]]:
+    """Give the labels of the cells whose first runs the new ones have shown to be disturbed, by side."""
+    return {
+        side: {each.label for each in cells if each.state is AgainState.NOT_CONFIRMED} for side, cells in again.items()
+    }
 
 
 def with_cells_again(comparison: Comparison, again: Mapping[str, Sequence[CellAgain]]) -> Comparison:

@@ -29,6 +29,8 @@ NAME = "table"
 _HEAD = ("label", "unit")
 _MOST_COLUMNS = 1000
 _MOST_LETTERS = 200
+_LARGEST_BYTES = 1 << 62
+"""Of a file: more than any file system holds."""
 _CELL = re.compile(r"([^,]{1,100}), (\S{1,20}(?: [KMGT]i?B)?) by (\S{1,20}(?: [KMGT]i?B)?)")
 
 
@@ -81,7 +83,8 @@ def _cell_of(label: str) -> ToldCell | None:
         file_bytes, record_bytes = (parse_bytes(size.replace(" ", "")) for size in told.group(2, 3))
     except InputError:
         return None
-    return ToldCell(told[1], file_bytes, record_bytes) if file_bytes and record_bytes else None
+    is_size = 0 < record_bytes <= file_bytes <= _LARGEST_BYTES
+    return ToldCell(told[1], file_bytes, record_bytes) if is_size else None
 
 
 def _plain(lines: list[str]) -> list[str]:
