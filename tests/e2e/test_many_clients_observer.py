@@ -1,4 +1,4 @@
-"""Clients that read from one server over its link of known rate, with the server observed: what they had went over its wire."""
+"""Clients that read from one server over its narrow link, with the server observed: what they had went over its wire."""
 
 import subprocess
 from collections.abc import Iterator
