@@ -255,7 +255,7 @@ class RunBundle:
             [*files.by_client(self.path, files.STREAMS).values(), self.path / files.RUN],
         )
         for table in COLUMNS:
-            files.write_durably(self._table_path(table), _parquet(_joined(streams, table)))
+            files.write_durably(self._table_path(table), parquet(_joined(streams, table)))
         for client, stream in streams.items():
             encoded = msgspec.json.format(msgspec.json.encode(stream.events), indent=2)
             files.write_durably(files.of_client(self.path, files.EVENTS, client), encoded)
@@ -399,7 +399,7 @@ class RunBundle:
             return check_rows(read_table(self._contents(path.name), name), name, phases)
 
     def _table_path(self, name: str) -> Path:
-        return self.path / f"{name}.parquet"
+        return self.path / table_file(name)
 
     def _only_client(self) -> str:
         clients = self.clients
@@ -463,7 +463,13 @@ def _joined(streams: Streams, name: str) -> pl.DataFrame:
     return join({client: stream.tables[name] for client, stream in streams.items()})
 
 
-def _parquet(table: pl.DataFrame) -> bytes:
+def table_file(name: str) -> str:
+    """Name the file of a table."""
+    return f"{name}.parquet"
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    """Encode a table as it is kept."""
     buffer = io.BytesIO()
     table.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()

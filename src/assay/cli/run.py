@@ -1,9 +1,10 @@
 """`assay run NAME|FILE.toml DIR`: a defined load."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.clients import with_clients
 from assay.cli.options import (
     AllowCommands,
     Device,
@@ -29,7 +30,11 @@ from assay.cli.options import (
 )
 from assay.cli.pipes import say
 
+if TYPE_CHECKING:
+    from assay.cluster.asked import ClientsAsked
 
+
+@with_clients
 def run(
     load: Annotated[
         str, typer.Argument(metavar="NAME|FILE.toml", help="A load's name (`assay suites` lists them), or a load file.")
@@ -52,6 +57,7 @@ def run(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run a defined load in a directory."""
     from assay.bundle.remarks import remarks
@@ -77,6 +83,7 @@ def run(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        clients=clients,
     )
     try:
         exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))

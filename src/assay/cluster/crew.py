@@ -89,6 +89,12 @@ class Crew(Protocol):
     def fetch(self, client: str, into: Path) -> None:
         """Bring a client's stream here, whole; raises RunError. The client removes its copy once it is here and checked."""
 
+    def recall(self, run_id: str) -> Mapping[str, int]:
+        """Turn to an earlier run instead of beginning one: bytes of the stream that each client has kept of it.
+
+        Only those that have one are in it. `fetch` brings them.
+        """
+
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill engines now; their streams stay."""
 

@@ -69,12 +69,16 @@ def _raise(number: int, _frame: FrameType | None) -> None:
 
 
 class Stops:
-    """Counts signals while it is entered."""
+    """Counts signals while it is entered, and what `ask` asks for, entered or not."""
 
     def __init__(self) -> None:
         """None has come yet."""
         self.count = 0
         self._before: dict[signal.Signals, signal._HANDLER] = {}
+
+    def ask(self) -> None:
+        """Count a stop that comes by another way than a signal of this process."""
+        self.count += 1
 
     def __enter__(self) -> Self:
         """Take the signals over."""

@@ -1,0 +1,302 @@
+"""A crew whose words travel over Dask: TLS connections between the leader and each client.
+
+What the leader waits for goes by Dask's calls, each on a connection of its own to the client; what it tells without an
+answer, and all that clients say, goes by the one stream that each client opened when it joined, in order. Neither has
+anything to do with when a phase starts: that is a time of each machine's clock, which the engine waits for.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import queue
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from assay import events
+from assay.bundle.durable import close, sync_folder
+from assay.bundle.inside import limit_bytes
+from assay.bundle.strict_json import decode
+from assay.clocks import ClockReading, Exchange, reading
+from assay.cluster.crew import Heard, Station
+from assay.cluster.dask_parts import LeaderServer
+from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, StreamDigest
+from assay.cluster.leader_loop import LeaderLoop
+from assay.cluster.relay import period_s
+from assay.cluster.roster import Connected, Roster
+from assay.cluster.wire import Asked, Facts, RefusedByClient, Told
+from assay.errors import RunError, reason_of
+from assay.host.facts import Fact
+from assay.plan import Plan
+
+T = TypeVar("T")
+
+EXCHANGES: Final = 16
+"""Questions for a client's time, of which the one with the shortest way counts."""
+_CLOCKS_IN_A_ROW: Final = 50
+"""So many clients' clocks are read one after the other; with more, several at a time, which makes ways longer."""
+_CALLS_AT_ONCE: Final = 64
+_ANSWER_S: Final = 60.0
+"""Patience with one answer; a client that is gone is noticed sooner."""
+_LEAVING_S: Final = 20.0
+_LOOK_S: Final = 0.05
+_MOST_HEARD: Final = 10_000
+_PARTIAL = ".part"
+_STREAM_IN_A_BUNDLE = "events/client.ndjson"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class DaskCrew:
+    """The clients that joined a `Lead`; see `crew.Crew` for what each method does."""
+
+    def __init__(
+        self,
+        loop: LeaderLoop,
+        roster: Roster,
+        server: LeaderServer,
+        order: Sequence[str],
+        on_close: Callable[[], None],
+    ) -> None:
+        """Take over who has joined; `on_close` ends what they are connected to."""
+        self._loop = loop
+        self._roster = roster
+        self._server = server
+        self._order = tuple(order)
+        self._on_close = on_close
+        self._is_closed = self._is_over = False
+
+    @property
+    def stations(self) -> Mapping[str, Station]:
+        """Those that are there, in the order in which the user named them."""
+        there = self._there()
+        return {name: there[name].station for name in self._order if name in there}
+
+    @property
+    def suspects(self) -> Sequence[str]:
+        """Those that have said nothing for a while, and may soon be given up."""
+        return self._loop.now(self._roster.suspects)
+
+    @property
+    def batches_missed(self) -> Mapping[str, int]:
+        """Batches of events that were numbered and never came, by client; where all is well there are none."""
+        return self._loop.now(lambda: dict(self._roster.batches_missed))
+
+    def _there(self) -> dict[str, Connected]:
+        return {} if self._is_over else self._loop.now(lambda: dict(self._roster.by_name))
+
+    # -- questions ---------------------------------------------------------------------------------------------------------
+
+    def look(self, directories: Mapping[str, str]) -> Mapping[str, tuple[Fact, ...]]:
+        """Ask each client for the facts of its machine and of directories by target name."""
+        answers = self._ask_all(
+            self.stations, lambda one: self._ask(one, Asked.LOOK, Facts, directories=dict(directories))
+        )
+        return {name: found.facts for name, found in answers.items()}
+
+    def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
+        """Start an engine on each client named; where one cannot, those that were started are stopped again."""
+        clients = len(plans)
+
+        def forget_the_last() -> None:
+            self._roster.period_s = period_s(clients)
+            for name in plans:
+                if (one := self._roster.by_name.get(name)) is not None:
+                    one.run_id, one.batches = run_id, 0
+
+        self._loop.now(forget_the_last)
+        try:
+            self._ask_all(
+                plans,
+                lambda one: self._ask(
+                    one,
+                    Asked.BEGIN,
+                    type(None),
+                    run_id=run_id,
+                    plan=plans[one.station.name].to_json(),
+                    clients=clients,
+                ),
+            )
+        except RunError:
+            self.tell(dict.fromkeys(plans, events.StopRun()))
+            raise
+
+    async def _ask(self, one: Connected, what: Asked, kind: type[T], **words: object) -> T:
+        """Ask a client something; raises RunError with what it could not do, or that it did not answer."""
+        data = await self._call(one, what, **words)
+        try:
+            answer = decode(data, RefusedByClient | kind)  # type: ignore[arg-type]
+        except ValueError as error:
+            raise RunError(f"client '{one.station.name}' gave an answer that is none ({error})") from error
+        if isinstance(answer, RefusedByClient):
+            raise RunError(f"client '{one.station.name}': {answer.text}")
+        return answer
+
+    async def _call(self, one: Connected, what: Asked, **words: object) -> bytes:
+        try:
+            answer = await asyncio.wait_for(getattr(self._server.rpc(one.worker), what.value)(**words), _ANSWER_S)
+        except TimeoutError as error:
+            raise RunError(f"client '{one.station.name}' did not answer for {_ANSWER_S:g} s") from error
+        except Exception as error:
+            raise RunError(f"client '{one.station.name}' does not answer: {type(error).__name__}: {error}") from error
+        if not isinstance(answer, bytes):
+            raise RunError(f"client '{one.station.name}' gave an answer that is none")
+        return answer
+
+    def _ask_all(self, names: Mapping[str, object], ask: Callable[[Connected], Awaitable[T]]) -> dict[str, T]:
+        """Ask several clients at once; raises RunError with the first few that could not."""
+        there = self._there()
+        gone = [name for name in names if name not in there]
+        if gone:
+            raise RunError(f"client '{gone[0]}' is not connected any more")
+
+        async def ask_all() -> list[T | BaseException]:
+            few = asyncio.Semaphore(_CALLS_AT_ONCE)
+
+            async def ask_one(name: str) -> T:
+                async with few:
+                    return await ask(there[name])
+
+            return await asyncio.gather(*(ask_one(name) for name in names), return_exceptions=True)
+
+        answers: dict[str, T] = {}
+        failures: list[str] = []
+        for name, answer in zip(names, self._loop.call(ask_all()), strict=True):
+            if isinstance(answer, RunError):
+                failures.append(str(answer))
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                answers[name] = answer
+        if failures:
+            more = len(failures) - 3
+            raise RunError("; ".join(failures[:3]) + (f"; and {more} more clients" if more > 0 else ""))
+        return answers
+
+    # -- words -------------------------------------------------------------------------------------------------------------
+
+    def hear(self, timeout_s: float) -> Sequence[Heard]:
+        """Give what has come, in the order of each client; waits so long at most where nothing has."""
+        heard: list[Heard] = []
+        with contextlib.suppress(queue.Empty):
+            heard.append(
+                self._roster.heard.get(timeout=timeout_s) if timeout_s > 0 else self._roster.heard.get_nowait()
+            )
+            while len(heard) < _MOST_HEARD:
+                heard.append(self._roster.heard.get_nowait())
+        return heard
+
+    def tell(self, controls: Mapping[str, events.Control]) -> None:
+        """Send a control line to each engine named. Those that are gone are passed over."""
+        lines = {name: msgspec.json.encode(control) for name, control in controls.items()}
+        self._tell_each({name: {"op": Told.CONTROL.value, "line": line} for name, line in lines.items()})
+
+    def end_engines(self, clients: Sequence[str]) -> None:
+        """Kill engines now; their streams stay."""
+        self._tell_each({name: {"op": Told.KILL.value} for name in clients})
+
+    def _tell_each(self, messages: Mapping[str, Mapping[str, object]]) -> None:
+        def send() -> None:
+            for name, message in messages.items():
+                if (one := self._roster.by_name.get(name)) is not None:
+                    self._roster.send(one.worker, message)
+
+        if not self._is_over:
+            self._loop.soon(send)
+
+    # -- clocks ------------------------------------------------------------------------------------------------------------
+
+    def read_clocks(self) -> Mapping[str, ClockReading]:
+        """Read every client's clock now; those that do not answer are not in it."""
+        there = self._there()
+
+        async def read_all() -> list[ClockReading | None]:
+            few = asyncio.Semaphore(-(-len(there) // _CLOCKS_IN_A_ROW) or 1)
+
+            async def read_one(one: Connected) -> ClockReading | None:
+                async with few:
+                    with contextlib.suppress(Exception):
+                        return await asyncio.wait_for(self._read_clock(one), _ANSWER_S)
+                return None
+
+            return await asyncio.gather(*map(read_one, there.values()))
+
+        found = dict(zip(there, self._loop.call(read_all()), strict=True))
+        return {name: one for name in self._order if (one := found.get(name)) is not None}
+
+    async def _read_clock(self, one: Connected) -> ClockReading:
+        ask = getattr(self._server.rpc(one.worker), Asked.CLOCK.value)
+        exchanges = []
+        for _ in range(EXCHANGES):
+            sent_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+            there_ns = await ask()
+            exchanges.append(Exchange(sent_ns, int(there_ns), time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
+        return reading(exchanges)
+
+    # -- results -----------------------------------------------------------------------------------------------------------
+
+    def fetch(self, client: str, into: Path) -> None:
+        """Bring a client's stream here, whole; the client removes its copy once it is here, on storage and checked."""
+        one = self._there().get(client)
+        if one is None:
+            raise RunError(f"client '{client}' is not connected any more; its stream is on its machine")
+        asked: dict[str, Any] = {"run_id": one.run_id}
+        digest = self._loop.call(self._ask(one, Asked.DIGEST, StreamDigest, **asked))
+        if digest.bytes > limit_bytes(_STREAM_IN_A_BUNDLE):
+            raise RunError(f"client '{client}': its stream has {digest.bytes} bytes, more than any that a bundle holds")
+        partial = into.with_name(into.name + _PARTIAL)
+        try:
+            try:
+                self._write_pieces(one, partial, digest)
+                partial.replace(into)
+                sync_folder(into.parent)
+            except BaseException:
+                partial.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise RunError(
+                f"{into}: could not be written: {reason_of(error)}. The stream is still on client '{client}'"
+            ) from error
+        self._loop.call(self._ask(one, Asked.REMOVE, type(None), **asked))
+
+    def _write_pieces(self, one: Connected, partial: Path, digest: StreamDigest) -> None:
+        descriptor = os.open(partial, _NEW, 0o644)
+        try:
+            found, offset = hashlib.sha256(), 0
+            while offset < digest.bytes:
+                piece = self._loop.call(
+                    self._call(one, Asked.PIECE, run_id=one.run_id, offset=offset, count=LARGEST_PIECE_BYTES)
+                )
+                if not piece:
+                    break
+                with open(descriptor, "wb", closefd=False) as file:
+                    file.write(piece)
+                found.update(piece)
+                offset += len(piece)
+            if (offset, found.hexdigest()) != (digest.bytes, digest.sha256):
+                raise RunError(
+                    f"client '{one.station.name}': its stream did not come whole ({offset} of {digest.bytes} bytes); it is "
+                    "still there"
+                )
+            os.fsync(descriptor)
+        finally:
+            close(descriptor)
+
+    # -- the end -----------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let every client go, wait a while until they are, and end what they were connected to. Never raises."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        with contextlib.suppress(Exception):
+            self._loop.now(self._roster.close_softly)
+            give_up_s = time.monotonic() + _LEAVING_S
+            while self._there() and time.monotonic() < give_up_s:
+                time.sleep(_LOOK_S)
+        self._is_over = True
+        with contextlib.suppress(Exception):
+            self._on_close()

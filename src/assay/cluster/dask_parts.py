@@ -1,0 +1,78 @@
+"""The one place that loads Dask: what is used of it, set up by these settings alone.
+
+Dask reads files under /etc and the user's home, and every variable whose name begins with DASK_; none of them counts here,
+so that all machines of a run have the same settings. It writes no log: what the user is to know is said in Assay's words.
+
+Raises RunError where `distributed` is not installed: one machine needs none of it.
+"""
+
+import logging
+from typing import Any, Final
+
+from assay import xdg
+from assay.errors import RunError
+
+try:
+    with xdg.home_for_others():
+        import dask
+        from distributed import Scheduler, SchedulerPlugin, Security, Worker
+except ModuleNotFoundError as missing:
+    raise RunError(
+        f"the Python package '{missing.name}' is not installed; runs of many clients need it, on each machine. Install it "
+        "with: pip install 'assay[cluster]'"
+    ) from missing
+
+__all__ = ["LeaderServer", "SchedulerPlugin", "Security", "WorkerServer"]
+
+TCP_TIMEOUT_S: Final = 15
+"""So long may data on its way stay unacknowledged before a connection is given up. Below 11 Dask never connects: an
+assertion of its own fails."""
+
+SETTINGS: Final[dict[str, Any]] = {
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.scheduler.worker-ttl": None,  # `roster.py` notices silence, as soon with a thousand clients as with ten
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.use-file-locking": False,
+    "distributed.comm.timeouts.connect": "30s",
+    "distributed.comm.timeouts.tcp": f"{TCP_TIMEOUT_S}s",
+    "distributed.comm.compression": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.cycle": "10s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.system-monitor.log-length": 10,
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.low-level-log-length": 100,
+    "distributed.admin.log-length": 100,
+    "distributed.diagnostics.nvml": False,
+}
+
+
+def _set_up() -> None:
+    dask.config.refresh(paths=[], env={})
+    dask.config.set(SETTINGS)
+    for name in ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application", "bokeh"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [logging.NullHandler()]
+        logger.propagate = False
+
+
+_set_up()
+
+
+class LeaderServer(Scheduler):
+    """Dask's scheduler, to which clients connect; it serves no pages, which would be open to anybody."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Serve nothing."""
+
+
+class WorkerServer(Worker):
+    """Dask's worker, which a client is; it serves no pages either."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Serve nothing."""

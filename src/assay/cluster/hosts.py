@@ -1,0 +1,240 @@
+"""Which machines does `--hosts` name, and what is each called in the run?
+
+Either words with commas between (`--hosts a,b,node[01-16]`), or a file with a host a line:
+
+    # name[=address] [user=U] [port=P] [python=/path/to/python]
+    node[01-16]
+    server=10.0.0.7 user=root python=/opt/assay/bin/python
+
+A range makes a host of each number in it, with the leading zeros of its first; ranges of names and of addresses go side by
+side. `local`, `localhost` and `local:3` (three of them) are workers on this machine, started without ssh.
+"""
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from assay.bundle.client_set import LONGEST_NAME, MOST_CLIENTS, is_client_name
+from assay.errors import FrontEndError, InputError
+from assay.input_text import read_text
+
+OPTION: Final = "--hosts"
+MOST_PORT: Final = 65_535
+_MOST_BYTES: Final = 1 << 20
+_LONGEST_LINE: Final = 1000
+_LONGEST_ADDRESS: Final = 255
+_SHOWN: Final = 80
+_LOCAL: Final = ("local", "localhost")
+_LOCAL_MANY = re.compile(r"local:([0-9]{1,5})", re.ASCII)
+_RANGE = re.compile(r"\[([0-9,-]*)\]", re.ASCII)
+_SPAN = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", re.ASCII)
+_ADDRESS = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9._:%-]*", re.ASCII)
+"""A name, an address of IPv4 or IPv6 with its zone, or what stands after `Host` in ~/.ssh/config: never an option of ssh."""
+_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@\\-]*\$?", re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HostSpec:
+    """A machine that is to run a worker."""
+
+    name: str
+    """Of the client, in everything that the run says."""
+    address: str | None
+    """What ssh connects to; None: this machine, without ssh."""
+    user: str | None = None
+    """Who to be there; None: as ~/.ssh/config has it."""
+    port: int | None = None
+    python: str | None = None
+    """The Python that has Assay there; None: `assay` on PATH there, else the Python at the same path as here."""
+
+
+def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
+    """Read what stands after `--hosts`: the path of a file, or the hosts themselves.
+
+    A word with a slash is a path; one without is a path where a file of that name is in the working directory.
+
+    Args:
+        text: What stands there.
+        option: After which it stands, for errors.
+
+    Raises:
+        InputError: the file cannot be read, or a host cannot be meant; with the file's line.
+    """
+    is_one_word = not any(letter in text for letter in ",[=\0 ")
+    if "/" not in text.partition(" ")[0] and not (is_one_word and Path(text).is_file()):
+        return _unique(((None, word) for word in _between_commas(text)), option)
+    try:
+        content = read_text(text, "hosts file", _MOST_BYTES)
+    except FileNotFoundError:
+        raise InputError(f"{option} {text}: there is no such file") from None
+    return _unique(((number, line) for number, line in enumerate(content.splitlines(), start=1)), text)
+
+
+def _unique(lines: Iterable[tuple[int | None, str]], source: str) -> tuple[HostSpec, ...]:
+    """Read the hosts of lines, each with its number in the source; raises FrontEndError."""
+    found: dict[str, HostSpec] = {}
+    places: dict[str, int | None] = {}
+    for number, line in lines:
+        for host in _hosts_of_line(line, source, number):
+            name = host.name
+            if name in found:
+                before = f" (line {places[name]})" if places[name] is not None else ""
+                raise FrontEndError(
+                    source, number, f"the client '{name}' is there already{before}; call one 'other={name}'"
+                )
+            found[name], places[name] = host, number
+            if len(found) > MOST_CLIENTS:
+                raise FrontEndError(source, number, f"these are more than {MOST_CLIENTS} hosts")
+    if not found:
+        raise FrontEndError(source, None, "names no host")
+    return tuple(found.values())
+
+
+def _between_commas(text: str) -> Iterator[str]:
+    """Part at commas, but not at those within brackets."""
+    word, depth = "", 0
+    for letter in f"{text},":
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth <= 0:
+            yield word.strip() or ","
+            word = ""
+        else:
+            word += letter
+    if word.strip():  # a bracket that nobody closed
+        yield word
+
+
+def _hosts_of_line(line: str, source: str, number: int | None) -> Iterator[HostSpec]:
+    if len(line) > _LONGEST_LINE and number is not None:
+        raise FrontEndError(source, number, f"the line has more than {_LONGEST_LINE} letters")
+    try:
+        # A comment is one of a file: in words, it would hide what was meant to be a host.
+        yield from _hosts_of_words((line if number is None else line.partition("#")[0]).split())
+    except ValueError as error:
+        raise FrontEndError(source, number, str(error)) from None
+
+
+def _hosts_of_words(words: list[str]) -> Iterator[HostSpec]:
+    """Give the hosts of a line; raises ValueError."""
+    if not words:
+        return
+    options = _options(words[1:])
+    for name, address in _names(words[0]):
+        if address is None and (options.user or options.port):
+            raise ValueError(f"'{name}' is this machine, without ssh: no user= and no port=. By ssh: {name}=127.0.0.1")
+        yield HostSpec(name=name, address=address, user=options.user, port=options.port, python=options.python)
+
+
+def _names(word: str) -> Iterator[tuple[str, str | None]]:
+    """Give names and addresses of a word; raises ValueError."""
+    if many := _LOCAL_MANY.fullmatch(word):
+        count = int(many[1])
+        if not 0 < count <= MOST_CLIENTS:
+            raise ValueError(f"'{word}' asks for {count} clients; 1 to {MOST_CLIENTS} can be")
+        yield from ((f"local-{number}", None) for number in range(1, count + 1))
+        return
+    name, equals, address = word.partition("=")
+    names = _expanded(name)
+    addresses = _expanded(address) if equals else names
+    if len(addresses) == 1 and addresses[0] in _LOCAL:
+        addresses *= len(names)
+    if len(names) != len(addresses):
+        raise ValueError(f"'{_shown(word)}' has {len(names)} names and {len(addresses)} addresses")
+    for one, place in zip(names, addresses, strict=True):
+        if not is_client_name(one):
+            raise ValueError(_about_name(one))
+        if len(place) > _LONGEST_ADDRESS or not _ADDRESS.fullmatch(place):
+            raise ValueError(f"'{_shown(place)}' is no address")
+        is_here = place in _LOCAL and (not equals or place == _LOCAL[0])
+        yield one, None if is_here else place
+
+
+def _about_name(name: str) -> str:
+    shown = _shown(name)
+    if not name or name == ",":
+        return "a name is missing"
+    if "@" in name:
+        return f"'{shown}' has a user in it: say who to be with --ssh-user, or with user=NAME in a hosts file"
+    if ":" in name:
+        return f"'{shown}' is no name of a client: put one in front (a={shown}), and a port as port=P in a hosts file"
+    return (
+        f"'{shown}' is no name of a client: letters, digits, ._-, {LONGEST_NAME} at most, a letter or digit first and last. "
+        "Put one in front: NAME=ADDRESS"
+    )
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _expanded(text: str) -> list[str]:
+    """Give the words of a word with ranges in brackets; raises ValueError."""
+    parts = _RANGE.split(text)
+    if any("[" in part or "]" in part for part in parts[::2]):
+        raise ValueError(f"'{_shown(text)}': a range is written as in node[01-16,20]")
+    choices = [_numbers(part) if index % 2 else [part] for index, part in enumerate(parts)]
+    count = 1
+    for choice in choices:
+        count *= len(choice)
+    if count > MOST_CLIENTS:
+        raise ValueError(f"'{_shown(text)}' is {count} hosts; {MOST_CLIENTS} are the most")
+    return ["".join(chosen) for chosen in itertools.product(*choices)]
+
+
+def _numbers(spans: str) -> list[str]:
+    found: list[str] = []
+    for span in spans.split(","):
+        match = _SPAN.fullmatch(span)
+        if match is None:
+            raise ValueError(f"'[{_shown(spans)}]' is no range; write [01-16] or [1,3,5]")
+        first, last = match[1], match[2] or match[1]
+        if int(last) < int(first):
+            raise ValueError(f"the range '{span}' ends before it begins")
+        if int(last) - int(first) >= MOST_CLIENTS:
+            raise ValueError(
+                f"the range '{span}' is of {int(last) - int(first) + 1} hosts; {MOST_CLIENTS} are the most"
+            )
+        found += [str(number).zfill(len(first)) for number in range(int(first), int(last) + 1)]
+        if len(found) > MOST_CLIENTS:
+            raise ValueError(f"'[{_shown(spans)}]' is of more than {MOST_CLIENTS} hosts")
+    return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Options:
+    user: str | None = None
+    port: int | None = None
+    python: str | None = None
+
+
+def _options(words: Iterable[str]) -> _Options:
+    """Read what stands after the name; raises ValueError."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if key not in {"user", "port", "python"} or not equals:
+            raise ValueError(f"'{_shown(word)}' is unknown here; after the name come user=, port= and python=")
+        if key in found:
+            raise ValueError(f"{key}= stands there twice")
+        found[key] = value
+    user, port, python = found.get("user"), found.get("port"), found.get("python")
+    if user is not None:
+        check_user(user)
+    if python is not None and not (python.startswith("/") and python.isprintable()):
+        raise ValueError(f"python={_shown(python)}: give the whole path, from / on")
+    return _Options(user=user, port=None if port is None else _port(port), python=python)
+
+
+def check_user(user: str) -> None:
+    """Raise ValueError for what is no name of a user."""
+    if len(user) > LONGEST_NAME or not _USER.fullmatch(user):
+        raise ValueError(f"'{_shown(user)}' is no name of a user")
+
+
+def _port(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,5}", text) or not 0 < int(text) <= MOST_PORT:
+        raise ValueError(f"port={_shown(text)}: ports are 1 to {MOST_PORT}")
+    return int(text)

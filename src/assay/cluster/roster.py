@@ -1,0 +1,241 @@
+"""Who is there: clients as they join, what they say, and when one is gone.
+
+It lives in the leader's event loop. A client whose connection closes is gone at once. One that is silent is suspect after
+`SUSPECT_BEATS` of the periods in which it has to say something, and lost after `LOST_BEATS`: seconds, as many with a
+thousand clients as with ten. Time in which the leader itself stood still counts for nobody's silence.
+"""
+
+import asyncio
+import dataclasses
+import hmac
+import queue
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from assay import events
+from assay.bundle.client_set import Role
+from assay.cluster.crew import Ended, Gone, Heard, Said, Station
+from assay.cluster.dask_parts import LeaderServer, SchedulerPlugin
+from assay.cluster.join_file import JoinFile
+from assay.cluster.relay import SHORTEST_PERIOD_S
+from assay.cluster.wire import CARD, Card, Told, Word, card_of, is_own_version, own_versions
+
+SUSPECT_BEATS: Final = 3
+LOST_BEATS: Final = 10
+WATCH_S: Final = 0.5
+LEADER_BEAT_S: Final = 5.0
+"""How often clients hear that their leader is there."""
+_SILENT = "assay-silent"
+"""Dask's name for why a client is removed, where this module does it."""
+
+
+@dataclasses.dataclass
+class Connected:
+    """One client that is connected; times are of CLOCK_MONOTONIC."""
+
+    card: Card
+    station: Station
+    worker: str
+    """Dask's address of it."""
+    heard_ns: int
+    pardoned_ns: int = 0
+    """Time since then in which the leader itself stood still."""
+    batches: int = 0
+    run_id: str = ""
+
+    def silent_ns(self, now_ns: int) -> int:
+        """For how long it has said nothing that the leader could have heard."""
+        return now_ns - self.heard_ns - self.pardoned_ns
+
+
+Judge = Callable[[Card], str | None]
+"""Says why a client is not wanted; None: it is."""
+
+
+class Roster(SchedulerPlugin):  # type: ignore[misc]  # Dask has no types
+    """All clients, and what they said and nobody has asked for yet."""
+
+    name = "assay-roster"
+
+    def __init__(self) -> None:
+        """Nobody is there yet, and all are welcome."""
+        self._is_wanted: Judge = lambda _: None
+        self.by_name: dict[str, Connected] = {}
+        self.refused: dict[str, str] = {}
+        """Why, by the name that each gave."""
+        self.heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self.batches_missed: dict[str, int] = {}
+        self.period_s = SHORTEST_PERIOD_S
+        self._names: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
+        self._scheduler: LeaderServer
+        self._join: JoinFile
+        self._is_closing = False
+
+    def attach(self, scheduler: LeaderServer, join: JoinFile) -> None:
+        """Begin to listen on a leader's server."""
+        self._scheduler, self._join = scheduler, join
+        scheduler.stream_handlers[Word.BEAT.value] = self._beat
+        scheduler.stream_handlers[Word.SAID.value] = self._said
+        scheduler.stream_handlers[Word.LEAVES.value] = self._leaves
+
+    # -- joining and leaving ---------------------------------------------------------------------------------------------
+
+    def add_worker(self, scheduler: LeaderServer, worker: str) -> None:
+        """Let a client in that is wanted, and dismiss any other."""
+        state = scheduler.workers[worker]
+        name = str(state.name)[:100]
+        try:
+            card = card_of(state.extra.get(CARD))
+            reason = self._refusal(card, name)
+        except ValueError as error:
+            reason = f"it did not say who it is ({error})"
+        if reason is not None:
+            self.refused[name] = reason
+            self.send(worker, {"op": Told.DISMISS.value, "reason": reason})
+            return
+        self.refused.pop(name, None)
+        station = Station(
+            name=card.name, role=card.role, hostname=card.hello.machine.hostname, address=state.host, hello=card.hello
+        )
+        self._names[worker] = card.name
+        self.by_name[card.name] = Connected(card, station, worker, time.monotonic_ns())
+
+    def expect(self, judge: Judge) -> None:
+        """From now on let in whom this judge wants, and dismiss who is there and is not wanted."""
+        self._is_wanted = judge
+        for name, one in list(self.by_name.items()):
+            if (reason := judge(one.card)) is not None:
+                del self.by_name[name], self._names[one.worker]
+                self.refused[name] = reason
+                self.send(one.worker, {"op": Told.DISMISS.value, "reason": reason})
+
+    def shut(self, expected: Mapping[str, Role] | int) -> bool:
+        """Let nobody else in, if all are there; whether they are. What was heard before is of no run."""
+        if not (len(self.by_name) >= expected if isinstance(expected, int) else self.by_name.keys() >= expected.keys()):
+            return False
+        self._is_wanted = lambda _: "the run has begun without it"
+        while not self.heard.empty():
+            self.heard.get_nowait()
+        return True
+
+    def _refusal(self, card: Card, name: str) -> str | None:
+        if not hmac.compare_digest(card.token.encode(), self._join.token.encode()):
+            return "its join file is that of another run"
+        if card.name != name:
+            return "it goes by two names"
+        if not is_own_version(card):
+            return (
+                f"it has {card.versions}, and the leader {own_versions()}; install the same version of both everywhere"
+            )
+        return self._is_wanted(card)
+
+    def remove_worker(self, scheduler: LeaderServer, worker: str, *, stimulus_id: str = "", **_: Any) -> None:  # noqa: ARG002
+        """Note that a client is gone; Dask calls this when its connection is closed."""
+        name = self._names.pop(worker, None)
+        if name is None:
+            return
+        one = self.by_name.pop(name)
+        reason = self._reasons.pop(worker, "its connection closed: its process or machine ended, or the network did")
+        if not self._is_closing:
+            self.heard.put(Gone(name, reason, one.heard_ns, time.monotonic_ns()))
+
+    def close_softly(self) -> None:
+        """Let all go: from now on it is no loss that they leave."""
+        self._is_closing = True
+        for one in self.by_name.values():
+            self.send(one.worker, {"op": Told.LET_GO.value})
+
+    # -- words -----------------------------------------------------------------------------------------------------------
+
+    def send(self, worker: str, message: Mapping[str, object]) -> None:
+        """Tell a client something, in order; nothing happens where it is gone."""
+        comm = self._scheduler.stream_comms.get(worker)
+        if comm is not None:
+            comm.send(message)
+
+    def _heard_of(self, worker: str) -> Connected | None:
+        name = self._names.get(worker)
+        if name is None:
+            return None
+        one = self.by_name[name]
+        one.heard_ns, one.pardoned_ns = time.monotonic_ns(), 0
+        return one
+
+    def _beat(self, worker: str) -> None:
+        self._heard_of(worker)
+
+    def _leaves(self, worker: str, reason: str) -> None:
+        if self._heard_of(worker) is not None:
+            self._reasons[worker] = f"it left: {reason[:500]}"
+
+    def _said(self, worker: str, **words: Any) -> None:
+        one = self._heard_of(worker)
+        if one is None or words.get("run_id") != one.run_id:
+            return
+        name = one.station.name
+        try:
+            said = [events.decode(line) for line in words["lines"]]
+            number, is_over, error = int(words["number"]), bool(words["is_over"]), words["error"]
+        except (msgspec.DecodeError, KeyError, TypeError, ValueError) as broken:
+            self.lose(one, f"it said what is no event ({broken})")
+            return
+        if number != one.batches:
+            self.batches_missed[name] = self.batches_missed.get(name, 0) + abs(number - one.batches)
+        one.batches = number + 1
+        for event in said:
+            self.heard.put(Said(name, event))
+        if is_over:
+            self.heard.put(Ended(name, None if error is None else str(error)))
+
+    # -- silence ---------------------------------------------------------------------------------------------------------
+
+    def suspects(self) -> tuple[str, ...]:
+        """Who has been silent for longer than it should."""
+        limit_ns = round(SUSPECT_BEATS * self.period_s * 1e9)
+        now_ns = time.monotonic_ns()
+        return tuple(name for name, one in list(self.by_name.items()) if one.silent_ns(now_ns) > limit_ns)
+
+    def lose(self, one: Connected, reason: str) -> None:
+        """Give a client up."""
+        self._reasons.setdefault(one.worker, reason)
+        asyncio.get_running_loop().create_task(
+            self._scheduler.remove_worker(one.worker, stimulus_id=_SILENT, close=True)
+        )
+
+    async def watch(self) -> None:
+        """Look for silent clients, and say that the leader is there, until cancelled."""
+        last_s = beat_s = time.monotonic()
+        while True:
+            await asyncio.sleep(WATCH_S)
+            now_s = time.monotonic()
+            stood_ns = round((now_s - last_s - WATCH_S) * 1e9)
+            last_s = now_s
+            limit_ns = round(LOST_BEATS * self.period_s * 1e9)
+            for one in list(self.by_name.values()):
+                one.pardoned_ns += stood_ns if stood_ns > WATCH_S * 1e9 else 0
+                silent_ns = one.silent_ns(time.monotonic_ns())
+                if silent_ns > limit_ns:
+                    self.lose(one, f"it said nothing for {silent_ns / 1e9:.1f} s: it hangs, or the network does")
+            if now_s - beat_s >= LEADER_BEAT_S:
+                beat_s = now_s
+                for one in self.by_name.values():
+                    self.send(one.worker, {"op": Told.BEAT.value})
+
+
+def expected_by(expected: Mapping[str, Role] | int) -> Judge:
+    """Make the judge of who is wanted: by names with their roles, or so many of any name."""
+    if isinstance(expected, int):
+        return lambda _: None
+
+    def judge(card: Card) -> str | None:
+        if card.name not in expected:
+            return f"nobody called '{card.name}' is expected"
+        if card.role is not expected[card.name]:
+            return f"it joined as {card.role.value}, and is expected as {expected[card.name].value}"
+        return None
+
+    return judge

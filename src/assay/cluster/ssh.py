@@ -1,0 +1,260 @@
+"""A worker on another machine, started by ssh.
+
+As OpenSSH does it: ~/.ssh/config and the machine's own configuration, known_hosts of user and machine, the agent and the
+user's keys. A host whose key is not known is refused, whatever a configuration says; nobody is asked for a password. There,
+everything lies in one folder that is open to its user alone: the files to join by, and this machine's engine where that one
+has none of the same version. The folder goes with the worker.
+"""
+
+import asyncio
+import contextlib
+import getpass
+import logging
+import os
+import shlex
+import stat
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+import asyncssh
+
+from assay.cluster.hosts import HostSpec
+from assay.cluster.worker_order import WorkerOrder, check_version
+from assay.cluster.worker_shell import COPIED, END_S, Channel, HostError, WorkerShell, engine_version, this_machine
+from assay.errors import RunError
+from assay.running.engine import find_engine
+
+CONNECT_S: Final = 20.0
+LOGIN_S: Final = 30.0
+COPY_S: Final = 300.0
+"""For the engine, a few MiB, over a slow link."""
+_KEEPALIVE_S: Final = 15
+"""So often a silent connection is used, for what stands between forgets silent ones; after four that nobody answers it is
+gone."""
+_MACHINE_KNOWN_HOSTS: Final = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
+_USER_KNOWN_HOSTS: Final = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+_CONFIGURATIONS: Final = ("~/.ssh/config", "/etc/ssh/ssh_config")
+_POLL_S: Final = 0.02
+_KILL: Final = "case $(tr '\\0' ' ' </proc/{worker}/cmdline) in *{folder}/*) kill -KILL -- -{worker};; esac"
+"""Ends a worker's process group by its number, if that is still the number of what was started with its folder."""
+
+logging.getLogger("asyncssh").addHandler(logging.NullHandler())  # what concerns the user is raised
+
+
+class SshWorker:
+    """A worker at the other end of a connection of its own."""
+
+    def __init__(self, host: HostSpec, ssh_user: str | None) -> None:
+        """Nothing is connected yet."""
+        assert host.address is not None  # noqa: S101 - such a host is this machine
+        self._host = host
+        self._address = host.address
+        self._user = host.user or ssh_user
+        self._shell = WorkerShell()
+        self._connection: asyncssh.SSHClientConnection | None = None
+        self._process: asyncssh.SSHClientProcess[bytes] | None = None
+
+    async def start(self, order: WorkerOrder) -> None:
+        """Connect, copy what is needed, and start it; raises HostError."""
+        try:
+            self._connection = await self._connect()
+            self._process = await self._connection.create_process(
+                "exec " + " ".join(self._shell.words), encoding=None, request_pty=False
+            )
+            process = self._process
+            await self._shell.open(
+                Channel(
+                    read_output=_to_the_end(process.stdout),
+                    read_errors=_to_the_end(process.stderr),
+                    write=process.stdin.write,
+                    end_input=process.stdin.write_eof,
+                )
+            )
+            await self._prepare(self._connection, order)
+        except asyncssh.SFTPError as error:
+            raise HostError(f"files could not be copied there (SFTP): {error.reason}") from error
+        except asyncssh.Error as error:
+            raise HostError(f"ssh: {error.reason}") from error
+        except OSError as error:
+            raise HostError(f"ssh: {_reason(error)}") from error
+
+    async def _connect(self) -> asyncssh.SSHClientConnection:
+        where = {"host": self._address} | ({"port": self._host.port} if self._host.port else {})
+        who = {"username": self._user} if self._user else {}
+        try:
+            options = await asyncssh.SSHClientConnectionOptions.construct(
+                config=[path for path in map(_expanded, _CONFIGURATIONS) if os.access(path, os.R_OK)],
+                password=None,
+                password_auth=False,
+                kbdint_auth=False,
+                agent_forwarding=False,
+                x11_forwarding=False,
+                connect_timeout=CONNECT_S,
+                login_timeout=LOGIN_S,
+                keepalive_interval=_KEEPALIVE_S,
+                **where,
+                **who,
+            )
+            known = _known_hosts(options)
+            return await asyncssh.connect(self._address, self._host.port or (), options=options, known_hosts=known)
+        except asyncssh.HostKeyNotVerifiable as error:
+            raise HostError(
+                f"ssh: {error.reason}. Connect once by hand ('{self._by_hand()}') and compare the key that it shows"
+            ) from error
+        except asyncssh.PermissionDenied as error:
+            raise HostError(
+                f"ssh: {error.reason}: no key of yours opens it, and passwords are not asked for. 'ssh-copy-id' puts one "
+                "there, 'ssh-add' unlocks one here"
+            ) from error
+        except TimeoutError:
+            raise HostError(f"ssh: {self._address} did not answer within {CONNECT_S:g} s") from None
+        except ValueError as error:  # a configuration or a key file that cannot be read
+            raise HostError(f"ssh: {error}") from error
+
+    def _by_hand(self) -> str:
+        port = f"-p {self._host.port} " if self._host.port else ""
+        return f"ssh {port}{self._user or getpass.getuser()}@{self._address}"
+
+    async def _prepare(self, connection: asyncssh.SSHClientConnection, order: WorkerOrder) -> None:
+        look = await self._shell.look(self._host.python, sys.executable)
+        check_version(look.assay)
+        engine = look.engine()
+        if engine is None:
+            _check_machine(look.machine)
+        folder = await self._shell.make_folder()
+        try:
+            async with asyncio.timeout(COPY_S), connection.start_sftp_client() as sftp:
+                await _check_folder(sftp, folder)
+                for name, content in order.files.items():
+                    await _write_new(sftp, f"{folder}/{name}", content)
+                if engine is None:
+                    await sftp.put(find_engine(), f"{folder}/{COPIED}", follow_symlinks=True)
+                    await sftp.chmod(f"{folder}/{COPIED}", 0o700)
+        except TimeoutError:
+            raise HostError(f"files could not be copied there within {COPY_S:g} s") from None
+        except RunError as error:
+            raise HostError(f"there is no {engine_version()}, and none to copy: {error}") from error
+        if engine is not None:
+            self._shell.use_engine(engine)
+        elif (said := await self._shell.use_copied_engine()) != engine_version():
+            raise HostError(
+                f"there is no {engine_version()}, and this machine's does not run there ({said}). Install "
+                "the wheel 'assay-engine' there"
+            )
+        await self._shell.start(order.arguments(folder))
+
+    async def ended(self) -> str:
+        """Wait until it has ended, and say how."""
+        return await self._shell.ended()
+
+    async def close(self) -> str:
+        """End it and remove its folder; say what could not be, or nothing."""
+        left = ""
+        if self._connection is None:
+            return left
+        try:
+            if self._process is not None:
+                self._shell.end()
+                async with asyncio.timeout(END_S):
+                    while self._process.returncode is None and not self._process.is_closing():
+                        await asyncio.sleep(_POLL_S)
+                left = await self._clear(self._connection)
+        except TimeoutError:
+            left = "its shell did not end"
+        except (OSError, asyncssh.Error) as error:
+            left = (
+                f"the connection is gone ({error}), so nobody can say whether its folder {self._shell.folder} is, too"
+            )
+        finally:
+            self._connection.close()
+            with contextlib.suppress(TimeoutError, OSError, asyncssh.Error):
+                await asyncio.wait_for(self._connection.wait_closed(), END_S)
+            await self._shell.close()
+            self._connection = self._process = None
+        return left or self._shell.left
+
+    async def _clear(self, connection: asyncssh.SSHClientConnection) -> str:
+        """Do what its shell could not, because somebody killed it; say what could not be done, or nothing."""
+        folder = self._shell.folder
+        if folder is None:
+            return ""
+        try:
+            async with asyncio.timeout(END_S), connection.start_sftp_client() as sftp:
+                if not await sftp.lexists(folder):
+                    return ""
+                if self._shell.worker is not None:
+                    words = _KILL.format(worker=self._shell.worker, folder=folder)
+                    await connection.run(f"exec /bin/sh -c {shlex.quote(words)}")
+                await sftp.rmtree(folder)
+        except asyncssh.SFTPError as error:
+            return f"its folder {folder} could not be removed: {error.reason}"
+        return ""
+
+
+def _to_the_end(reader: asyncssh.SSHReader[bytes]) -> Callable[[int], Awaitable[bytes]]:
+    """Read as from a pipe: the end of the connection is the end of what is said."""
+
+    async def read(most_bytes: int) -> bytes:
+        try:
+            return await reader.read(most_bytes)
+        except (OSError, asyncssh.Error):
+            return b""
+
+    return read
+
+
+def _reason(error: OSError) -> str:
+    """Say why no connection could be made: asyncio puts an address, and tuples of it, into its words."""
+    if isinstance(error, ConnectionError) and error.errno:
+        return os.strerror(error.errno)
+    return error.strerror or str(error)
+
+
+def _expanded(path: str) -> str:
+    return str(Path(path).expanduser()) if "HOME" in os.environ else path
+
+
+def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKnownHosts:
+    """Read the keys of hosts that user and machine know; what cannot be read knows none.
+
+    Asyncssh leaves out the machine's files where nothing names them, and checks no key after `UserKnownHostsFile none`,
+    where OpenSSH only looks into none of the user's.
+    """
+    users = options.config.get("UserKnownHostsFile", _USER_KNOWN_HOSTS)
+    machines = options.config.get("GlobalKnownHostsFile", _MACHINE_KNOWN_HOSTS)
+    known = asyncssh.SSHKnownHosts()
+    for path in (*users, *machines):
+        with contextlib.suppress(OSError):
+            for line in Path(_expanded(path)).read_text(errors="replace").splitlines():
+                with contextlib.suppress(ValueError):  # a line that OpenSSH passes over, too
+                    known.load(line)
+    return known
+
+
+def _check_machine(there: str) -> None:
+    """Raise HostError where this machine's engine cannot run."""
+    if there != this_machine():
+        raise HostError(
+            f"there is no {engine_version()}, and this machine's is for {this_machine()}, that one {there}. Install "
+            "the wheel 'assay-engine' there"
+        )
+
+
+async def _check_folder(sftp: asyncssh.SFTPClient, folder: str) -> None:
+    """See to it that SFTP and the shell see the same folder, open to its user alone; raises HostError."""
+    found = await sftp.lstat(folder)
+    if (
+        found.permissions is None
+        or not stat.S_ISDIR(found.permissions)
+        or stat.S_IMODE(found.permissions) != stat.S_IRWXU
+    ):
+        raise HostError(f"{folder} there is not the folder that was just made, as SFTP sees it")
+
+
+async def _write_new(sftp: asyncssh.SFTPClient, path: str, content: bytes) -> None:
+    """Write a file that was not there, for its user alone."""
+    flags = asyncssh.FXF_WRITE | asyncssh.FXF_CREAT | asyncssh.FXF_EXCL
+    async with sftp.open(path, flags, asyncssh.SFTPAttrs(permissions=0o600), encoding=None) as file:
+        await file.write(content)

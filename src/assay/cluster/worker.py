@@ -1,0 +1,332 @@
+"""A client: it joins a leader, carries Plans out with an engine of its own, and says what happens.
+
+It ends when it is let go, when the leader is not there any more, when nothing was asked of it for a while, and on a signal.
+However it ends, its engine is stopped first, which removes data, and what was measured stays on this machine until the
+leader has fetched it (`kept_runs.py`). A client that dies takes its engine along: the engine's input ends with it.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import enum
+import tempfile
+import time
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from assay import events
+from assay.cluster.addresses import in_uri
+from assay.cluster.client_engine import ClientEngine, StartEngine, start_engine
+from assay.cluster.dask_parts import Security, WorkerServer
+from assay.cluster.join_file import JoinFile
+from assay.cluster.kept_runs import KeptRun
+from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
+from assay.cluster.wire import CARD, Asked, Card, Facts, RefusedByClient, Told, Word
+from assay.errors import AssayError, refusal
+from assay.host.manifest import collect
+from assay.plan import Plan
+from assay.targets import check_directory
+
+JOINING_S: Final = 60.0
+"""So long a client tries to reach its leader."""
+LEADER_SILENT_S: Final = 60.0
+"""A leader says every few seconds that it is there; after so long it is taken to be gone. A connection that breaks is
+noticed at once."""
+_CLEANING_S: Final = 600.0
+"""Removing data may take long; an engine that is not done after so long is ended, and its data stays."""
+_KILLED_S: Final = 10.0
+
+
+class Why(enum.Enum):
+    """Why a client ended."""
+
+    LET_GO = "the leader let it go"
+    LEADER_GONE = "the leader is gone"
+    IDLE = "nothing was asked of it"
+    STOPPED = "it was stopped"
+    REFUSED = "the leader does not want it"
+    NAME_TAKEN = "a client of this name is there already"
+    UNREACHABLE = "the leader cannot be reached"
+
+
+@dataclasses.dataclass(frozen=True)
+class Departure:
+    """How a client ended; `text` says more where there is more."""
+
+    why: Why
+    text: str = ""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientSettings:
+    """What a client is."""
+
+    card: Card
+    host: str
+    """Own IP address, on which it listens."""
+    root: Path
+    """Folder under which runs are kept."""
+    idle_s: float
+    start_engine: StartEngine = start_engine
+
+
+class _UnderWay:
+    """A run that a client carries out, or has carried out and not yet handed over."""
+
+    def __init__(self, kept: KeptRun, clients: int) -> None:
+        self.kept = kept
+        self.relay = Relay(clients)
+        self.period_s = period_s(clients)
+        self.engine: ClientEngine | None = None
+        self.batches = 0
+        self.is_over = asyncio.Event()
+
+
+class ClientWorker:
+    """One client, from joining to its end. Everything happens in one event loop, which others may share."""
+
+    def __init__(self, join: JoinFile, security: Security, settings: ClientSettings) -> None:
+        """Nothing is connected before `serve`."""
+        self._join = join
+        self._security = security
+        self._settings = settings
+        self._runs: dict[str, _UnderWay] = {}
+        self._at_work: _UnderWay | None = None
+        self._departure: asyncio.Future[Departure] = asyncio.get_running_loop().create_future()
+        self._asked_s = self._leader_s = time.monotonic()
+        self._worker: WorkerServer
+
+    def depart(self, departure: Departure) -> None:
+        """End for this reason, unless there is one already."""
+        if not self._departure.done():
+            self._departure.set_result(departure)
+
+    def kill_engine(self) -> None:
+        """End the engine at once, if there is one; its data stays."""
+        if self._at_work is not None and self._at_work.engine is not None:
+            self._at_work.engine.kill()
+
+    async def serve(self) -> Departure:
+        """Join, and do what is asked until the end; gives why it came."""
+        async with self._joined() as refused:
+            if refused is not None:
+                return refused
+            relaying = asyncio.create_task(self._relay())
+            watching = asyncio.create_task(self._watch_connection())
+            try:
+                departure = await self._departure
+                await self._end_engine()
+                if departure.why in {Why.IDLE, Why.STOPPED}:
+                    self._worker.batched_send(
+                        {"op": Word.LEAVES.value, "reason": departure.text or departure.why.value}
+                    )
+                return departure
+            finally:
+                for task in (relaying, watching):
+                    task.cancel()
+
+    @contextlib.asynccontextmanager
+    async def _joined(self) -> AsyncIterator[Departure | None]:
+        card, host = self._settings.card, self._settings.host
+        with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
+            self._worker = WorkerServer(
+                self._join.address,
+                nthreads=1,
+                name=card.name,
+                security=self._security,
+                host=in_uri(host),
+                protocol="tls" if self._join.is_encrypted else "tcp",
+                memory_limit=0,
+                death_timeout=JOINING_S,
+                local_directory=scratch,
+                needs_workdir=False,
+                extensions={},
+                metrics={},
+                startup_information={CARD: lambda _: msgspec.json.encode(card)},
+            )
+            self._worker.handlers.update(self._asked())
+            self._worker.stream_handlers.update(self._told())
+            refused = None
+            try:
+                await self._worker
+            except TimeoutError:
+                refused = Departure(Why.UNREACHABLE)
+            except RuntimeError as error:
+                reason = str(error.__cause__ or error)
+                refused = Departure(Why.NAME_TAKEN) if "name taken" in reason else Departure(Why.REFUSED, reason)
+            try:
+                yield refused
+            finally:
+                await self._worker.close(timeout=5, executor_wait=False)
+
+    def _asked(self) -> dict[str, Any]:
+        return {
+            Asked.LOOK.value: self._look,
+            Asked.BEGIN.value: self._begin,
+            Asked.CLOCK.value: self._clock,
+            Asked.PIECE.value: self._piece,
+            Asked.DIGEST.value: self._digest,
+            Asked.REMOVE.value: self._remove,
+        }
+
+    def _told(self) -> dict[str, Any]:
+        return {
+            Told.BEAT.value: self._leader_is_there,
+            Told.CONTROL.value: self._control,
+            Told.KILL.value: self._kill,
+            Told.DISMISS.value: self._dismiss,
+            Told.LET_GO.value: self._let_go,
+        }
+
+    # -- what is asked ---------------------------------------------------------------------------------------------------
+
+    async def _answer(self, work: Coroutine[Any, Any, object]) -> bytes:
+        """Do what is asked and give what comes of it as JSON; what cannot be done is an answer, too."""
+        self._asked_s = time.monotonic()
+        try:
+            return msgspec.json.encode(await work)
+        except AssayError as error:
+            text = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the leader is told
+            text = refusal(error) or f"{type(error).__name__}: {error}"
+        return msgspec.json.encode(RefusedByClient(text))
+
+    async def _look(self, directories: dict[str, str]) -> bytes:
+        def look() -> Facts:
+            return Facts(collect({name: check_directory(path) for name, path in directories.items()}))
+
+        return await self._answer(asyncio.to_thread(look))
+
+    async def _begin(self, run_id: str, plan: bytes, clients: int) -> bytes:
+        return await self._answer(self._begin_run(run_id, plan, clients))
+
+    async def _begin_run(self, run_id: str, plan_json: bytes, clients: int) -> None:
+        if self._at_work is not None:
+            raise AssayError("another run is under way there")
+        loop = asyncio.get_running_loop()
+        plan = msgspec.json.decode(plan_json, type=Plan)
+        kept = await asyncio.to_thread(KeptRun.make, self._settings.root, run_id, self._settings.card.name, plan)
+        run = self._at_work = self._runs[run_id] = _UnderWay(kept, clients)
+
+        def hear(new: Sequence[events.Event]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and with it whoever would hear
+                loop.call_soon_threadsafe(self._hear, run, new)
+
+        def over(error: str | None) -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._over, run, error)
+
+        try:
+            run.engine = await asyncio.to_thread(self._settings.start_engine, plan, kept, hear, over)
+        except BaseException:
+            self._at_work = None
+            run.is_over.set()
+            del self._runs[run_id]
+            with contextlib.suppress(OSError):
+                kept.remove()
+            raise
+
+    async def _clock(self) -> int:
+        return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+    async def _piece(self, run_id: str, offset: int, count: int) -> bytes:
+        self._asked_s = time.monotonic()
+        return await asyncio.to_thread(self._runs[run_id].kept.piece, offset, count)
+
+    async def _digest(self, run_id: str) -> bytes:
+        return await self._answer(self._digest_of(run_id))
+
+    async def _digest_of(self, run_id: str) -> object:
+        run = self._runs.get(run_id)
+        if run is None:
+            raise AssayError(f"there is no run {run_id} there")
+        if not run.is_over.is_set():
+            raise AssayError("its engine is still at work")
+        return await asyncio.to_thread(run.kept.digest)
+
+    async def _remove(self, run_id: str) -> bytes:
+        return await self._answer(self._remove_run(run_id))
+
+    async def _remove_run(self, run_id: str) -> None:
+        run = self._runs.pop(run_id, None)
+        if run is not None:
+            await asyncio.to_thread(run.kept.remove)
+
+    # -- what is told ----------------------------------------------------------------------------------------------------
+
+    def _leader_is_there(self) -> None:
+        self._leader_s = time.monotonic()
+
+    def _control(self, line: bytes) -> None:
+        if self._at_work is not None and self._at_work.engine is not None:
+            self._at_work.engine.send(msgspec.json.decode(line, type=events.Control))
+
+    def _kill(self) -> None:
+        self.kill_engine()
+
+    def _dismiss(self, reason: str) -> None:
+        self.depart(Departure(Why.REFUSED, reason))
+
+    def _let_go(self) -> None:
+        self.depart(Departure(Why.LET_GO))
+
+    # -- what is said ----------------------------------------------------------------------------------------------------
+
+    def _hear(self, run: _UnderWay, new: Sequence[events.Event]) -> None:
+        is_urgent = False
+        for event in new:
+            is_urgent = run.relay.hear(event) or is_urgent
+        if is_urgent:
+            self._say(run)
+
+    def _over(self, run: _UnderWay, error: str | None) -> None:
+        run.is_over.set()
+        self._at_work = None
+        self._asked_s = time.monotonic()
+        self._say(run, is_over=True, error=error)
+
+    def _say(self, run: _UnderWay, *, is_over: bool = False, error: str | None = None) -> None:
+        self._worker.batched_send(
+            {
+                "op": Word.SAID.value,
+                "run_id": run.kept.folder.parent.name,
+                "number": run.batches,
+                "lines": [msgspec.json.encode(event) for event in run.relay.take()],
+                "is_over": is_over,
+                "error": error,
+            }
+        )
+        run.batches += 1
+
+    async def _relay(self) -> None:
+        """Say once in a period what has come, or that this client is there."""
+        while True:
+            run = self._at_work
+            await asyncio.sleep(run.period_s if run else SHORTEST_PERIOD_S)
+            if run is not None and run is self._at_work:
+                self._say(run)
+            else:
+                self._worker.batched_send({"op": Word.BEAT.value})
+            now = time.monotonic()
+            if now - self._leader_s > LEADER_SILENT_S:
+                self.depart(Departure(Why.LEADER_GONE, f"it said nothing for {LEADER_SILENT_S:g} s"))
+            if not self._runs and now - self._asked_s > self._settings.idle_s:
+                self.depart(Departure(Why.IDLE, f"nothing was asked of it for {self._settings.idle_s:g} s"))
+
+    async def _watch_connection(self) -> None:
+        await self._worker.finished()
+        self.depart(Departure(Why.LEADER_GONE, "the connection closed"))
+
+    async def _end_engine(self) -> None:
+        """Have the engine stop and clean up; one that does not is ended."""
+        run = self._at_work
+        if run is None or run.engine is None:
+            return
+        for end, patience_s in ((run.engine.stop, _CLEANING_S), (run.engine.kill, _KILLED_S)):
+            end()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(run.is_over.wait(), patience_s)
+                return

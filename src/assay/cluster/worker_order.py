@@ -1,0 +1,89 @@
+"""What a worker is told when it is started: which files it joins by, its name, and what it is there for.
+
+Only paths and names stand on its command line, which every user of its machine may read; the key of the run is in a file.
+"""
+
+import dataclasses
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from assay import __version__
+from assay.bundle.client_set import Role
+from assay.bundle.inside import is_plain
+from assay.bundle.strict_json import decode
+from assay.cluster.worker_shell import HostError
+from assay.errors import RunError, reason_of
+
+JOIN: Final = "join.json"
+_MOST_BYTES: Final = 64 << 10
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WorkerOrder:
+    """What one worker is started with."""
+
+    name: str
+    role: Role
+    folder: Path
+    """With `join.json` and the files that it names, on this machine."""
+    files: Mapping[str, bytes]
+    """What the worker needs of that folder, by name."""
+
+    def arguments(self, folder: str) -> tuple[str, ...]:
+        """Give the words after `assay`, for a machine on which the files are in a folder."""
+        observer = ("--observer",) if self.role is Role.OBSERVER else ()
+        return ("worker", "--join", f"{folder}/{JOIN}", "--name", self.name, *observer)
+
+
+class _Named(msgspec.Struct, frozen=True):
+    """The files that `join.json` names."""
+
+    certificate: str | None
+    key: str | None
+
+
+def read_join_folder(folder: Path) -> dict[str, bytes]:
+    """Read `join.json`, which the leader wrote, and the files that it names beside it; by name.
+
+    Raises:
+        RunError: it is not there, is a link, or is no such file.
+    """
+    try:
+        join = _read(folder / JOIN)
+        named = decode(join, _Named)
+        beside = [name for name in (named.certificate, named.key) if name is not None]
+        if not all(map(is_plain, beside)):
+            raise RunError(f"{folder / JOIN}: names a file that does not lie beside it")
+        return {JOIN: join} | {name: _read(folder / name) for name in beside}
+    except OSError as error:
+        raise RunError(f"{error.filename or folder}: cannot be read: {reason_of(error)}") from error
+    except ValueError as error:
+        raise RunError(f"{folder / JOIN}: is no file to join by ({error})") from error
+
+
+def _read(path: Path) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise RunError(f"{path}: is no regular file")
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise RunError(f"{path}: has more than {_MOST_BYTES >> 10} KiB; no file to join by has")
+    return data
+
+
+def check_version(said: str) -> None:
+    """Raise HostError unless `assay --version` of a host said what it says here."""
+    if said == f"assay {__version__}":
+        return
+    if said.startswith("assay ") and len(said.split()) == 2:
+        raise HostError(f"it has {said}, and this machine assay {__version__}: install the same version on both")
+    raise HostError(
+        f"there is no assay that runs ({said or 'it prints nothing'}). Install assay {__version__} there, and name "
+        "its Python with python=/path in a hosts file where it is not on PATH"
+    )
