@@ -85,6 +85,17 @@ def _parts(address: str) -> tuple[str, str, int]:
     return protocol, str(ipaddress.ip_address(ipv6 or ipv4)), int(port)
 
 
+def new_join(address: str, *, is_encrypted: bool) -> JoinFile:
+    """Make the join file of a leader that listens there."""
+    return JoinFile(
+        address=address,
+        certificate=CERTIFICATE if is_encrypted else None,
+        key=KEY if is_encrypted else None,
+        assay_version=__version__,
+        token=secrets.token_hex(16),
+    )
+
+
 class JoinFolder:
     """A join folder as its leader makes it, and takes it away."""
 
@@ -116,17 +127,9 @@ class JoinFolder:
         """Write certificate and key and give their paths; raises RunError."""
         return self._write(CERTIFICATE, keys.certificate), self._write(KEY, keys.key)
 
-    def write_join(self, address: str, *, is_encrypted: bool) -> JoinFile:
+    def write_join(self, join: JoinFile) -> None:
         """Write `join.json`, last of all: who sees it can join; raises RunError."""
-        join = JoinFile(
-            address=address,
-            certificate=CERTIFICATE if is_encrypted else None,
-            key=KEY if is_encrypted else None,
-            assay_version=__version__,
-            token=secrets.token_hex(16),
-        )
         self._write(JOIN, msgspec.json.format(msgspec.json.encode(join), indent=2) + b"\n")
-        return join
 
     def _write(self, name: str, data: bytes) -> Path:
         path, temporary = self._path / name, self._path / f"{name}.part"

@@ -7,6 +7,7 @@ until all clients have joined: who is connected needs them no more, and a leader
 import asyncio
 import contextlib
 import re
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from assay.bundle.client_set import MOST_CLIENTS, Role
 from assay.cluster.addresses import in_uri, is_loopback, only_address, own_address
 from assay.cluster.dask_crew import DaskCrew
 from assay.cluster.dask_parts import LeaderServer, Security
-from assay.cluster.join_file import JOIN, JoinFile, JoinFolder
+from assay.cluster.join_file import JOIN, JoinFile, JoinFolder, new_join
 from assay.cluster.keys import make_keys
 from assay.cluster.leader_loop import LeaderLoop
 from assay.cluster.roster import Roster, expected_by
@@ -31,6 +32,8 @@ _TELL_S: Final = 2.0
 """Time between two words about who is still missing, where somebody came meanwhile, and where nobody did."""
 _NAMED_AT_MOST: Final = 8
 _CLOSING_S: Final = 10.0
+_FILES_EACH: Final = 4
+"""Connections of a leader with one client: its stream, its heartbeats, what is asked, and one more in passing."""
 _PORT = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:]*):(?P<port>[0-9]{1,5})")
 
 
@@ -72,6 +75,7 @@ class Lead:
 
     def __enter__(self) -> Self:
         """Listen, and write the join folder; raises RunError where this machine does not allow it."""
+        _allow_files()
         with contextlib.ExitStack() as opened:
             self._folder = JoinFolder(self._folder_path)
             opened.callback(self._folder.remove)
@@ -90,8 +94,9 @@ class Lead:
                     f"{in_uri(self._host)}:{self._port}: cannot be listened on: {reason_of(error)}. Nothing was started"
                 ) from error
             opened.callback(self._close_server)
-            self.join = self._folder.write_join(self._server.address, is_encrypted=not self._is_insecure)
+            self.join = new_join(self._server.address, is_encrypted=not self._is_insecure)
             self._loop.now(lambda: self._roster.attach(self._server, self.join))
+            self._folder.write_join(self.join)
             self._opened = opened.pop_all()
         return self
 
@@ -130,6 +135,10 @@ class Lead:
         count = expected if isinstance(expected, int) else len(expected)
         if not 0 < count <= MOST_CLIENTS:
             raise InputError(f"these are {count} clients; 1 to {MOST_CLIENTS} are a set")
+        if (most := _allow_files() // _FILES_EACH) < count:
+            raise RunError(
+                f"{count} clients need more open files than are allowed, which suffice for {most} (ulimit -n)"
+            )
         self._loop.now(lambda: self._roster.expect(expected_by(expected)))
         give_up_s = time.monotonic() + timeout_s
         telling = _Telling(expected, told)
@@ -165,6 +174,13 @@ class Lead:
             self._opened.close()
         else:
             self._crew.close()
+
+
+def _allow_files() -> int:
+    """Allow this process as many open files as it may have, and say how many."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most if most != resource.RLIM_INFINITY else _FILES_EACH * MOST_CLIENTS
 
 
 class _Telling:
