@@ -190,13 +190,11 @@ class Launched:
         self._lines.put(f"{name}: {fault}")
 
     async def _close_all(self) -> None:
-        for task in self._starting:
-            task.cancel()
-        await asyncio.gather(*self._starting, return_exceptions=True)
+        for tasks in (self._starting, self._watching):
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.gather(*map(self._close_one, self._workers))
-        for task in self._watching:
-            task.cancel()
-        await asyncio.gather(*self._watching, return_exceptions=True)
 
     async def _close_one(self, name: str) -> None:
         if left := await self._workers[name].close():

@@ -158,7 +158,7 @@ class SshWorker:
             if self._process is not None:
                 self._shell.end()
                 async with asyncio.timeout(END_S):
-                    while self._process.returncode is None and not self._process.is_closing():
+                    while self._process.returncode is None and not self._process.is_closing():  # noqa: ASYNC110 - asyncssh has no event for it
                         await asyncio.sleep(_POLL_S)
                 left = await self._clear(self._connection)
         except TimeoutError:
