@@ -32,6 +32,9 @@ from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
 
+_NAMED = 5
+"""Clients that a message names."""
+
 Streams = dict[str, Stream]
 """What each client's stream says, by the client's name."""
 
@@ -405,8 +408,8 @@ class RunBundle:
         clients = self.clients
         if len(clients) > 1:
             raise BundleError(
-                f"{self.path}: is a run of {len(clients)} clients ({', '.join(clients)}), and this Assay judges runs of"
-                " one. Read it with a newer one"
+                f"{self.path}: has streams of {len(clients)} clients ({', '.join(clients[:_NAMED])}), and each is asked for"
+                f" by its name; how their clocks stood would be in {CLIENTS}. {DAMAGED_CURE}"
             )
         return clients[0]
 
