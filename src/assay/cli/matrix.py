@@ -181,7 +181,7 @@ def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":
     for number, line in sorted(measured.items()):
         slot = slots[number]
         try:
-            document = answer_of(line.run_id, runs).document
+            document = answer_of(line.run_id, runs, sums_will_do=True).document
         except AssayError as error:
             say(f"{line.run_id} is left out: {error}", err=True)
             continue

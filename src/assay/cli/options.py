@@ -83,6 +83,10 @@ LiveJson = Annotated[
         "answer to standard error.",
     ),
 ]
+OneClient = Annotated[
+    str | None,
+    typer.Option("--client", metavar="NAME", help="Of a run of several clients what this one did, by its own record."),
+]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]
 RunReference = Annotated[

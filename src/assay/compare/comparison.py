@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import msgspec
 import numpy as np
 
 from assay.analysis import repeats, thresholds
@@ -120,6 +121,10 @@ class Comparison(Part, frozen=True, kw_only=True):
     runs: dict[str, tuple[str, ...]]
     """Ids of the runs of each side."""
     against: tuple[Against, ...]
+    clients: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
+    """Of how many clients the sums of each side are; sides whose runs are of one client each are not in it."""
+    own_left_out: int = 0
+    """Results of single clients, which are in no comparison: sums are compared."""
 
 
 def compare(arms: Sequence[Arm], effect: float = DEFAULT_EFFECT) -> Comparison:
@@ -136,6 +141,8 @@ def compare(arms: Sequence[Arm], effect: float = DEFAULT_EFFECT) -> Comparison:
         a=first.name,
         runs={arm.name: tuple(document.run.id for document in arm.documents) for arm in arms},
         against=tuple(_against(first, other, effect) for other in others),
+        clients={arm.name: arm.clients for arm in arms if arm.clients},
+        own_left_out=sum(arm.own_left_out for arm in arms),
     )
 
 

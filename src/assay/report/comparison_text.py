@@ -107,6 +107,7 @@ def markdown_words(text: str) -> str:
 def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"B is {against.name}, A is {comparison.a}"
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
+    yield from clients_told(comparison, against)
     if against.foreign:
         sides = " and ".join(against.foreign)
         yield f"foreign  {sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
@@ -117,6 +118,15 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     pairs = max((row.pairs for row in against.rows), default=0)
     if pairs:
         yield f"order    in turns: each run is held against the other of its round, {pairs} pairs"
+
+
+def clients_told(comparison: Comparison, against: Against) -> Iterator[str]:
+    """Say of how many clients the sums are, and what of single ones is left out; nothing where one client measured each."""
+    if not comparison.clients:
+        return
+    numbers = [" or ".join(map(str, comparison.clients.get(name, (1,)))) for name in (comparison.a, against.name)]
+    left = f"; {comparison.own_left_out:,} results of single clients are left out" if comparison.own_left_out else ""
+    yield f"clients  A {numbers[0]}, B {numbers[1]}: their sums are compared{left}"
 
 
 IN_BLOCKS = "one side ran before the other: what changed in between is in every ratio"
