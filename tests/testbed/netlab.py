@@ -37,14 +37,24 @@ S_TO_NS = 1_000_000_000
 
 _NO_IPV6 = "cd /proc/sys/net/ipv6/conf 2> /dev/null || exit 0; echo 1 > all/disable_ipv6; echo 1 > default/disable_ipv6"
 
-# The shell stays in the machine's time: an offset holds for children. It ends with its child, and that with the lab.
+# Enters a time namespace of a given offset, and becomes a command. unshare(1) takes whole seconds only.
+_SHIFT = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.unshare(0x80):  # CLONE_NEWTIME
+    raise OSError(ctypes.get_errno(), "unshare")
+with open("/proc/self/timens_offsets", "w") as offsets:
+    offsets.write("monotonic " + sys.argv[1])
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+# Whether the shell itself is in the new time depends on the kernel; its child is. It ends with that, and that with the lab.
 _HOLD = """
 set -e
 hostname "$1"
-if [ "$2" != none ]; then echo "monotonic $2" > /proc/$$/timens_offsets; fi
-mount --bind "$3" "$4"
-mount --bind "$5/hosts" /etc/hosts
-mount --bind "$5/passwd" /etc/passwd
+mount --bind "$2" "$3"
+mount --bind "$4/hosts" /etc/hosts
+mount --bind "$4/passwd" /etc/passwd
 sleep infinity &
 echo $!
 wait
@@ -331,23 +341,20 @@ def _add_host(name: str, address: str, prefix: str, offset_ns: int, *, own: Path
     command("ip", "-n", hub, "link", "set", name, "master", "br0", "up", "gso_max_segs", "1")
     command(*inner, "addr", "add", f"{address}/24", "dev", "eth0")
     command(*inner, "link", "set", "eth0", "up", "gso_max_segs", "1")
-    kinds = ("--uts", "--mount", "--propagation", "private", *(("--time",) if offset_ns else ()))
-    # Seconds and nanoseconds; the second are never negative.
-    offset = "{} {}".format(*divmod(offset_ns, S_TO_NS)) if offset_ns else "none"
     words = [
         "netns",
         "exec",
         namespace,
         find_tool("unshare") or "unshare",
-        *kinds,
-        "sh",
-        "-c",
-        _HOLD,
-        "hold",
-        name,
-        offset,
+        "--uts",
+        "--mount",
+        "--propagation",
+        "private",
     ]
-    words += [str(folder), str(own / "here"), str(own)]
+    if offset_ns:
+        # Seconds and nanoseconds; the second are never negative.
+        words += [sys.executable, "-c", _SHIFT, "{} {}".format(*divmod(offset_ns, S_TO_NS))]
+    words += ["sh", "-c", _HOLD, "hold", name, str(folder), str(own / "here"), str(own)]
     holder = subprocess.Popen([find_tool("ip") or "ip", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert holder.stdout is not None
     assert holder.stderr is not None

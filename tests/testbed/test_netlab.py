@@ -1,5 +1,7 @@
 """Is the lab of many hosts what it says? The kernel's counters, clocks and sockets are the outside truth."""
 
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -85,7 +87,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetLab]:
 
 def test_each_host_has_its_name_its_address_and_its_folder(lab: NetLab) -> None:
     for number, host in enumerate(lab.hosts, start=1):
-        (host.folder / "mine").write_text(host.name)
+        (host.folder / "mine").write_text(f"{host.name}\n")
         said = lab.run(host, ["sh", "-c", f"hostname; cat {lab.place}/mine; echo $HOME; ip -4 -o addr show eth0"])
         name, mine, home, addresses = said.stdout.splitlines()
 
@@ -217,9 +219,10 @@ def test_nothing_is_left_of_a_lab_whose_processes_were_stopped(tmp_path: Path) -
         names = {short.hub, *(host.namespace for host in short.all)}
         host = short.hosts[0]
         short.mount_memory(host, "small", MIB)
-        orphan = short.run(host, ["sh", "-c", "sleep 1000 > /dev/null 2>&1 & kill -STOP $!; echo $!"])
+        orphan = short.run(host, ["sh", "-c", "sleep 1000 > /dev/null 2>&1 & echo $!"])
         pid = int(orphan.stdout)
-        assert short.processes(host, "sleep 1000") == {pid: "sleep 1000"}
+        wait_until(lambda: short.processes(host) == {pid: "sleep 1000"}, "one process")
+        os.kill(pid, signal.SIGSTOP)
 
     assert names <= made.namespaces
     assert not [line for line in left_over("none") if any(name in line for name in names)]
