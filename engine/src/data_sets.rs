@@ -6,13 +6,21 @@ use crate::error::{EngineError, Result};
 use crate::events::Event;
 use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
-use crate::files::{fill_up, lay_out, remove};
-use crate::plan::Plan;
+use crate::files::{fill_up, joint, lay_out, remove};
+use crate::plan::{Plan, Target};
 use crate::program::stamp_rules::unit_of;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Between two looks whether the other engines of a run have left a data folder.
+const WAIT: Duration = Duration::from_millis(50);
+/// Between two lines that say so.
+const SAYING: Duration = Duration::from_secs(1);
+/// How long they may take after a stop.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// The data of a run.
 pub struct DataSets<'a> {
@@ -52,13 +60,15 @@ impl<'a> DataSets<'a> {
     ///
     /// A Plan error for sets that cannot be; a folder that cannot be used.
     pub fn open(plan: &'a Plan, emitter: &'a Emitter, stop: &'a AtomicBool) -> Result<Self> {
-        let folders = plan.targets.iter().map(|target| DataFolder::open(&target.uri)).collect::<Result<Vec<_>>>()?;
+        let open = |target: &Target| DataFolder::open_among(&target.uri, plan.among.as_ref());
+        let folders = plan.targets.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let owner = plan.among.as_ref().map_or("", |among| among.owner.as_str());
         let sets = plan
             .file_sets
             .iter()
             .map(|set| {
                 let folder = &folders[target_position(plan, &set.target)];
-                FileSetState::new(set, folder.root(), plan.seed).map(Arc::new)
+                FileSetState::of_owner(set, folder.root(), plan.seed, owner).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()?;
         for folder in folders.iter().filter(|folder| !folder.is_locked()) {
@@ -98,13 +108,65 @@ impl<'a> DataSets<'a> {
                 self.keep_generations(set);
                 continue;
             }
-            if let Err(error) = self.remove_set(set, None) {
+            let awaited = if self.sets[set].is_joint() { Ok(()) } else { self.wait_until_left(set) };
+            if let Err(error) = awaited.and_then(|()| self.remove_set(set, None).map(drop)) {
                 self.left_behind(self.sets[set].folder(), &error);
             }
         }
+        self.tidy_up();
         for folder in self.folders.drain(..) {
             if let Err(error) = folder.leave() {
                 self.emitter.warn(None, Concern::DataLeftBehind, error.to_string());
+            }
+        }
+    }
+
+    /// Wait until the other engines of the run have left the folder that a set lies in: they work with it. After a stop they do
+    /// not work for long.
+    fn wait_until_left(&self, set: usize) -> Result<()> {
+        let folder = self.folder_of(set);
+        let report = self.emitter.reporter("waiting for the other clients to end".to_owned());
+        let (mut stopped, mut said) = (None, None);
+        while !folder.has_been_left()? {
+            if self.stop.load(Ordering::Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() > LONGEST_WAIT {
+                break;
+            }
+            if said.is_none_or(|said: Instant| said.elapsed() > SAYING) {
+                report(0, 1, "ends");
+                said = Some(Instant::now());
+            }
+            std::thread::sleep(WAIT);
+        }
+        Ok(())
+    }
+
+    /// The last in a data folder removes the folders in which several clients had files, if none is left in them.
+    fn tidy_up(&mut self) {
+        for target in 0..self.folders.len() {
+            let joint = |set: &usize| {
+                self.sets[*set].is_joint() && self.plan.file_sets[*set].target == self.plan.targets[target].name
+            };
+            let joint: Vec<usize> = (0..self.sets.len()).filter(joint).collect();
+            if joint.is_empty() || !self.folders[target].is_last() {
+                continue;
+            }
+            for set in joint {
+                match joint::remove_emptied(&self.sets[set]) {
+                    Err(error) if error.errno() != Some(libc::ENOENT) => {
+                        self.left_behind(self.sets[set].folder(), &error);
+                    }
+                    Ok(removed) if removed.foreign_total > 0 && !self.plan.file_sets[set].keep => {
+                        let folder = self.sets[set].folder().display();
+                        let text = format!(
+                            "{folder} still holds {} files of clients, or of others, such as {}: 'assay clean' removes what is \
+                             Assay's",
+                            removed.foreign_total,
+                            removed.foreign[0].display()
+                        );
+                        self.emitter.warn(None, Concern::DataLeftBehind, text);
+                    }
+                    _ => {}
+                }
             }
         }
     }
@@ -184,12 +246,17 @@ impl<'a> DataSets<'a> {
         let never = AtomicBool::new(false);
         self.sets[set].set_generations(None);
         let state = &self.sets[set];
-        let removed =
-            remove::remove(state.root(), &state.set().path, &report, stop.unwrap_or(&never)).inspect_err(|_| {
-                if lay_out::is_half_done(state) {
-                    self.left[set] = Left::Half;
-                }
-            })?;
+        let stop = stop.unwrap_or(&never);
+        let removed = if state.is_joint() {
+            joint::remove_files(state, &report, stop)
+        } else {
+            remove::remove(state.root(), &state.set().path, &report, stop)
+        };
+        let removed = removed.inspect_err(|_| {
+            if lay_out::is_half_done(state) {
+                self.left[set] = Left::Half;
+            }
+        })?;
         self.left[set] = Left::Nothing;
         for foreign in &removed.foreign {
             let text = format!("{} is not Assay's and was left where it is", foreign.display());

@@ -9,6 +9,7 @@
 //! single ones where a Plan wants them, and [`idle`] how long a worker rested by the load's own rules.
 //! [`past`] looks for what was there before a phase and is in its numbers.
 
+pub mod among;
 pub mod backend;
 pub mod buffer;
 pub mod check;

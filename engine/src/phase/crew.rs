@@ -39,11 +39,13 @@ impl Crew {
             for worker in 0..job.workers {
                 let stats = WorkerStats::new(series, has_laps, job.queue_depth);
                 let stats = Arc::new(stats.map_err(EngineError::no_shared_memory)?);
-                let seed = seed_of(around.seed, phase, job.job, worker);
+                let (part, parts) = around.part;
+                let of_all = (part.saturating_mul(job.workers).saturating_add(worker), parts.saturating_mul(job.workers));
+                let seed = seed_of(around.seed, phase, job.job, of_all.0);
                 let setup = Setup {
                     position: observed.len(),
                     worker,
-                    workers: job.workers,
+                    of_all,
                     seed,
                     clock: around.emitter.clock(),
                     backend: job.backend.clone(),

@@ -7,11 +7,12 @@ the words, so that `assay rerun` and `assay show --classic` do what the first co
 """
 
 import abc
+import dataclasses
 import hashlib
 import importlib
 import inspect
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
@@ -39,6 +40,18 @@ class Door(Protocol):
 
     def say(self, text: str) -> None:
         """Print on standard output, or where the result document goes there, on standard error."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HostsAsked:
+    """Clients that a tool's own words name, as if `--hosts` had been given. Each does the Plan in a folder of its own."""
+
+    by: str
+    """What of the words names them, for messages: `-+m clients`."""
+    names: tuple[str, ...]
+    """Hosts by which they are reached, each once, in order."""
+    directories: Mapping[str, Path] | None = None
+    """The directory that each works in, absolute; None: those of the Plan."""
 
 
 class FrontEnd(abc.ABC, Generic[S]):
@@ -77,6 +90,10 @@ class FrontEnd(abc.ABC, Generic[S]):
         Raises:
             InputError: what the settings name is not there.
         """
+
+    def hosts(self, settings: S) -> HostsAsked | None:
+        """Name the clients that the words ask for, where the tool has a form for several; None: they say nothing of them."""
+        return None
 
     def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:
         """Have words say who does the work, where the tool has an option for that; of others the Plan alone says it."""

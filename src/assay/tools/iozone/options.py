@@ -14,6 +14,7 @@ from assay.input_text import check_count
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut, digits
 from assay.tools.iozone import refused
+from assay.tools.iozone.clients import clients_in
 from assay.tools.iozone.columns import CREATING_TESTS, EXTENSION_TESTS, LAST_TEST, MIXED_TEST, VECTORED_TESTS
 from assay.tools.iozone.matrix import Matrix
 from assay.tools.iozone.settings import DEFAULT_CHILDREN, DEFAULT_STRIDE, Settings
@@ -162,6 +163,9 @@ class _Reader:
         self.values["verify"] = True
         self._say("Verify Mode. Every block is stamped and compared; the pattern byte is not used.")
 
+    def clients(self, text: str) -> None:
+        self.values["clients"] = clients_in(text)
+
     def factor(self, text: str) -> None:
         self.sizes["factor"] = _number("+x", text)
         if self.sizes["factor"] < 2:
@@ -300,6 +304,7 @@ _VALUED: dict[str, Callable[[_Reader, str], None]] = {
     "L": lambda r, v: r.number("L", v, "cache_line_bytes", default=32),
     "V": _Reader.verify,
     "+q": lambda r, v: r.number("+q", v, "pause_s", "Delay {} seconds between tests enabled."),
+    "+m": _Reader.clients,
     "+x": _Reader.factor,
     "+p": _Reader.percent,
 }
@@ -315,6 +320,30 @@ def _check(settings: Settings, reader: _Reader) -> None:
         raise InputError("iozone: -F names the files of several children; say how many with -t before it")
     _check_ways(settings, seen)
     _check_tests(settings)
+    if settings.clients is not None:
+        _check_clients(settings)
+
+
+def _check_clients(settings: Settings) -> None:
+    """Refuse what children on several machines do not go with."""
+    if len(settings.counts) != 1:
+        raise InputError("iozone: -+m spreads one number of children over its clients: give one with -t")
+    if settings.files:
+        raise InputError("iozone: -F names files of this machine's children; with -+m leave it out")
+    (count,) = settings.counts
+    each = settings.children_of_each(count)
+    readers = [sum(reads_in_mix(settings, child, of) for child in range(of)) for of in (count, each)]
+    if MIXED_TEST in settings.tests and readers[0] * each != readers[1] * count:
+        raise InputError(
+            f"iozone: test 8 divides {count} children otherwise than {each} on each client; give each an even number"
+        )
+
+
+def reads_in_mix(settings: Settings, child: int, count: int) -> bool:
+    """Say whether child `child` of `count` reads in the mixed test."""
+    if settings.mix_readers_percent is not None:
+        return child < count * settings.mix_readers_percent / 100
+    return child % 2 == 0
 
 
 def _check_tests(settings: Settings) -> None:
