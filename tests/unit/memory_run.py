@@ -11,6 +11,7 @@ from assay import events
 from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.analysis.recorded_run import RecordedRun
+from assay.bundle.client_set import ClientSet
 from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.remarks import NOTHING, Remarks
@@ -112,8 +113,9 @@ class MemoryRun:
         """Name the only one."""
         return ("0",)
 
-    def client_set(self) -> None:
+    def client_set(self) -> ClientSet | None:
         """Say that one client measured."""
+        return None
 
     def events(self, client: str | None = None) -> list[events.Event]:  # noqa: ARG002 - there is only one
         """Return every event but the intervals."""

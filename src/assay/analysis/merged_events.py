@@ -58,6 +58,15 @@ def merged_events(
         msgspec.structs.replace(event, t_ns=t_ns, begun_ns=t_ns - event.t_ns + event.begun_ns)
         for _, t_ns, event in said.all(events.Paused)
     ]
+    found += [
+        msgspec.structs.replace(
+            event,
+            t_ns=t_ns,
+            worker=workers_before[client] + event.worker,
+            end_ns=tuple(end_ns + t_ns - event.t_ns for end_ns in event.end_ns),
+        )
+        for client, t_ns, event in said.all(events.Laps)
+    ]
     for phase in times.phases.values():
         found += _of_phase(phase, clients, workers_before)
     found += _finished(clients, said)

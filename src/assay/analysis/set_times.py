@@ -49,7 +49,8 @@ class ClientPhase:
         """Give the times of the set of some of its ticks."""
         if not len(self.own_ns):
             return own_ns + self.shift.ns
-        return self.set_ns[np.searchsorted(self.own_ns, own_ns).clip(max=len(self.own_ns) - 1)]
+        found: IntArray = self.set_ns[np.searchsorted(self.own_ns, own_ns).clip(max=len(self.own_ns) - 1)]
+        return found
 
     def to_own(self, set_ns: int) -> int:
         """Give the last of its ticks that is at a time of the set, or before it; its first where none is."""

@@ -1,4 +1,4 @@
-"""One time for the streams of several clients: nanoseconds of the leader's clock since the first engine of the set spoke.
+"""One time for the streams of several clients: nanoseconds of the leader's clock since the first engine of a load spoke.
 
 A client's times are of its own CLOCK_MONOTONIC since its own hello. Where its clock stood is in its hello, how far that was
 from the leader's in `clients.json`.
@@ -43,12 +43,13 @@ class CommonClock:
 
 
 def common_clock(found: ClientSet, streams: Mapping[str, Iterable[Event]]) -> CommonClock:
-    """Make it of the set and of each client's events."""
+    """Make it of the set and of each client's events; observers' clocks are known by it too, if their events are given."""
     clocks = {}
     for member in found.members:
         hello = next((event for event in streams.get(member.name, ()) if isinstance(event, Hello)), None)
         if hello is not None and member.clock:
             clocks[member.name] = ClientClock(hello.clock.monotonic_at_zero_ns, member.clock)
-    begun = [clock.zero_ns + shift_at(clock.readings, clock.zero_ns).ns for clock in clocks.values()]
+    of_loads = [clocks[member.name] for member in found.loads if member.name in clocks]
+    begun = [clock.zero_ns + shift_at(clock.readings, clock.zero_ns).ns for clock in of_loads]
     begun = begun or [start.at_ns for start in found.starts]
     return CommonClock(min(begun, default=0), clocks)

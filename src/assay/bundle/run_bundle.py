@@ -328,6 +328,7 @@ class RunBundle:
 
     def check_contents(self) -> None:
         """Read everything once, for those who use the Plan alone; raises BundleError where the run is damaged."""
+        self.client_set()
         for client in self.clients:
             self.events(client)
         for name in COLUMNS:
