@@ -12,7 +12,8 @@ from unit.set_run import RATES, set_run
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH (Debian: apt-get install chromium)")
 
 OF_CLIENTS = "Array.from(document.querySelectorAll('[data-spec^=figure-clients]'))"
-ROWS = "Array.from(document.querySelectorAll('#clients ~ .scroll tbody tr'))"
+TABLE = "document.querySelector('[aria-label=Clients] table')"
+ROWS = f"Array.from({TABLE}.tBodies[0].rows)"
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def test_the_figures_of_clients_are_drawn_without_a_request_and_fit(
 def test_the_table_of_clients_is_sorted_by_a_click(tab: Page, report: Path) -> None:
     tab.show(report)
 
-    tab.evaluate("document.querySelectorAll('#clients ~ .scroll thead th')[2].querySelector('button').click()")
+    tab.evaluate(f"{TABLE}.querySelectorAll('thead th')[2].querySelector('button').click()")
 
     by = [float(value) for value in tab.evaluate(f"{ROWS}.map((row) => row.cells[2].dataset.by)")]
     assert by in (sorted(by), sorted(by, reverse=True))

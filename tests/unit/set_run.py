@@ -103,7 +103,7 @@ def set_run(
         ),
         members=(*members, *observers),
     )
-    return run, set_document(run)
+    return run, _document(run, rates)
 
 
 def _member(
@@ -127,13 +127,19 @@ def _member(
     )
 
 
-def set_document(run: RunRecord) -> Document:
+def _document(run: RunRecord, rates: Mapping[str, tuple[int, int]]) -> Document:
     """Work the sums out, and write down beside them what is known of each client."""
     sums = document(dataclasses.replace(run, client_set=None, members=()))
     loads = [each for each in run.members if each.member.role is Role.LOAD]
     own = [_own_results(each) for each in loads]
     found = [
-        _set(result, [(client.member.name, results[i]) for client, results in zip(loads, own, strict=True)])
+        _set(
+            result,
+            [
+                (client.member.name, results[i].label, rates[client.member.name][i])
+                for client, results in zip(loads, own, strict=True)
+            ],
+        )
         for i, result in enumerate(sums.results)
     ]
     return msgspec.structs.replace(
@@ -152,11 +158,12 @@ def _own_results(client: ClientRecord) -> list[Result]:
     ]
 
 
-def _set(total: Result, own: Sequence[tuple[str, Result]]) -> SetOfClients:
-    rates = [result.iops or 0.0 for _, result in own]
+def _set(total: Result, own: Sequence[tuple[str, str, int]]) -> SetOfClients:
+    """Take a sum to pieces: name, label of its own result, and rate of each client."""
+    rates = [rate for _, _, rate in own]
     slowest = min(range(len(rates)), key=rates.__getitem__)
     others = [rate for i, rate in enumerate(rates) if i != slowest]
-    ratio = rates[slowest] / statistics.median(others) if others else 1.0
+    ratio = rates[slowest] / statistics.median(others)
     return SetOfClients(
         label=total.label,
         clients=len(own),
@@ -164,12 +171,12 @@ def _set(total: Result, own: Sequence[tuple[str, Result]]) -> SetOfClients:
         rates=tuple(
             ClientRate(
                 client=name,
-                label=result.label,
-                iops=result.iops or 0.0,
-                throughput_bytes_per_s=result.throughput_bytes_per_s,
-                share=(result.iops or 0.0) / sum(rates),
+                label=label,
+                iops=float(rate),
+                throughput_bytes_per_s=4096.0 * rate,
+                share=rate / sum(rates),
             )
-            for name, result in own
+            for name, label, rate in own
         ),
         jain=sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates)),
         spread=max(rates) / min(rates) if min(rates) > 0 else None,

@@ -306,7 +306,7 @@ def test_displays_and_the_watch_for_steadiness_take_merged_intervals_as_those_of
                 orders.append(watch.hear(merged))
 
     assert [each for each in orders if each is not None] == [events.EndPhase(phase_index=0)]
-    assert tally.so_far().startswith("40.0k IOPS")
+    assert tally.so_far().startswith("40,000 IOPS")
 
 
 def test_an_interval_of_no_length_is_refused() -> None:
@@ -328,6 +328,6 @@ def test_the_line_of_a_set_says_who_is_there_who_is_lost_and_who_is_slow() -> No
     merger.add("d", ends(2.0, did({1: 1})))
 
     assert before == "4 of 4 clients"
-    assert slow == snapshot()
-    assert lost == snapshot()
-    assert set_words(merger) == snapshot()
+    assert slow == snapshot("4 of 4 clients  slowest: d, 47.4 % of the median")
+    assert lost == snapshot("3 of 4 clients  lost: d")
+    assert set_words(merger) == snapshot("3 of 4 clients  lost: d  1 interval came too late to be shown")

@@ -17,13 +17,15 @@ _MOST_NAMED = 20
 
 
 def sums_of(document: Document) -> Document:
-    """Leave the clients' own results out; what is said of the set as a whole stays."""
+    """Leave the clients' own results out; what is said of the set as a whole stays. That of one client is as it is."""
+    if not document.clients:
+        return document
     return _narrowed(document, tuple(result for result in document.results if result.client is None))
 
 
 def own_results(document: Document) -> int:
-    """Count the results that are one client's own."""
-    return sum(result.client is not None for result in document.results)
+    """Count the results of single clients among those of a set."""
+    return sum(result.client is not None for result in document.results) if document.clients else 0
 
 
 def client_of(document: Document, name: str) -> ClientOfRun:

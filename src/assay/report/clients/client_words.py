@@ -88,15 +88,20 @@ def clocks_words(document: Document) -> str:
 
 
 def spread_words(told: ToldSum) -> str:
-    """Say from whom to whom the rates of a sum go, and how even they are."""
+    """Say of how many clients a sum is, from whom to whom their rates go, and how even they are."""
+    return ", ".join(filter(None, (f"{told.found.clients:,} clients", range_words(told))))
+
+
+def range_words(told: ToldSum) -> str:
+    """Say from whom to whom the rates of a sum go, and how even they are; nothing where none is known."""
     ordered = told.slowest_first
     if not ordered:
-        return f"{told.found.clients:,} clients"
+        return ""
     slowest, fastest = ordered[0], ordered[-1]
     times = "the slowest did nothing" if told.found.spread is None else f"{format_number(told.found.spread)} times"
     return (
-        f"{told.found.clients:,} clients, {told.told(slowest)} ({slowest.client}) to {told.told(fastest)}"
-        f" {told.unit.label} ({fastest.client}): {times}, Jain {told.found.jain:.3f}"
+        f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times},"
+        f" Jain {told.found.jain:.3f}"
     )
 
 

@@ -8,7 +8,7 @@ from assay.outward import one_line
 from assay.report.clients.client_words import (
     clocks_words,
     lost_words,
-    spread_words,
+    range_words,
     starts_words,
     straggler_words,
     who_words,
@@ -33,7 +33,7 @@ def clients_block(document: Document, width: int) -> list[Text]:
     shown = chosen(sums)
     for told in shown:
         repeat = f", repeat {told.result.repeat + 1}" if told.result.repeat else ""
-        lines += _entry(f"row {told.row}", f"{spread_words(told)}{repeat}", width)
+        lines += _entry(f"row {told.row}", f"{range_words(told)}{repeat}", width)
         if said := straggler_words(told):
             lines += _entry("", said, width)
     if len(shown) < len(sums):
@@ -50,7 +50,7 @@ def chosen(sums: Sequence[ToldSum], most: int = _MOST_SUMS) -> list[ToldSum]:
 
 
 def _how(document: Document) -> str:
-    return f"'assay show {document.run.id} --clients', or --client NAME for one"
+    return f"'assay show {document.run.id} --clients', --client NAME"
 
 
 def _entry(key: str, said: str, width: int, *, style: str = "") -> Iterator[Text]:

@@ -18,7 +18,7 @@ MOST_ROWS = 50
 """Clients that each have a row; of more, the ends."""
 SLOWEST, FASTEST = 20, 5
 _NAME, _RATE, _SHARE, _LIMIT = 20, 12, 9, 20
-_HOST, _CLOCK = 20, 12
+_HOST, _CLOCK = 16, 11
 _IN_A_PIPE_COLUMNS = 120
 
 

@@ -19,12 +19,16 @@ class OwnRecordings:
         self._of_clients: dict[str, Recording] = {}
 
     def of(self, result: Result) -> Recording:
-        """Give the recording that has a result; raises InputError where nothing was recorded of its client."""
-        return self._of_set if result.client is None else self._own(result.client)
+        """Give the recording that has a result; raises InputError where nothing was recorded of its client.
+
+        A run without members is that of one client: all results are of it.
+        """
+        is_of_all = result.client is None or not self._run.members
+        return self._of_set if is_of_all else self._own(result.client or "")
 
     def later_s(self, result: Result) -> float:
         """Say by how much a client's phase began later than that of the set, on one clock; 0 where that is not known."""
-        if result.client is None:
+        if result.client is None or not self._run.members:
             return 0.0
         own = self._own(result.client).phase_of(result)
         of_set = self._of_set.phase_of(result)

@@ -119,7 +119,8 @@ def done_by(begins_ns: IntArray, ends_ns: IntArray, done: IntArray, edges_ns: In
     times = np.column_stack([begins_ns[last], ends_ns[last]]).ravel()
     # The grid is rounded: an interval may seem to begin an instant before the end of the one before.
     times = np.maximum.accumulate(times)
-    return np.interp(edges_ns, times, np.column_stack([before, up_to]).ravel())
+    done_by_then: FloatArray = np.interp(edges_ns, times, np.column_stack([before, up_to]).ravel())
+    return done_by_then
 
 
 def _ends(phase: PhaseRecord, clients: Sequence[ClientRecord], interval_s: float) -> list[int]:

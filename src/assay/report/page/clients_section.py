@@ -25,6 +25,8 @@ from assay.verdicts import TrustLevel
 
 MOST_ROWS = 200
 """Clients that have a row: nobody reads more, and a page of a thousand would be heavy."""
+MOST_OPEN = 30
+"""Clients up to which the table is unfolded."""
 MOST_SUMS = 8
 """Sums that have a column."""
 _LEVELS = tuple(TrustLevel)
@@ -55,7 +57,7 @@ def clients_section(run: RunRecord, document: Document) -> str:
 
 def _sum_told(told: ToldSum) -> str:
     straggler = straggler_words(told)
-    also = f' <span class="warn">{markup(straggler)}</span>' if straggler else ""
+    also = f' <span class="warn">{markup(straggler[:1].upper() + straggler[1:])}.</span>' if straggler else ""
     return f"<p>{markup(told.title)}: {markup(spread_words(told))}.{also}</p>"
 
 
@@ -91,11 +93,14 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
         )
     left.append("Rates are those of the time in which all were at work. Offset: of the clock, before the leader's.")
     head = "".join(f'<th scope="col"{_words(is_words)}>{markup(name)}</th>' for name, is_words in heads)
-    return (
+    table = (
         '<div class="scroll" tabindex="0" role="region" aria-label="Clients"><table class="sortable"><thead>'
         f"<tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         f'<p class="muted">{" ".join(map(markup, left))}</p>'
     )
+    if len(shown) <= MOST_OPEN:
+        return table
+    return f"<details><summary>The table of {len(shown):,} clients</summary>{table}</details>"
 
 
 def _standing(sums: Sequence[ToldSum]) -> dict[str, float]:
