@@ -37,13 +37,20 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
         folder = asked.join or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="assay-join-")))
         lead = opened.enter_context(Lead(address, folder, asked.is_insecure))
         launched = opened.enter_context(launch(hosts, folder, roles, told))
-        if faults := launched.faults():
-            said = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
-            raise RunError(f"not every client could be started. {said}. Nothing was measured")
+
+        def waiting(line: str | None = None) -> None:
+            """Give up where a worker has ended, before it joined too: it will not come."""
+            if faults := launched.faults():
+                said = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
+                raise RunError(f"not every client could be started. {said}. Nothing was measured")
+            if line is not None:
+                told(line)
+
+        waiting()
         if asked.join:
             told(f"waiting for {asked.clients} workers: assay worker --join {lead.join_file}")
-            crew = lead.gather(asked.clients, JOIN_BY_HAND_S, told)
+            crew = lead.gather(asked.clients, JOIN_BY_HAND_S, waiting)
         else:
-            crew = lead.gather(roles, JOIN_S, told)
+            crew = lead.gather(roles, JOIN_S, waiting)
         opened.callback(crew.close)
         yield crew
