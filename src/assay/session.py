@@ -5,7 +5,7 @@ Here the parts are put together; what a command line says has become values befo
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
 from assay.cluster.asked import ClientsAsked
 from assay.cluster.crew import Crew
+from assay.cluster.relay import period_s
 from assay.cluster.set_run import run_set
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
@@ -164,13 +165,12 @@ class Session:
         self, plan: Plan, crew: Crew | None, source_text: str | None, facts: Sequence[Fact]
     ) -> tuple[RunBundle, AssayError | None]:
         """Measure, here or with a crew, and keep it."""
-        display = self._display(SilentDisplay() if self._quiet else TerminalDisplay())
         if crew is None or self._clients is None:
             return run_plan(
                 plan,
                 runs=self._runs,
                 argv=self._argv,
-                display=display,
+                display=self._display(),
                 watch=Settling(plan),
                 source_text=source_text,
                 facts=facts,
@@ -183,7 +183,7 @@ class Session:
             share=self._clients.share,
             on_lost=self._clients.on_lost,
             directories=self._clients.directories,
-            listener=AsOne(display, Settling(plan)),
+            listener=AsOne(self._display, Settling(plan), period_s=period_s),
             runs=self._runs,
             argv=self._argv,
             source_text=source_text,
@@ -191,8 +191,9 @@ class Session:
             remarks=self._remarks,
         )
 
-    def _display(self, shown: Display) -> Display:
-        """Add the lines of JSON to what is shown, where they are asked for."""
+    def _display(self, beside: Callable[[], str] | None = None) -> Display:
+        """Make what shows the run: progress where it is wanted, lines of JSON where they are asked for."""
+        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside)
         if self._live_json is None:
             return shown
         return SeveralDisplays((shown, JsonLinesDisplay(line_sink(self._live_json))))

@@ -1,12 +1,13 @@
 """Shows a run of several clients as one: their intervals in sum, what several say once, and who is not there any more."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
 from assay import events
 from assay.live.merged_ticks import MergedTicks
+from assay.live.set_words import set_words
 from assay.plan import Plan
 
 
@@ -29,9 +30,21 @@ class _Watch(Protocol):
 class AsOne:
     """Makes of what clients say the events of one, for a display and a watch."""
 
-    def __init__(self, display: _Display, watch: _Watch | None = None) -> None:
-        """Nothing was heard yet."""
-        self._display, self._watch = display, watch
+    def __init__(
+        self,
+        display: Callable[[Callable[[], str]], _Display],
+        watch: _Watch | None = None,
+        *,
+        period_s: Callable[[int], float] = lambda _: 1.0,
+    ) -> None:
+        """Nothing was heard yet.
+
+        Args:
+            display: Makes what shows the run; it is given what tells, in a line, how the clients stand.
+            watch: Who may end phases before their longest time.
+            period_s: Time between two batches of what a client says, of so many clients.
+        """
+        self._display, self._watch, self._period_s = display(lambda: set_words(self._ticks)), watch, period_s
         self._clients: dict[str, int] = {}
         """Who makes load and is there, with the last phase that each finished."""
         self._ticks = MergedTicks((), 1.0)
@@ -43,7 +56,7 @@ class AsOne:
     def begin(self, plan: Plan, clients: Sequence[str]) -> None:
         """The run is about to start."""
         self._clients = dict.fromkeys(clients, -1)
-        self._ticks = MergedTicks(tuple(clients), plan.sample_interval_s)
+        self._ticks = MergedTicks(tuple(clients), plan.sample_interval_s, period_s=self._period_s(len(clients)))
         self._display.begin(plan)
 
     def hear(self, client: str, event: events.Event) -> None:

@@ -13,7 +13,15 @@ from assay.report.comparison.compared_runs import ComparedSide, shared_labels, t
 from assay.report.comparison.comparison_words import answer_lines
 from assay.report.comparison.value_tables import facts_table, values_table
 from assay.report.comparison.verdict_tiles import tiles, verdict_told
-from assay.report.comparison_text import IN_BLOCKS, caveats, clients_told, foreign_told, gate_words, is_in_blocks, mean_told
+from assay.report.comparison_text import (
+    IN_BLOCKS,
+    caveats,
+    clients_told,
+    foreign_told,
+    gate_words,
+    is_in_blocks,
+    mean_told,
+)
 from assay.report.figure import Table
 from assay.report.output import check_file, write_whole
 from assay.report.page.drawn_figure import figure_markup
