@@ -22,7 +22,7 @@ import asyncssh
 
 from assay.cluster.hosts import HostSpec
 from assay.cluster.worker_order import WorkerOrder, check_version
-from assay.cluster.worker_shell import COPIED, END_S, Channel, HostError, WorkerShell, engine_version, this_machine
+from assay.cluster.worker_shell import COPIED, END_S, HostError, ShellChannel, WorkerShell, engine_version, this_machine
 from assay.errors import RunError
 from assay.running.engine import find_engine
 
@@ -65,7 +65,7 @@ class SshWorker:
             )
             process = self._process
             await self._shell.open(
-                Channel(
+                ShellChannel(
                     read_output=_to_the_end(process.stdout),
                     read_errors=_to_the_end(process.stderr),
                     write=process.stdin.write,

@@ -44,7 +44,7 @@ class Told(enum.StrEnum):
     """The run is over."""
 
 
-class Word(enum.StrEnum):
+class ClientWord(enum.StrEnum):
     """What a client says of its own accord."""
 
     BEAT = "assay-alive"

@@ -23,7 +23,7 @@ from assay.cluster.dask_parts import Comm, Security, Status, WorkerServer
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
-from assay.cluster.wire import CARD, Card, Facts, Question, RefusedByClient, Told, Word
+from assay.cluster.wire import CARD, Card, ClientWord, Facts, Question, RefusedByClient, Told
 from assay.errors import AssayError, refusal
 from assay.host.manifest import collect
 from assay.plan import Plan
@@ -120,7 +120,7 @@ class ClientWorker:
                 await self._end_engine()
                 if departure.why in {Why.IDLE, Why.STOPPED}:
                     self._worker.batched_send(
-                        {"op": Word.LEAVES.value, "reason": departure.text or departure.why.value}
+                        {"op": ClientWord.LEAVES.value, "reason": departure.text or departure.why.value}
                     )
                 return departure
             finally:
@@ -300,7 +300,7 @@ class ClientWorker:
     def _say(self, run: _UnderWay, *, is_over: bool = False, error: str | None = None) -> None:
         self._worker.batched_send(
             {
-                "op": Word.SAID.value,
+                "op": ClientWord.SAID.value,
                 "run_id": run.kept.folder.parent.name,
                 "number": run.batches,
                 "lines": [msgspec.json.encode(event) for event in run.relay.take()],
@@ -318,7 +318,7 @@ class ClientWorker:
             if run is not None and run is self._at_work:
                 self._say(run)
             else:
-                self._worker.batched_send({"op": Word.BEAT.value})
+                self._worker.batched_send({"op": ClientWord.BEAT.value})
             now = time.monotonic()
             if now - self._leader_s > LEADER_SILENT_S:
                 self.depart(Departure(Why.LEADER_GONE, f"it said nothing for {LEADER_SILENT_S:g} s"))
