@@ -32,11 +32,11 @@ class Seen:
 
 
 def begun(seen: Seen, clients: tuple[str, ...] = ("a", "b")) -> AsOne:
-    as_one = AsOne(lambda _: seen, seen)
-    as_one.begin(plan(), clients)
+    together = AsOne(lambda _: seen, seen)
+    together.begin(plan(), clients)
     for number, client in enumerate(clients):
         start_ns = number * 77 * NS
-        as_one.hear(client, events.Started(t_ns=start_ns, phase_index=0, start_ns=start_ns))
+        together.hear(client, events.Started(t_ns=start_ns, phase_index=0, start_ns=start_ns))
     return as_one
 
 
@@ -58,14 +58,14 @@ def finished(start_ns: int) -> events.PhaseFinished:
 
 def test_several_clients_are_shown_as_one_phase_with_their_sums() -> None:
     seen = Seen()
-    as_one = begun(seen)
+    together = begun(seen)
 
     for number in (1, 2):
-        as_one.hear("a", tick(number, 0))
-        as_one.hear("b", tick(number, 77 * NS))
-    as_one.hear("a", finished(0))
+        together.hear("a", tick(number, 0))
+        together.hear("b", tick(number, 77 * NS))
+    together.hear("a", finished(0))
     assert not any(isinstance(event, events.PhaseFinished) for event in seen.events), "b is still at work"
-    as_one.hear("b", finished(77 * NS))
+    together.hear("b", finished(77 * NS))
 
     kinds = [type(event).__name__ for event in seen.events]
     assert kinds == ["Started", "Interval", "Interval", "PhaseFinished"]
@@ -76,41 +76,51 @@ def test_several_clients_are_shown_as_one_phase_with_their_sums() -> None:
 
 def test_who_is_gone_holds_nobody_up() -> None:
     seen = Seen()
-    as_one = begun(seen)
+    together = begun(seen)
 
-    as_one.hear("a", tick(1, 0))
-    as_one.gone("b", "socket closed")
-    as_one.hear("a", finished(0))
+    together.hear("a", tick(1, 0))
+    together.gone("b", "socket closed")
+    together.hear("a", finished(0))
 
     assert [type(event).__name__ for event in seen.events] == ["Started", "Interval", "PhaseFinished"]
 
 
 def test_what_ends_a_phase_is_told_once() -> None:
     seen = Seen(ends_after=1)
-    as_one = begun(seen)
+    together = begun(seen)
 
-    as_one.hear("a", tick(1, 0))
-    as_one.hear("b", tick(1, 77 * NS))
+    together.hear("a", tick(1, 0))
+    together.hear("b", tick(1, 77 * NS))
 
-    assert [as_one.look(), as_one.look()] == [events.EndPhase(phase_index=0), None]
+    assert [together.look(), together.look()] == [events.EndPhase(phase_index=0), None]
 
 
 def test_what_several_say_is_shown_once_with_the_first_ones_name() -> None:
     seen = Seen()
-    as_one = begun(seen)
+    together = begun(seen)
     warning = events.Warning(t_ns=1, phase_index=0, id="holes", text="set has holes")
 
-    as_one.hear("a", warning)
-    as_one.hear("b", warning)
+    together.hear("a", warning)
+    together.hear("b", warning)
 
     assert [event.text for event in seen.events if isinstance(event, events.Warning)] == ["a: set has holes"]
 
 
 def test_the_one_that_is_furthest_behind_says_how_far_all_are() -> None:
     seen = Seen()
-    as_one = begun(seen)
+    together = begun(seen)
 
     for client, done in (("a", 80), ("b", 10), ("a", 90)):
-        as_one.hear(client, events.Progress(t_ns=1, activity="laying out", done=done, total=100, unit="files"))
+        together.hear(client, events.Progress(t_ns=1, activity="laying out", done=done, total=100, unit="files"))
 
     assert [event.done for event in seen.events if isinstance(event, events.Progress)] == [80, 10, 10]
+
+
+def test_what_one_does_after_its_phase_is_not_shown_while_others_measure() -> None:
+    seen = Seen()
+    together = begun(seen)
+    together.hear("a", finished(0))
+
+    together.hear("a", events.Progress(t_ns=1, activity="removing", done=1, total=2, unit="files"))
+
+    assert not any(isinstance(event, events.Progress) for event in seen.events)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from assay import events
-from assay.cluster.client_folders import folders_to_make, make_folders, remove_folders
 from assay.cluster.kept_runs import KeptRun
 from assay.errors import AssayError, refusal
 from assay.plan import Plan
+from assay.running.client_folders import folders_to_make, make_folders, remove_folders
 from assay.running.engine import EngineProcess
 from assay.running.stopping import MOST_COUNTED, Stops
 

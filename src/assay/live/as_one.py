@@ -75,7 +75,8 @@ class AsOne:
                 self._end_phases(event)
             case events.Progress():
                 self._progress[client] = event
-                self._display.show(min(self._progress.values(), key=_done))
+                if self._begun == self._over:  # else others are still at work
+                    self._display.show(min(self._progress.values(), key=_done))
             case events.Warning() if event.text not in self._said:
                 self._said.add(event.text)
                 self._display.show(msgspec.structs.replace(event, text=f"{client}: {event.text}"))
