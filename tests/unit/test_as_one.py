@@ -37,7 +37,7 @@ def begun(seen: Seen, clients: tuple[str, ...] = ("a", "b")) -> AsOne:
     for number, client in enumerate(clients):
         start_ns = number * 77 * NS
         together.hear(client, events.Started(t_ns=start_ns, phase_index=0, start_ns=start_ns))
-    return as_one
+    return together
 
 
 def tick(number: int, start_ns: int) -> events.Interval:
@@ -108,7 +108,8 @@ def test_what_several_say_is_shown_once_with_the_first_ones_name() -> None:
 
 def test_the_one_that_is_furthest_behind_says_how_far_all_are() -> None:
     seen = Seen()
-    together = begun(seen)
+    together = AsOne(lambda _: seen)
+    together.begin(plan(), ("a", "b"))
 
     for client, done in (("a", 80), ("b", 10), ("a", 90)):
         together.hear(client, events.Progress(t_ns=1, activity="laying out", done=done, total=100, unit="files"))

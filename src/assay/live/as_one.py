@@ -74,9 +74,7 @@ class AsOne:
                 self._clients[client] = event.phase_index
                 self._end_phases(event)
             case events.Progress():
-                self._progress[client] = event
-                if self._begun == self._over:  # else others are still at work
-                    self._display.show(min(self._progress.values(), key=_done))
+                self._advance(client, event)
             case events.Warning() if event.text not in self._said:
                 self._said.add(event.text)
                 self._display.show(msgspec.structs.replace(event, text=f"{client}: {event.text}"))
@@ -107,6 +105,12 @@ class AsOne:
     def end(self) -> None:
         """Give the terminal back."""
         self._display.end()
+
+    def _advance(self, client: str, event: events.Progress) -> None:
+        """Who is furthest behind says how far all are; what one does while others still measure is not told."""
+        self._progress[client] = event
+        if self._begun == self._over:
+            self._display.show(min(self._progress.values(), key=_done))
 
     def _begin_phase(self, event: events.Started) -> None:
         """A phase has begun when the first has."""
