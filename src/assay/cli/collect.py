@@ -47,7 +47,11 @@ def collect(
     asked = clients_of({"hosts": hosts, "join": join, "clients": clients, "interface": interface})
     if asked is None:
         raise InputError("collect: name the clients with --hosts, by the names that they had in the run, or use --join")
-    with gathered(asked, lambda text: sys.stderr.write(f"{text}\n")) as crew:
+
+    def tell(text: str) -> None:
+        sys.stderr.write(f"{text}\n")
+
+    with gathered(asked, tell) as crew:
         found = collected(bundle, crew, runs_directory(runs))
     if json:
         told = {"run": found.bundle.run_id, "collected": found.clients, "missing": found.missing}
