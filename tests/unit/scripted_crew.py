@@ -110,6 +110,11 @@ class ScriptedCrew:
         self.fetched.append(client)
         into.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in self.scripts[client].stream))
 
+    def recall(self, run_id: str) -> Mapping[str, int]:
+        """What each that is there has of a run: all that it said in this one."""
+        assert run_id
+        return {name: len(script.stream) for name, script in self.scripts.items() if not script.is_gone}
+
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill them."""
         self.killed += clients

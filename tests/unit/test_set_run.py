@@ -7,10 +7,11 @@ import pytest
 from assay import events
 from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, OnLost, Role, Share
+from assay.cluster.collecting import collected
 from assay.cluster.set_run import run_set
 from assay.errors import AssayError, RunError
 from assay.plan import Plan
-from unit.bundle_streams import plan
+from unit.bundle_streams import interval, plan
 from unit.scripted_crew import TICKS, Script, ScriptedCrew
 
 FAR_NS = 1000 * 10**9
@@ -174,3 +175,22 @@ def test_an_order_of_who_watches_reaches_every_engine(tmp_path: Path) -> None:
     )
 
     assert all(events.EndPhase(phase_index=0) in script.orders for script in crew.scripts.values())
+
+
+def test_what_a_lost_client_kept_makes_the_run_whole_when_it_is_collected(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script(gone_in=0)})
+    part, _, _, _ = run(tmp_path, crew)
+    crew.scripts["b"].is_gone = False
+    crew.scripts["b"].stream.append(interval(TICKS))
+
+    found = collected(part, crew, tmp_path)
+
+    assert (found.clients, found.missing) == (("b",), ())
+    assert found.bundle.run_id != part.run_id
+    workers = found.bundle.workers()
+    kept = [event for event in crew.scripts["b"].stream if isinstance(event, events.Interval)]
+    assert workers.filter(workers["client"] == "b").height == len(kept)
+    now = found.bundle.client_set()
+    assert now is not None
+    assert [member.lost is not None and member.lost.is_collected for member in now.members] == [False, True]
+    assert collected(found.bundle, crew, tmp_path).clients == ()
