@@ -120,7 +120,7 @@ class Session:
         Returns the exit code; raises what ended the run early after printing what there is.
         """
         if tool := registry.maker(plan):
-            tool.prepare(plan, has_outputs=has_outputs)
+            tool.prepare(plan, has_outputs=has_outputs, has_clients=self._clients is not None)
         if self._live_json is not None:
             line_sink(self._live_json)
         beside = (

@@ -55,7 +55,7 @@ def document(many: ManyClients) -> dict[str, Any]:
 
 def test_what_the_clients_had_went_over_the_wire_of_the_server(many: ManyClients, document: dict[str, Any]) -> None:
     bundle = many.bundle()
-    intervals = bundle.intervals
+    intervals = bundle.intervals()
     had = {
         name: sum(intervals.filter(pl.col("client") == name)["bytes"].to_list())
         for name in (*CLIENTS, SERVER)
@@ -93,7 +93,7 @@ def test_the_link_is_what_limits_the_set(document: dict[str, Any]) -> None:
 
 def _delta(bundle: RunBundle, client: str, name: str) -> float:
     """What a counter of a client's link gained from the start of the phase to the end of its last interval."""
-    rows = bundle.host.filter(
+    rows = bundle.host().filter(
         (pl.col("client") == client)
         & (pl.col("source") == "net")
         & (pl.col("instance") == "eth0")
@@ -109,7 +109,7 @@ def _disk_over_the_link(lab: NetLab, host: LabHost, port: int) -> Iterator[None]
     folder, file = host.folder, lab.place / "disk.img"
     (folder / "data").mkdir()
     (folder / "disk.img").touch()
-    served = ["nbdkit", "--foreground", "-i", server.address, "-p", str(port), "memory", str(64 * MIB)]
+    served = ["nbdkit", "--foreground", "-i", server.address, "-p", str(port), "memory", str(512 * MIB)]
     shown = ["nbdfuse", file, f"nbd://{server.address}:{port}"]
     log = folder / "disk.log"
     with lab.popen(server, served, output=log, errors=log), ExitStack() as undo:

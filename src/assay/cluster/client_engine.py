@@ -54,7 +54,7 @@ class _FollowedEngine:
         self._error: str | None = None
         self._new: list[events.Event] = []
         self._folders = folders_to_make(plan)
-        make_folders(self._folders)
+        make_folders(self._folders, user=plan.user)
         try:
             self._engine = EngineProcess(plan, kept.stream, kept.log)
         except BaseException:

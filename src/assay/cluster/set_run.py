@@ -21,7 +21,7 @@ from assay.clocks import ClockReading
 from assay.cluster.crew import Crew, Ended, Gone, Heard, Said, Station
 from assay.cluster.observing import observers_plan
 from assay.cluster.relayed import RelayedStreams
-from assay.cluster.shares import share_plan
+from assay.cluster.shares import lays_out_for_all, share_plan
 from assay.errors import AssayError, Interrupted, PlanError, RunError
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -164,7 +164,7 @@ class _Leading:
 
     def run(self) -> None:
         """Until no client has anything more to say."""
-        loads = [name for name, client in self._clients.items() if client.is_load]
+        loads = self._loads
         self._listener.begin(self._plan, loads)
         self._read_clocks()
         self.write_down()
@@ -183,6 +183,11 @@ class _Leading:
         self._read_clocks()
         self._fetch()
         self._raise_what_ended_it()
+
+    @property
+    def _loads(self) -> list[str]:
+        """All that make load, lost ones too, in order."""
+        return [name for name, client in self._clients.items() if client.is_load]
 
     def _take_stops(self) -> None:
         if self._stops.count > 1 and not self._is_ended_at_once:
@@ -243,7 +248,8 @@ class _Leading:
         self._listener.say(f"{name} is lost: {reason}")
         if client.is_load:
             self._listener.gone(name, reason)
-        if self._on_lost is OnLost.STOP and not self._is_stopping:
+        is_needed = not self._starts and name == lays_out_for_all(self._share, self._loads)
+        if (self._on_lost is OnLost.STOP or is_needed) and not self._is_stopping:
             self._stop()
         elif self._on_lost is OnLost.ABORT and not self._is_ended_at_once:
             self._is_stopping = self._is_ended_at_once = True
@@ -355,5 +361,5 @@ class _Leading:
             if errors and all(error.class_ is events.ErrorClass.PLAN for error in errors):
                 kind = PlanError
             raise kind(f"no client is left. {said}")
-        if self._on_lost is not OnLost.CONTINUE:
+        if self._is_stopping:
             raise RunError(f"the run was ended, because a client was lost. {said}")
