@@ -85,7 +85,7 @@ def test_the_server_is_on_record_as_one_that_makes_no_load(many: ManyClients, do
 def test_the_link_is_what_limits_the_set(document: dict[str, Any]) -> None:
     for one in document["sums"]:
         total = next(result for result in document["results"] if result["label"] == one["label"])
-        assert total["limiter"]["limit"] == "network_bandwidth", total["limiter"]
+        assert total["limiter"]["verdict"] == "network_bandwidth", total["limiter"]
         # The bucket lets no more through, and 16 KiB at once.
         assert total["throughput_bytes_per_s"] * FRAME_BYTES / CARRIED_BYTES * 8 <= LINK_BITS_PER_S * 1.01
     assert document["sums"]
@@ -93,12 +93,16 @@ def test_the_link_is_what_limits_the_set(document: dict[str, Any]) -> None:
 
 def _delta(bundle: RunBundle, client: str, name: str) -> float:
     """What a counter of a client's link gained from the start of the phase to the end of its last interval."""
-    rows = bundle.host().filter(
-        (pl.col("client") == client)
-        & (pl.col("source") == "net")
-        & (pl.col("instance") == "eth0")
-        & (pl.col("name") == name)
-    ).sort("t_s")
+    rows = (
+        bundle.host()
+        .filter(
+            (pl.col("client") == client)
+            & (pl.col("source") == "net")
+            & (pl.col("instance") == "eth0")
+            & (pl.col("name") == name)
+        )
+        .sort("t_s")
+    )
     return float(rows["value"][-1] - rows["value"][0])
 
 
