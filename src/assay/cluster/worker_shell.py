@@ -117,7 +117,7 @@ class WorkerShell:
         self._write(f"{python or ''}\n{here}\n")
         assay = await self._expect("assay")
         machine = await self._expect("machine")
-        engines = []
+        engines: list[tuple[str, str]] = []
         while True:
             word, text = await self._next("the engines there")
             if word == "looked":
