@@ -59,7 +59,7 @@ size = "1MiB"
 name = "read"
 seconds = "{seconds}s"
 [[phase.job]]
-arrival = {{ rate = 200 }}
+arrival = {{ kind = "open", rate_per_s = 200 }}
 op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 

@@ -6,8 +6,8 @@ use crate::error::{EngineError, Result};
 use crate::events::Event;
 use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
-use crate::files::{fill_up, lay_out, remove};
-use crate::plan::Plan;
+use crate::files::{fill_up, joint, lay_out, remove};
+use crate::plan::{Plan, Target};
 use crate::program::stamp_rules::unit_of;
 
 use std::path::Path;
@@ -52,13 +52,15 @@ impl<'a> DataSets<'a> {
     ///
     /// A Plan error for sets that cannot be; a folder that cannot be used.
     pub fn open(plan: &'a Plan, emitter: &'a Emitter, stop: &'a AtomicBool) -> Result<Self> {
-        let folders = plan.targets.iter().map(|target| DataFolder::open(&target.uri)).collect::<Result<Vec<_>>>()?;
+        let open = |target: &Target| DataFolder::open_among(&target.uri, plan.among.as_ref());
+        let folders = plan.targets.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let owner = plan.among.as_ref().map_or("", |among| among.owner.as_str());
         let sets = plan
             .file_sets
             .iter()
             .map(|set| {
                 let folder = &folders[target_position(plan, &set.target)];
-                FileSetState::new(set, folder.root(), plan.seed).map(Arc::new)
+                FileSetState::of_owner(set, folder.root(), plan.seed, owner).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()?;
         for folder in folders.iter().filter(|folder| !folder.is_locked()) {
@@ -93,7 +95,9 @@ impl<'a> DataSets<'a> {
             }
         }
         for set in 0..self.sets.len() {
-            let is_wanted = self.plan.file_sets[set].keep && self.left[set] == Left::Whole;
+            // What other engines of the run work on, the last of them removes.
+            let is_common = self.plan.among.is_some() && !self.sets[set].is_joint();
+            let is_wanted = (self.plan.file_sets[set].keep || is_common) && self.left[set] == Left::Whole;
             if is_wanted || self.left[set] == Left::Nothing {
                 self.keep_generations(set);
                 continue;
@@ -102,10 +106,49 @@ impl<'a> DataSets<'a> {
                 self.left_behind(self.sets[set].folder(), &error);
             }
         }
+        self.tidy_up();
         for folder in self.folders.drain(..) {
             if let Err(error) = folder.leave() {
                 self.emitter.warn(None, Concern::DataLeftBehind, error.to_string());
             }
+        }
+    }
+
+    /// The last engine of a run in a data folder removes what nobody could remove while others worked there.
+    fn tidy_up(&mut self) {
+        let plan = self.plan;
+        let Some(among) = &plan.among else { return };
+        for target in 0..self.folders.len() {
+            if !self.folders[target].is_last() {
+                continue;
+            }
+            let name = &plan.targets[target].name;
+            for set in (0..self.sets.len()).filter(|&set| plan.file_sets[set].target == *name) {
+                if self.sets[set].is_joint() {
+                    self.remove_emptied(set);
+                } else if lay_out::is_of_run(&self.sets[set], &among.run)
+                    && let Err(error) = self.remove_set(set, None)
+                {
+                    self.left_behind(self.sets[set].folder(), &error);
+                }
+            }
+        }
+    }
+
+    /// Remove the folder in which several clients had files, if none is left in it.
+    fn remove_emptied(&self, set: usize) {
+        match joint::remove_emptied(&self.sets[set]) {
+            Err(error) if error.errno() != Some(libc::ENOENT) => self.left_behind(self.sets[set].folder(), &error),
+            Ok(removed) if removed.foreign_total > 0 => {
+                let folder = self.sets[set].folder().display();
+                let text = format!(
+                    "{folder} still holds {} files of clients, or of others, such as {}: 'assay clean' removes what is Assay's",
+                    removed.foreign_total,
+                    removed.foreign[0].display()
+                );
+                self.emitter.warn(None, Concern::DataLeftBehind, text);
+            }
+            _ => {}
         }
     }
 
@@ -184,12 +227,17 @@ impl<'a> DataSets<'a> {
         let never = AtomicBool::new(false);
         self.sets[set].set_generations(None);
         let state = &self.sets[set];
-        let removed =
-            remove::remove(state.root(), &state.set().path, &report, stop.unwrap_or(&never)).inspect_err(|_| {
-                if lay_out::is_half_done(state) {
-                    self.left[set] = Left::Half;
-                }
-            })?;
+        let stop = stop.unwrap_or(&never);
+        let removed = if state.is_joint() {
+            joint::remove_files(state, &report, stop)
+        } else {
+            remove::remove(state.root(), &state.set().path, &report, stop)
+        };
+        let removed = removed.inspect_err(|_| {
+            if lay_out::is_half_done(state) {
+                self.left[set] = Left::Half;
+            }
+        })?;
         self.left[set] = Left::Nothing;
         for foreign in &removed.foreign {
             let text = format!("{} is not Assay's and was left where it is", foreign.display());

@@ -8,7 +8,9 @@
 //! host says at the same tick as the [`sampler`] reads the workers, and [`histogram`] keeps every latency; [`laps`] keeps
 //! single ones where a Plan wants them, and [`idle`] how long a worker rested by the load's own rules.
 //! [`past`] looks for what was there before a phase and is in its numbers.
+//! [`echo`] compares the clock of this machine with those of others, apart from any run.
 
+pub mod among;
 pub mod backend;
 pub mod buffer;
 pub mod check;
@@ -19,6 +21,7 @@ pub mod control;
 pub mod corruption;
 pub mod data_sets;
 pub mod draw;
+pub mod echo;
 pub mod emit;
 pub mod error;
 pub mod events;

@@ -3,11 +3,16 @@
 //! The first line of input is the Plan as JSON; control lines follow. The end of input is a stop, and so are TERM, INT
 //! and HUP. Exit codes: 0 the stream ends with `finished` (which says how), 2 the call itself was wrong, 4 standard
 //! output took no more events (standard error says why): the run was stopped then.
+//!
+//! Apart from runs, `echo ADDRESS:PORT` tells its time to those who have its key, until standard input ends, and
+//! `ask ADDRESS:PORT --exchanges N` asks it. Both read the key from standard input; 3 is that there is no answer.
 
 use assay_engine::clock::Clock;
 use assay_engine::concern::Concern;
 use assay_engine::control;
 use assay_engine::control::{Inbox, Message, Stopper};
+use assay_engine::echo;
+use assay_engine::echo::{Key, Refusal};
 use assay_engine::emit::Emitter;
 use assay_engine::error::EngineError;
 use assay_engine::events;
@@ -20,6 +25,8 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
 
+/// Exit code when machine, network or the other side said no.
+const UNABLE: u8 = 3;
 /// Exit code when events could not be written.
 const UNRECORDED: u8 = 4;
 
@@ -34,9 +41,35 @@ fn main() -> ExitCode {
         ["--check-plan"] => check_input(check::check_plan),
         ["--check-events"] => check_input(check::check_events),
         ["--check-kinds"] => check_input(check::check_kinds),
+        ["echo", address] => told(echo::echo(address, std::io::stdin(), std::io::stdout())),
+        ["ask", address, "--exchanges", count] => told(ask(address, count)),
         _ => {
             eprintln!("assay-engine: reads a Plan on standard input; 'assay' is the program for people");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Ask the echo at an address for its time; the exchanges go out as a line of JSON.
+fn ask(address: &str, count: &str) -> Result<(), Refusal> {
+    let key = Key::read(&mut std::io::stdin())?;
+    let asked = echo::ask_as_told(address, count, &key)?;
+    serde_json::to_string(&asked)
+        .map_err(std::io::Error::from)
+        .and_then(|line| writeln!(std::io::stdout(), "{line}"))
+        .map_err(|error| Refusal::Machine(format!("the exchanges could not be told: {error}")))
+}
+
+/// End with what came of it.
+fn told(outcome: Result<(), Refusal>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refusal) => {
+            let _ = writeln!(std::io::stderr(), "assay-engine: {refusal}");
+            match refusal {
+                Refusal::Call(_) => ExitCode::from(2),
+                Refusal::Machine(_) => ExitCode::from(UNABLE),
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The whole run: targets opened, phases walked through in order, and everything removed that is not to be kept,
 //! however the run ends.
 
+use crate::among;
 use crate::concern::Concern;
 use crate::control::{Inbox, Message};
 use crate::data_sets::DataSets;
@@ -106,6 +107,7 @@ pub fn check(plan: &Plan) -> Result<Vec<Vec<Program>>> {
     }
     limits::check(plan)?;
     rates::check(&plan.phases)?;
+    among::check(plan)?;
     for set in &plan.file_sets {
         unit_of(plan, set)?;
         if !plan.targets.iter().any(|target| target.name == set.target) {
@@ -220,6 +222,7 @@ impl<'a> Run<'a> {
             contents: &contents,
             host,
             seed: self.plan.seed,
+            part: self.plan.among.as_ref().map_or((0, 1), |among| (among.part, among.parts)),
             sample_interval_ns: (self.plan.sample_interval_s * 1e9) as u64,
             reserve_bytes: self.plan.reserve_bytes,
             io_uring,

@@ -20,12 +20,13 @@ MOST_FIGURES: Final = 10_000
 MOST_MACHINES: Final = 100
 
 
-def originals(file: str, tool: str | None = None) -> list[Original]:
+def originals(file: str, tool: str | None = None, timezone: str | None = None) -> list[Original]:
     """Read a file, and say of what it has results.
 
     Args:
         file: Its path.
         tool: Name of the format; None: it is found out.
+        timezone: Name of the zone of times that are given without one; None: nobody says.
 
     Raises:
         InputError: it is not there, cannot be read, or is in no format that is known.
@@ -41,7 +42,10 @@ def originals(file: str, tool: str | None = None) -> list[Original]:
             f"{file}: has {len(figures)} figures of {len(machines)} machines; {MOST_FIGURES} of {MOST_MACHINES} are the"
             " most. Take it apart"
         )
-    return [Original(tool=found, machine=machine, file_name=Path(file).name, text=text) for machine in machines]
+    return [
+        Original(tool=found, machine=machine, file_name=Path(file).name, text=text, timezone=timezone)
+        for machine in machines
+    ]
 
 
 def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks = NOTHING) -> RunBundle:

@@ -15,6 +15,7 @@ import polars as pl
 
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord, read
+from assay.analysis.set_views import sums_of
 from assay.bundle.catalog import open_run, resolve, runs_directory
 from assay.bundle.damage import damage_told
 from assay.bundle.run_sets import run_set
@@ -23,6 +24,7 @@ from assay.compare.comparison import DEFAULT_EFFECT, Comparison, Row
 from assay.compare.comparison import compare as compare_arms
 from assay.errors import InputError, RunError
 from assay.report import vega_lite
+from assay.report.clients.own_recordings import OwnRecordings
 from assay.report.comparison.compared_runs import ComparedSide, letter_of, read_sides
 from assay.report.comparison.comparison_figures import comparison_figures
 from assay.report.comparison.comparison_page import write_comparison
@@ -34,7 +36,6 @@ from assay.report.figures.percentile_curve import in_window
 from assay.report.html import write_html
 from assay.report.kept_answers import kept_answer
 from assay.report.output import write_whole
-from assay.report.recording import Recording
 from assay.report.run_workbook import write_run_workbook
 from assay.report.sections import fact_value
 from assay.report.spreadsheets import over_time_table, results_table
@@ -153,8 +154,8 @@ class LoadedRun:
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """A row a result: may it be trusted, what is it a number of, what limits it, is it steady."""
-        results = self.document.results
+        """A row a result, of several clients a sum: may it be trusted, what is it of, what limits it, is it steady."""
+        results = sums_of(self.document).results
         rows = [_verdict(title, result) for title, result in zip(titles_of(results), results, strict=True)]
         return pl.DataFrame(rows, schema=_VERDICTS, orient="row")
 
@@ -166,7 +167,8 @@ class LoadedRun:
 
     def timeline(self, label: str) -> pl.DataFrame:
         """Give a row an interval of a result, as `over_time.csv` of `assay export`; raises InputError: no such label."""
-        return over_time_table(self._recording, self.id, self._result(label))
+        result = self._result(label)
+        return over_time_table(self._recordings.of(result), self.id, result)
 
     def latency(self, label: str, series: str = "latency") -> pl.DataFrame:
         """Give the distribution in the window of a result, a row a bucket of the histogram.
@@ -185,7 +187,7 @@ class LoadedRun:
         if series not in _SERIES:
             raise InputError(f"latency: '{series}' is none of {', '.join(_SERIES)}")
         result = self._result(label)
-        found = self._recording.latencies(result, series)
+        found = self._recordings.of(result).latencies(result, series)
         if found is None or result.window_s is None:
             return pl.DataFrame(schema=_LATENCY)
         inside = in_window(found, result.window_s)
@@ -225,8 +227,8 @@ class LoadedRun:
         return f"<LoadedRun {self.id!r}>"
 
     @functools.cached_property
-    def _recording(self) -> Recording:
-        return Recording(self.record)
+    def _recordings(self) -> OwnRecordings:
+        return OwnRecordings(self.record)
 
     def _result(self, label: str) -> Result:
         for result in self.document.results:

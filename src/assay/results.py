@@ -7,7 +7,16 @@ are numbers; what is absent is null, and a finding says why. Rates are per secon
 import msgspec
 
 from assay.outward import json_text
-from assay.verdicts import Bottleneck, Confidence, RecoveryVerdict, ScheduleVerdict, ServedBy, SteadyVerdict, TrustLevel
+from assay.verdicts import (
+    Bottleneck,
+    Confidence,
+    RecoveryVerdict,
+    ScheduleVerdict,
+    ServedBy,
+    SharedStorage,
+    SteadyVerdict,
+    TrustLevel,
+)
 
 SCHEMA = "assay.results/1"
 
@@ -320,9 +329,12 @@ class ForeignSource(Part, kw_only=True):
     machine: str | None
     """What the tool calls the machine, or the column of a table that the results are of."""
     measured_utc: str | None
-    """When the first of it was measured, as near as the tool tells: its start or its end. ISO 8601; times without a zone are
-    taken for UTC."""
+    """When the first of it was measured, as near as the tool tells: its start or its end. ISO 8601."""
     file: ForeignFile
+    assumed_zone: str | None = None
+    """Zone that its times were taken to be of, as the tool gives them without one; null: it says the zone, or no time."""
+    zone_is_given: bool = False
+    """Whether whoever imported it said the zone; else UTC was assumed."""
 
 
 class Run(Part, kw_only=True):
@@ -465,6 +477,10 @@ class SoloShare(Part, kw_only=True):
     """`windows`, `range`, `welch` or `ranks`."""
     trust: TrustLevel
     """The lower one of the numbers that it is from."""
+    beside: str = ""
+    """The jobs that worked at the same time, with commas between them."""
+    shared: SharedStorage = SharedStorage.UNKNOWN
+    """What it had in common with them; with several, with the nearest."""
 
 
 class ClockError(Part, kw_only=True):
@@ -570,11 +586,11 @@ class Document(Part, kw_only=True):
     marks: tuple[RunMark, ...] = ()
     """When something happened, as the user says or the analysis found, with what was before, during and after it."""
     solo_shares: tuple[SoloShare, ...] = ()
+    """Of each job that worked beside others and, in another phase, alone."""
     clients: tuple[ClientOfRun, ...] = ()
     """Empty: one client, this machine. Then so are the two below."""
     starts: tuple[StartOfPhase, ...] = ()
     sums: tuple[SetOfClients, ...] = ()
-    """Of each job that worked beside others and, in another phase, alone."""
     summaries: tuple[Summary, ...] = ()
     """A result each over its repeats; none where nothing was measured twice."""
 

@@ -5,7 +5,7 @@ Here the parts are put together; what a command line says has become values befo
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,14 @@ from assay.bundle import RunBundle
 from assay.bundle.catalog import check_free, runs_directory
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
+from assay.cluster.asked import ClientsAsked
+from assay.cluster.crew import Crew
+from assay.cluster.relay import period_s
+from assay.cluster.set_run import run_set
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
+from assay.live.as_one import AsOne
 from assay.live.json_lines import JsonLinesDisplay
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
 from assay.live.several import SeveralDisplays
@@ -51,6 +56,7 @@ class Session:
         quiet: bool = False,
         remarks: Remarks = NOTHING,
         live_json: str | None = None,
+        clients: ClientsAsked | None = None,
     ) -> None:
         """Begin.
 
@@ -62,6 +68,7 @@ class Session:
             quiet: Show no progress, and of the answer its last lines alone.
             remarks: What the user calls the runs.
             live_json: Where a line of JSON goes for each interval; with `-`, standard output, the answer goes beside.
+            clients: Who measures; None: this machine alone.
 
         Raises:
             InputError: a run has their name for its id, or two things would go to standard output.
@@ -73,10 +80,31 @@ class Session:
         self._quiet = quiet
         self._remarks = remarks
         self._live_json = live_json
+        self._clients = clients
+        self._crew: Crew | None = None
         if json and live_json == STANDARD_OUTPUT:
             raise InputError("--json and --live-json -: both want standard output; give --live-json a file")
         if remarks.name is not None:
             check_free(remarks.name, self._runs)
+
+    @contextlib.contextmanager
+    def crew(self) -> Iterator[Crew | None]:
+        """Have the clients that were asked for, until this is left; None: this machine alone measures."""
+        if self._clients is None or self._crew is not None:
+            yield self._crew
+            return
+        from assay.cluster.gathering import gathered  # noqa: PLC0415 - one machine needs none of it
+
+        with gathered(self._clients, self._tell) as crew:
+            self._crew = crew
+            try:
+                yield crew
+            finally:
+                self._crew = None
+
+    def _tell(self, text: str) -> None:
+        if not self._quiet:
+            sys.stderr.write(f"{text}\n")
 
     def measure(
         self, plan: Plan, *, source_text: str | None = None, facts: Sequence[Fact] = (), has_outputs: bool = True
@@ -106,17 +134,8 @@ class Session:
             sys.stderr.write(
                 f"The wall clock is behind the run {newest}: by that clock 'last' and 'assay ls' put it ahead of this\n"
             )
-        bundle, error = run_plan(
-            plan,
-            runs=self._runs,
-            argv=self._argv,
-            display=self._display(SilentDisplay() if self._quiet else TerminalDisplay()),
-            watch=Settling(plan),
-            source_text=source_text,
-            facts=facts,
-            remarks=self._remarks,
-            prompts=sys.stderr if self._json else sys.stdout,
-        )
+        with self.crew() as crew:
+            bundle, error = self._run(plan, crew, source_text, facts)
         try:
             exit_code = self._answer(bundle, error, has_outputs=has_outputs)
         except BundleError as unreadable:
@@ -142,8 +161,39 @@ class Session:
             )
         return exit_code
 
-    def _display(self, shown: Display) -> Display:
-        """Add the lines of JSON to what is shown, where they are asked for."""
+    def _run(
+        self, plan: Plan, crew: Crew | None, source_text: str | None, facts: Sequence[Fact]
+    ) -> tuple[RunBundle, AssayError | None]:
+        """Measure, here or with a crew, and keep it."""
+        if crew is None or self._clients is None:
+            return run_plan(
+                plan,
+                runs=self._runs,
+                argv=self._argv,
+                display=self._display(),
+                watch=Settling(plan),
+                source_text=source_text,
+                facts=facts,
+                remarks=self._remarks,
+                prompts=sys.stderr if self._json else sys.stdout,
+            )
+        return run_set(
+            plan,
+            crew,
+            share=self._clients.share,
+            on_lost=self._clients.on_lost,
+            directories=self._clients.directories,
+            listener=AsOne(self._display, Settling(plan), period_s=period_s),
+            runs=self._runs,
+            argv=self._argv,
+            source_text=source_text,
+            facts=facts,
+            remarks=self._remarks,
+        )
+
+    def _display(self, beside: Callable[[], str] | None = None) -> Display:
+        """Make what shows the run: progress where it is wanted, lines of JSON where they are asked for."""
+        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside)
         if self._live_json is None:
             return shown
         return SeveralDisplays((shown, JsonLinesDisplay(line_sink(self._live_json))))

@@ -6,11 +6,12 @@ engine's to say.
 """
 
 import contextlib
+import contextvars
 import errno
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -23,6 +24,8 @@ from assay.units import format_bytes
 
 DATA_FOLDER: Final = "assay-data"
 """Folder in a target's directory that holds all of Assay's file sets."""
+CLIENT_FOLDERS: Final = "assay-clients"
+"""Folder in a target's directory that has the folders in which clients of one run each have a data folder."""
 MARK: Final = ".assay-set.json"
 """File by which the engine knows a file set of its own."""
 LOCK: Final = ".assay-lock"
@@ -39,7 +42,7 @@ _BROKEN_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 def of_directory(name: str, directory: Path) -> Target:
     """Make the target of a directory."""
-    return Target(name=name, uri=directory.resolve().as_uri())
+    return Target(name=name, uri=(directory if _elsewhere.get() else directory.resolve()).as_uri())
 
 
 def directory_of(target: Target) -> Path | None:
@@ -75,6 +78,19 @@ def set_folder(plan: Plan, file_set: FileSet) -> Path:
     return found[file_set.target] / DATA_FOLDER / file_set.path
 
 
+_elsewhere = contextvars.ContextVar("elsewhere", default=False)
+
+
+@contextlib.contextmanager
+def elsewhere() -> Iterator[None]:
+    """While this is entered, directories are those of other machines: they are taken by their names, and looked at there."""
+    before = _elsewhere.set(True)
+    try:
+        yield
+    finally:
+        _elsewhere.reset(before)
+
+
 _OF_THE_STORAGE = frozenset({errno.EIO, errno.ENOMEM, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.EINTR})
 """Answers that say nothing of the directory."""
 
@@ -83,6 +99,8 @@ def check_directory(directory: Path | str) -> Path:
     """Return the absolute directory without symbolic links; raises InputError if it is none, RunError if nobody can tell."""
     if directory == "":
         raise InputError("the directory's name is empty; give a directory on the storage to measure, '.' for this one")
+    if _elsewhere.get():
+        return _named(Path(directory))
     try:
         resolved = Path(directory).resolve(strict=True)
         is_directory = resolved.is_dir()
@@ -105,6 +123,17 @@ def check_directory(directory: Path | str) -> Path:
             "reach it by another name, such as a bind mount"
         )
     return resolved
+
+
+def _named(directory: Path) -> Path:
+    """Take a directory of other machines by its name; raises InputError."""
+    if not directory.is_absolute() or ".." in directory.parts:
+        raise InputError(
+            f"{directory}: with several clients a directory is named from the root on, such as /mnt/scratch"
+        )
+    if not _is_text(directory):
+        raise InputError(f"{os.fsencode(directory)!r}: this name is not UTF-8, and the record of a run is")
+    return directory
 
 
 def _is_text(path: Path) -> bool:
@@ -141,6 +170,9 @@ def read_mark(data_folder: Path, name: str) -> bytes:
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_MARK_BYTES:
             raise OSError(errno.EINVAL, f"it is no file of at most {_LARGEST_MARK_BYTES} bytes")
         return os.read(mark, _LARGEST_MARK_BYTES)
+
+
+_UNKNOWN_BYTES = 1 << 62
 
 
 # -- room --------------------------------------------------------------------------------------------------------------
@@ -186,7 +218,12 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def room(directory: Path, *, reserve_bytes: int) -> Room:
-    """Look how much room there is in a directory; raises RunError where nobody can write there."""
+    """Look how much room there is in a directory; raises RunError where nobody can write there.
+
+    Of a directory `elsewhere` it is not known here: the engines there look.
+    """
+    if _elsewhere.get():
+        return Room(directory=directory, free_bytes=_UNKNOWN_BYTES, free_inodes=None, reserve_bytes=0)
     system = os.statvfs(directory)
     if system.f_flag & os.ST_RDONLY:
         # Some say then that nothing is free, which is no reason to make room.

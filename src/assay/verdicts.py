@@ -30,6 +30,31 @@ class ServedBy(enum.StrEnum):
         return _WORDS.get(self, self.value.replace("_", " "))
 
 
+class SharedStorage(enum.StrEnum):
+    """What a load has in common with another that works at the same time."""
+
+    TARGET = "target"
+    DEVICE = "device"
+    """Their targets are two, and a block device serves both."""
+    NONE = "none"
+    """No block device serves both."""
+    UNKNOWN = "unknown"
+    """Their targets are two, and it is not known which devices serve them."""
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return _SHARED_WORDS[self]
+
+
+_SHARED_WORDS = {
+    SharedStorage.TARGET: "same target",
+    SharedStorage.DEVICE: "other target, same device",
+    SharedStorage.NONE: "other target, other devices",
+    SharedStorage.UNKNOWN: "other target",
+}
+
+
 class SteadyVerdict(enum.StrEnum):
     """Whether a series came to a level and stayed there."""
 

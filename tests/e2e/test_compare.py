@@ -3,13 +3,16 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.running.engine import find_engine
 from e2e.command import COMMAND, Assay
+from e2e.processes import WAIT_S
 from testbed.devices import MIB, filesystem, loop_device
 from testbed.first import going_first
 from testbed.throttle import blkio_limit
@@ -193,3 +196,153 @@ def test_what_is_asked_of_surfaces_and_cannot_be_said_is_refused_in_a_line(
 
     assert told in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+DISTURBING = '''#!{python}
+"""The engine, whose Plan is changed before it reads it: each record of some phases waits."""
+import json, os, sys
+
+line = b""
+while not line.endswith(b"\\n"):
+    piece = os.read(0, 1)
+    if not piece:
+        break
+    line += piece
+if line.startswith(b"{{"):
+    plan = json.loads(line)
+    others = [p for p in plan["phases"] if not p["name"].endswith("{cell}")]
+    if "{side}" in json.dumps(plan["targets"]) and (others or {is_lasting}):
+        def slow(actions):
+            for action in actions:
+                if action["kind"] == "repeat":
+                    wait = {{"kind": "fixed", "value": 0.005}}
+                    action["actions"].insert(0, {{"kind": "think", "seconds": wait, "burn": False}})
+        for phase in plan["phases"]:
+            if phase["name"] == "write-{cell}":
+                for job in phase["jobs"]:
+                    slow(job["body"]["actions"])
+    line = json.dumps(plan).encode() + b"\\n"
+out, into = os.pipe()
+if os.fork() == 0:
+    os.close(out)
+    try:
+        while line:
+            while line:
+                line = line[os.write(into, line):]
+            line = os.read(0, 65536)
+    except OSError:
+        pass
+    os._exit(0)
+os.close(into)
+os.dup2(out, 0)
+os.close(out)
+os.execv({engine!r}, [{engine!r}, *sys.argv[1:]])
+'''
+"""Stands for what disturbs one cell of one side, in the whole matrix alone or for good."""
+
+
+def planted_sides(tmp_path: Path, *, is_lasting: bool) -> tuple[list[str], Path]:
+    """Two sides of IOzone whose second has a cell that is disturbed, and the engine that does it."""
+    engine = tmp_path / "engine"
+    engine.write_text(
+        DISTURBING.format(
+            python=sys.executable, cell="128-16", side="/side-b", is_lasting=is_lasting, engine=str(find_engine())
+        )
+    )
+    engine.chmod(0o755)
+    for side in "ab":
+        (tmp_path / f"side-{side}").mkdir()
+    return [f"iozone -n 64k -g 256k -y 4k -q 32k -a -i 0 -f {tmp_path}/side-{side}/file" for side in "ab"], engine
+
+
+@pytest.mark.parametrize(("is_lasting", "state"), [(False, "not_confirmed"), (True, "confirmed")])
+def test_a_cell_that_stands_out_is_measured_again_by_itself_and_put_right_or_confirmed(
+    is_lasting: bool, state: str, assay: Assay, tmp_path: Path
+) -> None:
+    sides, engine = planted_sides(tmp_path, is_lasting=is_lasting)
+
+    done = assay("ab", *sides, "--rounds", "3", "--json", "--tag", "both", env={"ASSAY_ENGINE": str(engine)})
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    write = next(surface for surface in found["against"][0]["surfaces"] if surface["test"] == "write")
+    again = {each["label"]: each for each in write["again"]}
+    mine = again["write-128-16/write"]
+    assert (mine["state"], mine["rounds"], mine["file_bytes"], mine["record_bytes"]) == (state, 4, 128 << 10, 16 << 10)
+    # Eight records that wait 5 ms each are no faster than that; a few hundred times slower than into memory.
+    assert mine["first_ratio"] < 0.5 * mine["neighbours_ratio"]
+    cell = next(cell for cell in write["cells"] if cell["label"] == "write-128-16/write")
+    assert cell["runs"] == [7, 7]
+    assert (cell["ratio"] < 0.5) is is_lasting
+    # What was not confirmed is in no mean; what was, is a part of all.
+    unconfirmed = sum(each["state"] == "not_confirmed" for each in write["again"])
+    assert write["whole"]["cells"] == 12 - unconfirmed
+    assert mine["state"] == "confirmed" or unconfirmed >= 1
+    assert "128k/16k" in done.stderr
+    assert "cell 128k/16k, round 4 of 4" in done.stderr
+    # Nothing of it is lost: three rounds and four of each cell, by both sides.
+    alone = {each for surface in found["against"][0]["surfaces"] for each in _sizes(surface["again"])}
+    kept = json.loads(assay("ls", "--tag", "both", "--json", check=0).stdout)
+    assert len(kept) == 2 * 3 + 2 * 4 * len(alone)
+    assert sorted(run for runs in found["runs"].values() for run in runs) == sorted(run["run_id"] for run in kept)
+    assert [file for side in "ab" for file in (tmp_path / f"side-{side}").iterdir()] == []
+
+
+def _sizes(again: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    return [(each["file_bytes"], each["record_bytes"]) for each in again]
+
+
+def test_no_cell_is_measured_again_where_it_is_not_wanted(assay: Assay, tmp_path: Path) -> None:
+    for side in "ab":
+        (tmp_path / f"side-{side}").mkdir()
+    sides = [f"iozone -n 64k -g 256k -y 4k -q 32k -a -i 0 -f {tmp_path}/side-{side}/file" for side in "ab"]
+
+    found = json.loads(assay("ab", *sides, "--rounds", "1", "--no-check", "--json").stdout)
+
+    assert [len(runs) for runs in found["runs"].values()] == [1, 1]
+    assert all(surface["again"] == [] for surface in found["against"][0]["surfaces"])
+
+
+def test_a_stop_while_cells_are_measured_alone_keeps_the_rounds_that_are_whole(assay: Assay, tmp_path: Path) -> None:
+    sides, engine = planted_sides(tmp_path, is_lasting=True)
+    environment = {**os.environ, "ASSAY_RUNS": str(assay.runs), "ASSAY_ENGINE": str(engine)}
+    with subprocess.Popen(
+        [COMMAND, "ab", *sides, "--rounds", "1", "--json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("cell ") and "round 2 of 3" in line:
+                break
+        process.terminate()
+        printed, _ = process.communicate(timeout=WAIT_S)
+
+    assert process.returncode == 130
+    found = json.loads(printed)
+    (write, *_) = found["against"][0]["surfaces"]
+    assert len(write["cells"]) == 12
+    mine = next(each for each in write["again"] if each["label"] == "write-128-16/write")
+    # One round has no interval: nothing is confirmed by it.
+    assert (mine["state"], mine["interval"]) == ("open", None)
+    assert mine["rounds"] in {1, 2}
+    assert len({len(runs) for runs in found["runs"].values()}) == 1
+    assert [file for side in "ab" for file in (tmp_path / f"side-{side}").iterdir()] == []
+
+
+def test_what_cannot_be_measured_again_is_named_and_the_rounds_count(assay: Assay, tmp_path: Path) -> None:
+    """A side that another program's files stand in the way of, once it is measured alone."""
+    sides, engine = planted_sides(tmp_path, is_lasting=True)
+    text = engine.read_text()
+    fails = "if b'write-128-16' in line and b'write-64-4' not in line: sys.exit(3)\n"
+    engine.write_text(text.replace("if line.startswith", f"{fails}if line.startswith", 1))
+
+    done = assay("ab", *sides, "--rounds", "1", "--json", env={"ASSAY_ENGINE": str(engine)}, check=0)
+
+    found = json.loads(done.stdout)
+    (write, *_) = found["against"][0]["surfaces"]
+    mine = next(each for each in write["again"] if each["label"] == "write-128-16/write")
+    assert (mine["state"], mine["rounds"], mine["ratio"]) == ("not_checked", 0, None)
+    assert "ended with 3" in mine["why"]
+    cell = next(cell for cell in write["cells"] if cell["label"] == "write-128-16/write")
+    assert cell["runs"] == [1, 1]
+    assert cell["neighbours_ratio"] is not None  # to be checked as before

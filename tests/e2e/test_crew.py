@@ -457,9 +457,9 @@ def test_any_names_are_welcome_where_only_a_number_is_asked_for_and_come_in_the_
 
 def test_facts_of_each_client_come_with_those_of_the_directories(scene: Scene) -> None:
     with crew_of(scene, *NAMES[:2]) as crew:
-        facts = crew.look({"data": str(scene.directory("all"))})
+        facts = crew.look({key: {"data": str(scene.directory("all"))} for key in crew.stations})
         with pytest.raises(RunError, match=r"client 'n1'.*nowhere.*client 'n2'.*nowhere"):
-            crew.look({"data": str(scene.folder / "nowhere")})
+            crew.look({key: {"data": str(scene.folder / "nowhere")} for key in crew.stations})
 
     for name in NAMES[:2]:
         assert {fact.key: fact.value for fact in facts[name]}["target.data.directory"] == str(scene.directory("all"))

@@ -380,3 +380,185 @@ def begun(assay: Assay, file: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield process
         if process.poll() is None:
             process.kill()
+
+
+# -- what others use, in ways that only the kernel sees ----------------------------------------------------------------
+
+
+def test_a_device_that_is_mounted_in_another_namespace_is_refused(place: Path, device: Path, assay: Assay) -> None:
+    need_tools("unshare")
+    command("mkfs.ext4", "-q", "-F", device)
+    folder = place / "elsewhere"
+    folder.mkdir()
+    words = f"mount -o ro {device} {folder} && echo mounted && cat"
+    with subprocess.Popen(
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"mounted\n"
+            # No mount of this namespace says so, and no process has it open.
+            assert str(device) not in Path("/proc/self/mountinfo").read_text()
+            before = first_bytes(device)
+
+            refused = assay("matrix", one(place, has_loop=False), "--destroy-data", device, "--over", "ext4", check=2)
+
+            told = f"has {device.name} mounted on {folder}, in a mount namespace of its own. Nothing is written to it"
+            assert told in refused.stderr
+            assert first_bytes(device) == before
+        finally:
+            process.communicate()
+
+
+def test_a_device_that_is_a_part_of_a_mapping_is_refused(place: Path, device: Path, assay: Assay) -> None:
+    """LVM and multipath are mappings of this kind."""
+    need_tools("dmsetup")
+    name = f"assay-test-{os.getpid()}"
+    made = subprocess.run(
+        ["dmsetup", "create", name, "--table", f"0 2048 linear {device} 0"], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        pytest.skip(f"no mapping can be made: {made.stderr.strip()}")
+    try:
+        refused = assay("matrix", one(place, has_loop=False), "--destroy-data", device, check=2)
+        assert f"{device.name} is held by dm-" in refused.stderr
+    finally:
+        command("dmsetup", "remove", "--retry", name)
+
+
+# -- a campaign that nobody goes on with -------------------------------------------------------------------------------
+
+LONG = """\
+name = "long"
+repeats = 1
+scheduler = ["{scheduler}"]
+{loop}
+[[file_system]]
+kind = "ext4"
+
+[[load]]
+name = "read"
+command = "measure {{dir}} --read --bs 4k --size 1m --time {seconds}s"
+"""
+
+
+def another_scheduler(device: Path) -> str:
+    offered = scheduler_of(device).split()
+    other = next((name for name in offered if not name.startswith("[")), None)
+    if other is None:
+        pytest.skip(f"{device} has one scheduler alone: {offered}")
+    return other
+
+
+def current(schedulers: str) -> str:
+    return schedulers.partition("[")[2].partition("]")[0]
+
+
+def long_campaign(place: Path, scheduler: str, *, seconds: float = 600, loop: bool = False) -> Path:
+    table = f'[loop]\nfolder = "{place / "loops"}"\nsize = "512MiB"\n' if loop else ""
+    file = place / "long.toml"
+    file.write_text(LONG.format(scheduler=scheduler, loop=table, seconds=f"{seconds:g}"))
+    return file
+
+
+def killed_while_it_measures(assay: Assay, place: Path, *words: str | Path) -> None:
+    """Begin a campaign, and kill it while it measures, without a chance to undo anything."""
+    environment = {**os.environ, "ASSAY_RUNS": str(assay.runs)}
+    journal = place / "long.campaign" / "journal.jsonl"
+    with subprocess.Popen(
+        [COMMAND, "matrix", place / "long.toml", *words],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+    ) as process:  # fmt: skip
+        try:
+            wait_until(
+                lambda: journal.exists() and any(line["line"] == "slot_made" for line in lines_of(place, "long")),
+                "the file system of the first measurement",
+                WAIT_S,
+            )
+        finally:
+            process.kill()
+
+
+def running_with(mark: str) -> list[int]:
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            with contextlib.suppress(OSError):
+                if mark.encode() in (process / "cmdline").read_bytes().split(b"\0"):
+                    found.append(int(process.name))
+    return found
+
+
+def test_what_a_killed_campaign_changed_of_a_device_is_put_back(place: Path, device: Path, assay: Assay) -> None:
+    before = scheduler_of(device)
+    other = another_scheduler(device)
+    file = long_campaign(place, other)
+    killed_while_it_measures(assay, place, "--destroy-data", device)
+    (mark,) = [line["mark"] for line in lines_of(place, "long") if line["line"] == "slot_begun"]
+    assert f"[{other}]" in scheduler_of(device)
+
+    # Neither the device nor the file has to be named again, or to be there.
+    file.write_text("no campaign any more\n")
+    undone = assay("matrix", file, "--undo", check=0)
+
+    assert scheduler_of(device) == before
+    assert mounts_below(place) == []
+    assert running_with(mark) == []
+    assert "unmounted, which an earlier start left" in undone.stdout
+    assert f"{device.name}/queue/scheduler: {current(before)} again, as it was before the campaign" in undone.stdout
+    assert f"'wipefs --all {device}' takes it off" in undone.stdout
+    again = assay("matrix", file, "--undo", check=0).stdout.splitlines()
+    assert [line for line in again if "wipefs" not in line] == []
+    # Whoever wants to go on all the same does.
+    long_campaign(place, other, seconds=600)
+    assert assay("matrix", file, "--show", check=0).returncode == 0
+
+
+def mounts_below(place: Path) -> list[Path]:
+    return [mount for mount in mounts_of_machine() if mount.is_relative_to(place)]
+
+
+def test_what_a_killed_campaign_made_of_loop_files_is_taken_away(place: Path, assay: Assay) -> None:
+    file = long_campaign(place, "none", loop=True)
+    killed_while_it_measures(assay, place)
+    assert list((place / "loops").iterdir()) != []
+
+    undone = assay("matrix", file, "--undo", check=0)
+
+    assert "detached, which an earlier start left" in undone.stdout
+    assert "removed, which an earlier start left" in undone.stdout
+    assert list((place / "loops").iterdir()) == []
+    assert mounts_below(place) == []
+    assert assay("matrix", file, "--undo", check=0).stdout == "nothing was left\n"
+
+
+def test_the_scheduler_of_a_device_that_is_another_now_is_left_alone(place: Path, device: Path, assay: Assay) -> None:
+    other = another_scheduler(device)
+    file = long_campaign(place, other)
+    killed_while_it_measures(assay, place, "--destroy-data", device)
+    journal = place / "long.campaign" / "journal.jsonl"
+    text = journal.read_text()
+    size = device_size(device)
+    journal.write_text(text.replace(f'"size_bytes":{size}', f'"size_bytes":{2 * size}'))
+
+    refused = assay("matrix", file, "--undo", check=2)
+
+    assert "is not there; attach it, so that it can be put back" in refused.stderr
+    assert f"[{other}]" in scheduler_of(device)
+    journal.write_text(text)
+    assay("matrix", file, "--undo", check=0)
+
+
+def device_size(device: Path) -> int:
+    return int(Path(f"/sys/class/block/{device.name}/size").read_text()) * 512
+
+
+def test_what_has_not_begun_has_nothing_to_undo(place: Path, assay: Assay) -> None:
+    file = one(place)
+
+    assert "there is no campaign that can be read" in assay("matrix", file, "--undo", check=2).stderr
+    assert not (place / "one.campaign").exists()
+    for words in (("--resume",), ("--destroy-data", "/dev/null"), ("--show",)):
+        assert "--undo goes with FILE and --state alone" in assay("matrix", file, "--undo", *words, check=2).stderr

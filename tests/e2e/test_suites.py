@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,11 @@ from assay.bundle import RunBundle
 from assay.loads import native, suites
 from assay.outward import markup
 from e2e.command import Assay
+from testbed.control_group import ControlGroup
 from testbed.devices import filesystem, loop_device
+from testbed.first import going_first
 from testbed.host import need_filesystem
+from testbed.throttle import blkio_limits
 from testbed.truth import truth_disk
 
 MIB = 1 << 20
@@ -31,8 +34,8 @@ NEED_THEIR_OWN = {"quick", "clones", "fill-80"}
 """`quick` is run by test_examples.py; the others need a file system that is theirs."""
 
 
-def run(assay: Assay, suite: str, directory: Path, *words: str) -> dict[str, Any]:
-    done = assay("run", suite, directory, "--json", "--no-report", *words)
+def run(assay: Assay, suite: str, directory: Path, *words: str, prefix: Sequence[str] = ()) -> dict[str, Any]:
+    done = assay("run", suite, directory, "--json", "--no-report", *words, prefix=prefix)
     assert done.returncode in {0, 1}, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     for result in document["results"]:
@@ -356,3 +359,56 @@ def test_two_loads_share_a_device_of_known_rate(assay: Assay) -> None:
         assert sum(rate for label, rate in rates.items() if label.startswith(f"{phase}/")) == pytest.approx(
             400, rel=0.05
         )
+
+
+PER_S, ATTEMPTS, NEAR = 100, 3, 0.04
+
+
+def shares_of(
+    assay: Assay, suite: str, words: Sequence[str], places: tuple[Path, Path], group: ControlGroup
+) -> dict[str, dict[str, Any]]:
+    """Give the shares of loads in two directories, by result; of the first run in which each had the device's rate alone."""
+    sets = [part for word in (*words, "size=8MiB", "phase_seconds=4s") for part in ("--set", word)]
+    for _ in range(ATTEMPTS):
+        with going_first():
+            document = run(assay, suite, places[0], "--target", f"other={places[1]}", *sets, prefix=group.prefix)
+        alone = [one["iops"] for one in document["results"] if one["phase"].endswith("-alone")]
+        if alone == pytest.approx([PER_S] * 3, rel=NEAR):
+            return {one["result"]: one for one in document["solo_shares"]}
+    pytest.skip(f"other programs of this machine disturbed every run: {alone}")
+
+
+def test_a_load_on_devices_of_its_own_is_left_alone_and_one_on_the_same_is_not(assay: Assay, tmp_path: Path) -> None:
+    with (
+        loop_device(512 * MIB, backing=tmp_path) as one,
+        loop_device(512 * MIB, backing=tmp_path) as other,
+        filesystem(one, "ext4") as first,
+        filesystem(other, "ext4") as second,
+        blkio_limits([one, other], {"read_iops": PER_S}) as group,
+    ):
+        shares = shares_of(assay, "isolation", ["block=4KiB", "workers=1"], (first, second), group)
+
+    truth = {"near": ("target", 0.5), "far": ("none", 1.0)}
+    assert {(name.split("/")[0], name.split("/")[1]) for name in shares} == {
+        (f"beside-{which}", job) for which in truth for job in ("first", which)
+    }
+    for name, share in shares.items():
+        shared, expected = truth[name.split("/")[0].removeprefix("beside-")]
+        assert share["shared"] == shared
+        assert share["share"] == pytest.approx(expected, abs=0.15)
+
+
+def test_loads_in_two_directories_of_one_device_share_its_rate(assay: Assay, tmp_path: Path) -> None:
+    with (
+        loop_device(512 * MIB, backing=tmp_path) as device,
+        filesystem(device, "ext4") as directory,
+        blkio_limits([device], {"read_iops": PER_S}) as group,
+    ):
+        (directory / "other").mkdir()
+        words = ["block=4KiB", "random_block=4KiB", "random_workers=1"]
+        shares = shares_of(assay, "interference", words, (directory, directory / "other"), group)
+
+    assert len(shares) == 4
+    for share in shares.values():
+        assert share["shared"] == "device"
+        assert share["share"] == pytest.approx(0.5, abs=0.1)

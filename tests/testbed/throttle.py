@@ -5,7 +5,7 @@ second makes each take 1/N s. It acts on the processes inside the control group:
 command line. Both generations of control groups serve: blkio.throttle.* of the first, io.max of the second.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,14 +31,26 @@ def blkio_limit(
         write_bps: Bytes written a second.
         write_iops: Writes a second.
     """
-    need_root()
     limits = {"read_bps": read_bps, "read_iops": read_iops, "write_bps": write_bps, "write_iops": write_iops}
+    with blkio_limits([device], limits) as group:
+        yield group
+
+
+@contextmanager
+def blkio_limits(devices: Sequence[Path], limits: Mapping[str, int | None]) -> Iterator[ControlGroup]:
+    """Hold each of some devices to rates of its own for the processes of one new control group.
+
+    Args:
+        devices: Whole block devices.
+        limits: As `blkio_limit` has them; None is none.
+    """
+    need_root()
     asked = {name: value for name, value in limits.items() if value is not None}
     if not asked:
-        raise ValueError(f"{device}: no limit was asked for")
-    major_minor = Path(f"/sys/block/{device.name}/dev").read_text().strip()
+        raise ValueError(f"{devices[0]}: no limit was asked for")
     with control_group("blkio", "io", "blkio.throttle.read_bps_device") as group:
-        _set_limits(group, major_minor, asked)
+        for device in devices:
+            _set_limits(group, Path(f"/sys/block/{device.name}/dev").read_text().strip(), asked)
         yield group
 
 

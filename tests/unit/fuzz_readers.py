@@ -25,6 +25,7 @@ from assay.claims.claims_file import parse_json, parse_text, parse_toml
 from assay.claims.fact_tables import parse_csv
 from assay.claims.judged import to_json as claims_json
 from assay.claims.judging import judge_claims
+from assay.cluster.join_file import CERTIFICATE, JOIN, KEY, new_join, read_join
 from assay.compare.arms import Arm
 from assay.decode.decodings import decodings, to_json
 from assay.decode.given import read_given
@@ -459,6 +460,24 @@ def remarks(data: bytes) -> object:
     return said
 
 
+JOINS = [
+    msgspec.json.encode(new_join("tls://192.0.2.1:4711", is_encrypted=True)),
+    msgspec.json.encode(new_join("tls://[2001:db8::7]:4711", is_encrypted=True)),
+    msgspec.json.encode(new_join("tcp://127.0.0.1:4711", is_encrypted=False)),
+]
+
+
+def join_file(data: bytes) -> object:
+    """Read what a leader is said to have written; the PEMs beside it are there under their usual names."""
+    for name, content in ((JOIN, data), (CERTIFICATE, b""), (KEY, b"")):
+        Path(name).touch(mode=0o600)
+        Path(name).write_bytes(content)
+    try:
+        return read_join(Path(JOIN))[0].leader
+    except FileNotFoundError:  # of a PEM by another name; of the join file itself it is waited for
+        return None
+
+
 SCALED = """name = "scaled"
 [parameters]
 size = "1GiB"
@@ -521,6 +540,9 @@ READERS = {
             share=0.2,
         ),
         Reader("meter", METERS, meter, [b"watts", b"joules", b"time", b"2026-05-22", b"1e999", b"nan", b"-1"]),
+        Reader(
+            "join file", JOINS, join_file, [b"tls://", b"[::1]", b"127.0.0.1", b"null", b":0", b"..", b"/etc/passwd"]
+        ),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),

@@ -9,7 +9,9 @@ import polars as pl
 
 from assay import events
 from assay.analysis.document import document
-from assay.analysis.record import RecordedRun, read
+from assay.analysis.record import read
+from assay.analysis.recorded_run import RecordedRun
+from assay.bundle.client_set import ClientSet
 from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.remarks import NOTHING, Remarks
@@ -106,7 +108,16 @@ class MemoryRun:
         """Return a table by its name in a bundle."""
         return self.tables.get(name, pl.DataFrame(schema=OF_STREAM[name]))
 
-    def events(self) -> list[events.Event]:
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """Name the only one."""
+        return ("0",)
+
+    def client_set(self) -> ClientSet | None:
+        """Say that one client measured."""
+        return None
+
+    def events(self, client: str | None = None) -> list[events.Event]:  # noqa: ARG002 - there is only one
         """Return every event but the intervals."""
         return self.lines
 

@@ -226,7 +226,7 @@ def test_a_run_of_two_clients_keeps_each_ones_stream_and_is_not_judged_as_one(tm
     rows = reader.intervals()
     assert rows["client"].unique(maintain_order=True).to_list() == ["0", "node7"]
     assert rows.filter(client="node7").drop("client").equals(rows.filter(client="0").drop("client"))
-    with pytest.raises(BundleError, match="a run of 2 clients"):
+    with pytest.raises(BundleError, match="streams of 2 clients"):
         reader.events()
 
 

@@ -36,6 +36,8 @@ Assay was founded on five field reports of 2005 to 2010, and on what was wrong i
 words of our own, and what its tables come to: 101, of which 32 do not stand. `assay claims reports.toml --markdown` makes
 it from `tests/golden/claims/`, where the sentences are that are computed, and a test holds each figure to the one that was
 found by hand.
+The series of articles that compares NCP, CIFS, NetWare and Linux prints per cents without the tables that they are of: the
+second table holds its conclusions to these (`articles.toml`).
 How to judge claims of your own: [how-to/claims.md](how-to/claims.md).
 """
 SUPPORTED, CONTRADICTED, NOT_DECIDABLE = ClaimVerdict
@@ -89,8 +91,41 @@ def test_all_claims_of_the_reports_are_there_and_32_do_not_stand(reports: Judged
     assert exit_code(reports, is_strict=False) == 1
 
 
-def test_the_page_of_the_reports_is_up_to_date(reports: JudgedClaims, goldens: Goldens) -> None:
-    goldens.check(PAGE, "\n".join([INTRODUCTION, *markdown_table(reports), ""]))
+@pytest.fixture(scope="module")
+def articles() -> JudgedClaims:
+    file = read_claims(str(FOLDER / "articles.toml"))
+    return judge_claims(file, nobody, "last", Meant(prefixes=file.prefixes))
+
+
+def test_conclusions_of_the_articles_have_the_verdicts_that_their_figures_give(articles: JudgedClaims) -> None:
+    """Figures: of records of 4, 8, 16 and 32 KiB +97, +95, +59 and +44 %, of 64 KiB +13 %, of 16 MiB -13 %, and so on."""
+    assert {claim.id: claim.verdict for claim in articles.claims} == {
+        "8.write.small": SUPPORTED,
+        "8.write.crossover_record": SUPPORTED,
+        "8.write.crossover_file": NOT_DECIDABLE,
+        "8.write.files": SUPPORTED,
+        "8.write.overall": NOT_DECIDABLE,
+        "8.reads": SUPPORTED,
+        "7.write": NOT_DECIDABLE,
+        "7.write.sweet": SUPPORTED,
+        "7.reads": SUPPORTED,
+        "4.write.small": SUPPORTED,
+        "4.read": SUPPORTED,
+        "4.random_read": SUPPORTED,
+    }
+    of = {claim.id: claim for claim in articles.claims}
+    computed = [
+        value
+        for id_ in ("8.write.small", "8.write.crossover_record")
+        for sentence in of[id_].sentences
+        if sentence.computed
+        for value in sentence.computed.values
+    ]
+    assert computed == [0.44, 0.13, -0.13]
+
+
+def test_the_page_of_the_reports_is_up_to_date(reports: JudgedClaims, articles: JudgedClaims, goldens: Goldens) -> None:
+    goldens.check(PAGE, "\n".join([INTRODUCTION, *markdown_table(reports), *markdown_table(articles), ""]))
 
 
 @pytest.fixture(scope="module")

@@ -258,7 +258,7 @@ REFUSED = [
     (
         process("flowop statfile name=s,filename=files", head="enable multi master=a,client=b"),
         1,
-        "own clients come later",
+        "name all clients with --hosts",
     ),
     (
         process("flowop statfile name=s,filename=files", head='system "rm -rf /"'),

@@ -101,9 +101,9 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     ),
     "many files": (
         lambda folder: change_manifest(
-            folder, lambda manifest: manifest["files"].update({f"f{i}": entry(b"") for i in range(5000)})
+            folder, lambda manifest: manifest["files"].update({f"f{i}": entry(b"") for i in range(33_000)})
         ),
-        "names 50[0-9][0-9] files",
+        "names 330[0-9][0-9] files",
     ),
     "a link": (
         instead("hist.parquet", lambda path: path.symlink_to("/etc/passwd")),

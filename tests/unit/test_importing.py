@@ -12,9 +12,11 @@ from assay.bundle.catalog import list_runs
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare
 from assay.decode.readers import read as read_output
+from assay.decode.told_zone import zone_name
 from assay.errors import BundleError, InputError
 from assay.importing import keep, originals
-from assay.results import Document, Result
+from assay.report.head import head_of
+from assay.results import Document, ForeignSource, Result
 from assay.verdicts import ComparisonVerdict, TrustLevel
 from unit.forged_bundles import write_manifest
 
@@ -351,3 +353,93 @@ def test_a_text_says_the_same_to_decode_and_to_import() -> None:
         "ior-easy-read",
         "mdtest-hard-stat",
     ]
+
+
+# -- when it was measured ----------------------------------------------------------------------------------------------
+
+BEGAN = (
+    "Run began: {}\n\tCommand line used: iozone -s 64 -r 4 -i 0\n\tOutput is in kBytes/sec\n iozone\n"
+    "   64   4   100   200\n"
+)
+
+
+def when(tmp_path: Path, text: str, zone: str | None) -> ForeignSource:
+    file = table(tmp_path, text)
+    (original,) = originals(str(file), timezone=None if zone is None else zone_name(zone))
+    bundle = keep(original, tmp_path / "runs", ("assay", "import"))
+    told = document(read(RunBundle.open(bundle.path))).run.foreign
+    assert told is not None
+    return told
+
+
+@pytest.mark.parametrize(
+    ("began", "zone", "utc"),
+    [
+        ("Mon Jun 12 10:00:00 2006", None, "2006-06-12T10:00:00Z"),
+        ("Mon Jun 12 10:00:00 2006", "UTC", "2006-06-12T10:00:00Z"),
+        # Two hours from UTC in summer, one in winter.
+        ("Mon Jun 12 10:00:00 2006", "Europe/Berlin", "2006-06-12T08:00:00Z"),
+        ("Thu Jan 12 10:00:00 2006", "Europe/Berlin", "2006-01-12T09:00:00Z"),
+        # The hour that clocks had twice is the earlier one: 02:30 in summer time.
+        ("Sun Oct 29 02:30:00 2006", "Europe/Berlin", "2006-10-29T00:30:00Z"),
+        ("Mon Jun 12 01:00:00 2006", "+05:30", "2006-06-11T19:30:00Z"),
+        ("Mon Jun 12 20:00:00 2006", "-08:00", "2006-06-13T04:00:00Z"),
+    ],
+)
+def test_a_time_without_a_zone_is_of_the_zone_that_was_said(
+    began: str, zone: str | None, utc: str, tmp_path: Path
+) -> None:
+    told = when(tmp_path, BEGAN.format(began), zone)
+
+    assert (told.measured_utc, told.assumed_zone, told.zone_is_given) == (utc, zone or "UTC", zone is not None)
+
+
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo", "-08:00"])
+def test_a_time_with_a_zone_is_what_it_says(zone: str | None, tmp_path: Path) -> None:
+    text = "# date: 2009-06-12T10:00+02:00\nlabel,unit,a\nread,MB/s,1\n"
+
+    told = when(tmp_path, text, zone)
+
+    assert (told.measured_utc, told.assumed_zone) == ("2009-06-12T08:00:00Z", None)
+
+
+def test_what_counts_seconds_since_1970_is_of_no_zone(tmp_path: Path) -> None:
+    told = when(tmp_path, (SAMPLES / "fio-3.33.json").read_text(), "Asia/Tokyo")
+
+    assert (told.measured_utc, told.assumed_zone) == ("2026-11-25T04:51:48Z", None)
+
+
+def test_a_system_of_phoronix_has_the_zone_that_was_said(tmp_path: Path) -> None:
+    kept = [
+        keep(original, tmp_path, ("assay", "import"))
+        for original in originals(str(SAMPLES / "phoronix.xml"), timezone="America/New_York")
+    ]
+
+    told = [document(read(RunBundle.open(bundle.path))).run.foreign for bundle in kept]
+    # 09:00 in July is four hours from UTC.
+    assert "2023-07-19T13:00:00Z" in {one.measured_utc for one in told if one}
+
+
+def test_the_zone_of_this_machine_is_kept_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TZ", ":Pacific/Auckland")
+
+    told = when(tmp_path, BEGAN.format("Mon Jun 12 10:00:00 2006"), "local")
+
+    assert (told.measured_utc, told.assumed_zone) == ("2006-06-11T22:00:00Z", "Pacific/Auckland")
+
+
+@pytest.mark.parametrize(
+    "zone", ["Mars/Olympus", "", "../../etc/passwd", "Europe", "+25:00", "+14:30", "2:00", "CET-1CEST", "x" * 500]
+)
+def test_what_is_no_zone_is_refused_with_what_is_one(zone: str) -> None:
+    with pytest.raises(InputError, match=r"there is no time zone .*Europe/Berlin.*\+02:00.*local"):
+        zone_name(zone)
+
+
+def test_who_shows_a_foreign_run_reads_which_zone_was_assumed(tmp_path: Path) -> None:
+    (original,) = originals(str(table(tmp_path, BEGAN.format("Mon Jun 12 10:00:00 2006"))))
+    record = read(keep(original, tmp_path / "runs", ("assay",)))
+
+    told = dict(head_of(document(record), record).pairs)["foreign"]
+
+    assert "at 2006-06-12T10:00:00Z (times taken for UTC, assumed: the tool gives none, and nobody said one)" in told

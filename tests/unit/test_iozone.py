@@ -259,7 +259,7 @@ REFUSED = {
     "-1": "no option of IOzone",
     "file": "no option",
     "-X trace": "assay run",
-    "-+m hosts": "rsh",
+    "-t 2 -+m hosts": "its content is not among the words",
     "-B -I": "choose one",
     "-B -H 2": "choose one",
     "-B -o": "-G",

@@ -15,6 +15,7 @@ from assay.report.head import Head
 from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 from unit.bundle_streams import begun
 from unit.quick_run import quick_run
+from unit.set_run import RATES, TITLES, set_run
 
 
 @pytest.fixture
@@ -96,3 +97,22 @@ def test_a_catalog_that_is_none_is_passed_by(bundle: RunBundle, tmp_path: Path) 
 
     assert kept_answer(bundle.path, tmp_path) is None
     keep_answer(bundle.path, tmp_path, answer_of(bundle))
+
+
+def test_of_very_many_clients_the_sums_are_kept_and_given_where_they_will_do(
+    bundle: RunBundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, document = set_run()
+    run = msgspec.structs.replace(document.run, bundle=str(bundle.path), id=bundle.run_id)
+    answer = KeptAnswer(document=msgspec.structs.replace(document, run=run), head=Head(load="x", pairs=()))
+    whole = len(msgspec.json.encode(answer))
+    monkeypatch.setattr(kept_answers, "_MOST_LETTERS", whole - 1)
+
+    keep_answer(bundle.path, tmp_path, answer)
+
+    assert kept_answer(bundle.path, tmp_path) is None
+    found = kept_answer(bundle.path, tmp_path, sums_will_do=True)
+    assert found is not None
+    assert found.own_left_out == len(RATES) * len(TITLES)
+    assert [result.label for result in found.document.results] == ["p0/read", "p1/read"]
+    assert found.document.sums == document.sums

@@ -14,7 +14,7 @@ from assay.bundle.client_set import Role
 from assay.cluster.hosts import HostSpec, parse_hosts
 from assay.cluster.launch import launch
 from assay.cluster.worker_order import WorkerOrder, check_version, read_join_folder
-from assay.cluster.worker_shell import Channel, HostError, WorkerShell
+from assay.cluster.worker_shell import ShellChannel, HostError, WorkerShell
 from assay.errors import InputError, RunError
 from testbed.host import wait_until
 from testbed.stand_in import is_alive, stand_in
@@ -218,7 +218,7 @@ def _heard(output: bytes, *, chunk_bytes: int) -> str:
         async def nothing(_: int) -> bytes:
             return b""
 
-        channel = Channel(read_output=read, read_errors=nothing, write=lambda _: None, end_input=lambda: None)
+        channel = ShellChannel(read_output=read, read_errors=nothing, write=lambda _: None, end_input=lambda: None)
         try:
             await shell.open(channel)
         except HostError as error:

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from assay import events, plan
+from assay.live.merged_ticks import MergedTicks
+from assay.live.set_words import set_words
 from assay.live.tally import Tally
 from assay.live.terminal import TerminalDisplay
 from assay.live.time_left import words_left
@@ -144,6 +146,30 @@ def test_a_log_has_a_line_when_a_phase_ends_and_now_and_then_before(
         "[1/2] first: 1,000 IOPS  p50 1.00 µs  p99 1.00 µs  58 s left",
         "[1/2] first: 1,000 IOPS  p50 1.00 µs  p99 1.00 µs  47 s left",
         "[1/2] first: 1,000 IOPS  p50 1.00 µs  p99 1.00 µs",
+    ]
+
+
+def test_what_stands_beside_is_told_with_the_rates_of_a_phase_that_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    clients = ["h1", "h2"]
+    merger = MergedTicks(clients, 1.0)
+    display = TerminalDisplay(beside=lambda: set_words(merger))
+    display.begin(one_plan(phase("first", 30.0)))
+
+    display.show(events.Started(t_ns=0, phase_index=0, start_ns=0))
+    now_s = 103.0
+    for client in clients:
+        for merged in merger.add(client, msgspec.structs.replace(interval([1000] * 1000), t_ns=NS_PER_S)):
+            display.show(merged)
+    display.show(finished())
+    display.end()
+
+    assert capsys.readouterr().err.splitlines() == [
+        "[1/1] first: 2,000 IOPS  p50 1.00 µs  p99 1.00 µs  2 of 2 clients  27 s left",
+        "[1/1] first: 2,000 IOPS  p50 1.00 µs  p99 1.00 µs",
     ]
 
 

@@ -112,7 +112,9 @@ def test_every_field_of_the_plan_can_be_given_another_value_than_its_default() -
     of_load_files = {("Plan", "untranslated"), ("Plan", "schema")}
     # Front ends of tools count, work as another user and wait.
     of_tools = {("Origin", "counts"), ("Plan", "user"), ("Phase", "gate")}
-    assert fields - changed == of_load_files | of_tools
+    # A Plan is shared out when it is known who takes part.
+    of_sets = {("Plan", "among")}
+    assert fields - changed == of_load_files | of_tools | of_sets
 
 
 def _is_enum(kind: object) -> bool:

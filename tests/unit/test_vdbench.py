@@ -14,6 +14,7 @@ from assay.analysis.record import read as analysed
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS
 from assay.errors import FrontEndError, InputError
 from assay.plan.walk import job_actions, job_ops
+from assay.tools.front_end import HostsAsked
 from assay.tools.vdbench import FRONT_END
 from assay.tools.vdbench.runs import runs
 from assay.tools.vdbench.settings import TEXT, Settings, with_texts
@@ -135,10 +136,46 @@ def test_a_curve_is_a_run_at_most_and_shares_of_it_for_each_loop() -> None:
     assert found == [*one, *two, ("", 0.0), ("q max", 50.0), ("q max", 120.0)]
 
 
+# -- hosts -------------------------------------------------------------------------------------------------------------
+
+HOSTS = "hd=default,shell=ssh,user=root\nhd=h1,system=node1\nhd=h2,system=node2\n"
+
+
+def test_other_hosts_are_clients_that_each_do_all_of_it() -> None:
+    settings = read(HOSTS + RAW.replace("rd=rd1", "rd=rd1,iorate=max"))
+
+    assert FRONT_END.hosts(settings) == HostsAsked(by="hd=", names=("node1", "node2"))
+    assert [note.what for note in settings.load.notes if note.what == "hd="] == ["hd="]
+    assert FRONT_END.hosts(read("hd=localhost\n" + RAW)) is None
+    assert FRONT_END.hosts(read(HOSTS + RAW.replace("sd=sd1,lun", "sd=sd1,host=*,lun"))) is not None
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("hd=one,system=systema\n" + RAW, "load:1: hd=one: 'systema' is another host. Assay's own clients come later"),
+        (
+            RAW.replace("lun=", "host=h1,lun="),
+            "load:4: 'host=h1': it is for 1 of 2 hosts, and every client does the same",
+        ),
+        (RAW.replace("lun=", "host=h3,lun="), "load:4: 'host=h3': no hd= names 'h3'; there are h1, h2"),
+        (RAW.replace("rd=rd1", "rd=rd1,iorate=100"), "load:6: rd=rd1: its rate is one of all hosts together"),
+        (RAW.replace("rd=rd1", "rd=rd1,iorate=curve"), "load:6: rd=rd1: its rate is one of all hosts together"),
+        (RAW.replace("wd=wd1", "wd=wd1,iorate=5", 1), "load:5: wd=wd1: iorate= is a rate of all hosts together"),
+        (FILES.replace("rd=rd1", "rd=rd1,fwdrate=9"), "load:6: rd=rd1: its rate is one of all hosts together"),
+    ],
+)
+def test_what_only_some_hosts_do_or_all_have_together_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(HOSTS + text)
+
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hd=a,system=localhost\nhd=b,system=x\n" + RAW, "load:2: hd=a is this machine and 'x' another one"),
+        ("hd=b,system=x,clients=2\n" + RAW, "load:1: 'clients=2': a host is one client"),
         ("validate=yes\n" + RAW, "load:1: 'validate=yes': data validation keeps maps and journals of its own"),
         ("sd=s,lun=f,size=1m,journal=/j\n", "load:1: 'journal=/j': data validation"),
         ("dedupratio=2\n" + RAW, "load:1: 'dedupratio=2': Assay's content has a ratio"),

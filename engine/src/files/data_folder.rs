@@ -8,6 +8,10 @@
 //! file. In a folder that was there before only that file is made and removed. After locking, the file that is locked is
 //! compared with the one of that name, and if somebody removed it in between, the way starts over. Network file systems pass
 //! the lock on to the server where they can.
+//!
+//! Engines of one run may use the folder at once. Then each holds the lock with the others (LOCK_SH), and the file says which run
+//! has it: who comes first writes that while it has the lock alone. Who leaves lets the lock go and tries to have it alone: the
+//! last one can, and tidies up.
 
 use crate::backend::uri::Scheme;
 use crate::error::{EngineError, Result};
@@ -15,6 +19,7 @@ use crate::files::block_groups;
 use crate::files::hidden;
 use crate::files::owner;
 use crate::files::root::Root;
+use crate::plan::Among;
 use crate::sys::posix;
 use std::ffi::CStr;
 use std::fs::File;
@@ -35,6 +40,10 @@ const PATIENCE_TURNS: u32 = 20;
 /// How often, and how far apart, one looks whether another run has just left, or has written its lock.
 const LEAVING_TRIES: u32 = 20;
 const LEAVING_WAIT: Duration = Duration::from_millis(10);
+/// Turns until the folder is somebody else's.
+const JOINING_TURNS: u32 = 100;
+/// How far apart one looks whether another engine of the run has come in, which has the lock alone for a moment.
+const JOINING_WAIT: Duration = Duration::from_millis(50);
 
 /// A target's data folder, locked for this run.
 #[derive(Debug)]
@@ -46,6 +55,10 @@ pub struct DataFolder {
     /// None: let go.
     lock: Option<File>,
     is_locked: bool,
+    /// The run, where others of it may be in the folder at the same time; empty: it is this engine's alone.
+    run: String,
+    /// Which of the run's engines this is.
+    part: u32,
     /// Whether this run may remove the lock file, and the folder: it holds the lock, or made the file where there are none.
     is_held: bool,
     /// Whether Assay made the folder.
@@ -61,6 +74,15 @@ impl DataFolder {
     /// A Plan error for another kind of target; an environment error when the directory cannot be used, another run is using
     /// it, or the data folder is not this user's own.
     pub fn open(target_uri: &str) -> Result<Self> {
+        Self::open_among(target_uri, None)
+    }
+
+    /// As `open`, among other engines of a run where there are any.
+    ///
+    /// # Errors
+    ///
+    /// As `open`; and where the file system has no locks, which is how these engines know of each other.
+    pub fn open_among(target_uri: &str, among: Option<&Among>) -> Result<Self> {
         let directory = match Scheme::of(target_uri)? {
             (Scheme::File, directory) => directory,
             #[cfg(test)]
@@ -68,8 +90,8 @@ impl DataFolder {
         };
         check_directory(&directory)?;
         // Each turn lost means that another run has just left; a hundred in a row do not happen by chance.
-        for turn in 0..100 {
-            if let Some(opened) = Self::try_open(&directory, turn)? {
+        for turn in 0..JOINING_TURNS {
+            if let Some(opened) = Self::try_open(&directory, among, turn)? {
                 return Ok(opened);
             }
         }
@@ -77,7 +99,7 @@ impl DataFolder {
     }
 
     /// One attempt; `None` when another run removed what was just opened.
-    fn try_open(directory: &Path, turn: u32) -> Result<Option<Self>> {
+    fn try_open(directory: &Path, among: Option<&Among>, turn: u32) -> Result<Option<Self>> {
         let parent = open_parent(directory)?;
         let path = directory.join("assay-data");
         let Some((folder, is_new)) = open_folder(parent.as_fd(), &path)? else { return Ok(None) };
@@ -96,6 +118,8 @@ impl DataFolder {
             root,
             lock: Some(file),
             is_locked: false,
+            run: among.map(|among| among.run.clone()).unwrap_or_default(),
+            part: among.map_or(0, |among| among.part),
             is_held: false,
             is_made: is_new,
             owner_pid,
@@ -111,7 +135,12 @@ impl DataFolder {
         match posix::try_lock_exclusive(file.as_fd()) {
             Ok(()) => self.is_locked = true,
             Err(error) => match error.raw_os_error() {
+                Some(libc::EWOULDBLOCK) if self.is_among() => return self.join(turn),
                 Some(libc::EWOULDBLOCK) => return Err(busy(&self.directory, holder(file))),
+                Some(libc::ENOSYS | libc::ENOLCK | libc::EOPNOTSUPP) if self.is_among() => {
+                    self.is_held = is_fresh;
+                    return Err(no_locks(self.path()));
+                }
                 // Some network file systems have no locks (Lustre without -o flock says ENOSYS).
                 Some(libc::ENOSYS | libc::ENOLCK | libc::EOPNOTSUPP) => {}
                 _ => {
@@ -146,12 +175,80 @@ impl DataFolder {
         self.is_held = true;
         block_groups::spread(self.as_fd());
         self.write_holder().map_err(|error| failed("write", self.path(), error))?;
+        if self.is_among() && !self.let_others_in()? {
+            self.is_held = false;
+            return Ok(None);
+        }
         Ok(Some(self))
+    }
+
+    /// Whether other engines of the run may be in the folder.
+    pub fn is_among(&self) -> bool {
+        !self.run.is_empty()
+    }
+
+    /// The run whose engines use the folder; empty: it is this engine's alone.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Whether another engine of the run lays sets out that have no owner, and removes them.
+    pub fn follows(&self) -> bool {
+        self.is_among() && self.part > 0
+    }
+
+    /// Hold the lock with others from now on. `false` where somebody was quicker to have it alone.
+    fn let_others_in(&self) -> Result<bool> {
+        let Some(file) = self.lock.as_ref() else { return Ok(false) };
+        match posix::try_lock_shared(file.as_fd()) {
+            Ok(()) => is_same_file(self.as_fd(), file)
+                .map_err(|error| EngineError::io("look at", self.path().join(".assay-lock"), error)),
+            Err(error) if error.raw_os_error() == Some(libc::EWOULDBLOCK) => Ok(false),
+            Err(error) => Err(EngineError::io("lock", self.path().join(".assay-lock"), error)),
+        }
+    }
+
+    /// Hold the lock with those who have it, if they are of this run; `None`: look again.
+    fn join(mut self, turn: u32) -> Result<Option<Self>> {
+        let Some(file) = self.lock.as_ref() else { return Ok(None) };
+        let (is_in, who) = (self.let_others_in()?, holder(file));
+        let text = text_of(file).map_err(|error| EngineError::io("read", self.path().join(".assay-lock"), error))?;
+        let is_own = is_in && is_of_run(&text, &self.run);
+        if is_own {
+            self.is_made = text.starts_with(&lock_words(true));
+            (self.is_locked, self.is_held) = (true, true);
+            return Ok(Some(self));
+        }
+        // Whoever it is may have the lock alone for a moment, to say which run it is of.
+        if turn + 1 < JOINING_TURNS {
+            let _ = posix::unlock(file.as_fd());
+            std::thread::sleep(JOINING_WAIT);
+            return Ok(None);
+        }
+        Err(busy(&self.directory, who))
+    }
+
+    /// Let the others alone with the folder, unless there are none: whether this engine is the last, and has it alone now.
+    pub fn is_last(&mut self) -> bool {
+        if !self.is_held || !self.is_among() {
+            return self.is_held;
+        }
+        let Some(file) = self.lock.as_ref() else { return false };
+        // Two that try to have it alone while both hold it would see each other.
+        let is_alone = posix::unlock(file.as_fd()).is_ok() && posix::try_lock_exclusive(file.as_fd()).is_ok();
+        let is_own = is_alone && is_of_run(&text_of(file).unwrap_or_default(), &self.run);
+        if is_own {
+            self.run.clear();
+        } else {
+            (self.is_held, self.lock) = (false, None);
+        }
+        is_own
     }
 
     fn write_holder(&self) -> io::Result<()> {
         let Some(mut lock) = self.lock.as_ref() else { return Ok(()) };
-        let text = format!("{} {} {}\n", lock_words(self.is_made), self.owner_pid, host_name());
+        let run = if self.is_among() { format!(" {}", self.run) } else { String::new() };
+        let text = format!("{} {} {}{run}\n", lock_words(self.is_made), self.owner_pid, host_name());
         lock.rewind()?;
         lock.write_all(text.as_bytes())?;
         // The end last: a file that is cut short by a full disk still says whose the folder is.
@@ -228,9 +325,10 @@ impl DataFolder {
     /// As `leave`; a second time nothing is done.
     fn remove_own(&mut self) -> Result<()> {
         // A forked worker holds a copy of this value; only the run itself may let the lock go.
-        if std::process::id() != self.owner_pid || !std::mem::take(&mut self.is_held) {
+        if std::process::id() != self.owner_pid || !self.is_last() {
             return Ok(());
         }
+        self.is_held = false;
         let path = self.root.path().to_owned();
         let left = |error: io::Error| {
             let (directory, path) = (self.directory.display(), path.display());
@@ -424,6 +522,12 @@ fn text_of(mut lock: &File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
+/// Whether the text of a lock file says that a run has the folder.
+fn is_of_run(text: &str, run: &str) -> bool {
+    // Schema and version, made or found, process, host, run.
+    text.split_whitespace().nth(5) == Some(run)
+}
+
 /// Whether an open folder is the data folder of an open directory.
 fn is_named(parent: BorrowedFd<'_>, folder: BorrowedFd<'_>) -> io::Result<bool> {
     is_file_of_name(folder, parent, FOLDER_NAME)
@@ -466,6 +570,14 @@ fn holder(lock: &File) -> String {
 fn not_own(path: &Path, why: &str) -> EngineError {
     EngineError::Environment(format!(
         "{} {why}. Nothing was measured; move it away, or choose another directory",
+        path.display()
+    ))
+}
+
+fn no_locks(path: &Path) -> EngineError {
+    EngineError::Environment(format!(
+        "{} cannot be locked on this file system, so that several clients cannot use it at once. Nothing was measured; give each \
+         a folder of its own",
         path.display()
     ))
 }

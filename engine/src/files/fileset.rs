@@ -34,6 +34,8 @@ const LONGEST_PATH_BYTES: usize = 4095;
 #[derive(Debug)]
 pub struct FileSetState {
     set: FileSet,
+    /// Client whose files these are; empty where there is nobody else.
+    owner: String,
     /// Of all sets of this process.
     number: u64,
     plan_seed: u64,
@@ -57,6 +59,15 @@ impl FileSetState {
     ///
     /// A Plan error for rules that cannot be followed.
     pub fn new(set: &FileSet, root: &Arc<Root>, seed: u64) -> Result<Self> {
+        Self::of_owner(set, root, seed, "")
+    }
+
+    /// As `new`, with the files of one client in a folder in which others have theirs; `owner` is empty where there are none.
+    ///
+    /// # Errors
+    ///
+    /// A Plan error for rules that cannot be followed.
+    pub fn of_owner(set: &FileSet, root: &Arc<Root>, seed: u64, owner: &str) -> Result<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let spread = Spread::new(&set.name, &set.layout, set.files)?;
         check_counts(set)?;
@@ -65,7 +76,8 @@ impl FileSetState {
             own_seed: set.name.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte))),
             root: Arc::clone(root),
             folder: root.path().join(folder_name(set)?),
-            files: NumberedName::of_files(&set.name, &set.file_name, set.files)?,
+            files: names_of(set, owner)?,
+            owner: owner.to_owned(),
             directories: NumberedName::of_directories(spread.width()),
             sizes: Sampler::new(&set.size)?,
             spread,
@@ -132,6 +144,11 @@ impl FileSetState {
         let mut path = PathBuffer::new();
         self.path_into(index, &mut path);
         self.root.open(path.at().path, flags, 0).map(File::from)
+    }
+
+    /// Whether other clients have files of their own in its folder.
+    pub fn is_joint(&self) -> bool {
+        !self.owner.is_empty()
     }
 
     /// Number of indices.
@@ -293,6 +310,11 @@ impl FileSetState {
             self.directories.push_into(turn, buffer);
         }
     }
+}
+
+fn names_of(set: &FileSet, owner: &str) -> Result<NumberedName> {
+    let names = NumberedName::of_files(&set.name, &set.file_name, set.files)?;
+    if owner.is_empty() { Ok(names) } else { names.of_owner(&set.name, owner) }
 }
 
 fn check_counts(set: &FileSet) -> Result<()> {

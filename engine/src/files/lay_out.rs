@@ -10,6 +10,7 @@ use crate::files::data_folder::DataFolder;
 use crate::files::fileset::FileSetState;
 use crate::files::free_space;
 use crate::files::free_space::bytes_text;
+use crate::files::joint;
 use crate::files::mark::{Mark, State};
 use crate::files::names::PathBuffer;
 use crate::files::owner;
@@ -19,8 +20,12 @@ use crate::files::write_files::{make_directories, make_files, unit_of};
 use crate::plan::{Allocate, Reuse};
 use crate::sys::posix;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Between two looks whether another engine has laid a set out, and how many of them a line says so.
+const WAIT: Duration = Duration::from_millis(50);
+const TURNS_OF_A_LINE: u32 = 20;
 
 /// Files whose size is looked at before a set is reused.
 const SAMPLE: u64 = 64;
@@ -59,15 +64,17 @@ pub fn prepare(
     let begun = Instant::now();
     state.set_begun(false);
     ContentFill::new(state.content_seed(), &state.set().content, 0)?;
-    let reused = match standing(state)? {
-        None => false,
-        Some(mark) if may_reuse(state, &mark)? => true,
-        Some(mark) => {
-            check_replaceable(state, &mark)?;
-            state.set_begun(true);
-            clear_away(state, report, stop)?;
-            false
-        }
+    let reused = if state.is_joint() {
+        joint::make_folder(state, stop)?;
+        state.set_begun(true);
+        // What a run that died left of this client's.
+        joint::remove_files(state, report, stop)?;
+        false
+    } else if target.follows() {
+        wait_for(state, target, report, stop)?;
+        true
+    } else {
+        may_serve(state, target, report, stop)?
     };
     let need = free_space::need(state, target.fs_block_bytes()?, stop)?;
     if !reused {
@@ -86,10 +93,67 @@ pub fn prepare(
     })
 }
 
+/// Whether what is there may serve; what may not is cleared away.
+fn may_serve(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop: &AtomicBool) -> Result<bool> {
+    let Some(mark) = standing(state)? else { return Ok(false) };
+    if may_reuse(state, &mark)? {
+        if target.is_among() {
+            // The others wait for this run's.
+            let mark = Mark { run: target.run().to_owned(), is_found: true, ..mark };
+            let written = open_folder(state).map(|folder| mark.write(folder.as_fd()));
+            written?.map_err(|error| EngineError::io("write the mark of", state.folder(), error))?;
+        }
+        return Ok(true);
+    }
+    check_replaceable(state, &mark)?;
+    state.set_begun(true);
+    clear_away(state, report, stop)?;
+    Ok(false)
+}
+
+/// Wait until another engine of the run has laid the set out.
+fn wait_for(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop: &AtomicBool) -> Result<()> {
+    let mut turn = 0_u32;
+    loop {
+        if let Some(mark) = standing(state).or_else(|error| if is_coming(state) { Ok(None) } else { Err(error) })?
+            && mark.run == target.run()
+            && mark.state == State::Complete
+        {
+            return match misfit(state) {
+                None => Ok(()),
+                Some(misfit) => Err(EngineError::Environment(format!(
+                    "file set '{}' was laid out by the first client, but here {misfit}. Do all clients see the same directory?",
+                    state.set().name
+                ))),
+            };
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(EngineError::Stopped);
+        }
+        if turn % TURNS_OF_A_LINE == 0 {
+            report(0, 1, "sets of the first client");
+        }
+        turn = turn.wrapping_add(1);
+        std::thread::sleep(WAIT);
+    }
+}
+
+/// Whether the folder is there without a mark for a moment: somebody is making it, or taking it away.
+fn is_coming(state: &FileSetState) -> bool {
+    let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
+    matches!(mark, Ok(Ok(None)) | Err(_))
+}
+
 /// Whether the set's folder is Assay's and holds a part of a set: laying out or removing was cut off.
 pub fn is_half_done(state: &FileSetState) -> bool {
     let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
     matches!(mark, Ok(Ok(Some(mark))) if mark.state != State::Complete)
+}
+
+/// Whether the engines of a run laid the set out, of which it is, and it is not to be kept.
+pub fn is_of_run(state: &FileSetState, run: &str) -> bool {
+    let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
+    matches!(mark, Ok(Ok(Some(mark))) if mark.run == run && !mark.is_found && !mark.set.keep)
 }
 
 /// Whether something of this run's is in place of the set after [`prepare`] failed; what cannot be looked at is.
@@ -202,7 +266,9 @@ fn clear_away(state: &FileSetState, report: Report<'_>, stop: &AtomicBool) -> Re
 
 fn lay_out(state: &FileSetState, target: &DataFolder, bytes: u64, report: Report<'_>, stop: &AtomicBool) -> Result<()> {
     let is_empty = state.initial_files() == 0 && state.spread().directories() == 0;
-    let folder = make_marked_folder(state, if is_empty { State::Complete } else { State::LayingOut })?;
+    let how_far = if is_empty { State::Complete } else { State::LayingOut };
+    // One that several clients have files in has its mark.
+    let folder = if state.is_joint() { None } else { Some(make_marked_folder(state, how_far, target.run())?) };
     let (crew, threads) = (Crew::new(stop), threads_of(state.set().create_workers));
     let unit = unit_of(state, bytes);
     let progress = Progress::new(report, if unit == "bytes" { bytes } else { state.initial_files() }, unit);
@@ -210,22 +276,25 @@ fn lay_out(state: &FileSetState, target: &DataFolder, bytes: u64, report: Report
     make_files(state, &crew, &progress, threads)?;
     posix::sync_file_system(target.as_fd()).map_err(|error| EngineError::io("sync", state.folder(), error))?;
     progress.finish();
-    if is_empty { Ok(()) } else { write_mark(state, &folder, State::Complete) }
+    match folder {
+        Some(folder) if !is_empty => write_mark(state, &folder, State::Complete, target.run()),
+        _ => Ok(()),
+    }
 }
 
 /// The set's folder with its mark in it, or nothing at all.
-fn make_marked_folder(state: &FileSetState, how_far: State) -> Result<OwnedFd> {
+fn make_marked_folder(state: &FileSetState, how_far: State, run: &str) -> Result<OwnedFd> {
     let failed = |error| EngineError::io("create", state.folder(), error);
     let (root, name) = (state.root().as_fd(), state.folder_name());
     block_groups::make_directory(root, &name).map_err(failed)?;
-    let marked = open_folder(state).and_then(|folder| write_mark(state, &folder, how_far).map(|()| folder));
+    let marked = open_folder(state).and_then(|folder| write_mark(state, &folder, how_far, run).map(|()| folder));
     marked.inspect_err(|_| {
         // Made by this function a moment ago: an unmarked folder would be refused from now on.
         let _ = posix::remove_directory_at(root, &name);
     })
 }
 
-fn write_mark(state: &FileSetState, folder: &OwnedFd, how_far: State) -> Result<()> {
-    let mark = Mark::new(state.set(), state.plan_seed(), how_far);
+fn write_mark(state: &FileSetState, folder: &OwnedFd, how_far: State, run: &str) -> Result<()> {
+    let mark = Mark { run: run.to_owned(), ..Mark::new(state.set(), state.plan_seed(), how_far) };
     mark.write(folder.as_fd()).map_err(|error| EngineError::io("write the mark of", state.folder(), error))
 }

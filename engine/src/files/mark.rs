@@ -44,18 +44,41 @@ pub struct Mark {
     pub seed: u64,
     /// How far it has come.
     pub state: State,
+    /// The run whose engines use the set together, where several do (`among` in the Plan).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
+    /// Whether that run found it, and so leaves it.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub is_found: bool,
+    /// Whether several clients have files in the folder, each named after itself (`joint.rs`).
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub is_joint: bool,
+}
+
+/// For what is left out where it is not.
+fn is_not(value: &bool) -> bool {
+    !value
 }
 
 impl Mark {
     /// The mark of a set.
     pub fn new(set: &FileSet, seed: u64, state: State) -> Self {
-        Self { schema: SCHEMA.to_owned(), set: set.clone(), seed, state }
+        Self {
+            schema: SCHEMA.to_owned(),
+            set: set.clone(),
+            seed,
+            state,
+            run: String::new(),
+            is_found: false,
+            is_joint: false,
+        }
     }
 
     /// Whether files, sizes, places and content are those of another set. Who made them and for how long is no matter.
     pub fn describes(&self, set: &FileSet, seed: u64) -> bool {
         let mine = &self.set;
         self.seed == seed
+            && !self.is_joint
             && (&mine.name, mine.files, &mine.size, &mine.layout) == (&set.name, set.files, &set.size, &set.layout)
             && (&mine.file_name, mine.existing_share) == (&set.file_name, set.existing_share)
             && (&mine.content, mine.allocate) == (&set.content, set.allocate)

@@ -13,6 +13,7 @@ pub mod growth;
 pub mod hidden;
 pub mod index_queue;
 pub mod indices;
+pub mod joint;
 pub mod lay_out;
 pub mod mark;
 pub mod names;

@@ -1,5 +1,6 @@
 //! Names of files and directories, made from the index alone and read back from a directory listing.
 
+use crate::among::{ANYBODY, is_owner};
 use crate::backend::store::{At, Handle};
 use crate::error::{EngineError, Result};
 use crate::files::root::Root;
@@ -165,6 +166,8 @@ pub struct NumberedName {
     /// 0: the name holds no number, and there is just one.
     digits: usize,
     count: u64,
+    /// Whether the name of a client, and a dot, come before it: of whichever client. Such names are read, not made.
+    is_anyones: bool,
 }
 
 impl NumberedName {
@@ -192,12 +195,30 @@ impl NumberedName {
         if before.len() + digits + after.len() > LONGEST_NAME_BYTES {
             return Err(unfit("gives names above 255 bytes; shorten it"));
         }
-        Ok(Self { before: before.into(), after: after.into(), digits, count })
+        Ok(Self { before: before.into(), after: after.into(), digits, count, is_anyones: false })
+    }
+
+    /// The same names with a client's name and a dot before them ([`ANYBODY`]: of whichever).
+    ///
+    /// # Errors
+    ///
+    /// A Plan error for names that are too long.
+    pub fn of_owner(mut self, set: &str, owner: &str) -> Result<Self> {
+        if owner == ANYBODY {
+            self.is_anyones = true;
+            return Ok(self);
+        }
+        self.before.splice(0..0, owner.bytes().chain(*b"."));
+        if self.before.len() + self.digits + self.after.len() > LONGEST_NAME_BYTES {
+            let why = "with its owner's name gives names above 255 bytes; shorten it";
+            return Err(EngineError::Plan(format!("file set '{set}': file_name {why}")));
+        }
+        Ok(self)
     }
 
     /// The names of the `count` sub-directories of a directory: `d00000000` and so on.
     pub fn of_directories(count: u64) -> Self {
-        Self { before: b"d".to_vec(), after: Vec::new(), digits: digits_for(count), count }
+        Self { before: b"d".to_vec(), after: Vec::new(), digits: digits_for(count), count, is_anyones: false }
     }
 
     /// Append the name of a number.
@@ -212,7 +233,8 @@ impl NumberedName {
 
     /// The number in a name; `None` for every name that `push_into` cannot have made.
     pub fn number_in(&self, name: &CStr) -> Option<u64> {
-        let middle = name.to_bytes().strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())?;
+        let name = if self.is_anyones { self.behind_owner(name.to_bytes())? } else { name.to_bytes() };
+        let middle = name.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())?;
         if middle.len() != self.digits || !middle.iter().all(u8::is_ascii_digit) {
             return None;
         }
@@ -220,6 +242,16 @@ impl NumberedName {
             .iter()
             .try_fold(0_u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')))?;
         (value < self.count).then_some(value)
+    }
+}
+
+impl NumberedName {
+    /// What comes behind a client's name and its dot: as long as all these names are.
+    fn behind_owner<'a>(&self, name: &'a [u8]) -> Option<&'a [u8]> {
+        let length = self.before.len() + self.digits + self.after.len();
+        let (owner, rest) = name.split_at_checked(name.len().checked_sub(length)?)?;
+        let owner = std::str::from_utf8(owner).ok()?.strip_suffix('.')?;
+        is_owner(owner).then_some(rest)
     }
 }
 
@@ -239,6 +271,49 @@ mod tests {
         name.push_into(number, &mut buffer);
         buffer.finish();
         buffer.as_cstr().to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn names_of_an_owner_begin_with_it_and_are_read_back_by_it_and_by_anybody() {
+        let of = |owner: &str| NumberedName::of_files("s", "f{index}", 300).unwrap().of_owner("s", owner).unwrap();
+        let (mine, others, anybodys) = (of("node-1"), of("node-1.f"), of(ANYBODY));
+
+        assert_eq!(text(&mine, 7), "node-1.f00000007");
+        assert_eq!(text(&others, 7), "node-1.f.f00000007");
+        for (name, number) in [(c"node-1.f00000007", 7), (c"node-1.f.f00000299", 299)] {
+            assert_eq!(anybodys.number_in(name), Some(number));
+        }
+        assert_eq!(mine.number_in(c"node-1.f00000007"), Some(7));
+        assert_eq!(mine.number_in(c"node-1.f.f00000007"), None);
+        assert_eq!(others.number_in(c"node-1.f00000007"), None);
+        for name in
+            [c"f00000007", c".f00000007", c"-.f00000007", c"a..f00000007", c"a.f00000300", c"a.f0000007", c"", c"a."]
+        {
+            assert_eq!(anybodys.number_in(name), None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn an_owner_that_makes_names_too_long_is_refused() {
+        let names = NumberedName::of_files("s", &format!("{}{{index}}", "n".repeat(240)), 300).unwrap();
+
+        assert!(names.clone().of_owner("s", "abcdef").is_ok());
+        assert!(names.of_owner("s", "abcdefg").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_owners_have_one_name(
+            one in "[a-z0-9]([a-z0-9.]{0,3}[a-z0-9])?", other in "[a-z0-9]([a-z0-9.]{0,3}[a-z0-9])?", before in "[a-z0-9.]{0,4}",
+            number in 0_u64..1000, other_number in 0_u64..1000,
+        ) {
+            prop_assume!(one != other);
+            let of = |owner: &str| {
+                NumberedName::of_files("s", &format!("{before}{{index}}"), 1000).unwrap().of_owner("s", owner).unwrap()
+            };
+
+            prop_assert_ne!(text(&of(&one), number), text(&of(&other), other_number));
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! followed and no mount is entered. What is foreign stays, with the directories that hold it, and the mark stays with
 //! it, so that the removal can be finished once the foreign files have been moved away.
 
+use crate::among::ANYBODY;
 use crate::content::generations;
 use crate::error::{EngineError, Result};
 use crate::files::fileset::FileSetState;
@@ -49,35 +50,80 @@ pub fn remove(parent: &Arc<Root>, name: &str, report: Report<'_>, stop: &AtomicB
     let name = posix::c_path(Path::new(name)).map_err(|error| EngineError::io("open", folder, error))?;
     let root = open_root(folder, parent.as_fd(), &name)?;
     let mark = read_mark(folder, root.as_fd())?;
-    let rules = FileSetState::new(&mark.set, parent, mark.seed)
+    let owner = if mark.is_joint { ANYBODY } else { "" };
+    let rules = FileSetState::of_owner(&mark.set, parent, mark.seed, owner)
         .map_err(|error| refuse(folder, &format!("carries a mark that this engine cannot follow ({error})")))?;
     // A removal that is cut off must not leave a set that looks complete. On a full file system this may fail, and
     // removing is then all the more needed.
     let mark = Mark { state: State::Removing, ..mark };
     let _ = mark.write(root.as_fd());
-    let device = posix::fstat(root.as_fd()).map_err(|error| EngineError::io("stat", folder, error))?.st_dev;
+    let removed = sweep_out(&rules, Extent::All, root.as_fd(), report, stop)?;
+    if removed.foreign_total == 0 {
+        generations::forget(root.as_fd());
+        remove_marked_root(folder, parent.as_fd(), root.as_fd(), &name, &mark)?;
+    }
+    Ok(removed)
+}
+
+/// How much of a folder is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything that the mark's rules can have made.
+    All,
+    /// What has the names of the set's owner, and no directory of the set; what others have there is not looked at.
+    FilesOfOwner,
+    /// Directories, mark and folder, where no file is in them.
+    Directories,
+}
+
+/// Remove a part of what is in the folder of a set that several clients have files in.
+///
+/// # Errors
+///
+/// As [`remove`].
+pub fn remove_part(state: &FileSetState, extent: Extent, report: Report<'_>, stop: &AtomicBool) -> Result<Removed> {
+    let (folder, name) = (state.folder(), state.folder_name());
+    let root = open_root(folder, state.root().as_fd(), &name)?;
+    let mark = read_mark(folder, root.as_fd())?;
+    if !mark.is_joint {
+        return Err(refuse(folder, "is not one that several clients have files in"));
+    }
+    let removed = sweep_out(state, extent, root.as_fd(), report, stop)?;
+    if extent == Extent::Directories && removed.foreign_total == 0 {
+        remove_marked_root(folder, state.root().as_fd(), root.as_fd(), &name, &mark)?;
+    }
+    Ok(removed)
+}
+
+/// Sweep until nothing is left that goes by itself.
+fn sweep_out(
+    rules: &FileSetState,
+    extent: Extent,
+    root: BorrowedFd<'_>,
+    report: Report<'_>,
+    stop: &AtomicBool,
+) -> Result<Removed> {
+    let folder = rules.folder();
+    let device = posix::fstat(root).map_err(|error| EngineError::io("stat", folder, error))?.st_dev;
     let sweep = Sweep {
         crew: Crew::new(stop),
         progress: Progress::new(report, rules.initial_files(), "files"),
-        rules: &rules,
+        rules,
+        extent,
         device,
         files: AtomicU64::new(0),
         directories: AtomicU64::new(0),
     };
-    let mut foreign = sweep.everything(root.as_fd(), folder)?;
+    let mut foreign = sweep.everything(root, folder)?;
     for _ in 0..hidden::TRIES {
         if foreign.total == 0 || !foreign.is_all_hidden() {
             break;
         }
         std::thread::sleep(hidden::WAIT);
         sweep.crew.check()?;
-        foreign = sweep.everything(root.as_fd(), folder)?;
+        foreign = sweep.everything(root, folder)?;
     }
     sweep.progress.finish();
-    if foreign.total == 0 {
-        generations::forget(root.as_fd());
-        remove_marked_root(folder, parent.as_fd(), root.as_fd(), &name, &mark)?;
-    }
     Ok(Removed {
         files: sweep.files.into_inner(),
         directories: sweep.directories.into_inner(),
@@ -181,6 +227,7 @@ struct Sweep<'a> {
     crew: Crew<'a>,
     progress: Progress<'a>,
     rules: &'a FileSetState,
+    extent: Extent,
     device: libc::dev_t,
     files: AtomicU64,
     directories: AtomicU64,
@@ -250,19 +297,21 @@ impl Sweep<'_> {
         let spread = self.rules.spread();
         let is_leaf = place.level == spread.depth();
         let numbered = if is_leaf { self.rules.file_names() } else { self.rules.directory_names() }.number_in(name);
+        let is_of_set = is_leaf && numbered.is_some_and(|index| spread.files_of(place.number).contains(&index));
+        if is_of_set && self.extent == Extent::Directories {
+            return Ok(stays(place.join(name)));
+        }
         let result = match (numbered, kind) {
-            (Some(index), EntryKind::Name) if is_leaf && spread.files_of(place.number).contains(&index) => {
-                self.file(posix::unlink_at(parent, name))
-            }
+            (_, EntryKind::Name) if is_of_set => self.file(posix::unlink_at(parent, name)),
             // A load that makes directories gives them names of files; an empty one holds nobody's data.
-            (Some(index), EntryKind::Directory) if is_leaf && spread.files_of(place.number).contains(&index) => {
-                self.file(posix::remove_directory_at(parent, name))
-            }
+            (_, EntryKind::Directory) if is_of_set => self.file(posix::remove_directory_at(parent, name)),
             (Some(turn), EntryKind::Directory) if !is_leaf => {
                 let path = place.join(name);
                 let number = place.number * spread.width() + turn;
                 return self.sub_directory(parent, name, &Place { path: &path, level: place.level + 1, number });
             }
+            // Those of others, and their directories.
+            _ if self.extent == Extent::FilesOfOwner => return Ok(Fate::Stays(Foreign::default())),
             _ => return Ok(stays(place.join(name))),
         };
         settle_fate(result, || place.join(name))
@@ -287,7 +336,7 @@ impl Sweep<'_> {
             return Ok(stays(path()));
         }
         let foreign = self.directory(&mut Directory::new(opened).map_err(failed)?, place)?;
-        if foreign.total > 0 {
+        if foreign.total > 0 || self.extent == Extent::FilesOfOwner {
             return Ok(Fate::Stays(foreign));
         }
         let result = posix::remove_directory_at(parent, name).inspect(|()| {

@@ -46,8 +46,11 @@ pub fn make_directories(state: &FileSetState, crew: &Crew<'_>, threads: usize) -
             while let Some(number) = take(&next, count) {
                 crew.check()?;
                 state.directory_path_into(level, number, &mut path);
-                posix::make_directory_at(state.root().as_fd(), path.at().path)
-                    .map_err(|error| EngineError::io("create directory", path.to_path(), error))?;
+                match posix::make_directory_at(state.root().as_fd(), path.at().path) {
+                    // Another client's files may be in it.
+                    Err(error) if state.is_joint() && error.raw_os_error() == Some(libc::EEXIST) => {}
+                    made => made.map_err(|error| EngineError::io("create directory", path.to_path(), error))?,
+                }
             }
             Ok(())
         };

@@ -39,11 +39,14 @@ impl Crew {
             for worker in 0..job.workers {
                 let stats = WorkerStats::new(series, has_laps, job.queue_depth);
                 let stats = Arc::new(stats.map_err(EngineError::no_shared_memory)?);
-                let seed = seed_of(around.seed, phase, job.job, worker);
+                let (part, parts) = around.part;
+                let of_all =
+                    (part.saturating_mul(job.workers).saturating_add(worker), parts.saturating_mul(job.workers));
+                let seed = seed_of(around.seed, phase, job.job, of_all.0);
                 let setup = Setup {
                     position: observed.len(),
                     worker,
-                    workers: job.workers,
+                    of_all,
                     seed,
                     clock: around.emitter.clock(),
                     backend: job.backend.clone(),
@@ -118,8 +121,11 @@ impl Crew {
         self.processes.pids()
     }
 
-    /// Let all begin at the same time.
-    pub fn start(&self, start_ns: u64) {
+    /// Let all begin at the same time, which others may have been given, too.
+    pub fn start(&self, start_ns: u64, is_agreed: bool) {
+        if is_agreed {
+            self.gates.agree();
+        }
         self.gates.start(start_ns);
     }
 

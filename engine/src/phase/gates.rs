@@ -14,6 +14,8 @@ const GO_HOME: u64 = u64::MAX;
 pub(super) struct Gates {
     /// Opened with the time of the start.
     start: Gate,
+    /// Opened before it where others, elsewhere, were given the same time.
+    agreed: Gate,
     /// Opened when the last sample of their counters and clocks was taken.
     release: Gate,
 }
@@ -26,7 +28,7 @@ impl Gates {
     /// No memory to share.
     pub fn closed() -> Result<Self> {
         let gate = || Gate::closed().map_err(EngineError::no_shared_memory);
-        Ok(Self { start: gate()?, release: gate()? })
+        Ok(Self { start: gate()?, agreed: gate()?, release: gate()? })
     }
 
     /// Time of the start; None: there is none.
@@ -34,9 +36,19 @@ impl Gates {
         Some(self.start.wait()).filter(|&start_ns| start_ns != GO_HOME)
     }
 
+    /// Whether the time of the start, which has come, was agreed with others.
+    pub fn is_agreed(&self) -> bool {
+        self.agreed.is_open()
+    }
+
     /// Wait until nobody looks at this worker's clocks any more.
     pub fn wait_for_release(&self) {
         self.release.wait();
+    }
+
+    /// Say that others begin at the same time. Before the start.
+    pub fn agree(&self) {
+        self.agreed.open(0);
     }
 
     /// Let all begin at `start_ns`.
@@ -80,9 +92,13 @@ impl Gate {
         unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
     }
 
+    fn is_open(&self) -> bool {
+        self.0.is_open.load(Ordering::Acquire) != 0
+    }
+
     /// Wait for the value.
     fn wait(&self) -> u64 {
-        while self.0.is_open.load(Ordering::Acquire) == 0 {
+        while !self.is_open() {
             let no_timeout = std::ptr::null::<libc::timespec>();
             // SAFETY: as in `open`; the kernel sleeps only while the number is still 0.
             unsafe { libc::syscall(libc::SYS_futex, self.0.is_open.as_ptr(), libc::FUTEX_WAIT, 0, no_timeout) };
@@ -107,5 +123,23 @@ mod tests {
         gate.open(8);
 
         assert_eq!((waiting.join().unwrap(), gate.wait()), (7, 7));
+    }
+
+    #[test]
+    fn who_is_let_go_is_told_whether_others_go_with_him() {
+        for is_agreed in [false, true] {
+            let gates = Gates::closed().unwrap();
+            let waiting = std::thread::spawn({
+                let gates = gates.clone();
+                move || (gates.wait_for_start(), gates.is_agreed())
+            });
+
+            if is_agreed {
+                gates.agree();
+            }
+            gates.start(7);
+
+            assert_eq!(waiting.join().unwrap(), (Some(7), is_agreed));
+        }
     }
 }

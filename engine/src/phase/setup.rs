@@ -40,8 +40,8 @@ pub(super) struct Setup {
     pub position: usize,
     /// Number in the job.
     pub worker: u32,
-    /// Workers of the job.
-    pub workers: u32,
+    /// Number among the workers of the job in all engines of the run, and how many those are.
+    pub of_all: (u32, u32),
     /// Seed of this worker alone.
     pub seed: u64,
     /// The run's clock.
@@ -130,8 +130,9 @@ impl Setup {
         };
         reporter.send(Message::Ready { worker: self.position, tid: process::thread_id() });
         let start_ns = self.gates.wait_for_start()?;
-        // Several are to leave together. One alone need not spin for that: it leaves when its timer wakes it.
-        if self.is_alone {
+        // Several are to leave together, here or on other machines. One alone need not spin for that: it leaves when its
+        // timer wakes it.
+        if self.is_alone && !self.gates.is_agreed() {
             clock::sleep_exactly();
             while self.clock.now_ns() < start_ns {
                 self.clock.nap_until(start_ns);
@@ -162,12 +163,12 @@ impl Setup {
             if self.shared.orders.stop.load(Relaxed) {
                 return Err(EngineError::Stopped);
             }
-            open_set(&mut backend, opened, &self.shared.sets[opened.set], self.flags, self.worker)
+            open_set(&mut backend, opened, &self.shared.sets[opened.set], self.flags, self.of_all.0)
         };
         let opened = program.opened.iter().map(open).collect::<Result<Vec<_>>>()?;
         let files: Vec<_> = opened.iter().flatten().map(|file| file.handle).collect();
         backend.hold(&files).map_err(refused)?;
-        let walker = Walker { worker: self.worker, workers: self.workers, seed: self.seed, file_seed: 0 };
+        let walker = Walker { worker: self.of_all.0, workers: self.of_all.1, seed: self.seed, file_seed: 0 };
         let fills = (0..self.contents.len()).map(|set| self.fill_of(set)).collect::<Result<_>>()?;
         let transfers = Transfers { fills, slots: self.queue_depth };
         let (shared, stats) = (Arc::clone(&self.shared), Arc::clone(&self.stats));
@@ -212,7 +213,7 @@ mod tests {
         let setup = Setup {
             position: 7,
             worker: 0,
-            workers: 1,
+            of_all: (0, 1),
             seed: 4,
             clock: Clock::start(),
             backend: trial.job.backend.clone(),

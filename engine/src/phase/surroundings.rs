@@ -27,6 +27,8 @@ pub struct Surroundings<'a> {
     pub host: &'a mut HostObserver,
     /// Seed of the run.
     pub seed: u64,
+    /// Which part of the workers are this engine's, and of how many parts.
+    pub part: (u32, u32),
     /// Length of an interval.
     pub sample_interval_ns: u64,
     /// Bytes that must stay free on every target.

@@ -79,7 +79,7 @@ impl Watch<'_> {
             start_ns,
             late_ns: order.agreed_monotonic_ns.map(|at| self.emitter.clock().monotonic_at_zero_ns() + start_ns - at),
         });
-        crew.start(start_ns);
+        crew.start(start_ns, order.agreed_monotonic_ns.is_some());
         self.watch(start_ns)?;
         self.sampler.end(self.emitter);
         let Self { emitter, phase_index, jobs, sampler, ending, ramped, .. } = self;

@@ -62,6 +62,9 @@ pub struct Plan {
     /// Who the engine runs as; none: who starts the run.
     #[serde(default)]
     pub user: Option<User>,
+    /// Which of several engines this one is, where they use the same data folders; none: those are its alone.
+    #[serde(default)]
+    pub among: Option<Among>,
     /// Findings that the user knows of; the engine has no use for them.
     #[serde(default)]
     pub accept: Vec<String>,
@@ -92,6 +95,25 @@ pub struct User {
     pub uid: u32,
     /// Number of the group.
     pub gid: u32,
+}
+
+/// Several engines, as a rule on as many machines, use the data folders at once.
+///
+/// Whoever is of another run is kept out, as ever. Without an `owner` the sets are there once: the engine of part 0 lays them out,
+/// the others wait for them, and the last to leave removes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Among {
+    /// Word that the engines of the run have in common, and no other run has: letters and digits.
+    pub run: String,
+    /// Which part of the workers this engine has: worker i of n is worker `part * n + i` of `parts * n` for slices, files by
+    /// number, scripts and random choices.
+    pub part: u32,
+    /// How many parts there are.
+    pub parts: u32,
+    /// Client whose files these are, in folders in which the other clients have theirs: the names of its files begin with it and
+    /// a dot. Empty: all clients work on the same files.
+    pub owner: String,
 }
 
 /// Something of the source that has no equal in the Plan.

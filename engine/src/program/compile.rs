@@ -9,7 +9,8 @@ use crate::error::{EngineError, Result};
 use crate::pace::coordination::Names;
 use crate::pace::pacing;
 use crate::plan::{
-    Access, Action, Body, Coverage, Ends, FileRef, FileSet, Job, Op, Phase, Pick, Region, ScriptGroup, Stop,
+    Access, Action, Body, Coverage, Distribution, Ends, FileRef, FileSet, Job, Op, Phase, Pick, Region, ScriptGroup,
+    Stop,
 };
 use crate::program::actions;
 use crate::program::actions::Which;
@@ -129,6 +130,17 @@ struct Compiler<'a> {
     program: Program,
 }
 
+/// Whether a loop does nothing but sleep, as that of an observer, whose phase lasts until it is told to end it.
+fn only_sleeps(body: &Body) -> bool {
+    match body {
+        Body::Loop { actions } => matches!(
+            actions.as_slice(),
+            [Action::Think { seconds: Distribution::Fixed { value }, burn: false }] if *value > 0.0
+        ),
+        Body::Script { .. } => false,
+    }
+}
+
 impl Compiler<'_> {
     fn body(&mut self) -> Result<()> {
         let job = self.job;
@@ -144,7 +156,7 @@ impl Compiler<'_> {
                 nodes
             }
         };
-        if self.program.operations == 0 {
+        if self.program.operations == 0 && !only_sleeps(&job.body) {
             return Err(self.refuse("its loop has no operation; give it one"));
         }
         self.slots.check().map_err(|text| self.refuse(&text))

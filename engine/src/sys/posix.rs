@@ -193,6 +193,12 @@ pub fn try_lock_shared(file: BorrowedFd<'_>) -> io::Result<()> {
     retried(|| unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) }).map(drop)
 }
 
+/// Let an `flock` go.
+pub fn unlock(file: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: flock takes no pointers.
+    retried(|| unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) }).map(drop)
+}
+
 /// Whether the calling user may write into and enter a directory.
 pub fn may_write(path: &CStr) -> io::Result<()> {
     let flags = libc::AT_EACCESS;

@@ -25,6 +25,7 @@ pub(crate) fn plan(uri: String, set: FileSet, jobs: Vec<Job>) -> Plan {
         phases: vec![phase(jobs, vec![Step::Prepare { set: set.name.clone() }])],
         file_sets: vec![set],
         user: None,
+        among: None,
         untranslated: Vec::new(),
     }
 }

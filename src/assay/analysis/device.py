@@ -62,15 +62,19 @@ def most_bytes_below(record: PhaseRecord, direction: str, span: Span) -> int | N
     A file system on a loop device has a file below it, and where that file is kept is not in the facts. But nothing can
     have come from storage that came from no disk and over no wire.
     """
-    names = record.counters.instances("diskstats")
-    real = [name for name in names if not _STACKED.match(name)]
-    disks = tuple(name for name in real if not any(_is_partition(name, disk) for disk in real))
-    from_disks = moved_bytes(record, disks, direction, span)
+    from_disks = moved_bytes(record, real_disks(record), direction, span)
     if from_disks is None:
         return None
     wires = [name for name in record.counters.instances("net") if name != "lo"]
     over_wires = (record.counters.delta(span, "net", wire, _NET_COUNTERS[direction]) or 0.0 for wire in wires)
     return from_disks + int(sum(over_wires))
+
+
+def real_disks(record: PhaseRecord) -> tuple[str, ...]:
+    """Name the machine's disks that stand on no other device, without their partitions."""
+    names = record.counters.instances("diskstats")
+    real = [name for name in names if not _STACKED.match(name)]
+    return tuple(name for name in real if not any(_is_partition(name, disk) for disk in real))
 
 
 def is_served_by_a_process(run: RunRecord, target: str) -> bool:

@@ -13,11 +13,13 @@ from assay.analysis import findings
 from assay.analysis.histogram import QUANTILES, samples_needed
 from assay.analysis.labels import key_of, with_distinct_labels
 from assay.analysis.record import RunRecord
+from assay.analysis.two_sizes import SizePair
 from assay.bundle.original import ORIGINAL, Original
 from assay.decode.claim import Claim
 from assay.decode.readers import read as read_output
 from assay.decode.readers import result_table
 from assay.decode.repeated_figures import by_place, place_of, runs_of
+from assay.decode.told_zone import UTC_NAME, in_utc, zone_of
 from assay.errors import MEASURED, NOT_TRUSTED, BundleError, InputError
 from assay.results import Cache, Document, Efficiency, Finding, LatencyNs, Result, TimeBudget
 from assay.verdicts import ServedBy
@@ -35,11 +37,7 @@ _NO_COST = Efficiency(
 
 def imported_document(run: RunRecord, original: Original) -> Document:
     """Compute it from the tool's text; raises BundleError where that cannot be read any more."""
-    try:
-        _, all_figures = read_output(original.text, original.file_name, original.tool)
-    except InputError as error:
-        raise BundleError(f"{run.path / ORIGINAL}: {error}") from error
-    figures = [figure for figure in all_figures if figure.during.machine == original.machine]
+    figures = _figures(original, str(run.path / ORIGINAL))
     told = tuple(_results(figures, original))
     info = run.info
     return Document(
@@ -71,18 +69,29 @@ def _is_unusable(result: Result) -> bool:
 def _foreign(original: Original, figures: Sequence[Claim]) -> results.ForeignSource:
     text = original.text.encode()
     versions = [figure.during.version for figure in figures if figure.during.version]
-    times = [figure.during.measured for figure in figures if figure.during.measured]
+    told = [figure.during.measured for figure in figures if figure.during.measured]
+    name = original.timezone or UTC_NAME
+    zone = _zone(name)
+    times = [in_utc(time, zone) for time in told]
     return results.ForeignSource(
         tool=told_tool(original),
         version=versions[0] if versions else None,
         machine=original.machine,
-        measured_utc=min(times).astimezone(dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        if times
-        else None,
+        measured_utc=min(times).isoformat(timespec="seconds").replace("+00:00", "Z") if times else None,
+        assumed_zone=name if any(time.tzinfo is None for time in told) else None,
+        zone_is_given=original.timezone is not None,
         file=results.ForeignFile(
             name=original.file_name, kept_as=ORIGINAL, bytes=len(text), sha256=hashlib.sha256(text).hexdigest()
         ),
     )
+
+
+def _zone(name: str) -> dt.tzinfo:
+    """Give the zone that a run names; raises BundleError where this machine does not know it."""
+    try:
+        return zone_of(name)
+    except InputError as error:
+        raise BundleError(f"the times of this run are of a zone that cannot be read: {error}") from error
 
 
 def told_tool(original: Original) -> str:
@@ -92,7 +101,31 @@ def told_tool(original: Original) -> str:
     return result_table.tool_of(original.text) or original.tool
 
 
+def size_pairs_told(original: Original) -> dict[str, SizePair]:
+    """Give the place of every result on a surface, by its label without the number of the repeat.
+
+    Of several results in one place the first has it.
+
+    Raises:
+        BundleError: the text cannot be read any more.
+    """
+    found: dict[SizePair, str] = {}
+    for same in by_place(_figures(original, original.file_name)):
+        if (cell := same[0].cell) is not None:
+            place = SizePair(cell.test, cell.file_bytes, cell.record_bytes)
+            found.setdefault(place, key_of(place_of(same[0]), 0))
+    return {label: place for place, label in found.items()}
+
+
 # -- figures -----------------------------------------------------------------------------------------------------------
+
+
+def _figures(original: Original, place: str) -> list[Claim]:
+    try:
+        _, found = read_output(original.text, original.file_name, original.tool)
+    except InputError as error:
+        raise BundleError(f"{place}: {error}") from error
+    return [figure for figure in found if figure.during.machine == original.machine]
 
 
 def _results(figures: Sequence[Claim], original: Original) -> tuple[Result, ...]:

@@ -2,6 +2,7 @@
 
     phase/operation            the phase has one job
     phase/job/operation        it has several
+    phase/operation@client     what one client of several did of it
     phase/operation#2          its second repeat, and so on; the first has no number
 
 A key follows from the Plan alone: it is the same however early a run ended. `/`, `#`, `~` and `%` in names are written as in
@@ -18,14 +19,15 @@ from assay.results import Result
 _ESCAPED = str.maketrans({"%": "%25", "/": "%2F", "#": "%23", "~": "%7E"})
 
 
-def label_of(phase: Phase, job: str, operation: str) -> str:
-    """Give the key of an operation of a job of a phase."""
-    return key_of((phase.name, *([job] if len(phase.jobs) > 1 else []), operation), phase.repeat)
+def label_of(phase: Phase, job: str, operation: str, client: str | None = None) -> str:
+    """Give the key of an operation of a job of a phase; what a client of several did of it has the client's name."""
+    return key_of((phase.name, *([job] if len(phase.jobs) > 1 else []), operation), phase.repeat, client)
 
 
-def key_of(parts: Sequence[str], repeat: int) -> str:
+def key_of(parts: Sequence[str], repeat: int, client: str | None = None) -> str:
     """Give the key of the parts of a result's name; repeats count from 0."""
-    return "/".join(part.translate(_ESCAPED) for part in parts) + (f"#{repeat + 1}" if repeat else "")
+    whose = "" if client is None else f"@{client}"
+    return "/".join(part.translate(_ESCAPED) for part in parts) + whose + (f"#{repeat + 1}" if repeat else "")
 
 
 def with_distinct_labels(measured: Iterable[Result]) -> tuple[Result, ...]:

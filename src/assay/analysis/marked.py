@@ -11,7 +11,7 @@ steadiness is judged by. For each result of the phase in which a mark lies:
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import events
@@ -83,12 +83,20 @@ def _stalls(run: RunRecord) -> Iterator[_Moment]:
 
 
 def _pauses(run: RunRecord) -> Iterator[_Moment]:
+    if run.client_set is None:
+        yield from _pauses_of("the client", run, {})
+    for client in run.members:
+        yield from _pauses_of(client.member.name, client.run, client.shift_ns)
+
+
+def _pauses_of(who: str, run: RunRecord, shift_ns: Mapping[int, int]) -> Iterator[_Moment]:
     for record in run.phases:
+        shift = shift_ns.get(record.index, 0)
         for pause in record.pauses:
             if pause.paused_ns / NS_PER_S >= thresholds.PAUSE_S:
-                text = f"the client stood still for {format_seconds(pause.paused_ns / NS_PER_S)}"
-                during = Span(pause.begun_ns, max(pause.t_ns, pause.begun_ns + 1))
-                yield _Moment(pause.begun_ns, text, DETECTED, during=during)
+                text = f"{who} stood still for {format_seconds(pause.paused_ns / NS_PER_S)}"
+                during = Span(pause.begun_ns + shift, max(pause.t_ns, pause.begun_ns + 1) + shift)
+                yield _Moment(during.begin_ns, text, DETECTED, during=during)
 
 
 def _changes(run: RunRecord, measured: Sequence[Result]) -> Iterator[_Moment]:

@@ -11,15 +11,18 @@ import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
-
-import polars as pl
+from typing import Any, TypeVar
 
 from assay import events
+from assay.analysis.merged import MergedRun
+from assay.analysis.of_client import tables_of, views_of
 from assay.analysis.phase_tables import Tables
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations_of, work_of
+from assay.analysis.recorded_run import RecordedRun
 from assay.analysis.rows import Counters, Rows, Span
+from assay.analysis.set_times import PhaseOfSet, set_times
 from assay.bundle.client_set import ClientSet, Member
+from assay.bundle.common_clock import common_clock
 from assay.bundle.files import RunInfo
 from assay.bundle.kept_marks import KeptMark
 from assay.bundle.original import Original
@@ -29,60 +32,6 @@ from assay.plan import Job, Phase, Plan
 from assay.plan.durability import WRITES
 from assay.plan.walk import job_ops, touched_sets
 from assay.power_meter import PowerMeter
-
-
-class RecordedRun(Protocol):
-    """What is read of a run: the reading half of `assay.bundle.RunBundle`, or a run in memory."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is kept."""
-
-    @property
-    def run_id(self) -> str:
-        """Name of its folder."""
-
-    @property
-    def is_sealed(self) -> bool:
-        """Whether it is complete and will not change."""
-
-    @property
-    def info(self) -> RunInfo:
-        """Who ran what, when."""
-
-    @property
-    def remarks(self) -> Remarks:
-        """What the user calls it."""
-
-    @property
-    def marks(self) -> Sequence[KeptMark]:
-        """When something happened, as the user says."""
-
-    @property
-    def plan(self) -> Plan:
-        """The Plan after defaults."""
-
-    @property
-    def facts(self) -> Sequence[Fact]:
-        """Facts of the environment."""
-
-    def events(self) -> list[events.Event]:
-        """Return every event but the intervals, in order."""
-
-    def original(self) -> Original | None:
-        """Return what another tool printed; None: Assay measured it."""
-
-    def intervals(self) -> pl.DataFrame:
-        """Return operations by interval."""
-
-    def histograms(self) -> pl.DataFrame:
-        """Return latency buckets by interval."""
-
-    def workers(self) -> pl.DataFrame:
-        """Return worker samples."""
-
-    def host(self) -> pl.DataFrame:
-        """Return host counters."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,6 +175,8 @@ class RunRecord:
     """Of a run of several clients: then the phases are those of all together on one clock, as if one machine had done it."""
     members: tuple["ClientRecord", ...] = ()
     """Of such a run: what each of them recorded, observers too; of a lost one what is known."""
+    of_set: Mapping[int, PhaseOfSet] = dataclasses.field(default_factory=dict)
+    """Of such a run: by index of a phase, who is in its sum, and how the times of each stand to those of the set."""
 
     @functools.cached_property
     def facts(self) -> dict[str, FactValue]:
@@ -296,7 +247,40 @@ class ClientRecord:
 
 
 def read(run: RecordedRun) -> RunRecord:
-    """Read a run and cut it into its phases."""
+    """Read a run and cut it into its phases; one of several clients as a whole, and each of them.
+
+    Raises:
+        BundleError: it cannot be read, or there are several clients and nobody says how their clocks stood.
+    """
+    found = run.client_set()
+    return _read_alone(run) if found is None else _read_set(run, found)
+
+
+def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
+    tables = tables_of(run)
+    views = views_of(run, found, tables)
+    clock = common_clock(found, {name: view.happened for name, view in views.items()})
+    times = set_times(found, views, clock, run.plan.sample_interval_s)
+    return dataclasses.replace(
+        _read_alone(MergedRun(run, tables, found, views, times)),
+        client_set=found,
+        members=tuple(
+            ClientRecord(
+                member=member,
+                run=_read_alone(views[member.name]),
+                shift_ns={
+                    index: one.shift.ns
+                    for index, phase in times.phases.items()
+                    if (one := phase.clients.get(member.name) or phase.observers.get(member.name)) is not None
+                },
+            )
+            for member in found.members
+        ),
+        of_set=times.phases,
+    )
+
+
+def _read_alone(run: RecordedRun) -> RunRecord:
     happened = tuple(run.events())
     tables = Tables(run.intervals(), run.histograms(), run.workers(), run.host())
     of_phase: dict[int, list[events.Event]] = {}

@@ -31,6 +31,8 @@ def schedule_of(subject: Subject) -> Schedule | None:
 
 def scheduled_rate(arrival: Arrival, arrivals: Arrivals | None) -> float | None:
     """Say how many arrivals a second there were to be; None: a closed loop, or a share of a rate that nobody told."""
-    if isinstance(arrival, Open):
-        return arrival.rate_per_s
-    return arrivals.rate_per_s if isinstance(arrival, OpenShare) and arrivals else None
+    if not isinstance(arrival, Open | OpenShare):
+        return None
+    told = arrivals.rate_per_s if arrivals else None
+    # What an engine says that it scheduled holds for shares of a load, too.
+    return arrival.rate_per_s if told is None and isinstance(arrival, Open) else told

@@ -238,6 +238,18 @@ DIRTY_SHARE = 0.90
 WRITEBACK_NEARLY = 0.7
 """The same, and of a device's time, from where on writers that wait for most of theirs wait for write-back."""
 
+# -- several clients (set_times.py, sum_case.py, set_limiter.py, carried.py) ------------------------------------------------
+STRAGGLER_SHARE = 0.80
+"""Of the median rate of the others, below which a client is a straggler."""
+CLOCK_OF_INTERVAL = 0.10
+"""Of an interval, by which a client's clock may be uncertain before intervals of the set are."""
+CARRIED_SHARE = 0.05
+"""Of the clients, and of what they did of the sum, below which what spoils their results is a note beside the sum."""
+AGREED_SHARE = 0.90
+"""Of the clients that say the same of what limits them, above which a sum may be as sure of it as they are."""
+BEYOND_LINK = 1.10
+"""Times what a link carries, beyond which it is not the link that was meant."""
+
 # -- marks (statistics/recovery.py) ----------------------------------------------------------------------------------------
 RECOVERED_SHARE = 0.05
 """Of the level before a mark: a rate that is nearer is back at it."""

@@ -8,6 +8,8 @@
       plan.toml           the load file as asked, where there was one (asked.* of other front ends)
       resolved.json       the Plan after defaults
       maker.hmac          the proof of who made it (maker.py)
+      clients.json        only in a run of several clients (client_set.py): who they are, how their clocks stood to the
+                          leader's, when each phase was to begin, and who was lost
       foreign.json        only in a run that Assay did not measure (original.py): of which tool it is, and its file
       original.txt        that file, byte by byte; its tables and events are empty
       remarks.json        what the user calls it: name, tags, note; may change at any time (remarks.py)

@@ -45,7 +45,7 @@ ALONE = "0"
 _NEVER_HASHED = frozenset({MANIFEST, SEAL, RUN, REMARKS, MARKS})
 """What a seal writes or replaces, and what may change after it."""
 _TEMPORARY = ".part"
-_MOST_FILES = 4096
+_MOST_FILES = 32_768
 _CHUNK_BYTES = 1 << 20
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -26,7 +26,7 @@ LIMITS_BYTES = (
     (re.compile(r"foreign\.json"), 64 * KIB),
     (re.compile(r"original\.txt"), 32 * MIB),
     (re.compile(r"resolved\.json"), 64 * MIB),
-    (re.compile(r"events/.*\.json|.*\.parquet"), 512 * MIB),
+    (re.compile(r"events/.*\.json|clients\.json|.*\.parquet"), 512 * MIB),
     (re.compile(r"events/.*\.ndjson"), 16 * 1024 * MIB),
     (re.compile(r".*"), 2048 * MIB),
 )

@@ -29,9 +29,11 @@ class Original(msgspec.Struct, frozen=True, kw_only=True):
     file_name: str
     """As it was called."""
     text: str
+    timezone: str | None = None
+    """Of times that the text gives without one, as the user says; None: nobody said, and they are taken for UTC."""
 
 
-class _About(msgspec.Struct, frozen=True, kw_only=True):
+class _About(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`foreign.json`."""
 
     schema: str
@@ -40,6 +42,7 @@ class _About(msgspec.Struct, frozen=True, kw_only=True):
     file_name: str
     sha256: str
     """Of the text."""
+    timezone: str | None = None
 
 
 def write_original(folder: Path, original: Original) -> None:
@@ -51,6 +54,7 @@ def write_original(folder: Path, original: Original) -> None:
         machine=original.machine,
         file_name=original.file_name,
         sha256=hashlib.sha256(text).hexdigest(),
+        timezone=original.timezone,
     )
     write_durably(folder / ORIGINAL, text)
     write_durably(folder / ABOUT, msgspec.json.format(msgspec.json.encode(about), indent=2))
@@ -63,4 +67,10 @@ def original_of(about: bytes, text: bytes) -> Original:
         raise ValueError(f"the schema of {ABOUT} is {told.schema!r}, and this Assay reads {_SCHEMA}")
     if hashlib.sha256(text).hexdigest() != told.sha256:
         raise ValueError(f"{ORIGINAL} has another hash than {ABOUT} says")
-    return Original(tool=told.tool, machine=told.machine, file_name=told.file_name, text=text.decode())
+    return Original(
+        tool=told.tool,
+        machine=told.machine,
+        file_name=told.file_name,
+        text=text.decode(),
+        timezone=told.timezone,
+    )

@@ -32,6 +32,9 @@ from assay.events import Event
 from assay.host.facts import Fact
 from assay.plan import Plan
 
+_NAMED = 5
+"""Clients that a message names."""
+
 Streams = dict[str, Stream]
 """What each client's stream says, by the client's name."""
 
@@ -255,7 +258,7 @@ class RunBundle:
             [*files.by_client(self.path, files.STREAMS).values(), self.path / files.RUN],
         )
         for table in COLUMNS:
-            files.write_durably(self._table_path(table), _parquet(_joined(streams, table)))
+            files.write_durably(self._table_path(table), parquet(_joined(streams, table)))
         for client, stream in streams.items():
             encoded = msgspec.json.format(msgspec.json.encode(stream.events), indent=2)
             files.write_durably(files.of_client(self.path, files.EVENTS, client), encoded)
@@ -301,7 +304,10 @@ class RunBundle:
             return None
         try:
             with _content_checked(self.path / CLIENTS):
-                return client_set_of(self._contents(CLIENTS))
+                found = client_set_of(self._contents(CLIENTS))
+                if any(start.phase_index >= len(self.plan.phases) for start in found.starts):
+                    raise ValueError(f"a start is of a phase that the Plan of {len(self.plan.phases)} does not have")
+                return found
         except BundleError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 return None
@@ -325,6 +331,7 @@ class RunBundle:
 
     def check_contents(self) -> None:
         """Read everything once, for those who use the Plan alone; raises BundleError where the run is damaged."""
+        self.client_set()
         for client in self.clients:
             self.events(client)
         for name in COLUMNS:
@@ -399,14 +406,14 @@ class RunBundle:
             return check_rows(read_table(self._contents(path.name), name), name, phases)
 
     def _table_path(self, name: str) -> Path:
-        return self.path / f"{name}.parquet"
+        return self.path / table_file(name)
 
     def _only_client(self) -> str:
         clients = self.clients
         if len(clients) > 1:
             raise BundleError(
-                f"{self.path}: is a run of {len(clients)} clients ({', '.join(clients)}), and this Assay judges runs of"
-                " one. Read it with a newer one"
+                f"{self.path}: has streams of {len(clients)} clients ({', '.join(clients[:_NAMED])}), and each is asked for"
+                f" by its name; how their clocks stood would be in {CLIENTS}. {DAMAGED_CURE}"
             )
         return clients[0]
 
@@ -463,7 +470,13 @@ def _joined(streams: Streams, name: str) -> pl.DataFrame:
     return join({client: stream.tables[name] for client, stream in streams.items()})
 
 
-def _parquet(table: pl.DataFrame) -> bytes:
+def table_file(name: str) -> str:
+    """Name the file of a table."""
+    return f"{name}.parquet"
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    """Encode a table as it is kept."""
     buffer = io.BytesIO()
     table.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()

@@ -32,7 +32,7 @@ from assay.campaign.journal import (
     SlotMade,
     SlotMeasured,
 )
-from assay.campaign.leftovers import restore_schedulers, take_away
+from assay.campaign.leftovers import names_of, restore_schedulers, take_away
 from assay.campaign.mounted_file_system import (
     COMMANDS,
     FOR_ALL,
@@ -302,9 +302,7 @@ def _rounded(seconds: float) -> str:
 
 def own_names(overwritten: Overwritten | None) -> frozenset[str]:
     """Name the device that was given up, and the disk whose queue it has, as in /sys/class/block; none: loop files."""
-    if overwritten is None:
-        return frozenset()
-    return frozenset({overwritten.node.name, Path(overwritten.node.queue).parent.name})
+    return frozenset() if overwritten is None else names_of(overwritten.node)
 
 
 def check_same(begun: CampaignBegun, campaign: Campaign, overwritten: Overwritten | None, folder: Path) -> None:

@@ -90,6 +90,28 @@ def block_node(path: str) -> BlockNode:
     return BlockNode(path=resolved, name=name, identity=identity)
 
 
+def node_of(identity: DeviceIdentity) -> BlockNode | None:
+    """Find the device that was known by an identity: by its serial and size, or without a serial by its number and size.
+
+    Returns:
+        None where it is not there, or where several are alike.
+    """
+    found = []
+    for name in SystemTree().names(BLOCK):
+        try:
+            node = block_node(f"/dev/{name}")
+        except (InputError, RunError):  # such as a reader without a card
+            continue
+        known = node.identity
+        if identity.serial:
+            is_same = (known.serial, known.size_bytes) == (identity.serial, identity.size_bytes)
+        else:
+            is_same = known == identity
+        if is_same:
+            found.append(node)
+    return found[0] if len(found) == 1 else None
+
+
 def check_free(node: BlockNode, *, over: Collection[str], own: Collection[str]) -> None:
     """Refuse a device that is used, or that carries what was not named.
 
@@ -101,7 +123,7 @@ def check_free(node: BlockNode, *, over: Collection[str], own: Collection[str]) 
     Raises:
         InputError: with who uses it, or what it carries.
     """
-    if why := next(_uses(SystemTree(), node), None):
+    if why := next(uses(SystemTree(), node), None):
         raise InputError(f"{node.path}: {why}. Nothing is written to it")
     _open_alone(node)
     others = [each for each in signatures(node) if each.uuid not in own or not each.uuid]
@@ -136,7 +158,7 @@ def _parts(tree: SystemTree, name: str) -> list[str]:
     return [name, *(each for each in tree.names(folder) if tree.at(f"{folder}/{each}/partition").exists())]
 
 
-def _uses(tree: SystemTree, node: BlockNode) -> Iterator[str]:
+def uses(tree: SystemTree, node: BlockNode) -> Iterator[str]:
     """Say who uses a device or a part of it."""
     numbers = {tree.read(f"{BLOCK}/{name}/dev").text or "": name for name in _parts(tree, node.name)}
     yield from _carried(tree, numbers)
@@ -196,6 +218,25 @@ def _opener(numbers: Collection[str]) -> tuple[str, str] | None:
     return None
 
 
+def _mounted_elsewhere(tree: SystemTree, node: BlockNode) -> str | None:
+    """Say which process sees a part of a device mounted, in a mount namespace of its own; None: none that can be seen."""
+    numbers = {tree.read(f"{BLOCK}/{name}/dev").text: name for name in _parts(tree, node.name)}
+    seen: set[str] = set()
+    for process in (name for name in tree.names("/proc") if name.isdigit()):
+        try:
+            namespace = str(tree.at(f"/proc/{process}/ns/mnt").readlink())
+        except OSError:
+            continue
+        if namespace in seen:
+            continue
+        seen.add(namespace)
+        # Fields of proc(5): id, parent, major:minor, root, mount point.
+        for fields in map(str.split, (tree.read(f"/proc/{process}/mountinfo").text or "").splitlines()):
+            if len(fields) > 4 and fields[2] in numbers:
+                return f"process {process} has {numbers[fields[2]]} mounted on {fields[4]}, in a mount namespace of its own"
+    return None
+
+
 def _open_alone(node: BlockNode) -> None:
     """Have the kernel say whether anybody holds it."""
     deadline_s = time.monotonic() + _PATIENCE_S
@@ -206,7 +247,8 @@ def _open_alone(node: BlockNode) -> None:
             if error.errno != errno.EBUSY:
                 raise RunError(f"{node.path}: {error.strerror}. Nothing is written to it") from error
             if time.monotonic() > deadline_s:
-                raise InputError(f"{node.path}: the kernel says that it is in use. Nothing is written to it") from error
+                why = _mounted_elsewhere(SystemTree(), node) or "the kernel says that it is in use"
+                raise InputError(f"{node.path}: {why}. Nothing is written to it") from error
             time.sleep(_PAUSE_S)
         else:
             return

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from assay.campaign import loop_image
-from assay.campaign.journal import ImageMade, ImageNamed, Journal, SchedulerFound
+from assay.campaign.free_device import BlockNode, node_of
+from assay.campaign.journal import FileSystemNamed, ImageMade, ImageNamed, Journal, SchedulerFound
 from assay.campaign.mounted_file_system import mounts_on, scheduler_of, set_scheduler, unmount
-from assay.errors import RunError
+from assay.errors import InputError, RunError
 from assay.host.block import name_of_path
 from assay.host.reading import SystemTree
 
@@ -46,7 +47,7 @@ def take_away(journal: Journal, devices: Collection[str]) -> Iterator[str]:
         unmount(journal.mount_point)
         yield f"{journal.mount_point}: unmounted, which an earlier start left"
         break
-    restore_schedulers(journal, own)
+    yield from restore_schedulers(journal, own)
     for loop, image in loops.items():
         loop_image.detach(image)
         yield f"/dev/{loop}: detached, which an earlier start left"
@@ -59,15 +60,45 @@ def take_away(journal: Journal, devices: Collection[str]) -> Iterator[str]:
             loop_image.remove_named(line)
 
 
-def restore_schedulers(journal: Journal, own: Collection[str]) -> None:
-    """Give the queues of own devices the scheduler that the campaign found there."""
+def put_back(journal: Journal) -> Iterator[str]:
+    """Undo what a campaign left that nobody goes on with, yielding a line about each thing.
+
+    Its device is known again by what the journal says of it, and is left with the last file system that was made on it.
+
+    Raises:
+        InputError: its device is not there, or cannot be told from others.
+        RunError: something of its own is still in use.
+    """
+    begun = journal.begun
+    if begun is None or begun.device is None:
+        yield from take_away(journal, ())
+        return
+    node = node_of(begun.device)
+    if node is None:
+        raise InputError(
+            f"{journal.folder}: the device of this campaign ({begun.device.size_bytes} bytes,"
+            f" {begun.device.serial or begun.device.number}) is not there; attach it, so that it can be put back"
+        )
+    yield from take_away(journal, names_of(node))
+    if any(isinstance(line, FileSystemNamed) for line in journal.lines):
+        yield f"{node.path}: carries what the campaign made on it last; 'wipefs --all {node.path}' takes it off"
+
+
+def names_of(node: BlockNode) -> frozenset[str]:
+    """Name a device, and the disk whose queue it has, as in /sys/class/block."""
+    return frozenset({node.name, Path(node.queue).parent.name})
+
+
+def restore_schedulers(journal: Journal, own: Collection[str]) -> list[str]:
+    """Give the queues of own devices the scheduler that the campaign found there, and say so of each."""
+    told = []
     found = {line.queue: line.scheduler for line in reversed(journal.lines) if isinstance(line, SchedulerFound)}
     for queue, scheduler in found.items():
-        # A loop device that is not the campaign's any more is somebody else's now, or nobody's.
-        if (Path(queue).parent.name in own or not Path(queue).parent.name.startswith("loop")) and scheduler_of(
-            queue
-        ) not in {None, scheduler}:
+        # A device that is not the campaign's any more is somebody else's now, or nobody's.
+        if Path(queue).parent.name in own and scheduler_of(queue) not in {None, scheduler}:
             set_scheduler(queue, scheduler)
+            told.append(f"{queue}/scheduler: {scheduler} again, as it was before the campaign")
+    return told
 
 
 def _end(marks: Collection[str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from assay.cli import (
     ab,
     claims,
     clean,
+    collect,
     compare,
     completion,
     decode,
@@ -63,7 +64,7 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "Measure": (quick.quick, measure.measure, run.run, rerun.rerun, suites.suites, doctor.doctor, worker.worker),
     "Look": (show.show, explain.explain, report.report, ls.ls, decode.decode),
     "Compare": (compare.compare, ab.ab, matrix.matrix, claims.claims, diff.diff),
-    "Keep": (tag.tag, mark.mark, import_.import_, export.export, clean.clean),
+    "Keep": (tag.tag, mark.mark, import_.import_, export.export, collect.collect, clean.clean),
     "Set up": (shims.shims, completion.completion, man.man),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)

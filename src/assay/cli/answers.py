@@ -3,24 +3,28 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.errors import InputError
+
 if TYPE_CHECKING:
     from assay.report.kept_answers import KeptAnswer
+    from assay.results import Document
 
 
-def answer_of(run: str, runs: Path | None, energy: Path | None = None) -> "KeptAnswer":
+def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_will_do: bool = False) -> "KeptAnswer":
     """Find the answer that was worked out when the run was made, or work it out.
 
     Args:
         run: As the user names it.
         runs: Where runs are kept; None: the usual place.
         energy: File of a power meter that was read beside the run; None: there is none.
+        sums_will_do: Whether, of very many clients, each one's own results may be missing.
     """
     from assay.bundle.catalog import resolve, runs_directory
     from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 
     place = runs_directory(runs)
     folder = resolve(run, place)
-    if energy is None and (kept := kept_answer(folder, place)):
+    if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):
         return kept
     from assay.analysis.document import document
     from assay.analysis.record import read
@@ -37,3 +41,37 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None) -> "KeptA
     if energy is None:
         keep_answer(folder, place, answer)
     return answer
+
+
+def one_client(run: str, name: str, runs: Path | None, energy: Path | None = None) -> "KeptAnswer":
+    """Give the answer of one client of a run of several.
+
+    Args:
+        run: As the user names it.
+        name: The client.
+        runs: Where runs are kept; None: the usual place.
+        energy: File of a power meter that was read beside the run; None: there is none.
+
+    Raises:
+        InputError: the run has no such client.
+    """
+    from assay.analysis.record import read
+    from assay.analysis.set_views import client_of, of_client, record_of_client
+    from assay.bundle.catalog import open_run
+    from assay.bundle.damage import damage_told
+    from assay.report.head import head_of_client
+    from assay.report.kept_answers import KeptAnswer
+
+    whole = answer_of(run, runs, energy).document
+    client, own = client_of(whole, name), of_client(whole, name)
+    bundle = open_run(whole.run.bundle, runs)
+    with damage_told(bundle.path):
+        head = head_of_client(own, record_of_client(read(bundle), name), client)
+    return KeptAnswer(document=own, head=head)
+
+
+def several_clients(answer: "KeptAnswer") -> "Document":
+    """Give the document of a run of several clients; raises InputError: one client measured."""
+    if not answer.document.clients:
+        raise InputError(f"run {answer.document.run.id} is of one client: leave --clients out")
+    return answer.document

@@ -100,4 +100,5 @@ def arm_of(side: str, runs: "Path | None") -> "Arm":
     from assay.cli.answers import answer_of
     from assay.compare.arms import Arm
 
-    return Arm.of(side, [answer_of(run, runs).document for run in run_set(side, runs)])
+    found = [answer_of(run, runs, sums_will_do=True) for run in run_set(side, runs)]
+    return Arm.of(side, [each.document for each in found], own_left_out=sum(each.own_left_out for each in found))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from assay.analysis.difference import Difference
+    from assay.analysis.two_sizes import SizePair
     from assay.compare.arms import Arm
     from assay.compare.comparison import Comparison
     from assay.compare.gate import Gate, Gated
@@ -171,21 +172,27 @@ def asked_of_surfaces(regions: list[str] | None, weights: str | None, ceiling: s
 
 
 def surveyed(found: "Comparison", arms: "Sequence[Arm]", questions: "Questions", runs: Path | None) -> "Comparison":
-    """Add the surfaces; the sizes are those of the Plans, of the first run of each side, where all have the same."""
+    """Add the surfaces; the sizes are those of the first run of each side, where all have the same."""
     from dataclasses import replace
 
+    from assay.compare.surfaces.survey import with_surfaces
+
+    by_side = [_places(arm, runs) for arm in arms]
+    same = {label: pair for label, pair in by_side[0].items() if all(side.get(label) == pair for side in by_side)}
+    return with_surfaces(found, arms, replace(questions, places=same))
+
+
+def _places(arm: "Arm", runs: Path | None) -> "dict[str, SizePair]":
+    """Give the place of each result of the first run: by its Plan, or by what another tool says."""
+    from assay.analysis.imported import size_pairs_told
     from assay.analysis.two_sizes import size_pairs
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
-    from assay.compare.surfaces.survey import with_surfaces
 
-    by_side = []
-    for arm in arms:
-        first = open_run(arm.documents[0].run.bundle, runs)
-        with damage_told(first.path):
-            by_side.append(size_pairs(first.plan))
-    same = {label: pair for label, pair in by_side[0].items() if all(side.get(label) == pair for side in by_side)}
-    return with_surfaces(found, arms, replace(questions, places=same))
+    first = open_run(arm.documents[0].run.bundle, runs)
+    with damage_told(first.path):
+        original = first.original()
+        return size_pairs(first.plan) if original is None else size_pairs_told(original)
 
 
 def check_answered(found: "Comparison", questions: "Questions") -> None:

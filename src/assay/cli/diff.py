@@ -39,10 +39,14 @@ def diff(
 
 def _facts(bundle: "RunBundle") -> "tuple[Fact, ...]":
     """Facts of a run, and what the run itself and its engine say of themselves."""
+    from assay.bundle.facts_of_set import facts_of_set
     from assay.events import Hello
     from assay.host.facts import Fact
 
-    hello = next((event for event in bundle.events() if isinstance(event, Hello)), None)
+    found = bundle.client_set()
+    # Engines of one set are of one version: the leader looks before it begins.
+    first = bundle.clients[0] if found else None
+    hello = next((event for event in bundle.events(first) if isinstance(event, Hello)), None)
     engine = (
         {} if hello is None else {name: getattr(hello.engine, name) for name in ("version", "profile", "rustc", "uid")}
     )
@@ -50,5 +54,5 @@ def _facts(bundle: "RunBundle") -> "tuple[Fact, ...]":
         Fact(key="run.assay_version", value=bundle.info.assay_version, source="run"),
         Fact(key="run.command", value=bundle.info.command, source="run"),
         *(Fact(key=f"engine.{name}", value=value, source="hello") for name, value in engine.items()),
-        *bundle.facts,
+        *(bundle.facts if found is None else facts_of_set(found, bundle.facts)),
     )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Energy, RunReference, Runs, metered, refuse_foreign
+from assay.cli.options import Energy, OneClient, RunReference, Runs, metered, refuse_foreign
 
 
 def explain(
@@ -20,6 +20,7 @@ def explain(
         bool,
         typer.Option("--thresholds", help="Print every threshold that numbers are judged by, and nothing of a run."),
     ] = False,
+    client: OneClient = None,
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
@@ -28,6 +29,7 @@ def explain(
 
     from assay.analysis.document import document
     from assay.analysis.record import read
+    from assay.analysis.set_views import of_client, record_of_client
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.console import console
@@ -41,4 +43,7 @@ def explain(
     refuse_foreign("explain", bundle)
     with damage_told(bundle.path):
         recorded = metered(read(bundle), energy)
-        out.print(Text("\n").join(story(document(recorded), recorded, about, out.width)), soft_wrap=True)
+        judged = document(recorded)
+        if client is not None:
+            judged, recorded = of_client(judged, client), record_of_client(recorded, client)
+        out.print(Text("\n").join(story(judged, recorded, about, out.width)), soft_wrap=True)

@@ -14,6 +14,14 @@ def import_(
         str | None,
         typer.Option("--format", metavar="NAME", help="The format [default: found out by what is in the file]."),
     ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option(
+            "--timezone",
+            metavar="ZONE",
+            help="Of times that are given without a zone: Europe/Berlin, +02:00, or local [default: UTC].",
+        ),
+    ] = None,
     json: Json = False,
     name: Name = None,
     tag: Tag = None,
@@ -30,12 +38,14 @@ def import_(
 
     from assay.bundle.catalog import check_free, runs_directory, take_name
     from assay.bundle.remarks import remarks
+    from assay.decode.told_zone import zone_name
     from assay.errors import InputError
     from assay.importing import keep, originals
     from assay.outward import json_text
 
     place, said = runs_directory(runs), remarks(name, tag, note)
-    found = [original for file in files for original in originals(file, format_)]
+    zone = None if timezone is None else zone_name(timezone)
+    found = [original for file in files for original in originals(file, format_, zone)]
     if said.name is not None:
         check_free(said.name, place)
         if len(found) > 1:

@@ -37,6 +37,12 @@ def matrix(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a campaign, and begin none.")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what could not be measured.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Measure nothing; say what is there so far.")] = False,
+    undo: Annotated[
+        bool,
+        typer.Option(
+            "--undo", help="Measure nothing; put back what a killed campaign left: mounts, loop files, I/O schedulers."
+        ),
+    ] = False,
     state: Annotated[
         Path | None,
         typer.Option("--state", metavar="DIR", help="Where the campaign is kept [default: FILE with .campaign]."),
@@ -69,13 +75,18 @@ def matrix(
         raise InputError("--json and --csv: choose one")
     if over and destroy_data is None:
         raise InputError("--over says what a device may carry; --destroy-data names the device")
+    named = (state or Path(file).with_suffix(".campaign")).absolute()
+    # The kernel names mount points without symbolic links; the folder itself may be none.
+    folder = named.parent.resolve() / named.name
+    if undo:
+        if destroy_data is not None or resume or retry or show or json or csv:
+            raise InputError("--undo goes with FILE and --state alone; the journal says which device it was")
+        _undone(folder)
+        return
     try:
         campaign = parse(read_text(file, "campaign file"), file)
     except FileNotFoundError:
         raise InputError(f"{file} does not exist; docs/how-to/matrix.md has one to start from") from None
-    named = (state or Path(file).with_suffix(".campaign")).absolute()
-    # The kernel names mount points without symbolic links; the folder itself may be none.
-    folder = named.parent.resolve() / named.name
     place = runs_directory(runs)
     is_whole = True
     if not show:
@@ -116,6 +127,23 @@ def _measured(
             return carried.carry_out(retry=retry)
         finally:
             progress.end()
+
+
+def _undone(folder: Path) -> None:
+    """Put back what the campaign of a folder left, and say what."""
+    from assay.campaign.journal import opened, read_only
+    from assay.campaign.leftovers import put_back
+    from assay.running.stopping import Stops
+
+    _need_root()
+    read_only(folder)  # a folder that is none is not made
+    is_any = False
+    with Stops(), opened(folder, must_be_there=True) as journal:
+        for line in put_back(journal):
+            say(line)
+            is_any = True
+    if not is_any:
+        say("nothing was left")
 
 
 def _need_root() -> None:
@@ -181,7 +209,7 @@ def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":
     for number, line in sorted(measured.items()):
         slot = slots[number]
         try:
-            document = answer_of(line.run_id, runs).document
+            document = answer_of(line.run_id, runs, sums_will_do=True).document
         except AssayError as error:
             say(f"{line.run_id} is left out: {error}", err=True)
             continue

@@ -1,9 +1,10 @@
 """`assay measure DIR`: a load without a file."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assay.cli.clients import with_clients
 from assay.cli.options import (
     Device,
     Directory,
@@ -23,11 +24,15 @@ from assay.cli.options import (
 )
 from assay.cli.pipes import say
 
+if TYPE_CHECKING:
+    from assay.cluster.asked import ClientsAsked
+
 
 def _text(*names: str, metavar: str, help: str) -> Any:  # noqa: A002 - as typer calls it
     return typer.Option(*names, metavar=metavar, help=help)
 
 
+@with_clients
 def measure(
     directory: Directory,
     read: Annotated[bool, typer.Option("--read", help="Read; so it is where nothing else is said.")] = False,
@@ -131,6 +136,7 @@ def measure(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    clients: "ClientsAsked | None" = None,
 ) -> None:
     """Measure one kind of load, without a load file; sequential reads of 4 KiB if nothing else is said."""
     from pathlib import Path
@@ -186,5 +192,6 @@ def measure(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        clients=clients,
     )
     raise typer.Exit(session.measure(as_user(plan, user), source_text=text, facts=given(link, device)))

@@ -45,6 +45,12 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter of the load file; may be given again."),
 ]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target", metavar="NAME=DIR", help="Put a further target of the load into this directory; may be given again."
+    ),
+]
 AllowCommands = Annotated[
     bool, typer.Option("--allow-commands", help="Let the load run programs (op 'spawn'): only one that you trust.")
 ]
@@ -82,6 +88,10 @@ LiveJson = Annotated[
         help="Write a line of JSON for each interval while it runs, to a file or FIFO; with '-' to standard output, and the "
         "answer to standard error.",
     ),
+]
+OneClient = Annotated[
+    str | None,
+    typer.Option("--client", metavar="NAME", help="Of a run of several clients what this one did, by its own record."),
 ]
 DIRECTORY_HELP = "A directory on the storage to measure."
 Directory = Annotated[str, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from assay.cli.clients import with_clients
 from assay.cli.options import (
     Device,
     Directory,
@@ -27,9 +28,12 @@ from assay.cli.options import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from assay.cluster.asked import ClientsAsked
+    from assay.cluster.crew import Crew
     from assay.loads.sizing import Sizing
 
 
+@with_clients
 def quick(
     directory: Directory,
     time: Time = None,
@@ -46,6 +50,7 @@ def quick(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    clients: "ClientsAsked | None" = None,
 ) -> None:
     """Say what a directory's storage is like: under two minutes, one table, one report."""
     from assay import config
@@ -67,6 +72,7 @@ def quick(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        clients=clients,
     )
     place = check_directory(directory)
     wanted = time or config.load().time
@@ -75,14 +81,19 @@ def quick(
     if wanted is not None and not NUMBERS["seconds"].holds(seconds):
         raise InputError(f"--time {wanted}: {NUMBERS['seconds'].refusal(seconds)}")
     asked = parse_bytes(size) if size else None
-    sizing = _size(place, seconds, asked=asked, user=user, repeats=repeat)
-    facts = (
-        Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
-        Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
-        *given(link, device),
-    )
-    plan = as_user(load.plan(place, sizing, repeat), user)
-    raise typer.Exit(session.measure(plan, source_text=load.source_text(), facts=facts))
+    with session.crew() as crew:
+        if crew is None:
+            sizing = _size(place, seconds, asked=asked, user=user, repeats=repeat)
+        else:
+            sizing = _size_of_each(crew, place, seconds, asked=asked, repeats=repeat)
+        facts = (
+            Fact(key="quick.size_bytes", value=sizing.size_bytes, source=sizing.reason),
+            Fact(key="quick.size_reason", value=sizing.reason, source="assay"),
+            *given(link, device),
+        )
+        plan = as_user(load.plan(place, sizing, repeat), user)
+        exit_code = session.measure(plan, source_text=load.source_text(), facts=facts)
+    raise typer.Exit(exit_code)
 
 
 def _size(directory: "Path", seconds: float, *, asked: int | None, user: str | None, repeats: int) -> "Sizing":
@@ -105,3 +116,27 @@ def _size(directory: "Path", seconds: float, *, asked: int | None, user: str | N
         asked=asked,
         repeats=repeats,
     )
+
+
+def _size_of_each(crew: "Crew", directory: "Path", seconds: float, *, asked: int | None, repeats: int) -> "Sizing":
+    """Choose the size of the data of each client: what is asked, or what a client usually has; nobody probes."""
+    import msgspec
+
+    from assay.bundle.client_set import Role
+    from assay.loads.sizing import EACH_CLIENT_BYTES, choose_size
+    from assay.targets import room
+    from assay.units import format_bytes
+
+    machines = [station.hello.machine for station in crew.stations.values() if station.role is Role.LOAD]
+    sizing = choose_size(
+        ram_bytes=min(machine.ram_bytes for machine in machines),
+        cpus=min(machine.cpus for machine in machines),
+        room=room(directory, reserve_bytes=0),
+        probe_write_bytes_per_s=0.0,
+        probe_seconds=0.0,
+        total_seconds=seconds,
+        asked=EACH_CLIENT_BYTES if asked is None else asked,
+        repeats=repeats,
+    )
+    how = "as asked" if asked is not None else "for each client, where --size does not say otherwise"
+    return msgspec.structs.replace(sizing, reason=f"{format_bytes(sizing.size_bytes)}: {how}")

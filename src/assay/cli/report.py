@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.options import Energy, RunReference, Runs, metered, refuse_foreign
+from assay.cli.options import Energy, OneClient, RunReference, Runs, metered, refuse_foreign
 from assay.cli.pipes import say
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write [default: ./assay-RUN.html].")
     ] = None,
+    client: OneClient = None,
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
@@ -26,6 +27,7 @@ def report(
 
     gc.disable()  # a page is many small values and no circles: looking for those takes a tenth of the time
     from assay.analysis.record import read
+    from assay.analysis.set_views import of_client, record_of_client
     from assay.bundle.catalog import open_run, runs_directory
     from assay.bundle.damage import damage_told
     from assay.report.html import default_path, write_html
@@ -38,8 +40,12 @@ def report(
         recorded = metered(read(bundle), energy)
         kept = kept_answer(bundle.path, runs_directory(runs)) if energy is None else None
         judged = kept.document if kept else _judged(recorded)
+        usual = default_path(recorded.run_id)
+        if client is not None:
+            usual = default_path(f"{recorded.run_id}-{client}")
+            judged, recorded = of_client(judged, client), record_of_client(recorded, client)
         of_tool = registry.figures(recorded, judged)
-        path = write_html(recorded, judged, output or default_path(recorded.run_id), of_tool=of_tool)
+        path = write_html(recorded, judged, output or usual, of_tool=of_tool)
     say(path)
 
 

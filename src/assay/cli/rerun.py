@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.clients import with_clients
 from assay.cli.options import (
     AllowCommands,
     Json,
@@ -24,12 +25,14 @@ from assay.outward import one_line
 
 if TYPE_CHECKING:
     from assay.bundle import RunBundle
+    from assay.cluster.asked import ClientsAsked
 
 Yes = Annotated[
     bool, typer.Option("--yes", help="Carry out a run that is not your own without asking; what it does is shown.")
 ]
 
 
+@with_clients
 def rerun(
     run: RunReference = "last",
     json: Json = False,
@@ -42,6 +45,7 @@ def rerun(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
     from assay.bundle.catalog import open_run, runs_directory
@@ -60,7 +64,14 @@ def rerun(
     if not bundle.is_own(runs_directory(runs)):
         _ask(bundle, is_answered=yes)
     session = Session(
-        argv(), runs=runs, json=json, report=not no_report, quiet=quiet, remarks=said, live_json=live_json
+        argv(),
+        runs=runs,
+        json=json,
+        report=not no_report,
+        quiet=quiet,
+        remarks=said,
+        live_json=live_json,
+        clients=clients,
     )
     raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))
 

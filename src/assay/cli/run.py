@@ -1,9 +1,10 @@
 """`assay run NAME|FILE.toml DIR`: a defined load."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assay.cli.clients import with_clients
 from assay.cli.options import (
     AllowCommands,
     Device,
@@ -21,6 +22,7 @@ from assay.cli.options import (
     Set,
     Size,
     Tag,
+    Targets,
     Time,
     User,
     argv,
@@ -29,7 +31,11 @@ from assay.cli.options import (
 )
 from assay.cli.pipes import say
 
+if TYPE_CHECKING:
+    from assay.cluster.asked import ClientsAsked
 
+
+@with_clients
 def run(
     load: Annotated[
         str, typer.Argument(metavar="NAME|FILE.toml", help="A load's name (`assay suites` lists them), or a load file.")
@@ -40,6 +46,7 @@ def run(
     time: Time = None,
     size: Size = None,
     scale: Scale = None,
+    target: Targets = None,
     json: Json = False,
     runs: Runs = None,
     no_report: NoReport = False,
@@ -52,11 +59,13 @@ def run(
     tag: Tag = None,
     note: Note = None,
     live_json: LiveJson = None,
+    clients: "ClientsAsked | None" = None,
 ) -> None:
     """Run a defined load in a directory."""
     from assay.bundle.remarks import remarks
     from assay.errors import PlanError
     from assay.loads import native, suites
+    from assay.loads.further_targets import given_targets
     from assay.loads.refusals import placed
     from assay.loads.settings import settings
     from assay.running.users import as_user
@@ -67,7 +76,10 @@ def run(
     if choice := suites.choice(load):
         say(choice, err=True)
     values = settings(text, source, set_ or [], time=time, size=size, repeat=repeat, scale=scale)
-    plan = native.parse(text, source, directory=check_directory(directory), settings=values, repeat=repeat)
+    further = given_targets(target or ())
+    plan = native.parse(
+        text, source, directory=check_directory(directory), settings=values, repeat=repeat, targets=further
+    )
     check_commands(plan, are_allowed=allow_commands)
     session = Session(
         argv(),
@@ -77,6 +89,7 @@ def run(
         quiet=quiet,
         remarks=remarks(name, tag, note),
         live_json=live_json,
+        clients=clients,
     )
     try:
         exit_code = session.measure(as_user(plan, user), source_text=text, facts=given(link, device))

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.answers import answer_of
-from assay.cli.options import Energy, Json, RunReference, Runs
+from assay.cli.answers import answer_of, one_client, several_clients
+from assay.cli.options import Energy, Json, OneClient, RunReference, Runs
 from assay.cli.pipes import say
 from assay.errors import InputError
 
@@ -22,6 +22,11 @@ Repeats = Annotated[
     bool, typer.Option("--repeats", help="Print a row for each repeat too, below those of all repeats.")
 ]
 
+Clients = Annotated[
+    bool,
+    typer.Option("--clients", help="Print the clients of a run of several: what each did of every sum, and its clock."),
+]
+
 
 def show(
     run: RunReference = "last",
@@ -29,23 +34,35 @@ def show(
     classic: Classic = False,
     notes: Notes = False,
     repeats: Repeats = False,
+    client: OneClient = None,
+    clients: Clients = False,
     energy: Energy = None,
     runs: Runs = None,
 ) -> None:
     """Show what a run measured; one that died shows what it had measured until then."""
     from assay.console import console
     from assay.report import text
+    from assay.report.clients.clients_table import render_clients
     from assay.results import to_json
 
     if json and classic:
         raise InputError("--json and --classic: choose one")
+    if client is not None and (classic or clients):
+        raise InputError(f"--client and {'--classic' if classic else '--clients'}: choose one")
+    if clients and (json or classic):
+        raise InputError(f"--clients and {'--json' if json else '--classic'}: choose one; --json has every client")
     if energy and classic:
         raise InputError("--energy and --classic: choose one; a classic tool has no energy to print")
     if classic:
         _show_classic(run, runs)
         return
-    shown = answer_of(run, runs, energy)
-    if json:
+    if client is not None:
+        shown = one_client(run, client, runs, energy)
+    else:
+        shown = answer_of(run, runs, energy, sums_will_do=not (json or clients))
+    if clients:
+        render_clients(several_clients(shown), console())
+    elif json:
         say(to_json(shown.document))
     else:
         text.render(shown.document, shown.head, console(), has_notes=notes, has_repeats=repeats)

@@ -7,13 +7,14 @@ ones that no tool knows; they are taken out wherever they stand.
 import dataclasses
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
 
+from assay.cli import clients
 from assay.cli.light_command import LightCommand, false_by_default
 from assay.cli.options import argv
 from assay.cli.pipes import say
@@ -21,6 +22,7 @@ from assay.errors import InputError
 from assay.tools import registry
 
 if TYPE_CHECKING:
+    from assay.cluster.asked import ClientsAsked
     from assay.tools.front_end import FrontEnd
 
 _Context = Any
@@ -99,7 +101,7 @@ class CommandsAndTools(TyperGroup):
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class CommandWords:
     """A command line, taken apart: what is the tool's, and what is Assay's."""
 
     tool: tuple[str, ...]
@@ -119,6 +121,8 @@ class Asked:
     note: str | None = None
     live_json: str | None = None
     """`--live-json FILE`: a line of JSON for each interval."""
+    said_of_clients: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """`--hosts A,B` and its companions, as `cli/clients.py` has them."""
 
 
 _VALUES = {
@@ -130,9 +134,10 @@ _VALUES = {
     "--live-json": "name the file for a line of JSON an interval, or -",
 }
 """Options that have a value, and what is said where it is missing."""
+_OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
 
 
-def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Asked:
+def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> CommandWords:
     """Take Assay's options out of a tool's command line, but those of a name that is the tool's `own`.
 
     Raises:
@@ -140,6 +145,7 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Asked
     """
     tool: list[str] = []
     taken: dict[str, Any] = {}
+    of_clients: dict[str, Any] = {}
     rest = iter(words)
     for word in rest:
         name, separator, value = word.partition("=")
@@ -151,37 +157,52 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Asked
             taken["no_report"] = True
         elif word == "--quiet":
             taken["quiet"] = True
+        elif word == "--insecure":
+            of_clients["insecure"] = True
+        elif name in _OF_CLIENTS:
+            of_clients[_OF_CLIENTS[name]] = _value(name, separator, value, rest, "say which")
         elif name in _VALUES:
-            given = value if separator else next(rest, "")
-            if not given:
-                raise InputError(f"{name}: {_VALUES[name]}")
+            given = _value(name, separator, value, rest, _VALUES[name])
             if name == "--tag":
                 taken["tags"] = (*taken.get("tags", ()), given)
             else:
                 taken[name[2:].replace("-", "_")] = Path(given) if name == "--runs" else given
         else:
             tool.append(word)
-    return Asked(tool=tuple(tool), **taken)
+    return CommandWords(tool=tuple(tool), said_of_clients=of_clients, **taken)
+
+
+def _value(name: str, separator: str, value: str, rest: Iterator[str], missing: str) -> str:
+    """Give the value of an option, after `=` or as the next word; raises InputError where there is none."""
+    if given := value if separator else next(rest, ""):
+        return given
+    raise InputError(f"{name}: {missing}")
 
 
 class AssayDoor:
     """What a tool's command line may ask for: a run, and words for the user."""
 
-    def __init__(self, tool: "FrontEnd[Any]", asked: Asked) -> None:
+    def __init__(self, tool: "FrontEnd[Any]", asked: CommandWords) -> None:
         """For one command line of a tool."""
         self._tool = tool
         self._asked = asked
 
     def measure(self, words: Sequence[str]) -> int:
         """Carry out one run; returns the exit code, raises what ended the run early."""
+        asked = self._asked
+        if asked.user is not None:
+            words = self._tool.with_user(words, asked.user)
+        settings = self._tool.parse(words)
+        over = clients.clients_of(dict(asked.said_of_clients), self._tool.hosts(settings))
+        with clients.of_clients(over):
+            return self._measure(words, settings, over)
+
+    def _measure(self, words: Sequence[str], settings: Any, over: "ClientsAsked | None") -> int:
         from assay.bundle.remarks import remarks
         from assay.running.users import as_user
         from assay.session import Session
 
         asked = self._asked
-        if asked.user is not None:
-            words = self._tool.with_user(words, asked.user)
-        settings = self._tool.parse(words)
         said = remarks(asked.name, list(asked.tags), asked.note)
         session = Session(
             argv(),
@@ -191,6 +212,7 @@ class AssayDoor:
             quiet=asked.quiet,
             remarks=said,
             live_json=asked.live_json,
+            clients=over,
         )
         with tempfile.TemporaryDirectory(prefix="assay-") as folder:
             plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())

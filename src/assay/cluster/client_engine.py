@@ -12,6 +12,7 @@ from assay import events
 from assay.cluster.kept_runs import KeptRun
 from assay.errors import AssayError, refusal
 from assay.plan import Plan
+from assay.running.client_folders import folders_to_make, make_folders, remove_folders
 from assay.running.engine import EngineProcess
 from assay.running.stopping import MOST_COUNTED, Stops
 
@@ -52,7 +53,13 @@ class _FollowedEngine:
         self._stops = Stops()  # never entered: signals are the client's to take
         self._error: str | None = None
         self._new: list[events.Event] = []
-        self._engine = EngineProcess(plan, kept.stream, kept.log)
+        self._folders = folders_to_make(plan)
+        make_folders(self._folders)
+        try:
+            self._engine = EngineProcess(plan, kept.stream, kept.log)
+        except BaseException:
+            remove_folders(self._folders)
+            raise
         # A daemon: an engine that storage holds fast is left behind, and must not hold this process.
         threading.Thread(target=self._follow, name="engine", daemon=True).start()
 
@@ -85,6 +92,7 @@ class _FollowedEngine:
             error = refusal(caught) or f"{type(caught).__name__}: {caught}. This is a fault of Assay; please report it"
         finally:
             self._is_at_work = False
+            remove_folders(self._folders)
             self._hand_on()
             self._over(error or self._error)
 

@@ -65,8 +65,8 @@ class Crew(Protocol):
     def stations(self) -> Mapping[str, Station]:
         """Those that are there, by name, in the order in which the user named them."""
 
-    def look(self, directories: Mapping[str, str]) -> Mapping[str, tuple[Fact, ...]]:
-        """Ask each client for the facts of its machine and of directories by target name.
+    def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
+        """Ask each client named for the facts of its machine, and of directories of its own by target name.
 
         A directory that cannot be used there makes RunError, which names client and directory.
         """
@@ -88,6 +88,12 @@ class Crew(Protocol):
 
     def fetch(self, client: str, into: Path) -> None:
         """Bring a client's stream here, whole; raises RunError. The client removes its copy once it is here and checked."""
+
+    def recall(self, run_id: str) -> Mapping[str, int]:
+        """Turn to an earlier run instead of beginning one: bytes of the stream that each client has kept of it.
+
+        Only those that have one are in it. `fetch` brings them.
+        """
 
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill engines now; their streams stay."""

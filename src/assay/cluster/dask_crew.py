@@ -28,7 +28,7 @@ from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, StreamDigest
 from assay.cluster.leader_loop import LeaderLoop
 from assay.cluster.relay import period_s
 from assay.cluster.roster import Connected, Roster
-from assay.cluster.wire import Asked, Facts, RefusedByClient, Told
+from assay.cluster.wire import Facts, Question, RefusedByClient, Told
 from assay.errors import RunError, reason_of
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -90,10 +90,11 @@ class DaskCrew:
 
     # -- questions ---------------------------------------------------------------------------------------------------------
 
-    def look(self, directories: Mapping[str, str]) -> Mapping[str, tuple[Fact, ...]]:
-        """Ask each client for the facts of its machine and of directories by target name."""
+    def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
+        """Ask each client named for the facts of its machine, and of directories of its own by target name."""
         answers = self._ask_all(
-            self.stations, lambda one: self._ask(one, Asked.LOOK, Facts, directories=dict(directories))
+            directories,
+            lambda one: self._ask(one, Question.LOOK, Facts, directories=dict(directories[one.station.name])),
         )
         return {name: found.facts for name, found in answers.items()}
 
@@ -113,7 +114,7 @@ class DaskCrew:
                 plans,
                 lambda one: self._ask(
                     one,
-                    Asked.BEGIN,
+                    Question.BEGIN,
                     type(None),
                     run_id=run_id,
                     plan=plans[one.station.name].to_json(),
@@ -124,7 +125,7 @@ class DaskCrew:
             self.tell(dict.fromkeys(plans, events.StopRun()))
             raise
 
-    async def _ask(self, one: Connected, what: Asked, kind: type[T], **words: object) -> T:
+    async def _ask(self, one: Connected, what: Question, kind: type[T], **words: object) -> T:
         """Ask a client something; raises RunError with what it could not do, or that it did not answer."""
         data = await self._call(one, what, **words)
         both: Any = RefusedByClient | kind
@@ -136,7 +137,7 @@ class DaskCrew:
             raise RunError(f"client '{one.station.name}': {answer.text}")
         return cast("T", answer)
 
-    async def _call(self, one: Connected, what: Asked, **words: object) -> bytes:
+    async def _call(self, one: Connected, what: Question, **words: object) -> bytes:
         try:
             answer = await asyncio.wait_for(getattr(self._server.rpc(one.worker), what.value)(**words), _ANSWER_S)
         except TimeoutError as error:
@@ -229,12 +230,20 @@ class DaskCrew:
         return {name: one for name in self._order if (one := found.get(name)) is not None}
 
     async def _read_clock(self, one: Connected) -> ClockReading:
-        ask = getattr(self._server.rpc(one.worker), Asked.CLOCK.value)
         exchanges = []
-        for _ in range(EXCHANGES):
-            sent_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-            there_ns = await ask()
-            exchanges.append(Exchange(sent_ns, int(there_ns), time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
+        comm: Any = await self._server.rpc.connect(one.worker)
+        try:
+            await comm.write({"op": Question.CLOCK.value, "exchanges": EXCHANGES, "reply": False})
+            for _ in range(EXCHANGES):
+                sent_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+                await comm.write(None)
+                there_ns = await comm.read()
+                exchanges.append(Exchange(sent_ns, int(there_ns), time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
+        except BaseException:
+            comm.abort()
+            raise
+        finally:
+            self._server.rpc.reuse(one.worker, comm)
         return reading(exchanges)
 
     # -- results -----------------------------------------------------------------------------------------------------------
@@ -245,7 +254,7 @@ class DaskCrew:
         if one is None:
             raise RunError(f"client '{client}' is not connected any more; its stream is on its machine")
         asked: dict[str, Any] = {"run_id": one.run_id}
-        digest = self._loop.call(self._ask(one, Asked.DIGEST, StreamDigest, **asked))
+        digest = self._loop.call(self._ask(one, Question.DIGEST, StreamDigest, **asked))
         if digest.bytes > limit_bytes(_STREAM_IN_A_BUNDLE):
             raise RunError(f"client '{client}': its stream has {digest.bytes} bytes, more than any that a bundle holds")
         partial = into.with_name(into.name + _PARTIAL)
@@ -261,7 +270,19 @@ class DaskCrew:
             raise RunError(
                 f"{into}: could not be written: {reason_of(error)}. The stream is still on client '{client}'"
             ) from error
-        self._loop.call(self._ask(one, Asked.REMOVE, type(None), **asked))
+        self._loop.call(self._ask(one, Question.REMOVE, type(None), **asked))
+
+    def recall(self, run_id: str) -> Mapping[str, int]:
+        """Turn to an earlier run: bytes of the stream that each client has kept of it; only those that have one."""
+
+        async def kept(one: Connected) -> int | None:
+            one.run_id = run_id
+            with contextlib.suppress(RunError):
+                return (await self._ask(one, Question.DIGEST, StreamDigest, run_id=run_id)).bytes
+            return None
+
+        found = self._ask_all(self.stations, kept)
+        return {name: size_bytes for name, size_bytes in found.items() if size_bytes is not None}
 
     def _write_pieces(self, one: Connected, partial: Path, digest: StreamDigest) -> None:
         descriptor = os.open(partial, _NEW, 0o644)
@@ -269,7 +290,7 @@ class DaskCrew:
             found, offset = hashlib.sha256(), 0
             while offset < digest.bytes:
                 piece = self._loop.call(
-                    self._call(one, Asked.PIECE, run_id=one.run_id, offset=offset, count=LARGEST_PIECE_BYTES)
+                    self._call(one, Question.PIECE, run_id=one.run_id, offset=offset, count=LARGEST_PIECE_BYTES)
                 )
                 if not piece:
                     break

@@ -9,7 +9,7 @@ Raises RunError where `distributed` is not installed: one machine needs none of 
 import logging
 import sys
 import tempfile
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from assay import xdg
 from assay.errors import RunError
@@ -17,14 +17,28 @@ from assay.errors import RunError
 try:
     with xdg.home_for_others():
         import dask
-        from distributed import Scheduler, SchedulerPlugin, Security, Worker
+        from distributed import Scheduler, SchedulerPlugin, Security, Status, Worker
 except ModuleNotFoundError as missing:
     raise RunError(
         f"the Python package '{missing.name}' is not installed; runs of many clients need it, on each machine. Install it "
         "with: pip install 'assay[cluster]'"
     ) from missing
 
-__all__ = ["LeaderServer", "Scheduler", "SchedulerPlugin", "Security", "WorkerServer"]
+__all__ = ["Comm", "LeaderServer", "Scheduler", "SchedulerPlugin", "Security", "Status", "WorkerServer"]
+
+
+class Comm(Protocol):
+    """A connection of Dask's, of which its own type tells nothing."""
+
+    async def read(self) -> Any:
+        """The next message."""
+
+    async def write(self, msg: object) -> Any:
+        """Send a message."""
+
+    def abort(self) -> None:
+        """Close it at once."""
+
 
 TCP_TIMEOUT_S: Final = 15
 """So long may data on its way stay unacknowledged before a connection is given up. Below 11 Dask never connects: an

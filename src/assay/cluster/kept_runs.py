@@ -8,14 +8,15 @@ import contextlib
 import hashlib
 import io
 import os
+import stat
 from pathlib import Path
 from typing import Final, Self
 
 import msgspec
 
 from assay import xdg
-from assay.bundle.client_set import is_client_name
 from assay.bundle.durable import OnlyRead, make_folders, write_synced
+from assay.bundle.inside import is_plain
 from assay.errors import RunError, reason_of
 from assay.plan import Plan
 
@@ -25,6 +26,7 @@ LOG: Final = "engine.log"
 LARGEST_PIECE_BYTES: Final = 4 << 20
 _CHUNK_BYTES = 1 << 20
 _MOST_TRIES = 10
+_LONGEST_RUN_ID = 200
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -55,7 +57,7 @@ class KeptRun:
         Raises:
             RunError: there is one already, or it cannot be made.
         """
-        if not is_client_name(run_id):
+        if not _is_run_id(run_id):
             raise RunError(f"{run_id[:64]!r} can be no run's name")
         kept = cls(root / run_id / name)
         try:
@@ -68,6 +70,18 @@ class KeptRun:
         except OSError as error:
             raise RunError(f"{kept.folder}: cannot be made: {reason_of(error)}. Nothing was measured") from error
         return kept
+
+    @classmethod
+    def find(cls, root: Path, run_id: str, name: str) -> Self | None:
+        """Give what a client kept of an earlier run; None: there is nothing, or no engine of it has written."""
+        if not _is_run_id(run_id):
+            return None
+        kept = cls(root / run_id / name)
+        try:
+            is_there = stat.S_ISREG(kept.stream.lstat().st_mode)
+        except OSError:
+            return None
+        return kept if is_there else None
 
     def _make_folders(self, root: Path) -> None:
         # Another client of this machine may just remove a folder above, which is empty to it.
@@ -118,3 +132,7 @@ class KeptRun:
         for above in (self.folder.parent, self.folder.parent.parent):
             with contextlib.suppress(OSError):
                 above.rmdir()
+
+
+def _is_run_id(run_id: str) -> bool:
+    return len(run_id) <= _LONGEST_RUN_ID and is_plain(run_id)

@@ -13,7 +13,7 @@ import sys
 
 from assay.cluster.hosts import HostSpec
 from assay.cluster.worker_order import WorkerOrder, check_version
-from assay.cluster.worker_shell import END_S, Channel, HostError, WorkerShell
+from assay.cluster.worker_shell import END_S, HostError, ShellChannel, WorkerShell
 from assay.errors import reason_of
 from assay.running.engine import find_engine
 
@@ -44,7 +44,7 @@ class LocalWorker:
         assert stdout is not None  # noqa: S101 - same
         assert stderr is not None  # noqa: S101 - same
         await self._shell.open(
-            Channel(read_output=stdout.read, read_errors=stderr.read, write=stdin.write, end_input=stdin.close)
+            ShellChannel(read_output=stdout.read, read_errors=stderr.read, write=stdin.write, end_input=stdin.close)
         )
         look = await self._shell.look(self._host.python or sys.executable, sys.executable)
         check_version(look.assay)

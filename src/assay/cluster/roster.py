@@ -21,11 +21,12 @@ from assay.cluster.crew import Ended, Gone, Heard, Said, Station
 from assay.cluster.dask_parts import LeaderServer, Scheduler, SchedulerPlugin
 from assay.cluster.join_file import JoinFile
 from assay.cluster.relay import SHORTEST_PERIOD_S
-from assay.cluster.wire import CARD, Card, Told, Word, card_of, is_own_version, own_versions
+from assay.cluster.wire import CARD, Card, ClientWord, Told, card_of, is_own_version, own_versions
 
 SUSPECT_BEATS: Final = 3
 LOST_BEATS: Final = 10
 WATCH_S: Final = 0.5
+_WATCH_NS = round(WATCH_S * 1e9)
 LEADER_BEAT_S: Final = 5.0
 """How often clients hear that their leader is there."""
 _SILENT = "assay-silent"
@@ -78,9 +79,9 @@ class Roster(SchedulerPlugin):
     def attach(self, scheduler: LeaderServer, join: JoinFile) -> None:
         """Begin to listen on a leader's server."""
         self._scheduler, self._join = scheduler, join
-        scheduler.stream_handlers[Word.BEAT.value] = self._beat
-        scheduler.stream_handlers[Word.SAID.value] = self._said
-        scheduler.stream_handlers[Word.LEAVES.value] = self._leaves
+        scheduler.stream_handlers[ClientWord.BEAT.value] = self._beat
+        scheduler.stream_handlers[ClientWord.SAID.value] = self._said
+        scheduler.stream_handlers[ClientWord.LEAVES.value] = self._leaves
 
     # -- joining and leaving ---------------------------------------------------------------------------------------------
 
@@ -208,22 +209,28 @@ class Roster(SchedulerPlugin):
 
     async def watch(self) -> None:
         """Look for silent clients, and say that the leader is there, until cancelled."""
-        last_s = beat_s = time.monotonic()
+        last_ns, beat_s = time.monotonic_ns(), time.monotonic()
         while True:
             await asyncio.sleep(WATCH_S)
-            now_s = time.monotonic()
-            stood_ns = round((now_s - last_s - WATCH_S) * 1e9)
-            last_s = now_s
-            limit_ns = round(LOST_BEATS * self.period_s * 1e9)
-            for one in list(self.by_name.values()):
-                one.pardoned_ns += stood_ns if stood_ns > WATCH_S * 1e9 else 0
-                silent_ns = one.silent_ns(time.monotonic_ns())
-                if silent_ns > limit_ns:
-                    self.lose(one, f"it said nothing for {silent_ns / 1e9:.1f} s: it hangs, or the network does")
-            if now_s - beat_s >= LEADER_BEAT_S:
-                beat_s = now_s
+            now_ns = time.monotonic_ns()
+            for one, silent_ns in self.overdue(last_ns, now_ns):
+                self.lose(one, f"it said nothing for {silent_ns / 1e9:.1f} s: it hangs, or the network does")
+            last_ns = now_ns
+            if time.monotonic() - beat_s >= LEADER_BEAT_S:
+                beat_s = time.monotonic()
                 for one in self.by_name.values():
                     self.send(one.worker, {"op": Told.BEAT.value})
+
+    def overdue(self, last_ns: int, now_ns: int) -> list[tuple[Connected, int]]:
+        """Give those who have been silent for too long, and for how long; the last look was at `last_ns`.
+
+        A look that comes late by more than its period comes so because the leader itself stood still.
+        """
+        late_ns = now_ns - last_ns - _WATCH_NS
+        for one in self.by_name.values():
+            one.pardoned_ns += late_ns if late_ns > _WATCH_NS else 0
+        silent = ((one, one.silent_ns(now_ns)) for one in self.by_name.values())
+        return [(one, silent_ns) for one, silent_ns in silent if silent_ns > LOST_BEATS * self.period_s * 1e9]
 
 
 def expected_by(expected: Mapping[str, Role] | int) -> Judge:

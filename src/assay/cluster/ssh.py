@@ -16,13 +16,13 @@ import stat
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import asyncssh
 
 from assay.cluster.hosts import HostSpec
 from assay.cluster.worker_order import WorkerOrder, check_version
-from assay.cluster.worker_shell import COPIED, END_S, Channel, HostError, WorkerShell, engine_version, this_machine
+from assay.cluster.worker_shell import COPIED, END_S, HostError, ShellChannel, WorkerShell, engine_version, this_machine
 from assay.errors import RunError
 from assay.running.engine import find_engine
 
@@ -65,7 +65,7 @@ class SshWorker:
             )
             process = self._process
             await self._shell.open(
-                Channel(
+                ShellChannel(
                     read_output=_to_the_end(process.stdout),
                     read_errors=_to_the_end(process.stderr),
                     write=process.stdin.write,
@@ -224,8 +224,8 @@ def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKn
     Asyncssh leaves out the machine's files where nothing names them, and checks no key after `UserKnownHostsFile none`,
     where OpenSSH only looks into none of the user's.
     """
-    users = cast("Sequence[str]", options.config.get("UserKnownHostsFile", _USER_KNOWN_HOSTS))
-    machines = cast("Sequence[str]", options.config.get("GlobalKnownHostsFile", _MACHINE_KNOWN_HOSTS))
+    users: Sequence[str] = options.config.get("UserKnownHostsFile", _USER_KNOWN_HOSTS)
+    machines: Sequence[str] = options.config.get("GlobalKnownHostsFile", _MACHINE_KNOWN_HOSTS)
     known = asyncssh.SSHKnownHosts()
     for path in (*users, *machines):
         with contextlib.suppress(OSError):

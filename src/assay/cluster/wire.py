@@ -20,7 +20,7 @@ _LONGEST_CARD_BYTES = 64 << 10
 _LONGEST_TEXT = 1000
 
 
-class Asked(enum.StrEnum):
+class Question(enum.StrEnum):
     """What the leader asks of a client and waits for."""
 
     LOOK = "assay-look"
@@ -44,7 +44,7 @@ class Told(enum.StrEnum):
     """The run is over."""
 
 
-class Word(enum.StrEnum):
+class ClientWord(enum.StrEnum):
     """What a client says of its own accord."""
 
     BEAT = "assay-alive"

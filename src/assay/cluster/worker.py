@@ -19,11 +19,11 @@ import msgspec
 from assay import events
 from assay.cluster.addresses import in_uri
 from assay.cluster.client_engine import ClientEngine, StartEngine, start_engine
-from assay.cluster.dask_parts import Security, WorkerServer
+from assay.cluster.dask_parts import Comm, Security, Status, WorkerServer
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
-from assay.cluster.wire import CARD, Asked, Card, Facts, RefusedByClient, Told, Word
+from assay.cluster.wire import CARD, Card, ClientWord, Facts, Question, RefusedByClient, Told
 from assay.errors import AssayError, refusal
 from assay.host.manifest import collect
 from assay.plan import Plan
@@ -120,7 +120,7 @@ class ClientWorker:
                 await self._end_engine()
                 if departure.why in {Why.IDLE, Why.STOPPED}:
                     self._worker.batched_send(
-                        {"op": Word.LEAVES.value, "reason": departure.text or departure.why.value}
+                        {"op": ClientWord.LEAVES.value, "reason": departure.text or departure.why.value}
                     )
                 return departure
             finally:
@@ -159,12 +159,12 @@ class ClientWorker:
 
     def _asked(self) -> dict[str, Any]:
         return {
-            Asked.LOOK.value: self._look,
-            Asked.BEGIN.value: self._begin,
-            Asked.CLOCK.value: self._clock,
-            Asked.PIECE.value: self._piece,
-            Asked.DIGEST.value: self._digest,
-            Asked.REMOVE.value: self._remove,
+            Question.LOOK.value: self._look,
+            Question.BEGIN.value: self._begin,
+            Question.CLOCK.value: self._clock,
+            Question.PIECE.value: self._piece,
+            Question.DIGEST.value: self._digest,
+            Question.REMOVE.value: self._remove,
         }
 
     def _told(self) -> dict[str, Any]:
@@ -224,8 +224,13 @@ class ClientWorker:
                 kept.remove()
             raise
 
-    async def _clock(self) -> int:
-        return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    async def _clock(self, comm: Comm, exchanges: int) -> Status:
+        """Say the time as often as is asked: the leader's words and these follow one another on one connection."""
+        self._asked_s = time.monotonic()
+        for _ in range(exchanges):
+            await comm.read()
+            await comm.write(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+        return Status.dont_reply
 
     async def _piece(self, run_id: str, offset: int, count: int) -> bytes:
         self._asked_s = time.monotonic()
@@ -235,12 +240,21 @@ class ClientWorker:
         return await self._answer(self._digest_of(run_id))
 
     async def _digest_of(self, run_id: str) -> object:
-        run = self._runs.get(run_id)
+        run = self._runs.get(run_id) or self._earlier(run_id)
         if run is None:
             raise AssayError(f"there is no run {run_id} there")
         if not run.is_over.is_set():
             raise AssayError("its engine is still at work")
         return await asyncio.to_thread(run.kept.digest)
+
+    def _earlier(self, run_id: str) -> "_UnderWay | None":
+        """Take up what a worker of this name kept of a run before this one began."""
+        kept = KeptRun.find(self._settings.root, run_id, self._settings.card.name)
+        if kept is None:
+            return None
+        run = self._runs[run_id] = _UnderWay(kept, 1)
+        run.is_over.set()
+        return run
 
     async def _remove(self, run_id: str) -> bytes:
         return await self._answer(self._remove_run(run_id))
@@ -286,7 +300,7 @@ class ClientWorker:
     def _say(self, run: _UnderWay, *, is_over: bool = False, error: str | None = None) -> None:
         self._worker.batched_send(
             {
-                "op": Word.SAID.value,
+                "op": ClientWord.SAID.value,
                 "run_id": run.kept.folder.parent.name,
                 "number": run.batches,
                 "lines": [msgspec.json.encode(event) for event in run.relay.take()],
@@ -304,7 +318,7 @@ class ClientWorker:
             if run is not None and run is self._at_work:
                 self._say(run)
             else:
-                self._worker.batched_send({"op": Word.BEAT.value})
+                self._worker.batched_send({"op": ClientWord.BEAT.value})
             now = time.monotonic()
             if now - self._leader_s > LEADER_SILENT_S:
                 self.depart(Departure(Why.LEADER_GONE, f"it said nothing for {LEADER_SILENT_S:g} s"))

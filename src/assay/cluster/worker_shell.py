@@ -37,7 +37,7 @@ class HostError(AssayError):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Channel:
+class ShellChannel:
     """The three streams of a shell that was started with `command`."""
 
     read_output: Callable[[int], Awaitable[bytes]]
@@ -80,7 +80,7 @@ class WorkerShell:
     def __init__(self) -> None:
         """Choose the word by which its lines are known."""
         self._mark = secrets.token_hex(8)
-        self._channel: Channel | None = None
+        self._channel: ShellChannel | None = None
         self._lines: _Lines | None = None
         self._errors: asyncio.Task[None] | None = None
         self._end: asyncio.Task[str] | None = None
@@ -96,7 +96,7 @@ class WorkerShell:
         """The words of the shell's command: none of them needs quotes in any shell."""
         return ("/bin/sh", "-s", self._mark)
 
-    async def open(self, channel: Channel) -> None:
+    async def open(self, channel: ShellChannel) -> None:
         """Give it its script; raises HostError."""
         self._channel = channel
         self._lines = _Lines(channel.read_output)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.analysis.repeats import kind_words
+from assay.analysis.set_views import own_results, sums_of
 from assay.results import STREAMING_BYTES_PER_OP, Document, LatencyNs, Result
 from assay.verdicts import TrustLevel
 
@@ -95,12 +96,27 @@ class Arm:
 
     name: str
     documents: tuple[Document, ...]
+    """Of runs of several clients with their sums alone: what a client did is no repeat of what they all did."""
+    own_left_out: int = 0
+    """Results of single clients that are not among them."""
 
     @classmethod
-    def of(cls, name: str, documents: Sequence[Document]) -> "Arm":
-        """Make an arm of runs; a run that is given twice counts once."""
+    def of(cls, name: str, documents: Sequence[Document], *, own_left_out: int = 0) -> "Arm":
+        """Make an arm of runs; a run that is given twice counts once.
+
+        Args:
+            name: What the user calls it.
+            documents: Of the runs.
+            own_left_out: Results of single clients that are not in these documents any more.
+        """
         by_id = {_identity(document): document for document in documents}
-        return cls(name, tuple(sorted(by_id.values(), key=began_utc)))
+        ordered = sorted(by_id.values(), key=began_utc)
+        return cls(name, tuple(map(sums_of, ordered)), own_left_out + sum(map(own_results, ordered)))
+
+    @property
+    def clients(self) -> tuple[int, ...]:
+        """Of how many clients its sums are, each number once; empty where one client measured each run."""
+        return tuple(sorted({found.clients for document in self.documents for found in document.sums}))
 
     @property
     def is_foreign(self) -> bool:

@@ -7,10 +7,12 @@ more than what matters (`effect`). Runs that are not to be trusted are left out 
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from types import MappingProxyType
 
+import msgspec
 import numpy as np
 
 from assay.analysis import repeats, thresholds
@@ -120,14 +122,24 @@ class Comparison(Part, frozen=True, kw_only=True):
     runs: dict[str, tuple[str, ...]]
     """Ids of the runs of each side."""
     against: tuple[Against, ...]
+    clients: dict[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
+    """Of how many clients the sums of each side are; sides whose runs are of one client each are not in it."""
+    own_left_out: int = 0
+    """Results of single clients, which are in no comparison: sums are compared."""
 
 
-def compare(arms: Sequence[Arm], effect: float = DEFAULT_EFFECT) -> Comparison:
+def compare(
+    arms: Sequence[Arm],
+    effect: float = DEFAULT_EFFECT,
+    unconfirmed: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> Comparison:
     """Hold every arm but the first against the first.
 
     Args:
         arms: Two or more.
         effect: Difference that matters, as a share: 0.03 is 3 %.
+        unconfirmed: Labels of results of which some runs were shown to be disturbed, by the side that the first is held
+            against: they are in no mean of ratios, and tell nothing of drift.
     """
     first, *others = arms
     return Comparison(
@@ -135,18 +147,21 @@ def compare(arms: Sequence[Arm], effect: float = DEFAULT_EFFECT) -> Comparison:
         effect=effect,
         a=first.name,
         runs={arm.name: tuple(document.run.id for document in arm.documents) for arm in arms},
-        against=tuple(_against(first, other, effect) for other in others),
+        against=tuple(_against(first, other, effect, unconfirmed.get(other.name, ())) for other in others),
+        clients={arm.name: arm.clients for arm in arms if arm.clients},
+        own_left_out=sum(arm.own_left_out for arm in arms),
     )
 
 
-def _against(a: Arm, b: Arm, effect: float) -> Against:
+def _against(a: Arm, b: Arm, effect: float, unconfirmed: Collection[str]) -> Against:
     of_a, of_b = a.samples(), b.samples()
     order_known = a.is_dated and b.is_dated
     shared = [label for label in of_a if label in of_b]
     rounds = in_rounds(a, b)
     terms = _Terms(effect, rounds)
     rows = tuple(row for label in shared for row in _rows(label, of_a[label], of_b[label], terms))
-    rates = [row for row in rows if row.metric in {IOPS.name, THROUGHPUT.name} and row.ratio]
+    sound = [label for label in shared if label not in unconfirmed]
+    rates = [row for row in rows if row.metric in {IOPS.name, THROUGHPUT.name} and row.ratio and row.label in sound]
     means = run_means([by_run(row.a) for row in rates], [by_run(row.b) for row in rates], rounds=rounds)
     mean = None if means is None else means.ratio
     return Against(
@@ -156,7 +171,7 @@ def _against(a: Arm, b: Arm, effect: float) -> Against:
         geometric_mean=None if mean is None else mean.ratio,
         geometric_mean_of=len(rates),
         geometric_mean_interval=None if mean is None else interval_of(mean),
-        drifts=tuple(_drifts(shared, of_a, of_b)) if order_known else (),
+        drifts=tuple(_drifts(sound, of_a, of_b)) if order_known else (),
         in_turn=order_known and _in_turn(a, b),
         order_known=order_known,
         foreign=tuple(name for name, arm in (("A", a), ("B", b)) if arm.is_foreign),

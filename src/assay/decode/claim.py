@@ -46,7 +46,17 @@ class Circumstances:
     machine: str | None = None
     """As it calls the machine, the system, or the column of a table."""
     measured: dt.datetime | None = None
-    """A time of it, as near as the tool tells: the start or the end. With a zone; times that have none are taken for UTC."""
+    """A time of it, as near as the tool tells: the start or the end. Without a zone where the tool says
+    none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ToldCell:
+    """Where a figure lies among those of one test with files and records of other sizes."""
+
+    test: str
+    file_bytes: int
+    record_bytes: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +90,8 @@ class Claim:
     place: tuple[str, ...] = ()
     """Key of what was measured, in parts: where Assay has a front end for the tool, as that calls phase, job and operation.
     Empty: the test's name."""
+    cell: ToldCell | None = None
+    """None: it is of no such test, or the tool does not say."""
     workers: int | None = None
     queue_depth: int | None = None
     """I/Os that each of the workers keeps in flight."""

@@ -7,6 +7,7 @@ now and then before, so that a log stays readable. From the second repeat on the
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -35,8 +36,13 @@ _OTHER_LINES = 4
 class TerminalDisplay:
     """Progress on standard error."""
 
-    def __init__(self) -> None:
-        """Draw nothing yet."""
+    def __init__(self, beside: Callable[[], str] | None = None) -> None:
+        """Draw nothing yet.
+
+        Args:
+            beside: Gives a line to be shown below the rates, such as how the clients of a run stand (`set_words.py`).
+        """
+        self._beside = beside
         self._console = console(stderr=True)
         self._live = (
             Live(console=self._console, refresh_per_second=4, transient=True) if self._console.is_terminal else None
@@ -50,6 +56,7 @@ class TerminalDisplay:
         self._activity = ""
         self._share: float | None = None
         self._rates = ""
+        self._words = ""
         self._tally = Tally()
         self._narrowing = Narrowing()
         self._ended: deque[tuple[str, str]] = deque(maxlen=max(1, self._console.height - _OTHER_LINES))
@@ -125,10 +132,10 @@ class TerminalDisplay:
         now_s = time.monotonic()
         if self._live is not None:
             if now_s - self._told_s >= _DRAWN_EACH_S:
-                self._told_s, self._rates = now_s, self._tally.latest()
+                self._told_s, self._rates, self._words = now_s, self._tally.latest(), self._told_beside()
         elif now_s - self._told_s >= _EACH_LINE_S:
             self._told_s = now_s
-            told = (self._tally.latest() or "nothing done yet", self._left())
+            told = (self._tally.latest() or "nothing done yet", self._told_beside(), self._left())
             self._log(f"{self._activity}: {'  '.join(part for part in told if part)}")
 
     def _step(self, activity: str, share: float | None) -> None:
@@ -140,6 +147,9 @@ class TerminalDisplay:
 
     def _log(self, line: str) -> None:
         sys.stderr.write(f"{line}\n")
+
+    def _told_beside(self) -> str:
+        return one_line(self._beside()) if self._beside is not None else ""
 
     def _left(self) -> str:
         if self._plan is None or not self._is_measuring:
@@ -159,6 +169,8 @@ class TerminalDisplay:
         both = Table.grid()
         both.add_row(ended)
         both.add_row(line)
+        if self._words and self._is_measuring:
+            both.add_row(_giving_way(self._words))
         self._live.update(both)
 
     def _phase_share(self) -> float | None:

@@ -57,7 +57,8 @@ class LoadFile(LoadTable, frozen=True, kw_only=True):
     scale: dict[str, str | int | float] = msgspec.field(default_factory=dict)
     """Parameters that `--scale F` multiplies by F, each with the least that it becomes: sizes, times, counts."""
     target: tuple[plan.Target, ...] = ()
-    """Further targets. The directory of the command line is always there, as `target`."""
+    """Further targets. The directory of the command line is always there, as `target`; one without `uri` lies there, too,
+    unless `--target NAME=DIR` names another."""
     file_set: tuple[plan.FileSet, ...] = ()
     """The files that the load works on."""
     phase: tuple[plan.Phase, ...]
@@ -210,6 +211,8 @@ SHAPES: dict[type[msgspec.Struct], type[msgspec.Struct]] = {
 DEFAULTS: dict[type[msgspec.Struct], dict[str, object]] = {
     # An empty path becomes the set's name.
     plan.FileSet: {"target": TARGET, "path": "", "files": 1},
+    # Without an address it lies in the directory of the command line, or where `--target` says.
+    plan.Target: {"uri": ""},
 }
 """What a load file may leave out although the Plan may not."""
 

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ from assay import plan
 from assay.errors import FrontEndError, InputError, PlanError
 from assay.loads import impossible
 from assay.loads.confirmation import confirmations
+from assay.loads.further_targets import placed_targets
 from assay.loads.load_file import TARGET, JobTable, LoadFile, OpTable, PhaseTable
 from assay.loads.locate import Lines, Path, locate
 from assay.loads.parameters import PHASE_SECONDS, references, substitute
@@ -32,7 +34,6 @@ from assay.plan.durability import leaves_unflushed
 from assay.plan.phases import check_longest_time
 from assay.plan.references import UnknownNameError, check_job, check_semaphores, check_shares
 from assay.plan.walk import job_actions
-from assay.targets import of_directory
 from assay.units import format_seconds
 
 SAMPLE_INTERVALS_S = (1.0, 0.5, 0.2, 0.1, 0.05, 0.025)
@@ -63,7 +64,15 @@ _SAME_IN_A_JOB = (
 _NEEDS_NO_SIZE = plan.Fixed(value=0.0)
 
 
-def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str, str], repeat: int = 1) -> plan.Plan:
+def parse(
+    text: str,
+    source: str,
+    *,
+    directory: FilePath,
+    settings: Mapping[str, str],
+    repeat: int = 1,
+    targets: Mapping[str, FilePath] = MappingProxyType({}),
+) -> plan.Plan:
     """Read a load file.
 
     Args:
@@ -72,10 +81,11 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
         directory: Where the load goes; the target `target` of the Plan.
         settings: Values of parameters by name, as text; each must be declared, or a built-in one that the text uses.
         repeat: Times that the whole sequence of phases is measured.
+        targets: Directories of further targets by their names, instead of what the text says of them.
 
     Raises:
         FrontEndError: anything in the text or the settings that cannot be read as meant.
-        InputError: `repeat` is below 1.
+        InputError: `repeat` is below 1, or the text has no target of a name.
     """
     if repeat < 1:
         raise InputError(f"repeat is {repeat}; measuring takes 1 or more")
@@ -83,7 +93,7 @@ def parse(text: str, source: str, *, directory: FilePath, settings: Mapping[str,
     check_scale(document, source, lines)
     values = substitute(document, settings, source, lines)
     try:
-        made = _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat)
+        made = _Translation(values, Reader(source, lines), source).to_plan(text, source, directory, repeat, targets)
         impossible.check(made)
     except PlanError as error:
         raise placed(error, text, source) from error
@@ -121,7 +131,7 @@ def scaled_parameters(text: str, source: str, factor: float, *, given: Collectio
     return scaled(document, source, lines, factor, given=given)
 
 
-class Said(NamedTuple):
+class LoadSaid(NamedTuple):
     """What a load file says about itself; empty where it says nothing."""
 
     description: str
@@ -133,11 +143,11 @@ class Said(NamedTuple):
     """Those that `--scale` changes, each with the least that it becomes."""
 
 
-def said(text: str, source: str) -> Said:
+def said(text: str, source: str) -> LoadSaid:
     """Read what a load file says about itself."""
     document, _ = read_toml(text, source)
     tables = {name: document.get(name) for name in ("parameters", "scale")}
-    return Said(
+    return LoadSaid(
         description=str(document.get("description", "")),
         answers=str(document.get("answers", "")),
         void_if=str(document.get("void_if", "")),
@@ -184,17 +194,20 @@ class _Translation:
             plan.Op: self._op,
         }
 
-    def to_plan(self, text: str, source: str, directory: FilePath, repeat: int) -> plan.Plan:
+    def to_plan(
+        self, text: str, source: str, directory: FilePath, repeat: int, given: Mapping[str, FilePath]
+    ) -> plan.Plan:
         top = self._reader.table(LoadFile, self._values, ())
         if not top.phase:
             raise self._reader.error(("phase",), "the load has no phase; add a [[phase]]")
         self._check_named((), top.name, "load")
         for index, further in enumerate(top.target):
             self._check_named(("target", index), further.name, "target")
-        target = of_directory(TARGET, directory)
         self._unique("target", "target", [TARGET, *(item.name for item in top.target)], first=-1)
-        self._unique("file_set", "file set", [item.name for item in top.file_set])
-        self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in top.file_set])
+        placed_on = placed_targets(directory, top.target, given)
+        file_sets = tuple(map(placed_on.of_set, top.file_set))
+        self._unique("file_set", "file set", [item.name for item in file_sets])
+        self._unique("file_set", "folder", [f"{item.target}:{item.path}" for item in file_sets])
         self._unique("phase", "phase", [item.name for item in top.phase])
         self._check_shares(top)
         drop_caches = frozenset(self._drop_caches)
@@ -207,9 +220,14 @@ class _Translation:
             void_if=top.void_if,
             origin=plan.Origin(front_end="native", source=source, sha256=hashlib.sha256(text.encode()).hexdigest()),
             seed=top.seed,
-            targets=(target, *top.target),
-            file_sets=top.file_set,
-            phases=lay_out_sequence(self._with_what_follows(top), top.file_set, drop_caches=drop_caches, repeat=repeat),
+            targets=placed_on.targets,
+            file_sets=file_sets,
+            phases=lay_out_sequence(
+                tuple(map(placed_on.of_phase, self._with_what_follows(top))),
+                file_sets,
+                drop_caches=drop_caches,
+                repeat=repeat,
+            ),
             sample_interval_s=self._sample_interval_s(top, repeat),
             reserve_bytes=top.reserve_bytes,
             accept=top.accept,

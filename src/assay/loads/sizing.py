@@ -21,6 +21,8 @@ SMALLEST_BYTES = 64 * MIB
 """Below this, streams end before the device is at speed."""
 LARGEST_BYTES = 4096 * MIB
 """More makes a quick run slow and wears the device; `--size` asks for more where a device's own cache is large."""
+EACH_CLIENT_BYTES = 1024 * MIB
+"""What each of several clients lays out: nobody has looked at how fast their storage takes it."""
 LAYOUT_SHARE = 0.2
 """Share of the measuring time that laying out may cost, the probe included."""
 FREE_SHARE = 0.25

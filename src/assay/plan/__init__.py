@@ -111,4 +111,4 @@ from assay.plan.steps import (
     Warm,
 )
 from assay.plan.values import Value
-from assay.plan.whole import RESERVE_BYTES, SCHEMA, Origin, Plan, Untranslated, User
+from assay.plan.whole import RESERVE_BYTES, SCHEMA, Among, Origin, Plan, Untranslated, User

@@ -88,6 +88,8 @@ NUMBERS: Final[dict[str, Limit]] = {
     "of": Limit(1, 32_000, "the kernel's most semaphores of a set (SEMMSL)"),
     "ops": _COUNT,
     "ops_per_s": _RATE,
+    "part": Limit(0, 19_999, "as many clients as a run may have"),
+    "parts": Limit(1, 20_000, "as many clients as a run may have"),
     "passes": _COUNT,
     "pause_s": _TIME,
     "queue_depth": _IN_FLIGHT,

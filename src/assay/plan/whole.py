@@ -35,6 +35,25 @@ class User(Value, kw_only=True):
     """Number of the group; no other groups are kept."""
 
 
+class Among(Value, kw_only=True):
+    """Which of several engines this one is, as a rule on as many machines, that use the data folders at once.
+
+    Whoever is of another run is kept out, as ever. Without an `owner` the sets are there once: the engine of part 0 lays
+    them out, the others wait for them, and the last to leave removes them.
+    """
+
+    run: str
+    """Word that the engines of the run have in common, and no other run has: letters, digits, `-` and `_`."""
+    part: int
+    """Which part of the workers this engine has: worker i of n is worker `part * n + i` of `parts * n` for slices, files by
+    number, scripts and random choices."""
+    parts: int
+    """How many parts there are."""
+    owner: str
+    """Client whose files these are, in folders in which the other clients have theirs: the names of its files begin with it
+    and a dot. Empty: all clients work on the same files."""
+
+
 class Untranslated(Value, kw_only=True):
     """Something of the source that has no equal in the Plan."""
 
@@ -57,6 +76,8 @@ class Plan(Value, kw_only=True):
     """What would make that answer void, in a line."""
     user: User | None = None
     """Who the engine runs as; None: who starts the run."""
+    among: Among | None = None
+    """Which of several engines this one is, where they use the same data folders; None: those are its alone."""
     sample_interval_s: float = 1.0
     reserve_bytes: int = RESERVE_BYTES
     accept: tuple[str, ...] = ()

@@ -5,6 +5,8 @@ A number that is not to be trusted is not told; the last lines say why. Three to
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from assay.analysis.set_views import sums_of
+from assay.report.clients.client_words import in_short
 from assay.report.limited_by import limit_words
 from assay.report.numbers import OPS_PER_S, headline, is_with_flush, rate
 from assay.report.over_repeats import shown_results
@@ -31,7 +33,7 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
     """Say it: a sentence a line.
 
     Args:
-        document: The results.
+        document: The results; of several clients their sums are told.
         load: Name of the Plan: that of the quick suite has words of its own.
         columns: Titles are cut where a line would be longer; None: they are not.
 
@@ -42,9 +44,10 @@ def answer(document: Document, load: str, *, columns: int | None = 80) -> tuple[
         return (f"{count} of {foreign.tool}: not measured by Assay, so no number is trusted.",)
     if not any(result.iops is not None for result in document.results):
         return ()
-    results = shown_results(document)
+    document, results = sums_of(document), shown_results(document)
     told = quick_words(results) if load == QUICK else tuple(_found(results, columns))
-    lines = (*told, *_over_repeats(document), *_whole(document), *_limited(results), *_distrust(results))
+    of_clients = (in_short(document),)
+    lines = (*told, *of_clients, *_over_repeats(document), *_whole(document), *_limited(results), *_distrust(results))
     return tuple(line for line in lines if line)
 
 

@@ -107,9 +107,10 @@ def markdown_words(text: str) -> str:
 def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     yield f"B is {against.name}, A is {comparison.a}"
     yield f"runs     A {len(comparison.runs[comparison.a])}, B {len(comparison.runs[against.name])}"
+    if words := clients_told(comparison, against):
+        yield f"clients  {words}"
     if against.foreign:
-        sides = " and ".join(against.foreign)
-        yield f"foreign  {sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+        yield f"foreign  {foreign_told(against)}"
     if not against.order_known:
         yield "order    not known: what changed between the runs may be in every ratio"
     elif is_in_blocks(against):
@@ -117,6 +118,35 @@ def _head(comparison: Comparison, against: Against) -> Iterator[str]:
     pairs = max((row.pairs for row in against.rows), default=0)
     if pairs:
         yield f"order    in turns: each run is held against the other of its round, {pairs} pairs"
+
+
+def clients_told(comparison: Comparison, against: Against) -> str:
+    """Say of how many clients the sums are, and what of single ones is left out; nothing where one client measured each."""
+    if not comparison.clients:
+        return ""
+    numbers = [
+        " or ".join(f"{count:,}" for count in comparison.clients.get(name, (1,)))
+        for name in (comparison.a, against.name)
+    ]
+    left = f"; {comparison.own_left_out:,} results of single clients are left out" if comparison.own_left_out else ""
+    return f"A {numbers[0]}, B {numbers[1]}: their sums are compared{left}"
+
+
+def more_runs_words(against: Against) -> str:
+    """Say how more runs are had."""
+    return "import three results of each side" if against.foreign else "--repeat 5 measures five"
+
+
+def foreign_told(against: Against) -> str:
+    """Say which sides another tool measured, and what that means for those that Assay did."""
+    sides = " and ".join(against.foreign)
+    told = f"{sides}: not measured by Assay; what the numbers are of, and what moved them, nobody judged"
+    if len(against.foreign) > 1:
+        return told
+    return (
+        f"{told}. The other side's are Assay's rates, of writes with the closing flush, and not what a classic tool prints:"
+        " 'assay show RUN --classic', imported, has those"
+    )
 
 
 IN_BLOCKS = "one side ran before the other: what changed in between is in every ratio"
@@ -180,7 +210,7 @@ def _told(comparison: Comparison, against: Against) -> Iterator[str]:
         for letter, side in (("A", row.a), ("B", row.b)):
             yield from (f"{letter}, {row.title}: {remark}." for remark in side.remarks)
     if any(row.verdict is ComparisonVerdict.INDICATIVE for row in against.rows):
-        yield "No winner: an interval takes three runs of each; --repeat 5 measures five."
+        yield f"No winner: an interval takes three runs of each; {more_runs_words(against)}."
     yield from caveats(against)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from assay.analysis.record import RunRecord
+from assay.analysis.set_views import sums_of
 from assay.outward import drawn
 from assay.report import figures, vega_lite
 from assay.report.figure import Figure
@@ -51,8 +52,10 @@ def write_pictures(pictured: Iterable[Figure], directory: Path, picture_format: 
 
 
 def all_figures(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> Iterator[Figure]:
-    """Draw everything that the report shows: first what spans all results, then result by result."""
+    """Draw everything that the report shows: first what spans clients and results, then result by result."""
     yield from of_tool
+    yield from figures.clients_figures(run, document)
+    document = sums_of(document)
     recording = Recording(run, document.marks)
     yield from figures.overview_figures(recording, document, of_tool)
     for i in range(figures.drawn_each(document.results, of_tool)):

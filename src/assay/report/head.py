@@ -1,12 +1,14 @@
 """What stands above the table: which run, on what storage, with which data, on which machine."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from assay import events
-from assay.results import Document, ForeignSource
+from assay.analysis.set_views import OBSERVER
+from assay.results import ClientOfRun, Document, ForeignSource
 from assay.units import format_bytes
 
 if TYPE_CHECKING:
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 SIZE_REASON_FACT = "quick.size_reason"
 """Key of the fact that says why the data set has its size."""
+_MOST_NAMED = 6
+_MOST_KINDS = 3
+"""Clients, and kinds of machines, that are told one by one."""
 _MOST_DEVICES = 64
 """Devices below a target that are looked through."""
 
@@ -35,7 +40,9 @@ def head_of(document: Document, run: "RunRecord") -> Head:
     pairs += [pair for pair in (("answers", run.plan.answers), ("void if", run.plan.void_if)) if pair[1]]
     pairs += [("target", _target(target.name, target.uri, run.facts)) for target in run.plan.targets]
     pairs += _data(run)
-    if hello := run.first(events.Hello):
+    if document.clients:
+        pairs += _clients(document, run)
+    elif hello := run.first(events.Hello):
         machine = hello.machine
         ram = format_bytes(machine.ram_bytes)
         pairs.append(("machine", f"{machine.hostname}, {machine.cpus} CPUs, {ram} RAM, Linux {machine.kernel}"))
@@ -43,10 +50,44 @@ def head_of(document: Document, run: "RunRecord") -> Head:
     return Head(load=run.plan.name, pairs=tuple(pairs))
 
 
+def head_of_client(document: Document, run: "RunRecord", client: ClientOfRun) -> Head:
+    """Gather that of one of several clients.
+
+    Args:
+        document: Its own.
+        run: Its own record.
+        client: Who it is.
+    """
+    head = head_of(document, run)
+    first, *others = head.pairs
+    who = ("client", f"{client.name}   {client.hostname}, reached as {client.address}")
+    return Head(load=head.load, pairs=(first, who, *others))
+
+
+def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:
+    """Say who they are, and on how many machines of each kind they ran."""
+    loads = [client.name for client in document.clients if client.role != OBSERVER]
+    more = f" and {len(loads) - _MOST_NAMED:,} more" if len(loads) > _MOST_NAMED else ""
+    pairs = [("clients", f"{len(loads):,}: {', '.join(loads[:_MOST_NAMED])}{more}")]
+    hellos = [hello for member in run.members if (hello := member.run.first(events.Hello)) is not None]
+    kinds = Counter(
+        f"{hello.machine.cpus} CPUs, {format_bytes(hello.machine.ram_bytes)} RAM, Linux {hello.machine.kernel}"
+        for hello in hellos
+    )
+    told = [f"{count:,} of {kind}" for kind, count in kinds.most_common(_MOST_KINDS)]
+    told += [f"{len(kinds) - _MOST_KINDS:,} other kinds"] if len(kinds) > _MOST_KINDS else []
+    pairs += [("machines", "; ".join(told))] if told else []
+    engines = {f"assay-engine {hello.engine.version} ({hello.engine.profile} build)" for hello in hellos}
+    return [*pairs, *([("engine", "; ".join(sorted(engines)))] if engines else [])]
+
+
 def _foreign(told: ForeignSource) -> list[tuple[str, str]]:
     """Say that Assay did not measure it, and what is known of who did."""
     version = f" {told.version}" if told.version else ""
     when = f"at {told.measured_utc}" if told.measured_utc else "at an unknown time"
+    if told.assumed_zone is not None:
+        by = "as was said" if told.zone_is_given else "assumed: the tool gives none, and nobody said one"
+        when += f" (times taken for {told.assumed_zone}, {by})"
     of = f", of {told.machine}" if told.machine else ""
     file = told.file
     kept = f"{file.name} ({format_bytes(file.bytes)}, sha256 {file.sha256}), kept in the run as {file.kept_as}"

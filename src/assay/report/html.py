@@ -4,12 +4,14 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from assay.analysis.record import RunRecord
+from assay.analysis.set_views import sums_of
 from assay.report import figures, sections
 from assay.report.figure import Figure
 from assay.report.output import check_file, write_whole
 from assay.report.over_repeats import shown_results, summary_titles
 from assay.report.page import cards
 from assay.report.page.anchors import Places
+from assay.report.page.clients_section import clients_section
 from assay.report.page.drawn_figure import figure_markup
 from assay.report.page.grouping import SummaryRow, summary_rows
 from assay.report.page.header import header
@@ -48,6 +50,7 @@ def write_html(run: RunRecord, document: Document, path: Path, *, of_tool: Seque
 
 def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> str:
     """Make the report's text."""
+    whole, document = document, sums_of(document)
     recording = Recording(run, document.marks)
     results = document.results
     rows = summary_rows(results, of_tool=bool(of_tool))
@@ -64,6 +67,7 @@ def page(run: RunRecord, document: Document, of_tool: Sequence[Figure] = ()) -> 
         header(run, document, head_places),
         tiles(heads, head_rows, head_places, is_quick=is_quick),
         repeats_section(document, places),
+        clients_section(run, whole),
         warnings(document, places),
         _overview(recording, document, of_tool),
         summary_table(recording, results, rows, places),

@@ -5,6 +5,7 @@ the most bytes a second, and where nothing moves data the most operations a seco
 compare runs with.
 """
 
+from assay.analysis.set_views import sums_of
 from assay.bundle.kept_list import CameTo, HeadRate
 from assay.report.numbers import headline, headline_rates
 from assay.report.over_repeats import shown_results
@@ -20,7 +21,9 @@ def came_to(judged: Document) -> CameTo:
     return CameTo(
         exit_code=judged.run.exit_code,
         head=_head(shown_results(judged)),
-        trust={level.value: sum(result.trust.level is level for result in judged.results) for level in _LEVELS},
+        trust={
+            level.value: sum(result.trust.level is level for result in sums_of(judged).results) for level in _LEVELS
+        },
     )
 
 

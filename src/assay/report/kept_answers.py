@@ -13,6 +13,7 @@ import msgspec
 from assay.analysis.marked import DETECTED
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.rules_version import rules_version
+from assay.analysis.set_views import own_results, sums_of
 from assay.bundle import files
 from assay.bundle.kept_list import CATALOG, KeptList, seal_of
 from assay.bundle.kept_marks import marks_of
@@ -30,14 +31,17 @@ class KeptAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     document: Document
     head: Head
+    own_left_out: int = 0
+    """Results of single clients that are not in it, because they were too many to be kept: it has the sums alone."""
 
 
-def kept_answer(folder: Path, runs: Path) -> KeptAnswer | None:
+def kept_answer(folder: Path, runs: Path, *, sums_will_do: bool = False) -> KeptAnswer | None:
     """Find the answer of a run; None where it has to be worked out.
 
     Args:
         folder: The run's folder.
         runs: Where runs are kept; only what lies there has answers that are kept.
+        sums_will_do: Whether, of very many clients, each one's own results may be missing.
 
     Raises:
         BundleError: the run's files are not what its manifest says, or cannot be read.
@@ -53,6 +57,8 @@ def kept_answer(folder: Path, runs: Path) -> KeptAnswer | None:
     try:
         answer = msgspec.json.decode(text, type=KeptAnswer)
     except (msgspec.MsgspecError, UnicodeError):
+        return None
+    if answer.own_left_out and not sums_will_do:
         return None
     told = answer.document.run
     if told.bundle != str(folder) or not _has_marks_of(folder, answer.document):
@@ -81,6 +87,10 @@ def keep_answer(folder: Path, runs: Path, answer: KeptAnswer) -> None:
     if not seal or folder.parent != runs:
         return
     text = msgspec.json.encode(answer).decode()
+    own = own_results(answer.document)
+    if len(text) > _MOST_LETTERS and own:
+        of_sums = KeptAnswer(document=sums_of(answer.document), head=answer.head, own_left_out=own)
+        text = msgspec.json.encode(of_sums).decode()
     with suppress(sqlite3.Error), closing(KeptList(runs / CATALOG)) as kept:
         version = rules_version()
         kept.keep(seal, version, came_to(answer.document))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from assay.analysis.repeats import by_label, half_share
+from assay.analysis.set_views import sums_of
 from assay.report.numbers import RateUnit, rate, rate_unit
 from assay.report.titles import titles_of
 from assay.results import Document, Estimate, RepeatedNumber, Result, Summary
@@ -46,7 +47,8 @@ def headline_number(summary: Summary, unit: RateUnit) -> RepeatedNumber:
 
 
 def shown_results(document: Document) -> tuple[Result, ...]:
-    """Give what a few lines tell of: the results, or where there are repeats one for each summary."""
+    """Give what a few lines tell of: the results, of several clients their sums, of repeats one for each summary."""
+    document = sums_of(document)
     if not document.summaries:
         return document.results
     return tuple(map(_typical, document.summaries, repeats_of(document)))

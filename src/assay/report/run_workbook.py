@@ -6,6 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from assay.analysis.record import RunRecord
+from assay.analysis.set_views import sums_of
+from assay.report.clients.client_sheets import CLIENTS
 from assay.report.limited_by import limit_words
 from assay.report.numbers import headline
 from assay.report.page.told_numbers import rate_interval, user_latency
@@ -30,12 +32,13 @@ def write_run_workbook(run: RunRecord, document: Document, path: Path) -> Path:
 
 def run_sheets(run: RunRecord, document: Document) -> list[Sheet]:
     """Give the sheets of a run."""
-    frames = tables(run, document)
+    frames, sums = tables(run, document), sums_of(document)
     return [
-        Sheet("Summary", _SUMMARY, list(_summary(document))),
+        Sheet("Summary", _SUMMARY, list(_summary(sums))),
         sheet_of("Results", frames[RESULTS]),
         sheet_of("Over time", frames[OVER_TIME]),
-        Sheet("Findings", ("Result", "Severity", "Finding", "Text", "Cure"), list(_findings(document))),
+        Sheet("Findings", ("Result", "Severity", "Finding", "Text", "Cure"), list(_findings(sums))),
+        *([sheet_of("Clients", frames[CLIENTS])] if CLIENTS in frames else []),
         Sheet(
             "Facts",
             ("Fact", "Value", "Source"),

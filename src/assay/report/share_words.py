@@ -10,12 +10,19 @@ _FROM = {
     "welch": "of the repeats",
     "ranks": "of the repeats",
 }
-COLUMNS = ("Beside others", "Alone", "Share of alone", "95 % interval", "Trust")
+COLUMNS = ("Beside others", "Alone", "Share of alone", "95 % interval", "Beside", "Trust")
 
 
 def row(share: SoloShare) -> tuple[str, ...]:
     """Give the cells of one share."""
-    return share.result, share.solo, f"{_percent(share.share)} %", ends_words(share), share.trust.value
+    return (
+        share.result,
+        share.solo,
+        f"{_percent(share.share)} %",
+        ends_words(share),
+        beside_words(share),
+        share.trust.value,
+    )
 
 
 def ends_words(share: SoloShare) -> str:
@@ -29,7 +36,14 @@ def ends_words(share: SoloShare) -> str:
 def line(share: SoloShare) -> str:
     """Write one share in a line."""
     doubt = "" if share.trust is TrustLevel.YES else f"; trust: {share.trust.value}"
-    return f"{share.result}: {_percent(share.share)} % of {share.solo} ({ends_words(share)}){doubt}"
+    return (
+        f"{share.result}: {_percent(share.share)} % of {share.solo} ({ends_words(share)}), {beside_words(share)}{doubt}"
+    )
+
+
+def beside_words(share: SoloShare) -> str:
+    """Say beside what it worked, and what the two had in common."""
+    return f"beside {share.beside}, {share.shared.words}" if share.beside else share.shared.words
 
 
 def _percent(share: float) -> str:

@@ -1,9 +1,10 @@
 """A run as plain tables, for spreadsheets and data frames: its results, their rates and latencies over time, and its marks.
 
 `results` has a row a result, `over_time` a row a result and interval of its phase, stalls included, `marks` a row a mark and
-result, and `summaries`, where anything was measured twice, a row a result over its repeats. The columns are the same in CSV
-and in Parquet, units are in their names, and what is not known is empty. Percentiles of an interval follow the rule of all
-percentiles: none where too few operations are behind it.
+result, and `summaries`, where anything was measured twice, a row a result over its repeats. A run of several clients has
+tables of these, too (`clients/client_sheets.py`). The columns are the same in CSV and in Parquet, units are in their names,
+and what is not known is empty. Percentiles of an interval follow the rule of all percentiles: none where too few operations
+are behind it.
 """
 
 import io
@@ -17,8 +18,11 @@ import polars as pl
 
 from assay.analysis.histogram import QUANTILES, quantiles_ns
 from assay.analysis.record import RunRecord
+from assay.analysis.set_views import sums_of
 from assay.errors import InputError
 from assay.outward import spreadsheet_text
+from assay.report.clients.client_sheets import client_tables
+from assay.report.clients.own_recordings import OwnRecordings
 from assay.report.output import make_folder, write_whole
 from assay.report.recording import Latencies, Recording, Timeline
 from assay.results import Document, LatencyNs, MarkEffect, RepeatedNumber, Result, Summary
@@ -59,6 +63,7 @@ _OF_RESULT: Mapping[str, _Column] = {
     "operation": (_TEXT, lambda result: result.operation),
     "title": (_TEXT, lambda result: result.title),
     "target": (_TEXT, lambda result: result.target),
+    "client": (_TEXT, lambda result: result.client),
     "workers": (_INT, lambda result: result.workers),
     "queue_depth": (_INT, lambda result: result.queue_depth),
     "window_begin_s": (_FLOAT, lambda result: result.window_s and result.window_s[0]),
@@ -185,11 +190,14 @@ OF_REPEATS: Mapping[str, pl.DataType] = {**_OF_RUN, **{name: kind for name, (kin
 
 
 def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
-    """Make the tables of a run, by name; that of summaries only where anything was measured twice."""
-    recording = Recording(run, document.marks)
-    # A foreign run has nothing over time.
-    results = () if run.original is not None else document.results
-    of_intervals = [over_time_table(recording, run.run_id, result) for result in results]
+    """Make the tables of a run, by name; that of summaries only where anything was measured twice.
+
+    Of several clients `over_time` has the sums, and there are the tables of `clients/client_sheets.py`.
+    """
+    recordings = OwnRecordings(run, document.marks)
+    # A foreign run has nothing over time; what each of several clients did has a table of its own.
+    results = () if run.original is not None else sums_of(document).results
+    of_intervals = [over_time_table(recordings.of(result), run.run_id, result) for result in results]
     made = {
         RESULTS: results_table(document),
         OVER_TIME: pl.concat([pl.DataFrame(schema=dict(_OF_INTERVAL)), *of_intervals]),
@@ -197,7 +205,7 @@ def tables(run: RunRecord, document: Document) -> dict[str, pl.DataFrame]:
     }
     if document.summaries:
         made[SUMMARIES] = _rows(document, OF_REPEATS, _OF_SUMMARY, document.summaries)
-    return made
+    return made | client_tables(recordings, document)
 
 
 def write_csv(made: Mapping[str, pl.DataFrame], folder: Path) -> list[Path]:

@@ -16,6 +16,8 @@ from typing import Final
 
 from assay.compare.surfaces.landmarks import FILE, RECORD
 from assay.compare.surfaces.surface import (
+    AgainState,
+    CellAgain,
     ClaimState,
     Cliff,
     ComparedSurface,
@@ -156,7 +158,8 @@ def surface_sentences(surface: ComparedSurface, effect: float) -> Iterator[str]:
     yield from _never_worse(surface, effect)
     yield from _crossovers_told(surface.crossovers)
     yield from _cliffs_told(surface.cliffs)
-    yield from _odd_told(surface.cells)
+    yield from _again_told(surface.again)
+    yield from _odd_told(surface)
     yield from _left_out(surface.cells)
 
 
@@ -213,10 +216,13 @@ def _crossovers_told(crossovers: Sequence[Crossover]) -> Iterator[str]:
         of += [f"with {other}s of {_named(lines)}"] if lines else []
         at = sorted(each.crossing_bytes for each in some)
         ends = list(dict.fromkeys(format_bytes(crossing) for crossing in (at[0], at[-1])))
+        is_shown = some[0].is_shown
+        ahead = "better" if is_shown else "ahead"
         yield (
-            f"Crossover by {along} size, {' and '.join(of)}: {below} better up to {format_size(below_bytes)},"
-            f" {'A' if below == 'B' else 'B'} from {format_size(above_bytes)} on; the line between crosses at about"
-            f" {' to '.join(ends)}."
+            f"Crossover {'' if is_shown else 'seen '}by {along} size, {' and '.join(of)}: {below} {ahead} up to"
+            f" {format_size(below_bytes)}, {'A' if below == 'B' else 'B'} from {format_size(above_bytes)} on; the line"
+            f" between crosses at about {' to '.join(ends)}"
+            f"{'' if is_shown else '; of fewer than three runs of a side, and shown to last by nothing'}."
         )
     if len(places) > _MOST_NAMED:
         yield f"Crossovers between {len(places) - _MOST_NAMED} more pairs of sizes: --json has them."
@@ -250,12 +256,38 @@ def _times(cliff: Cliff) -> float:
     return max(cliff.factor, 1 / cliff.factor)
 
 
-def _odd_told(cells: Sequence[SurfaceCell]) -> Iterator[str]:
+def _again_told(again: Sequence[CellAgain]) -> Iterator[str]:
+    """Say what became of the cells that stood out among the first runs."""
+    measured = [each for each in again if each.state is not AgainState.NOT_CHECKED]
+    if measured:
+        confirmed = sum(each.state is AgainState.CONFIRMED for each in measured)
+        is_any_not = any(each.state is AgainState.NOT_CONFIRMED for each in measured)
+        unconfirmed = "; what was not confirmed is in no mean" if is_any_not else ""
+        told = [
+            f"{_place(each)} ({change(each.first_ratio)} among {change(each.neighbours_ratio)}, alone"
+            f" {ABSENT if each.ratio is None else change(each.ratio)} in {each.rounds} rounds:"
+            f" {each.state.value.replace('_', ' ')})"
+            for each in measured
+        ]
+        yield (
+            f"Measured again by themselves: {confirmed} of {len(measured)} cells confirmed: {', '.join(told)}. The new runs"
+            f" count together with the first{unconfirmed}."
+        )
+    by_reason: dict[str, list[str]] = {}
+    for each in again:
+        if each.state is AgainState.NOT_CHECKED:
+            by_reason.setdefault(each.why, []).append(_place(each))
+    for why, places in by_reason.items():
+        yield f"Not checked: {_named(places)}: {why}."
+
+
+def _odd_told(surface: ComparedSurface) -> Iterator[str]:
     """Name the cells that are to be checked, and say how one is measured again."""
+    checked = {each.label for each in surface.again if each.state is not AgainState.NOT_CHECKED}
     odd = [
         (cell, f"{_place(cell)} ({change(cell.ratio)} among {change(cell.neighbours_ratio)})")
-        for cell in cells
-        if cell.neighbours_ratio is not None and cell.ratio is not None
+        for cell in surface.cells
+        if cell.neighbours_ratio is not None and cell.ratio is not None and cell.label not in checked
     ]
     if odd:
         first, _ = odd[0]
@@ -275,7 +307,7 @@ def _left_out(cells: Sequence[SurfaceCell]) -> Iterator[str]:
         yield f"Does not count, {len(places)} of {len(cells)} cells: {why} ({_named(places)})."
 
 
-def _place(cell: SurfaceCell) -> str:
+def _place(cell: SurfaceCell | CellAgain) -> str:
     return f"{short_size(cell.file_bytes)}/{short_size(cell.record_bytes)}"
 
 

@@ -4,7 +4,7 @@ The first of two lines says what it is a number of and whether it is trusted, th
 terminal leaves out, `assay explain RUN ROW` tells.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -27,6 +27,7 @@ _TRUST_WIDTH = 6
 _TITLE_WIDTH = 40
 _NARROWEST = 80
 _FLUSHED = "*"
+_CLIENTS = "clients"
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,17 @@ class _Column:
         return f"{text:>{self.width}}"
 
 
-def table(measured: Sequence[Result], width: int | None) -> list[Text]:
+def table(measured: Sequence[Result], width: int | None, clients: Mapping[str, int] | None = None) -> list[Text]:
     """Lay results out.
 
     Args:
         measured: The results; their rows are numbered from 1.
         width: Columns of the terminal; None: a line a result, as long as it is.
+        clients: Of how many clients a result is the sum, by its label; nothing where one client measured.
     """
     if not measured:
         return [Text("Nothing was measured.", style="bold")]
-    titles, columns = titles_of(measured), _columns(measured)
+    titles, columns = titles_of(measured), _columns(measured, clients or {})
     title_width = max(map(cell_len, (*titles, "operation"))) + 2
     in_full = _ROW_WIDTH + title_width + sum(c.width for c in columns) + 2 + _OF_WIDTH + _TRUST_WIDTH
     reasons = max(cell_len(trust_reasons(result)) for result in measured)
@@ -146,7 +148,7 @@ def _that_fit(columns: Sequence[_Column], width: int) -> list[_Column]:
 # -- columns -----------------------------------------------------------------------------------------------------------
 
 
-def _columns(measured: Sequence[Result]) -> list[_Column]:
+def _columns(measured: Sequence[Result], clients: Mapping[str, int]) -> list[_Column]:
     """Give the columns that these results have anything for, from left to right."""
     left_out = set()
     if not any(result.response_ns for result in measured):
@@ -157,7 +159,8 @@ def _columns(measured: Sequence[Result]) -> list[_Column]:
         left_out |= {"J/GiB"}
     if not any(map(_is_only_timed, measured)):
         left_out |= {"took"}
-    return [column for column in _ALL if column.heading not in left_out]
+    summed = [_Column(_CLIENTS, 9, lambda result: f"{clients[result.label]:,}" if result.label in clients else "-")]
+    return [*(summed if clients else []), *(column for column in _ALL if column.heading not in left_out)]
 
 
 def _is_only_timed(result: Result) -> bool:
@@ -249,6 +252,7 @@ _ALL = (
 )
 _WANTED = (
     *(
+        _CLIENTS,
         "IOPS",
         "MiB/s",
         "took",
@@ -271,6 +275,8 @@ _WANTED = (
 def _legend(columns: Sequence[_Column], measured: Sequence[Result]) -> str:
     shown = {column.heading for column in columns}
     parts = ["±95 %: of the rate in its window, at 95 % confidence. p50, p99, max: latency, issue to completion."]
+    if _CLIENTS in shown:
+        parts.append("clients: that a row is the sum of, while all of them were at work.")
     if "resp p99" in shown:
         parts.append("resp: response time, from the scheduled arrival.")
     if any(map(is_with_flush, measured)):
@@ -278,7 +284,7 @@ def _legend(columns: Sequence[_Column], measured: Sequence[Result]) -> str:
     if "limited by" in shown and any(_limit(result).endswith("?") for result in measured):
         parts.append("?: less than sure.")
     if "CPU/op" in shown:
-        parts.append("CPU/op: of this client.")
+        parts.append("CPU/op: of all clients together." if _CLIENTS in shown else "CPU/op: of this client.")
     if "wait" in shown:
         parts.append(
             "cpu run block idle wait: % of the workers' time on a CPU, ready for one, waiting for a block device, with"

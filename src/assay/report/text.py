@@ -1,7 +1,8 @@
 """The report in a terminal: what was measured, what moved it, where it is kept, and last the answer in a few lines.
 
-The table (terminal_table.py); findings below it, each once, with the rows that it applies to, and notes in a line; the
-answer (answer.py) is the last thing on the screen. Nothing depends on colour: it only repeats what the words say.
+The table (terminal_table.py), of several clients that of their sums, and what these are made of; findings below it, each
+once, with the rows that it applies to, and notes in a line; the answer (answer.py) is the last thing on the screen. Nothing
+depends on colour: it only repeats what the words say.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,10 +12,13 @@ from rich.text import Text
 
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
 from assay.analysis.marked import DETECTED
+from assay.analysis.set_views import sums_of
 from assay.console import PlainConsole
 from assay.outward import one_line
 from assay.report import mark_words, share_words
 from assay.report.answer import answer
+from assay.report.clients.clients_block import clients_block
+from assay.report.clients.told_sums import clients_by_label
 from assay.report.head import Head
 from assay.report.numbers import OPS_PER_S
 from assay.report.repeats_table import repeats_table
@@ -53,13 +57,17 @@ def render(
         has_notes: Whether notes are printed in full.
         has_repeats: Whether each repeat has its row, below those of all repeats.
     """
-    width = _width(console)
+    document, width = sums_of(document), _width(console)
     lines = [*(_pair(key, value) for key, value in (*_called(document), *head.pairs)), Text()]
     columns = width if console.is_terminal else None
     if document.summaries:
         lines += repeats_table(document, columns)
     if has_repeats or not document.summaries:
-        lines += [*([Text()] if document.summaries else []), *table(document.results, columns)]
+        lines += [
+            *([Text()] if document.summaries else []),
+            *table(document.results, columns, clients_by_label(document)),
+        ]
+    lines += clients_block(document, width)
     lines += _findings(document, width, has_notes=has_notes)
     lines += _shares(document, width)
     lines += _marks(document, width)
@@ -70,13 +78,13 @@ def render(
 
 def render_answer(document: Document, head: Head, console: PlainConsole) -> None:
     """Print the answer alone."""
-    _print(console, _answer(document, head, _width(console))[1:])
+    _print(console, _answer(sums_of(document), head, _width(console))[1:])
 
 
 def render_beside(document: Document, head: Head, console: PlainConsole, *, html: Path | None = None) -> None:
     """Print what stands beside a classic tool's own output: findings, where the run is kept, the answer."""
-    width = _width(console)
-    lines = _findings(document, width, has_notes=False)
+    document, width = sums_of(document), _width(console)
+    lines = [*clients_block(document, width), *_findings(document, width, has_notes=False)]
     _print(console, [*lines, *_footer(document, html), *_answer(document, head, width)])
 
 

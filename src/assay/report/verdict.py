@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from assay.analysis.set_views import sums_of
 from assay.results import Document, Result
 from assay.verdicts import TrustLevel
 
@@ -13,7 +14,9 @@ Doubts = Mapping[tuple[str, str], bool]
 
 def doubts_of(document: Document) -> Doubts:
     """Give what a tool's own figures have to mark."""
-    return {(result.phase, result.operation): stands(result) for result in document.results if not result.trusted}
+    return {
+        (result.phase, result.operation): stands(result) for result in sums_of(document).results if not result.trusted
+    }
 
 
 def stands(result: Result) -> bool:

@@ -7,27 +7,23 @@ a run ends, its bundle is sealed, with the reason in it.
 
 import contextlib
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, TextIO
 
 from assay import events
-from assay.bundle import RunBundle, tables
-from assay.bundle.catalog import take_name
+from assay.bundle import RunBundle
 from assay.bundle.remarks import NOTHING, Remarks
-from assay.errors import AssayError, Interrupted, RunError, refusal
+from assay.errors import AssayError, Interrupted
 from assay.host.facts import Fact
 from assay.host.manifest import collect
 from assay.plan import Plan
 from assay.running import gates, kept_ceilings
 from assay.running.engine import EngineProcess, capabilities, raise_engine_error, raise_stop
+from assay.running.kept_run import keep_run
 from assay.running.mark_watch import MarkWatch
-from assay.running.stopping import Stopped, Stops
+from assay.running.stopping import Stops
 from assay.targets import directories
-
-RUN_ERROR = "run.error"
-"""Fact that says what ended a run early."""
 
 
 class Watch(Protocol):
@@ -77,54 +73,15 @@ def run_plan(  # noqa: D417 - the rest is what it says
         RunError: The engine, a target or the folder for runs cannot be used; nothing was done then.
     """
     capabilities(*plan.targets, user=plan.user)
-    _be_able_to_seal()
-    error: AssayError | None = None
-    with Stops() as stops:
-        bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text, remarks=remarks)
-        try:
-            try:
-                _take_name(bundle)
-                machine = collect(directories(plan))
-                bundle.record_facts((*facts, *machine, *kept_ceilings.recalled(plan, machine)))
-                seen = _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout)
-                for event in seen:
-                    if isinstance(event, events.CeilingsMeasured):
-                        kept_ceilings.keep(event.ceilings, machine, bundle.info.started_utc)
-            except Exception as caught:  # noqa: BLE001 - whatever it is, the run is sealed with it
-                error = _as_told(caught)
-            error = _seal(bundle, error)
-        except Stopped as stopped:
-            if not bundle.is_sealed:
-                stopped.add_note(
-                    f"the run was not sealed. What was measured is in {bundle.path}, and opens all the same"
-                )
-            raise
-    if error is None and stops.count:
-        error = Interrupted("stopped after the last phase; everything that was measured is kept")
-    return bundle, error
 
+    def work(bundle: RunBundle, stops: Stops) -> None:
+        machine = collect(directories(plan))
+        bundle.record_facts((*facts, *machine, *kept_ceilings.recalled(plan, machine)))
+        for event in _carry_out(bundle.plan, bundle, (display, watch), stops, prompts or sys.stdout):
+            if isinstance(event, events.CeilingsMeasured):
+                kept_ceilings.keep(event.ceilings, machine, bundle.info.started_utc)
 
-def _take_name(bundle: RunBundle) -> None:
-    """Let a run alone have its name; where another cannot be changed both have it, which is said."""
-    if (name := bundle.remarks.name) is None:
-        return
-    try:
-        for before in take_name(name, bundle.path):
-            sys.stderr.write(f"'{name}' was the name of the run {before}, and is this run's now\n")
-    except AssayError as error:
-        sys.stderr.write(f"'{name}' is the name of another run, too, and stands for neither: {error}\n")
-
-
-def _be_able_to_seal() -> None:
-    """Let what makes the tables start its threads now; raises RunError if it cannot, before anything was measured."""
-    try:
-        tables.warm_up()
-    except Exception as error:
-        raise RunError(f"{_as_told(error)}. Nothing was measured") from error
-    except BaseException as panic:
-        if (text := refusal(panic)) is None:
-            raise
-        raise RunError(f"{text}. Nothing was measured") from panic
+    return keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks)
 
 
 def _carry_out(
@@ -175,35 +132,3 @@ def _drive(
         if event is not None and not isinstance(event, events.Interval | events.Progress):
             seen.append(event)
     return seen
-
-
-def _as_told(caught: BaseException) -> AssayError:
-    """Give what went wrong as an error with its text and exit code."""
-    if isinstance(caught, AssayError):
-        return caught
-    text = refusal(caught)
-    if text is None:
-        traceback.print_exception(caught)
-        text = f"{type(caught).__name__}: {caught}. This is a fault of Assay; please report it"
-    return RunError(text)
-
-
-def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
-    """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
-    try:
-        if error is not None:
-            bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))
-        bundle.seal(error.exit_code if error else None)
-    except (Stopped, KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as caught:  # noqa: BLE001 - a panic of polars, for want of threads, is no Exception
-        unsealed = f"The run could not be sealed: {_as_told(caught)}"
-        if bundle.is_gone:
-            unsealed = (
-                f"{bundle.path} is not there any more, so the run could not be sealed. Unless somebody removed it, what was "
-                "measured is in it, and opens all the same"
-            )
-        if error is None:
-            return RunError(unsealed)
-        error.add_note(unsealed)
-    return error

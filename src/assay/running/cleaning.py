@@ -1,11 +1,13 @@
 """Remove what a killed run left behind: the marked data sets of a directory, by the engine's own rules.
 
+What clients of a run left in folders of their own in the directory goes with it.
+
 The engine takes the lock of the directory first, so that a run in progress is never disturbed, and removes lock and data
 folder at the end when nothing is left in them. Each set is a call of its own: one that cannot be removed keeps no other.
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,7 @@ from assay.bundle import RunBundle
 from assay.bundle.catalog import resolve, runs_directory
 from assay.errors import InputError, Interrupted, RunError
 from assay.plan import FileSet, Origin, Phase, Plan, Remove
+from assay.running.client_folders import folders_in, remove_folders
 from assay.running.engine import run_quietly
 from assay.targets import DATA_FOLDER, LOCK, MARK, check_directory, directories, of_directory, read_mark
 
@@ -61,19 +64,32 @@ def clean(directory: Path, *, keep_kept: bool = False) -> Iterator[str]:
         InputError: The directory is not there.
     """
     directory = check_directory(directory)
-    folder = directory / DATA_FOLDER
-    if not folder.is_dir():
+    clients = folders_in(directory)
+    failures: list[Path] = []
+    if not (directory / DATA_FOLDER).is_dir() and not clients:
         yield f"{directory}: nothing of Assay's is left here"
         return
+    for place in (directory, *clients):
+        if (place / DATA_FOLDER).is_dir():
+            failures += yield from _clean_data_folder(place, keep_kept=keep_kept)
+    for client in clients:
+        is_left = bool(remove_folders((client,)))
+        yield f"{client}: left, because Assay did not make it, or it is not empty" if is_left else f"{client}: removed"
+    if failures:
+        raise RunError(f"{', '.join(map(str, failures))}: not removed; the lines above say why")
+
+
+def _clean_data_folder(directory: Path, *, keep_kept: bool) -> Generator[str, None, list[Path]]:
+    """Remove the marked sets of a data folder, then itself; gives what should have gone and did not."""
+    folder = directory / DATA_FOLDER
     run_quietly(_plan(directory))  # takes the lock, and with it a folder of Assay's that is empty
-    failures = []
+    failures: list[Path] = []
     for entry in _entries(folder):
         line, is_failure = _one(directory, entry, keep_kept=keep_kept)
         yield f"{entry}: {line}"
         failures += [entry] if is_failure else []
     yield f"{folder}: left, because it is not empty" if folder.exists() else f"{folder}: removed"
-    if failures:
-        raise RunError(f"{', '.join(map(str, failures))}: not removed; the lines above say why")
+    return failures
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay import events
 from assay.bundle import RunBundle
 from assay.bundle.catalog import open_run, resolve, runs_directory
 from assay.bundle.kept_marks import KeptMark, MarkGiven, add_mark, kept_mark
+from assay.bundle.phase_times import PhaseTime, phase_times
 from assay.errors import InputError
 from assay.plan import Plan
 from assay.running.under_way import UnderWay, runs_under_way, started_ns, under_way
@@ -72,14 +72,9 @@ def mark_at(text: str, run: str | None, runs: Path | None, at: str, phase: str |
     bundle = open_run(run, runs)
     begun = _begun(bundle, phase)
     t_ns = begun.start_ns + round(after_s * _NS_PER_S)
-    ended = [
-        event.t_ns
-        for event in bundle.events()
-        if isinstance(event, events.PhaseFinished) and event.phase_index == begun.phase_index
-    ]
     name = _name(bundle.plan, begun.phase_index)
-    if ended and t_ns > ended[0]:
-        raise InputError(f"mark: --at {at}: phase '{name}' lasted {(ended[0] - begun.start_ns) / _NS_PER_S:.2f} s")
+    if begun.end_ns is not None and t_ns > begun.end_ns:
+        raise InputError(f"mark: --at {at}: phase '{name}' lasted {(begun.end_ns - begun.start_ns) / _NS_PER_S:.2f} s")
     mark: KeptMark = kept_mark(t_ns, text, MarkGiven.AFTERWARDS)
     add_mark(bundle.path, mark)
     return [f"{bundle.run_id} at {after_s:.2f} s of phase '{name}'"]
@@ -92,9 +87,9 @@ def _seconds(at: str) -> float:
         raise InputError(f"--at: {error}") from error
 
 
-def _begun(bundle: RunBundle, phase: str | None) -> events.Started:
+def _begun(bundle: RunBundle, phase: str | None) -> PhaseTime:
     """Find the start of the phase that is meant."""
-    begun = [event for event in bundle.events() if isinstance(event, events.Started)]
+    begun = phase_times(bundle)
     if not begun:
         raise InputError(f"mark: no phase of {bundle.run_id} has begun, so there is nothing to count from")
     names = [_name(bundle.plan, event.phase_index) for event in begun]

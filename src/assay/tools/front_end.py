@@ -7,11 +7,12 @@ the words, so that `assay rerun` and `assay show --classic` do what the first co
 """
 
 import abc
+import dataclasses
 import hashlib
 import importlib
 import inspect
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
@@ -39,6 +40,18 @@ class Door(Protocol):
 
     def say(self, text: str) -> None:
         """Print on standard output, or where the result document goes there, on standard error."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HostsAsked:
+    """Clients that a tool's own words name, as if `--hosts` had been given. Each does the Plan in a folder of its own."""
+
+    by: str
+    """What of the words names them, for messages: `-+m clients`."""
+    names: tuple[str, ...]
+    """Hosts by which they are reached, each once, in order."""
+    directories: Mapping[str, Path] | None = None
+    """The directory that each works in, absolute; None: those of the Plan."""
 
 
 class FrontEnd(abc.ABC, Generic[S]):
@@ -77,6 +90,10 @@ class FrontEnd(abc.ABC, Generic[S]):
         Raises:
             InputError: what the settings name is not there.
         """
+
+    def hosts(self, settings: S) -> HostsAsked | None:
+        """Name the clients that the words ask for, where the tool has a form for several; None: they say nothing of them."""
+        return None
 
     def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:
         """Have words say who does the work, where the tool has an option for that; of others the Plan alone says it."""
@@ -125,18 +142,22 @@ class FrontEnd(abc.ABC, Generic[S]):
         """Most that the run makes in each directory at a time, as far as the engine does not see it coming by itself."""
         return ()
 
-    def prepare(self, plan: Plan, *, has_outputs: bool) -> None:
+    def prepare(self, plan: Plan, *, has_outputs: bool, has_clients: bool = False) -> None:
         """Look before a run, the first or a repeated one.
 
         Args:
             plan: What will be done.
             has_outputs: Whether files are written beside the text.
+            has_clients: Whether clients do it, and not this machine alone.
 
         Raises:
-            InputError: something that it needs is not there.
+            InputError: something that it needs is not there, or the words name clients and there are none.
             RunError: there is no room for it.
         """
         settings = self.settings_of(plan)
+        if (asked := self.hosts(settings)) is not None and not has_clients:
+            named = ", ".join(asked.names[:5]) + (" ..." if len(asked.names) > 5 else "")
+            raise InputError(f"{self.name}: {asked.by} names {named}, and this run is one of this machine alone")
         self.check(settings, plan)
         if has_outputs:
             self.check_outputs(settings)

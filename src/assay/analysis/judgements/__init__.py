@@ -10,6 +10,8 @@ from assay.analysis.case import Case
 from assay.analysis.judgements import (
     cache,
     client,
+    clients_lost,
+    clients_start,
     conservation,
     corruption,
     counters,
@@ -29,12 +31,15 @@ from assay.analysis.judgements import (
     residency,
     said,
     sample,
+    server_moved,
     steady,
+    uneven_clients,
     wall_clock,
     whole_run,
     window,
 )
 from assay.analysis.record import RunRecord
+from assay.analysis.sum_case import SumCase
 from assay.results import Finding, Result
 
 OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
@@ -62,6 +67,57 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     energy.judge,
 )
 """In the order in which findings of the same severity and effect stand."""
+
+OF_MACHINE: frozenset[Callable[[Case], Iterable[Finding]]] = frozenset(
+    {
+        cache.judge,
+        residency.judge,
+        refaults.judge,
+        device_cache.judge,
+        foreign.judge,
+        discards.judge,
+        counters.judge,
+        invariants.judge,
+        client.judge,
+        pauses.judge,
+        data.judge,
+    }
+)
+"""Those that hold a number against its own machine: of several clients each has its own, and a sum has none."""
+
+OF_SUM: tuple[Callable[[Case], Iterable[Finding]], ...] = (
+    conservation.judge,
+    window.judge,
+    steady.judge,
+    said.judge,
+    errors.judge,
+    corruption.judge,
+    ending.of_rule,
+    execution.judge,
+    cpu_time.judge,
+    sample.judge,
+    energy.judge,
+)
+"""What is asked of the sum over several clients as it is of one; `OF_SET` is what only they have."""
+
+OF_SET: tuple[Callable[[SumCase], Iterable[Finding]], ...] = (
+    clients_lost.judge,
+    clients_start.judge,
+    uneven_clients.judge,
+    server_moved.judge,
+)
+
+OF_RUN_OF_OBSERVER: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
+    whole_run.engine_errors,
+    whole_run.ending,
+    whole_run.engine_warnings,
+)
+OF_RUN_OF_CLIENT: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
+    *OF_RUN_OF_OBSERVER,
+    corruption.of_run,
+    whole_run.missing_counters,
+)
+"""Of a run of several clients, what each has to say; the others of `OF_RUN` are of the run."""
 
 OF_RUN: tuple[Callable[[RunRecord], Iterable[Finding]], ...] = (
     whole_run.engine_errors,

@@ -11,10 +11,10 @@ from assay.results import Finding
 
 def judge(case: Case) -> Iterable[Finding]:
     """Judge what ended the phase, and how evenly."""
-    return (*_end(case), *_uneven(case))
+    return (*of_rule(case), *_uneven(case))
 
 
-def _end(case: Case) -> list[Finding]:
+def of_rule(case: Case) -> list[Finding]:
     """Say so when a phase did not end by the rule that the Plan gave it."""
     record, job = case.record, case.job
     if record.finished is None:

@@ -6,6 +6,11 @@ import math
 _STEPS = 300
 _SMALL = 1e-300
 _EXACT = 1e-14
+_BELOW_ONE = math.nextafter(1.0, 0.0)
+_CLOSE = 1e-14
+"""Of a value, the step from which on it is as near as the share is exact."""
+_LOG_FLAT = -600.0
+"""Logarithm of a density that is too small to divide by."""
 
 
 def beta_share(x: float, a: float, b: float) -> float:
@@ -36,13 +41,24 @@ def beta_share(x: float, a: float, b: float) -> float:
 
 def beta_quantile(share: float, a: float, b: float) -> float:
     """Value below which a share of a beta distribution lies; 0 or 1 where a parameter is 0, as its limit is."""
-    if a <= 0.0:
+    if a <= 0.0 or share <= 0.0:
         return 0.0
-    if b <= 0.0:
+    if b <= 0.0 or share >= 1.0:
         return 1.0
-    low, high = 0.0, 1.0
-    while high - low > 1e-15 * max(high, _SMALL) and (middle := (low + high) / 2) not in (low, high):
-        low, high = (middle, high) if beta_share(middle, a, b) < share else (low, middle)
+    low, high, x = 0.0, 1.0, min(a / (a + b), _BELOW_ONE)
+    log_scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    while high - low > 1e-15 * max(high, _SMALL):
+        missing = share - beta_share(x, a, b)
+        low, high = (x, high) if missing > 0 else (low, x)
+        # Newton's step, as long as it stays inside; else the middle.
+        log_density = log_scale + (a - 1) * math.log(x) + (b - 1) * math.log1p(-x)
+        step = missing * math.exp(-log_density) if log_density > _LOG_FLAT else math.inf
+        following = x + step
+        if abs(step) <= _CLOSE * x:
+            return following
+        x = following if low < following < high else (low + high) / 2
+        if x in {low, high}:
+            break
     return (low + high) / 2
 
 

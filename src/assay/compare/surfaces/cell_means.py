@@ -5,7 +5,7 @@ other, so resampling them would give intervals that are far too narrow.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 from statistics import median
@@ -34,10 +34,12 @@ class SurveyedCells:
     """Of those that count, by label."""
     rounds: Rounds
     effect: float
+    unconfirmed: Collection[str] = ()
+    """Labels of cells of which some runs were shown to be disturbed: runs as a whole would carry that into every mean."""
 
     def counted(self) -> list[CellRuns]:
-        """Give the cells that count."""
-        return [cell for cell in self.all_ if cell.counts]
+        """Give the cells that count in means."""
+        return [cell for cell in self.all_ if cell.counts and cell.label not in self.unconfirmed]
 
     def whole(self) -> MeanOfCells:
         """Sum up all of them."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from assay.analysis.two_sizes import SizePair
-from assay.compare.arms import IOPS, P99
+from assay.compare.arms import IOPS, THROUGHPUT
 from assay.compare.comparison import Row, Side
 from assay.compare.run_means import ByRun
 from assay.verdicts import ComparisonVerdict
@@ -56,7 +56,7 @@ def cells_by_test(
     found: dict[str, list[CellRuns]] = {}
     for row in rows:
         place = places.get(row.label)
-        if place is not None and row.metric != P99.name:
+        if place is not None and row.metric in {IOPS.name, THROUGHPUT.name}:
             found.setdefault(place.test, []).append(_cell(row, place, ceiling_bytes_per_s))
     for cells in found.values():
         cells.sort(key=lambda cell: (cell.place.file_bytes, cell.place.record_bytes))

@@ -49,7 +49,7 @@ class Cliff(Part, frozen=True, kw_only=True):
 
 
 class Crossover(Part, frozen=True, kw_only=True):
-    """Where one side stops to be better and the other begins, both shown."""
+    """Where one side stops to be better and the other begins."""
 
     along: str
     """Which size changes: `file` or `record`."""
@@ -63,6 +63,8 @@ class Crossover(Part, frozen=True, kw_only=True):
     """The first at which the other is."""
     crossing_bytes: float
     """Where the line between the two crosses no difference, on the logarithms of size and ratio."""
+    is_shown: bool = True
+    """Whether both are shown to differ; else the runs are too few, and it is of the means as they were."""
 
 
 class MeanOfCells(Part, frozen=True, kw_only=True):
@@ -119,6 +121,36 @@ class NeverWorse(Part, frozen=True, kw_only=True):
     """Labels of those that leave it open."""
 
 
+class AgainState(enum.StrEnum):
+    """What became of a cell that stood out, when it was measured again."""
+
+    CONFIRMED = "confirmed"
+    NOT_CONFIRMED = "not_confirmed"
+    OPEN = "open"
+    NOT_CHECKED = "not_checked"
+
+
+class CellAgain(Part, frozen=True, kw_only=True):
+    """A cell that stood out among the first runs, and what the new runs of it alone say."""
+
+    label: str
+    file_bytes: int
+    record_bytes: int
+    first_ratio: float
+    """B by A, of the first runs."""
+    neighbours_ratio: float
+    """Of the cells around it."""
+    ratio: float | None
+    """Of the new runs alone; null: there is none."""
+    interval: tuple[float, float] | None
+    """At 95 % confidence."""
+    rounds: int
+    """In which it was measured again."""
+    state: AgainState
+    why: str
+    """Why nobody can say; empty: the state says it all."""
+
+
 class ComparedSurface(Part, frozen=True, kw_only=True):
     """One test, all its sizes."""
 
@@ -139,3 +171,6 @@ class ComparedSurface(Part, frozen=True, kw_only=True):
     """Share of the cells marked as different that may be wrong; where nothing differs, how often any is marked."""
     borrowed_freedom: float | None
     """Degrees of freedom that each cell's variance borrows from the others; null: too few runs."""
+    again: tuple[CellAgain, ...] = ()
+    """Cells that stood out among the first runs of `assay ab`, and what became of them. One that was confirmed is to be
+    checked no more, and has no `neighbours_ratio`."""

@@ -1,7 +1,7 @@
 """Which surfaces does a comparison have, and what is there to say of each? METHOD 2.6."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -29,6 +29,8 @@ class Questions:
     weights: Weights | None = None
     ceiling_bytes_per_s: float | None = None
     """No storage of this machine is faster; None: nobody says so."""
+    unconfirmed: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Labels of cells of which some runs were shown to be disturbed, by the side that A is held against: in no mean."""
 
     @property
     def is_any(self) -> bool:
@@ -41,7 +43,14 @@ def with_surfaces(comparison: Comparison, arms: Sequence[Arm], questions: Questi
     first, *others = arms
     against = tuple(
         msgspec.structs.replace(
-            each, surfaces=surfaces_of(each.rows, in_rounds(first, other), questions, comparison.effect)
+            each,
+            surfaces=surfaces_of(
+                each.rows,
+                in_rounds(first, other),
+                questions,
+                comparison.effect,
+                questions.unconfirmed.get(other.name, ()),
+            ),
         )
         for each, other in zip(comparison.against, others, strict=True)
     )
@@ -49,11 +58,13 @@ def with_surfaces(comparison: Comparison, arms: Sequence[Arm], questions: Questi
 
 
 def surfaces_of(
-    rows: Sequence[Row], rounds: Rounds, questions: Questions, effect: float
+    rows: Sequence[Row], rounds: Rounds, questions: Questions, effect: float, unconfirmed: Collection[str] = ()
 ) -> tuple[ComparedSurface, ...]:
     """Survey every test of which there are enough cells."""
     tests = cells_by_test(rows, questions.places, questions.ceiling_bytes_per_s)
-    return tuple(_surface(test, cells, rounds, questions, effect) for test, cells in tests.items())
+    return tuple(
+        _surface(test, cells, rounds, questions, effect, unconfirmed=unconfirmed) for test, cells in tests.items()
+    )
 
 
 def rows_apart(against: Against) -> tuple[Row, ...]:
@@ -63,15 +74,22 @@ def rows_apart(against: Against) -> tuple[Row, ...]:
 
 
 def _surface(
-    test: str, runs: Sequence[CellRuns], rounds: Rounds, questions: Questions, effect: float
+    test: str,
+    runs: Sequence[CellRuns],
+    rounds: Rounds,
+    questions: Questions,
+    effect: float,
+    *,
+    unconfirmed: Collection[str],
 ) -> ComparedSurface:
     differences, borrowed = differences_of(runs, rounds)
-    cells = SurveyedCells(runs, differences, rounds, effect)
+    cells = SurveyedCells(runs, differences, rounds, effect, unconfirmed)
     places = {cell.label: (cell.place.file_bytes, cell.place.record_bytes) for cell in runs}
     odd = odd_cells({places[label]: each.log_ratio for label, each in differences.items()}, effect)
     marked = {places[label]: each.log_ratio for label, each in differences.items() if each.is_significant}
     by_file, by_record = cells.by_file(), cells.by_record()
-    of_means = [*_of_means(RECORD, by_record), *_of_means(FILE, by_file)]
+    seen_from = None if borrowed is not None else math.log1p(effect)
+    of_means = [*_of_means(RECORD, by_record, seen_from), *_of_means(FILE, by_file, seen_from)]
     return ComparedSurface(
         test=test,
         files=tuple(sorted({file_bytes for file_bytes, _ in places.values()})),
@@ -90,14 +108,25 @@ def _surface(
     )
 
 
-def _of_means(along: str, means: Sequence[MeanOfCells]) -> Iterator[Crossover]:
-    """Find where the means over all of the other size cross."""
-    marked = [
-        Marked(each.size_bytes, math.log(each.ratio))
+def _of_means(along: str, means: Sequence[MeanOfCells], seen_from: float | None) -> Iterator[Crossover]:
+    """Find where the means over all of the other size cross.
+
+    Args:
+        along: Which size changes.
+        means: Of each size.
+        seen_from: Logarithm of the ratio from which on a mean counts where runs are too few to show any; None: they are not.
+    """
+    known = [
+        (each, Marked(each.size_bytes, math.log(each.ratio)))
         for each in means
-        if each.is_significant and each.size_bytes is not None and each.ratio is not None
+        if each.size_bytes is not None and each.ratio is not None
     ]
-    yield from crossovers_of_line(along, None, marked)
+    if seen_from is None:
+        yield from crossovers_of_line(along, None, [mark for each, mark in known if each.is_significant])
+        return
+    apart = [mark for _, mark in known if abs(mark.log_ratio) > seen_from]
+    for crossover in crossovers_of_line(along, None, apart):
+        yield msgspec.structs.replace(crossover, is_shown=False)
 
 
 def _cell(runs: CellRuns, difference: CellDifference | None, neighbours: float | None, effect: float) -> SurfaceCell:

@@ -127,8 +127,6 @@ def _during(version: object, date: object) -> Circumstances:
         began = dt.datetime.fromisoformat(str(date)[:40]) if date else None
     except ValueError:
         began = None
-    if began is not None and began.tzinfo is None:
-        began = began.replace(tzinfo=dt.UTC)
     return Circumstances(version=str(version)[:40] if version else None, measured=began)
 
 

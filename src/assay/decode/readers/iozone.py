@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from assay.decode.claim import Circumstances, Claim, Doing
+from assay.decode.claim import Circumstances, Claim, Doing, ToldCell
 
 NAME = "iozone"
 
@@ -71,7 +71,7 @@ def read(text: str) -> Sequence[Claim] | None:
 def _during(text: str) -> Circumstances:
     version, run = _VERSION.search(text), _RUN.search(text)
     try:
-        began = dt.datetime.strptime(run[1].strip(), "%a %b %d %H:%M:%S %Y").replace(tzinfo=dt.UTC) if run else None
+        began = dt.datetime.strptime(run[1].strip(), "%a %b %d %H:%M:%S %Y") if run else None  # noqa: DTZ007 - it says none
     except ValueError:
         began = None
     return Circumstances(version=version[1] if version else None, measured=began)
@@ -92,18 +92,22 @@ def _table(text: str, words: Sequence[str], is_direct: bool, is_flushed: bool) -
         rates = match[3].split()
         if len(rates) != len(columns):
             raise ValueError(f"a row has {len(rates)} rates where its tests (-i) make {len(columns)}")
+        file_kib, record_kib = int(match[1]), int(match[2])
+        # As `assay iozone`, whose files hold whole records.
+        sizes = (file_kib // record_kib * record_kib * _KIB, record_kib * _KIB) if record_kib else None
         for (name, action), rate in zip(columns, rates, strict=True):
             found.append(
                 Claim(
-                    test=f"{name}, {int(match[1])} KiB by {int(match[2])}",
+                    test=f"{name}, {file_kib} KiB by {record_kib}",
                     action=action,
                     bytes_per_s=float(rate) * _KIB,
-                    ops_per_s=float(rate) / int(match[2]) if int(match[2]) else None,
-                    set_bytes=int(match[1]) * _KIB,
+                    ops_per_s=float(rate) / record_kib if record_kib else None,
+                    set_bytes=file_kib * _KIB,
                     cold_share=0.0,
                     is_direct=is_direct,
                     is_flushed=is_flushed if action is Doing.WRITE else None,
-                    place=(f"{(word := _word(name))}-{int(match[1])}-{int(match[2])}", word),
+                    place=(f"{(word := _word(name))}-{file_kib}-{record_kib}", word),
+                    cell=ToldCell(word.replace("-", " "), *sizes) if sizes and sizes[0] else None,
                     workers=1,
                     queue_depth=1,
                 )

@@ -126,10 +126,9 @@ def _values(told: str, title: str) -> list[float]:
 
 def _measured(system: _Element | None) -> dt.datetime | None:
     try:
-        began = dt.datetime.fromisoformat(system.text("TimeStamp")) if system else None
+        return dt.datetime.fromisoformat(system.text("TimeStamp")) if system else None
     except ValueError:
         return None
-    return began.replace(tzinfo=dt.UTC) if began is not None and began.tzinfo is None else began
 
 
 def _doing(title: str) -> Doing:

@@ -6,24 +6,32 @@
     transactions,ops/s,250,125
     read,MB/s,1.25,0.63
 
+A label `TEST, FILE by RECORD`, such as `write, 64MiB by 4KiB`, is a cell of a surface: a file size and a record size.
 A label that comes again, with a unit of the same kind, is a repeat. Rows of one label with units of other kinds (`ops/s`,
 then `us p99`) are of one result. An empty cell says that the system has no such value. Lines that begin with `#` say what
 tool it was, and when, or are for people.
 """
 
 import csv
+import dataclasses
 import datetime as dt
 import math
+import re
 from collections.abc import Sequence
 
-from assay.decode.claim import Circumstances, Claim, Doing
+from assay.decode.claim import Circumstances, Claim, Doing, ToldCell
 from assay.decode.units_told import as_claim
+from assay.errors import InputError
+from assay.units import parse_bytes
 
 NAME = "table"
 
 _HEAD = ("label", "unit")
 _MOST_COLUMNS = 1000
 _MOST_LETTERS = 200
+_LARGEST_BYTES = 1 << 62
+"""Of a file: more than any file system holds."""
+_CELL = re.compile(r"([^,]{1,100}), (\S{1,20}(?: [KMGT]i?B)?) by (\S{1,20}(?: [KMGT]i?B)?)")
 
 
 def read(text: str) -> Sequence[Claim] | None:
@@ -52,8 +60,9 @@ def read(text: str) -> Sequence[Claim] | None:
         label, unit, *cells = (cell.strip() for cell in row)
         if not label or len(label) > _MOST_LETTERS:
             raise ValueError(f"its line {number} has no label of up to {_MOST_LETTERS} letters")
+        place = _cell_of(label)
         found += [
-            as_claim(label, Doing.MIXED, _value(cell, number), unit, about)
+            dataclasses.replace(as_claim(label, Doing.MIXED, _value(cell, number), unit, about), cell=place)
             for cell, about in zip(cells, during, strict=True)
             if cell
         ]
@@ -63,6 +72,19 @@ def read(text: str) -> Sequence[Claim] | None:
 def tool_of(text: str) -> str | None:
     """Give the name of the tool that a table says it is of."""
     return dict(_said(line) for line in text.splitlines() if line.startswith("#")).get("tool")
+
+
+def _cell_of(label: str) -> ToldCell | None:
+    """Read the sizes of a label; None: it has none."""
+    told = _CELL.fullmatch(label)
+    if told is None:
+        return None
+    try:
+        file_bytes, record_bytes = (parse_bytes(size.replace(" ", "")) for size in told.group(2, 3))
+    except InputError:
+        return None
+    is_size = 0 < record_bytes <= file_bytes <= _LARGEST_BYTES
+    return ToldCell(told[1], file_bytes, record_bytes) if is_size else None
 
 
 def _plain(lines: list[str]) -> list[str]:
@@ -77,10 +99,9 @@ def _said(line: str) -> tuple[str, str]:
 
 def _measured(said: dict[str, str]) -> dt.datetime | None:
     try:
-        began = dt.datetime.fromisoformat(said["date"])
+        return dt.datetime.fromisoformat(said["date"])
     except (KeyError, ValueError):  # none, or one for people such as `spring 2009`
         return None
-    return began.replace(tzinfo=dt.UTC) if began.tzinfo is None else began
 
 
 def _value(cell: str, number: int) -> float:

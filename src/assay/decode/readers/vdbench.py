@@ -14,7 +14,7 @@ NAME = "vdbench"
 
 _NAMES = re.compile(r"^\s*tod +(?:timestamp +)?Run +Interval +reqrate +.*$", re.MULTILINE)
 _MEAN = re.compile(r"avg_([0-9]{1,9})-([0-9]{1,9})")
-_STAMP = re.compile(r"([0-9]{2})/([0-9]{2})/([0-9]{4})-([0-9]{2}):([0-9]{2}):([0-9]{2})-UTC")
+_STAMP = re.compile(r"([0-9]{2})/([0-9]{2})/([0-9]{4})-([0-9]{2}):([0-9]{2}):([0-9]{2})-(?:UTC|GMT)")
 _STARTING = re.compile(r"Starting RD=([^;\s]{1,200})(?:;([^\n]{0,400}))?")
 _SUMMARY_MEAN = re.compile(r"^\S* *avg_([0-9]{1,9})-([0-9]{1,9}) +([-0-9.NaInf ]{1,600})$", re.MULTILINE)
 _SUMMARY_HEAD = re.compile(r"interval +i/o +MB/sec +bytes +read +resp +read +write +(?:read +write|resp +resp)")

@@ -51,7 +51,7 @@ class ComparedSide:
     records: tuple[RunRecord, ...]
     """Of the first runs; never empty."""
     recordings: dict[str, Recording]
-    """Of the same, by the id of the run."""
+    """Of the same, by the id of the run; another tool's has none."""
 
     @property
     def name(self) -> str:
@@ -136,8 +136,8 @@ def read_sides(
 
 
 def side_of(place: int, arm: Arm, records: Sequence[RunRecord]) -> ComparedSide:
-    """Make the side at a place of runs that are read."""
-    recordings = {record.run_id: Recording(record) for record in records}
+    """Make the side at a place of runs that are read; of those of other tools nothing is recorded."""
+    recordings = {record.run_id: Recording(record) for record in records if record.plan.phases}
     return ComparedSide(letter_of(place), arm, theme.SERIES[place], tuple(records), recordings)
 
 

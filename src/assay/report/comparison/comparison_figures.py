@@ -27,8 +27,9 @@ def ratio_figures(comparison: Comparison) -> Iterator[Figure]:
 
 
 def drawn_labels(sides: Sequence[ComparedSide]) -> list[str]:
-    """Give the labels of the results that have figures of their own."""
-    return shared_labels(sides)[:MOST_DRAWN]
+    """Give the labels of the results that have figures of their own: of which every side has something recorded."""
+    recorded = [label for label in shared_labels(sides) if all(side.measured(label) for side in sides)]
+    return recorded[:MOST_DRAWN]
 
 
 def result_figures(sides: Sequence[ComparedSide], labels: Sequence[str], number: int) -> Iterator[Figure]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.analysis.difference import Difference, diff_runs
+from assay.compare.arms import began_utc
 from assay.compare.comparison import Against, Comparison, Row
 from assay.compare.gate import Gated
 from assay.outward import markup
@@ -12,19 +13,29 @@ from assay.report.comparison.compared_runs import ComparedSide, shared_labels, t
 from assay.report.comparison.comparison_words import answer_lines
 from assay.report.comparison.value_tables import facts_table, values_table
 from assay.report.comparison.verdict_tiles import tiles, verdict_told
-from assay.report.comparison_text import IN_BLOCKS, caveats, gate_words, is_in_blocks, mean_told
+from assay.report.comparison_text import (
+    IN_BLOCKS,
+    caveats,
+    clients_told,
+    foreign_told,
+    gate_words,
+    is_in_blocks,
+    mean_told,
+)
 from assay.report.figure import Table
 from assay.report.output import check_file, write_whole
 from assay.report.page.drawn_figure import figure_markup
 from assay.report.page.whole_page import whole_page
 from assay.report.sections import facts_markup, table
 from assay.results import Run
+from assay.units import ABSENT
 
 _MOST_SHOWN = 12
 """Differences that are not folded."""
 _MOST_OPEN = 3
 """Results that are unfolded from the start."""
 _MOST_COMMANDS = 3
+_NO_RESULT = "No result is of all sides"
 _UNDRAWN = "<p>Nothing was recorded over time.</p>"
 _SECTIONS = {
     "differs": "What differs",
@@ -74,7 +85,13 @@ def _header(comparison: Comparison, sides: Sequence[ComparedSide], gated: Sequen
     lines = [f"<h1>{names} against {markup(sides[0].name)}</h1>"]
     for against, side in zip(comparison.against, sides[1:], strict=True):
         said = [*answer_lines(comparison, against, side.letter), *mean_told(against)]
-        warned = [*([f"{IN_BLOCKS[0].upper()}{IN_BLOCKS[1:]}."] if is_in_blocks(against) else ()), *caveats(against)]
+        of_clients = clients_told(comparison, against)
+        warned = [
+            *([f"Clients: {of_clients}."] if of_clients else ()),
+            *([f"{foreign_told(against)}."] if against.foreign else ()),
+            *([f"{IN_BLOCKS[0].upper()}{IN_BLOCKS[1:]}."] if is_in_blocks(against) else ()),
+            *caveats(against),
+        ]
         lines.append(
             '<div class="verdict">'
             + (f"<p><strong>{markup(side.name)}</strong></p>" if len(sides) > 2 else "")
@@ -96,7 +113,8 @@ def _of_side(side: ComparedSide) -> str:
     commands = list(dict.fromkeys(run.command for run in told))
     shown = ", ".join(f"<code>{markup(command)}</code>" for command in commands[:_MOST_COMMANDS])
     more = f" and {len(commands) - _MOST_COMMANDS} other command lines" if len(commands) > _MOST_COMMANDS else ""
-    when = told[0].started_utc if len(told) == 1 else f"{told[0].started_utc} to {told[-1].started_utc}"
+    began = [began_utc(document) or "at an unknown time" for document in side.arm.documents]
+    when = " to ".join(dict.fromkeys((began[0], began[-1])))
     return f'<p class="muted">{markup(side.name)}: {_runs(told)}, started {markup(when)}. {shown}{more}</p>'
 
 
@@ -114,6 +132,9 @@ def _differs(sides: Sequence[ComparedSide]) -> str:
     a = sides[0].first
     parts = []
     for side in sides[1:]:
+        if sides[0].arm.is_foreign or side.arm.is_foreign:
+            parts.append(f"<p>Of A or {side.letter} nobody recorded what it was, nor on what machine.</p>")
+            continue
         found = diff_runs(a.plan, a.sourced_facts, side.first.plan, side.first.sourced_facts)
         parts.append(_differences(found, side.letter))
     return (
@@ -158,7 +179,8 @@ def _results(
 ) -> str:
     parts = ['<section aria-labelledby="results"><h2 id="results">Results</h2>']
     if not labels:
-        parts.append("<p>No result is of all sides.</p>")
+        is_any = bool(shared_labels(sides))
+        parts.append(f"<p>{'Nothing over time is recorded of what other tools did' if is_any else _NO_RESULT}.</p>")
     for number, label in enumerate(labels):
         shown = "".join(figure_markup(figure) for figure in figures.result_figures(sides, labels, number))
         told = "; ".join(
@@ -212,8 +234,16 @@ def _environment(sides: Sequence[ComparedSide]) -> str:
 
 def _run_table(sides: Sequence[ComparedSide]) -> Table:
     rows = [
-        (side.letter, run.id, run.started_utc, f"{run.seconds:.0f} s", str(run.exit_code), run.command, run.bundle)
+        (
+            side.letter,
+            document.run.id,
+            began_utc(document) or ABSENT,
+            ABSENT if document.run.seconds is None else f"{document.run.seconds:.0f} s",
+            str(document.run.exit_code),
+            document.run.command,
+            document.run.bundle,
+        )
         for side in sides
-        for run in (document.run for document in side.arm.documents)
+        for document in side.arm.documents
     ]
     return Table(("Side", "Run", "Started", "Took", "Exit code", "Command", "Bundle"), tuple(rows))

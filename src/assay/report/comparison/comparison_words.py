@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.compare.arms import P99
 from assay.compare.comparison import Against, Comparison, Row
+from assay.report.comparison_text import more_runs_words
 from assay.verdicts import ComparisonVerdict
 
 _DECIDED = (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE)
@@ -39,10 +40,10 @@ def answer_lines(comparison: Comparison, against: Against, letter: str) -> Itera
         close = [row for row in rows if row.verdict is verdict]
         if close:
             yield f"{words} in {_counted(close, rows)}: {_named(close)}."
-    yield from _open(rows, letter)
+    yield from _open(against, rows, letter)
 
 
-def _open(rows: Sequence[Row], letter: str) -> Iterator[str]:
+def _open(against: Against, rows: Sequence[Row], letter: str) -> Iterator[str]:
     """Say what nobody can say, and why."""
     unsure = [row for row in rows if row.verdict is ComparisonVerdict.INCONCLUSIVE]
     if unsure:
@@ -53,7 +54,7 @@ def _open(rows: Sequence[Row], letter: str) -> Iterator[str]:
     if few:
         yield (
             f"No winner can be named in {_counted(few, rows)}: {reason_told(few[0], letter)}. So far: {_named(few)}. An"
-            " interval takes three runs of each side; --repeat 5 measures five."
+            f" interval takes three runs of each side; {more_runs_words(against)}."
         )
     void = [row for row in rows if row.verdict is ComparisonVerdict.NOT_COMPARABLE]
     if void:

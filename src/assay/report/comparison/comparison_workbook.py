@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.analysis.difference import diff_runs
-from assay.compare.arms import P99, THROUGHPUT
+from assay.compare.arms import P99, THROUGHPUT, began_utc
 from assay.compare.comparison import Comparison, Row
 from assay.report.comparison.compared_runs import ComparedSide
 from assay.report.comparison.comparison_words import reason_told
@@ -84,4 +84,12 @@ def _runs(sides: Sequence[ComparedSide]) -> Iterator[tuple[Cell, ...]]:
     for side in sides:
         for document in side.arm.documents:
             run = document.run
-            yield (side.letter, side.arm.name, run.id, run.started_utc, run.seconds, run.command, run.bundle)
+            yield (
+                side.letter,
+                side.arm.name,
+                run.id,
+                began_utc(document) or None,
+                run.seconds,
+                run.command,
+                run.bundle,
+            )

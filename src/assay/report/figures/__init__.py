@@ -1,13 +1,25 @@
 """All figures of a run: what the page shows and `assay export --charts` writes.
 
-A figure's series, words, table and chart are one file here, and it has a line in one of the two lists below. Words and
+A figure's series, words, table and chart are one file here, and it has a line in one of the three lists below. Words and
 tables are made from the same arrays as the picture.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
+from assay.analysis.record import RunRecord
 from assay.report.figure import Figure
-from assay.report.figures import heat_map, latency, percentile_curve, rates, roofline, time_budget, timeline
+from assay.report.figures import (
+    client_rates,
+    fairness,
+    heat_map,
+    latency,
+    percentile_curve,
+    rates,
+    roofline,
+    start_skew,
+    time_budget,
+    timeline,
+)
 from assay.report.recording import OneResult, Recording
 from assay.results import Document, Result
 
@@ -20,6 +32,12 @@ OF_ALL: tuple[Callable[[Document], Iterator[Figure]], ...] = (
 """Over all results of a run."""
 OF_EACH: tuple[Callable[[OneResult], Iterator[Figure]], ...] = (timeline.draw, heat_map.draw, percentile_curve.draw)
 """Of one result."""
+OF_CLIENTS: tuple[Callable[[RunRecord, Document], Iterator[Figure]], ...] = (
+    fairness.draw,
+    client_rates.draw,
+    start_skew.draw,
+)
+"""Of the clients of a run of several; nothing of a run of one."""
 
 MOST_DRAWN = 60
 """Results that are drawn one by one: a matrix of a classic tool has a thousand, a long run thousands, and nobody looks at so
@@ -55,3 +73,9 @@ def result_figures(recording: Recording, results: Sequence[Result], number_of: i
     one = OneResult(recording, results, number_of)
     for draw in OF_EACH:
         yield from draw(one)
+
+
+def clients_figures(run: RunRecord, document: Document) -> Iterator[Figure]:
+    """Draw how the clients of a run differ; `document` is the whole one."""
+    for draw in OF_CLIENTS:
+        yield from draw(run, document)

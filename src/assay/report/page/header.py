@@ -43,7 +43,8 @@ def header(run: RunRecord, document: Document, places: Places) -> str:
         f" {markup(told.started_utc)}, {told.seconds:.0f} s, exit code {told.exit_code},"
         f" Assay {markup(run.info.assay_version)}. Bundle: <code>{markup(told.bundle)}</code></p>"
     )
-    links = " · ".join(f'<a href="#{ident}">{words}</a>' for ident, words in _SECTIONS.items())
+    named = {"clients": "Clients", **_SECTIONS} if document.clients else _SECTIONS
+    links = " · ".join(f'<a href="#{ident}">{words}</a>' for ident, words in named.items())
     return f'<header>{"".join(lines)}<nav aria-label="Sections">{links}</nav></header><main>'
 
 

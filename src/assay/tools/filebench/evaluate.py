@@ -200,7 +200,8 @@ class _Script:
         if what == "multi":
             self._refuse(
                 command.line,
-                "near 'enable multi': Assay's own clients come later and take its place; leave it out, and run one client",
+                "near 'enable multi': it names one client of several, each with a file of its own; leave it out, and"
+                " name all clients with --hosts A,B,C: they start together",
             )
         if what != "lathist":
             self._refuse(command.line, f"syntax error near '{cut(what)}': enable knows 'lathist' and 'multi'")

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from assay.plan import Origin, Plan
 from assay.targets import Need
-from assay.tools.front_end import FrontEnd
+from assay.tools.front_end import Door, FrontEnd, HostsAsked
 from assay.tools.iozone import checks
+from assay.tools.iozone.clients import with_clients
 from assay.tools.iozone.options import parse
 from assay.tools.iozone.plan import to_plan
 from assay.tools.iozone.settings import Settings
@@ -31,6 +32,8 @@ class IOzone(FrontEnd[Settings]):
     Several children
       -t N          throughput of N children; -l N -u M: of every number
       -F FILE...    a file for each (after -t);  -T: threads
+      -+m FILE      children on other machines: a line each, 'host directory
+                    program'; Assay's workers are started there
       -x            nobody stops when the first is done;  -C: each child's line
     How
       -e -c         fsync and close are timed too
@@ -52,6 +55,19 @@ class IOzone(FrontEnd[Settings]):
     name = "iozone"
     shims = ("iozone",)
     room_cure = "ask for smaller files"
+
+    def follow(self, words: Sequence[str], door: Door) -> int:
+        """Read the file of -+m, and carry the words out as one run."""
+        return door.measure(with_clients(words))
+
+    def hosts(self, settings: Settings) -> HostsAsked | None:
+        """Name the clients of -+m that have children."""
+        if settings.clients is None:
+            return None
+        (count,) = settings.counts
+        return HostsAsked(
+            by="-+m", names=settings.clients.hosts(count), directories=settings.clients.directories(count)
+        )
 
     def parse(self, words: Sequence[str]) -> Settings:
         """Read the command line."""

@@ -30,7 +30,8 @@ def text(run: RunRecord, settings: Settings) -> str:
 
 def command_line(settings: Settings) -> str:
     """Give the command line as IOzone repeats it."""
-    return " ".join(("iozone", *settings.arguments))
+    # The name of a file of clients, without what stood in it.
+    return " ".join(("iozone", *(word.split("\n", 1)[0] for word in settings.arguments)))
 
 
 def unit(settings: Settings) -> str:

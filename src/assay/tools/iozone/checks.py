@@ -13,7 +13,8 @@ def check_surroundings(settings: Settings, plan: Plan) -> None:
     """Look before measuring; raises InputError where a directory or a file to read cannot serve."""
     for directory in directories(plan).values():
         check_directory(directory)
-    if needs_file(settings):
+    # What lies on clients they look for themselves.
+    if needs_file(settings) and settings.clients is None:
         for file_set in plan.file_sets:
             folder = set_folder(plan, file_set)
             if not folder.is_dir():
@@ -25,7 +26,7 @@ def check_surroundings(settings: Settings, plan: Plan) -> None:
 
 def needs(settings: Settings, plan: Plan) -> Iterator[Need]:
     """Say what the tests write: the engine itself looks at the files that it lays out."""
-    if not needs_file(settings):
+    if not needs_file(settings) and settings.clients is None:
         for target, directory in directories(plan).items():
             yield Need(directory, _most_bytes(plan, target))
 

@@ -14,6 +14,7 @@ from assay.input_text import check_count
 from assay.plan.limits import NUMBERS
 from assay.tools.arguments import cut, digits
 from assay.tools.iozone import refused
+from assay.tools.iozone.clients import clients_in
 from assay.tools.iozone.columns import CREATING_TESTS, EXTENSION_TESTS, LAST_TEST, MIXED_TEST, VECTORED_TESTS
 from assay.tools.iozone.matrix import Matrix
 from assay.tools.iozone.settings import DEFAULT_CHILDREN, DEFAULT_STRIDE, Settings
@@ -46,6 +47,17 @@ def parse(arguments: Sequence[str]) -> Settings:
     return settings
 
 
+def options_of(arguments: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Take an argument list apart: each option in its order, without its sign (`a`, `+x`), with the words of its value.
+
+    Raises:
+        InputError: the list is none of IOzone.
+    """
+    reader = _Reader(list(arguments))
+    reader.read()
+    return reader.taken
+
+
 class _Reader:
     """One argument list on its way to settings."""
 
@@ -61,6 +73,8 @@ class _Reader:
         self._notices: list[str] = []
         self._left_out: list[tuple[str, str]] = []
         self.seen: set[str] = set()
+        self.taken: list[tuple[str, tuple[str, ...]]] = []
+        """Options in their order, with the words of their values."""
 
     def read(self) -> None:
         while self._rest:
@@ -77,6 +91,7 @@ class _Reader:
     def _option(self, name: str, attached: str) -> str:
         """Carry one option out; gives what is left of its word."""
         self.seen.add(name)
+        self.taken.append((name, ()))
         if name in refused.REASONS:
             raise InputError(f"iozone: -{name} {refused.REASONS[name]}")
         if name in _FLAGS:
@@ -100,11 +115,11 @@ class _Reader:
         return attached
 
     def _argument(self, name: str, attached: str) -> tuple[str, str]:
-        if attached:
-            return attached, ""
-        if not self._rest:
+        if not attached and not self._rest:
             raise InputError(f"iozone: -{name} needs a value after it")
-        return self._rest.pop(0), ""
+        value = attached or self._rest.pop(0)
+        self.taken[-1] = (name, (value,))
+        return value, ""
 
     def _say(self, notice: str) -> None:
         if notice:
@@ -162,6 +177,9 @@ class _Reader:
         self.values["verify"] = True
         self._say("Verify Mode. Every block is stamped and compared; the pattern byte is not used.")
 
+    def clients(self, text: str) -> None:
+        self.values["clients"] = clients_in(text)
+
     def factor(self, text: str) -> None:
         self.sizes["factor"] = _number("+x", text)
         if self.sizes["factor"] < 2:
@@ -184,6 +202,7 @@ class _Reader:
         named = [name for name in files if not name.startswith("-")]
         if len(named) < most:
             raise InputError(f"iozone: -F names {len(named)} files for {most} children; name one for each")
+        self.taken[-1] = ("F", tuple(files))
         self.values["files"] = tuple(PurePosixPath(name) for name in files)
 
     # -- the result ----------------------------------------------------------------------------------------------------
@@ -300,6 +319,7 @@ _VALUED: dict[str, Callable[[_Reader, str], None]] = {
     "L": lambda r, v: r.number("L", v, "cache_line_bytes", default=32),
     "V": _Reader.verify,
     "+q": lambda r, v: r.number("+q", v, "pause_s", "Delay {} seconds between tests enabled."),
+    "+m": _Reader.clients,
     "+x": _Reader.factor,
     "+p": _Reader.percent,
 }
@@ -315,6 +335,30 @@ def _check(settings: Settings, reader: _Reader) -> None:
         raise InputError("iozone: -F names the files of several children; say how many with -t before it")
     _check_ways(settings, seen)
     _check_tests(settings)
+    if settings.clients is not None:
+        _check_clients(settings)
+
+
+def _check_clients(settings: Settings) -> None:
+    """Refuse what children on several machines do not go with."""
+    if len(settings.counts) != 1:
+        raise InputError("iozone: -+m spreads one number of children over its clients: give one with -t")
+    if settings.files:
+        raise InputError("iozone: -F names files of this machine's children; with -+m leave it out")
+    (count,) = settings.counts
+    each = settings.children_of_each(count)
+    readers = [sum(reads_in_mix(settings, child, of) for child in range(of)) for of in (count, each)]
+    if MIXED_TEST in settings.tests and readers[0] * each != readers[1] * count:
+        raise InputError(
+            f"iozone: test 8 divides {count} children otherwise than {each} on each client; give each an even number"
+        )
+
+
+def reads_in_mix(settings: Settings, child: int, count: int) -> bool:
+    """Say whether child `child` of `count` reads in the mixed test."""
+    if settings.mix_readers_percent is not None:
+        return child < count * settings.mix_readers_percent / 100
+    return child % 2 == 0
 
 
 def _check_tests(settings: Settings) -> None:

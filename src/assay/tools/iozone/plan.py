@@ -51,6 +51,9 @@ def _untranslated(settings: Settings) -> tuple[plan.Untranslated, ...]:
             "records in flight together are not told one by one: the files have a line for each interval, with its mean"
         )
         found.append(plan.Untranslated(what="-Q", why=why))
+    if settings.clients is not None and settings.stonewall:
+        why = "the children of a client stop with its first, not with the first of all clients; with -x each ends by itself"
+        found.append(plan.Untranslated(what="-+m", why=why))
     if settings.verify:
         why = "blocks are stamped and compared outside the timed part; the pattern byte is not used"
         found.append(plan.Untranslated(what="-V", why=why))

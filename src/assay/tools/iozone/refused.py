@@ -1,6 +1,5 @@
 """Options of IOzone that have no equal here: refused, or done without where no number depends on them."""
 
-_OWN_CLUSTER = "starts remote children over rsh; this front end runs on one machine. Run it on each client"
 _CONTENT = "shapes the data by IOzone's own recipe; use 'assay run' with content = { compress_ratio, dedupe_ratio }"
 _SHARED = "lets the children share or lock parts of a file, which this front end does not do; leave it out"
 
@@ -10,8 +9,7 @@ REASONS: dict[str, str] = {
     "Y": "takes the reads from a telemetry file; use 'assay run' with a script of operations",
     "d": "holds each child back at the start; the children here start together. Leave it out",
     "m": "gives each record a buffer of its own; every write here has new content in one buffer. Leave it out",
-    "+m": _OWN_CLUSTER,
-    "+t": "tests the network between the children of a cluster; this front end runs on one machine",
+    "+t": "tests the network between the children of a cluster, which no number here is of; leave it out",
     "+E": "reads a file that IOzone did not make; Assay works only on files of its own. Leave it out",
     "+N": "leaves a file that is there untruncated; Assay works only on files of its own. Leave it out",
     "+F": "truncates a file that is there; Assay works only on files of its own. Leave it out",

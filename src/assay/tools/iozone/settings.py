@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import PurePosixPath
 
+from assay.tools.iozone.clients import Clients
 from assay.tools.iozone.columns import COLUMNS, EXTENSION_TESTS, LOADS, VECTORED_TESTS, Column, ThroughputTest
 from assay.tools.iozone.matrix import Matrix
 
@@ -32,6 +33,8 @@ class Settings:
     least: int = 0
     most: int = 0
     """-l and -u, 0 without."""
+    clients: Clients | None = None
+    """-+m: who has the children."""
     threads: bool = False
     stonewall: bool = True
     show_children: bool = False
@@ -80,6 +83,10 @@ class Settings:
     def is_throughput(self) -> bool:
         """Whether several children run at once."""
         return bool(self.counts)
+
+    def children_of_each(self, count: int) -> int:
+        """Say how many of so many children a client has: all, where there are no clients."""
+        return count if self.clients is None else self.clients.children_of_each(count)
 
     @property
     def tests(self) -> frozenset[int]:

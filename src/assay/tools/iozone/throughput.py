@@ -11,7 +11,7 @@ from pathlib import Path
 from assay import plan
 from assay.tools.iozone.columns import MIXED_TEST, ThroughputTest, column
 from assay.tools.iozone.matrix import Cell
-from assay.tools.iozone.options import needs_file
+from assay.tools.iozone.options import needs_file, reads_in_mix
 from assay.tools.iozone.sets import Parts, directory_of, file_set, needs_length, targets_of
 from assay.tools.iozone.settings import DEFAULT_CHILD_FILE, Settings
 from assay.tools.iozone.work import Work
@@ -53,9 +53,7 @@ def _reads(settings: Settings, child: int, count: int) -> bool:
     """Whether a child reads in the mix; all alike where there is none, so that they are one job."""
     if MIXED_TEST not in settings.tests:
         return True
-    if settings.mix_readers_percent is not None:
-        return child < count * settings.mix_readers_percent / 100
-    return child % 2 == 0
+    return reads_in_mix(settings, child, count)
 
 
 def cell_of(settings: Settings, count: int) -> Cell:
@@ -73,7 +71,7 @@ def phase_name(load: ThroughputTest, count: int) -> str:
 
 def parts(settings: Settings, directory: Path) -> Parts:
     """Make targets, sets and phases."""
-    groups = {count: children_of(settings, count, directory) for count in settings.counts}
+    groups = {count: children_of(settings, settings.children_of_each(count), directory) for count in settings.counts}
     targets = targets_of(group.directory for children in groups.values() for group in children)
     sets: list[plan.FileSet] = []
     phases: list[plan.Phase] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.report.output import make_folder
-from assay.tools.front_end import Door, FrontEnd
+from assay.tools.front_end import Door, FrontEnd, HostsAsked
 from assay.tools.vdbench.plan import to_plan
 from assay.tools.vdbench.settings import NAME, Settings, parse, with_texts
 
@@ -60,6 +60,10 @@ class Vdbench(FrontEnd[Settings]):
     def to_plan(self, settings: Settings, origin: Origin, folder: Path) -> Plan:
         """Make the Plan."""
         return to_plan(settings, origin)
+
+    def hosts(self, settings: Settings) -> HostsAsked | None:
+        """Name the hosts of hd= that are other machines."""
+        return HostsAsked(by="hd=", names=settings.load.hosts) if settings.load.hosts else None
 
     def output_names(self, settings: Settings) -> Sequence[str]:
         """Name the files of the folder that is asked for."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.tools.vdbench import values
 from assay.tools.vdbench.filesystems import Fwd, operation
-from assay.tools.vdbench.hosts import check_host
+from assay.tools.vdbench.hosts import Hosts, check_host
 from assay.tools.vdbench.keywords import LOOPS
 from assay.tools.vdbench.storage import Sd, Wd, seekpct
 from assay.tools.vdbench.text import Definition, GivenParameter, SourceLine
@@ -56,7 +56,7 @@ class Around:
     wds: Sequence[Wd]
     fwds: Sequence[Fwd]
     sds: Mapping[str, Sd]
-    hosts: frozenset[str]
+    hosts: Hosts
     override: Override
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.tools.vdbench import values
-from assay.tools.vdbench.hosts import check_host
+from assay.tools.vdbench.hosts import Hosts, check_host
 from assay.tools.vdbench.keywords import Known
 from assay.tools.vdbench.text import Definition, GivenParameter, SourceLine
 from assay.tools.vdbench.values import Transfer
@@ -55,7 +55,7 @@ class Fwd:
     flags: frozenset[str] = frozenset()
 
 
-def read_fsd(definition: Definition, own: Mapping[str, GivenParameter], hosts: frozenset[str]) -> Fsd:
+def read_fsd(definition: Definition, own: Mapping[str, GivenParameter], hosts: Hosts) -> Fsd:
     """Read an fsd; raises FrontEndError."""
     check_host(own, hosts)
     for name in ("anchor", "depth", "width", "files", "sizes"):
@@ -86,7 +86,7 @@ def sizes_of(parameter: GivenParameter) -> tuple[tuple[int, float], ...]:
 def read_fwds(
     entries: Sequence[tuple[Definition, dict[str, GivenParameter]]],
     fsds: Mapping[str, Fsd],
-    hosts: frozenset[str],
+    hosts: Hosts,
     known: Known,
 ) -> tuple[int, list[Fwd]]:
     """Give the threads that lay files out, and the workloads."""
@@ -105,9 +105,7 @@ def read_fwds(
     return threads, found
 
 
-def _fwd(
-    definition: Definition, own: Mapping[str, GivenParameter], fsds: Mapping[str, Fsd], hosts: frozenset[str]
-) -> Fwd:
+def _fwd(definition: Definition, own: Mapping[str, GivenParameter], fsds: Mapping[str, Fsd], hosts: Hosts) -> Fwd:
     check_host(own, hosts)
     if "fsd" not in own:
         raise definition.error("fsd= is missing: what it works on")

@@ -1,37 +1,73 @@
-"""Which hosts are this machine? Every other one is refused."""
+"""Which hosts does a file name, and may a definition be for some of them alone?
 
+`hd=` names hosts. Where all are this machine, a load is of one; where all are others, each is a client and does all
+of it: Assay's workers are started there. A definition for some of them alone has no equal.
+"""
+
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from assay.tools.vdbench import values
 from assay.tools.vdbench.keywords import Known
-from assay.tools.vdbench.text import Definition, GivenParameter
+from assay.tools.vdbench.text import Definition, GivenParameter, SourceLine
 
 _LOCAL = ("localhost", "127.0.0.1", "*")
 
 
-def local_hosts(definitions: Sequence[Definition], known: Known) -> frozenset[str]:
-    """Names of this machine; every other one is refused."""
-    names = {*_LOCAL}
+@dataclasses.dataclass(frozen=True)
+class Hosts:
+    """What `host=` may name."""
+
+    labels: frozenset[str]
+    systems: tuple[str, ...] = ()
+    """Other machines, each once; empty: the load is of this one."""
+
+
+def named_hosts(definitions: Sequence[Definition], known: Known) -> Hosts:
+    """Read the hosts; raises FrontEndError where some are this machine and some are not."""
+    labels = {*_LOCAL}
+    local: list[str] = []
+    others: dict[str, SourceLine] = {}
     for definition in definitions:
         if definition.kind != "hd":
             continue
         own = known.take("hd", definition.parameters)
+        if definition.name == "default" and "system" not in own:
+            continue
         system = own["system"].single if "system" in own else definition.name
-        if system not in (*_LOCAL, "default"):
-            place = own["system"].place if "system" in own else definition.place
-            raise place.error(
-                f"hd={definition.name}: '{system}' is another host. Assay's own clients come later; run the file there, or"
-                " write system=localhost"
-            )
-        names.add(definition.name)
-    return frozenset(names)
+        if system in _LOCAL:
+            local.append(definition.name)
+        else:
+            others.setdefault(system, definition.place)
+        labels.add(definition.name)
+    if not others:
+        return Hosts(frozenset(labels))
+    if local:
+        system, place = next(iter(others.items()))
+        raise place.error(
+            f"hd={local[0]} is this machine and '{system}' another one; clients are started on hosts that are named, so give"
+            " this one its name too, or leave it out"
+        )
+    return Hosts(frozenset(labels - {"localhost", "127.0.0.1"}), tuple(others))
 
 
-def check_host(own: Mapping[str, GivenParameter], hosts: frozenset[str]) -> None:
-    """Refuse a definition for a host that is not this machine."""
-    if parameter := own.get("host"):
-        for host in parameter.values:
-            if not values.matching(host, hosts):
-                raise parameter.error(
-                    f"no hd= names '{host}'; here is localhost alone, and Assay's own clients come later"
-                )
+def check_host(own: Mapping[str, GivenParameter], hosts: Hosts) -> None:
+    """Refuse a definition for a host that there is not, or for some of several hosts alone."""
+    if not (parameter := own.get("host")):
+        return
+    meant: set[str] = set()
+    for host in parameter.values:
+        matching = values.matching(host, hosts.labels)
+        if not matching:
+            raise parameter.error(f"no hd= names '{host}'; {_known(hosts)}")
+        meant.update(matching)
+    if hosts.systems and not meant >= hosts.labels - {"*"}:
+        raise parameter.error(
+            f"it is for {len(meant - {'*'})} of {len(hosts.labels - {'*'})} hosts, and every client does the same; leave"
+            " host= out, or write host=*"
+        )
+
+
+def _known(hosts: Hosts) -> str:
+    named = sorted(hosts.labels - {"*"})
+    return f"there are {', '.join(named)}" if hosts.systems else "here is localhost alone"

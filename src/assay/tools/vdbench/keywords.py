@@ -103,7 +103,7 @@ HD: Mapping[str, Meaning] = {
     "user": _PLATFORM,
     "shell": _PLATFORM,
     "jvms": Noted("threads are the engine's own, in one process"),
-    "clients": Refused("several clients come later with Assay's own; run the file on each of them"),
+    "clients": Refused("a host is one client; name each host with an hd= of its own"),
     "mount": Refused("nothing is mounted from a parameter file; mount it before"),
 }
 SD: Mapping[str, Meaning] = {

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from assay.errors import FrontEndError
 from assay.plan import Untranslated
 from assay.tools.vdbench import values
-from assay.tools.vdbench.definitions import Around, Override, Rd, read_rd
+from assay.tools.vdbench.definitions import MAX, Around, Override, Rd, read_rd
 from assay.tools.vdbench.filesystems import Fsd, read_fsd, read_fwds
-from assay.tools.vdbench.hosts import local_hosts
+from assay.tools.vdbench.hosts import Hosts, named_hosts
 from assay.tools.vdbench.keywords import Known, merged
-from assay.tools.vdbench.storage import Sd, read_sds, read_wd
+from assay.tools.vdbench.storage import Sd, Wd, read_sds, read_wd
 from assay.tools.vdbench.text import Definition, GivenParameter
 
 _NO_OVERRIDE = Override()
@@ -27,6 +27,8 @@ class Load:
     creates_anchors: bool
     format_threads: int
     notes: tuple[Untranslated, ...]
+    hosts: tuple[str, ...] = ()
+    """Other machines that do it, each all of it; empty: this one does."""
 
 
 def load(
@@ -45,7 +47,7 @@ def load(
     """
     known = Known()
     whole = known.take("", general)
-    hosts = local_hosts(definitions, known)
+    hosts = named_hosts(definitions, known)
     sds = {sd.name: sd for entry in merged(definitions, "sd", known) for sd in read_sds(*entry, hosts)}
     wds = [read_wd(*entry, sds, hosts) for entry in merged(definitions, "wd", known)]
     fsds = {entry[0].name: read_fsd(*entry, hosts) for entry in merged(definitions, "fsd", known)}
@@ -59,6 +61,8 @@ def load(
     if bool(fsds) == bool(sds):
         what = "sd= and fsd= together: a run is of one of them" if sds else "there is neither an sd= nor an fsd="
         raise FrontEndError(source, None, what)
+    if hosts.systems:
+        _check_rates(wds, rds)
     ratio = whole.get("compratio")
     return Load(
         sds=sds,
@@ -67,8 +71,28 @@ def load(
         compress_ratio=values.real(ratio, ratio.single, least=1, most=10) if ratio else 1.0,
         creates_anchors=_yes(whole.get("create_anchors")),
         format_threads=formats,
-        notes=known.notes,
+        notes=(*known.notes, *_notes_of(hosts)),
+        hosts=hosts.systems,
     )
+
+
+def _check_rates(wds: Sequence[Wd], rds: Sequence[Rd]) -> None:
+    """Refuse a rate of several hosts: vdbench divides it among them, and each client does all of it here."""
+    cure = "with several hosts; write max, or give one host the file and clients with --share files"
+    for wd in wds:
+        if wd.iorate is not None:
+            raise wd.place.error(f"wd={wd.name}: iorate= is a rate of all hosts together, which has no equal {cure}")
+    for rd in rds:
+        rates = next((found for name, found in rd.loops if name == "iorate"), ())
+        if any(rate != MAX for rate in rates):
+            raise rd.place.error(f"rd={rd.name}: its rate is one of all hosts together, which has no equal {cure}")
+
+
+def _notes_of(hosts: Hosts) -> tuple[Untranslated, ...]:
+    if not hosts.systems:
+        return ()
+    why = "each host does all of it, with files and threads of its own; in vdbench they have the luns together"
+    return (Untranslated(what="hd=", why=why),)
 
 
 def _yes(parameter: GivenParameter | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assay.tools.vdbench import values
-from assay.tools.vdbench.hosts import check_host
+from assay.tools.vdbench.hosts import Hosts, check_host
 from assay.tools.vdbench.text import Definition, GivenParameter, SourceLine
 from assay.tools.vdbench.values import Transfer
 from assay.units import MIB
@@ -47,7 +47,7 @@ class Wd:
     flags: frozenset[str] = frozenset()
 
 
-def read_sds(definition: Definition, own: Mapping[str, GivenParameter], hosts: frozenset[str]) -> Iterable[Sd]:
+def read_sds(definition: Definition, own: Mapping[str, GivenParameter], hosts: Hosts) -> Iterable[Sd]:
     """Read an sd, which count= makes many of; raises FrontEndError."""
     check_host(own, hosts)
     if "lun" not in own:
@@ -98,9 +98,7 @@ def seekpct(parameter: GivenParameter, word: str) -> float:
     return values.per_cent(parameter, word)
 
 
-def read_wd(
-    definition: Definition, own: Mapping[str, GivenParameter], sds: Mapping[str, Sd], hosts: frozenset[str]
-) -> Wd:
+def read_wd(definition: Definition, own: Mapping[str, GivenParameter], sds: Mapping[str, Sd], hosts: Hosts) -> Wd:
     """Read a wd; raises FrontEndError."""
     check_host(own, hosts)
     if "sd" not in own:

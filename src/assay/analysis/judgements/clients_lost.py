@@ -1,0 +1,61 @@
+"""Is the sum one of all clients that were to make load?
+
+One that is lost in a phase ends its sum: what the others did afterwards is theirs, and no part of a sum of all. A phase that
+began without a client is a sum of fewer, which is not the number that was asked for.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from assay.analysis import findings
+from assay.analysis.named_clients import names_told
+from assay.analysis.rows import NS_PER_S
+from assay.analysis.sum_case import SumCase
+from assay.results import Finding
+from assay.units import format_seconds
+
+_CURE = "See why it was lost, then run again with all of them."
+
+
+def judge(at: SumCase) -> Iterable[Finding]:
+    """Say how many clients a sum is of, and up to when."""
+    yield from _absent(at)
+    yield from _cut(at)
+
+
+def _absent(at: SumCase) -> Iterator[Finding]:
+    absent = at.phase.absent
+    if not absent:
+        return
+    are, every = len(at.phase.clients), len(at.phase.clients) + len(absent)
+    text = f"This is a sum of {are} of {every} clients: {_why(at, absent)}."
+    brief = f"{are} of {every} clients"
+    yield findings.invalid("clients-lost", text, _CURE, brief=brief, effect=len(absent) / every)
+
+
+def _cut(at: SumCase) -> Iterator[Finding]:
+    lost = tuple(name for name in at.phase.cut_by if at.clients[name].member.lost is not None)
+    if not lost:
+        return
+    edges = at.phase.edges_ns
+    counted_s = (int(edges[-1]) - int(edges[0])) / NS_PER_S
+    text = (
+        f"{_why(at, lost)} in this phase: the sum is of the {format_seconds(counted_s)} before, in which all"
+        f" {len(at.phase.clients)} clients were there, and says nothing of what the others did afterwards."
+    )
+    yield findings.warning("clients-lost", text, _CURE, brief="a client was lost")
+
+
+def _why(at: SumCase, names: tuple[str, ...]) -> str:
+    """Name clients, and why and when the first of them was lost: since the first phase was to begin, as `lost_s`."""
+    lost = at.clients[names[0]].member.lost
+    were = "was" if len(names) == 1 else "were"
+    if lost is None and not at.clients[names[0]].member.clock:
+        return f"how the clock of {names_told(names)} stood was never read"
+    if lost is None:
+        return f"{names_told(names)} did nothing in it"
+    found = at.case.run.client_set
+    began_ns = found.starts[0].at_ns if found and found.starts else lost.heard_ns
+    since = format_seconds(max(0, lost.heard_ns - began_ns) / NS_PER_S)
+    of = "" if len(names) == 1 else f"{names[0]}: "
+    text = f"{names_told(names)} {were} lost {since} into the run ({of}{lost.reason})"
+    return text if at.clients[names[0]].run.events else f"{text}, and what was measured there is not in this run"

@@ -1,0 +1,125 @@
+"""What limited a sum over clients? A server where an observer saw it full, else what most clients say of themselves.
+
+1. The link of an observer's machine carried `CEILING_SHARE` of what the user says that it can: `network_bandwidth`.
+2. Its disks moved that share of what the user says that they can: `device_throughput`. Or one was busy `BUSY_SHARE` of the
+   time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it is full a device
+   that works in parallel is busy all the time.
+3. What at least half of the clients' own limiters say, with the confidence that half of those have; where a tenth or more
+   of the clients says something else it is medium at most.
+4. Else nothing: `unknown`, with what was said how often.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from assay.analysis import thresholds
+from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.named_clients import names_told
+from assay.analysis.observed import Observed
+from assay.results import Limiter, Result
+from assay.units import format_bytes
+from assay.verdicts import Bottleneck, Confidence
+
+_RISING = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+_OWN = frozenset(
+    {
+        Bottleneck.CLIENT_CPU_SINGLE,
+        Bottleneck.CLIENT_CPU_ALL,
+        Bottleneck.OFFERED_LOAD,
+        Bottleneck.THROTTLE_CPU,
+        Bottleneck.THROTTLE_IO,
+    }
+)
+"""What is a client's own: where most clients are sure of one of these, a full server is no more than likely."""
+
+
+def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) -> Conclusion | None:
+    """Say what limited a sum.
+
+    Args:
+        observed: What observers saw in its window.
+        results: What each client did of it, with its own limiter.
+    """
+    own = {name: result.limiter for name, result in results.items() if result.limiter is not None}
+    of_server = next((found for rule in _RULES for one in observed if (found := rule(one)) is not None), None)
+    by_clients = _most(own)
+    if of_server is None:
+        return by_clients
+    is_doubted = by_clients and by_clients.limit in _OWN and by_clients.confidence is Confidence.HIGH
+    if not is_doubted or of_server.confidence is Confidence.LOW:
+        return of_server
+    said = f"but most clients say {by_clients.limit.value} of themselves" if by_clients else ""
+    return Conclusion(
+        of_server.limit, Confidence.MEDIUM, (*of_server.evidence, said), of_server.headroom, of_server.remedy
+    )
+
+
+def _link(at: Observed) -> Conclusion | None:
+    carries, moved = at.link_bytes_per_s, at.wire_bytes_per_s
+    if carries is None or moved is None:
+        return None
+    share = moved / carries
+    # Far beyond what the link carries, it is not this link that the user means.
+    if not thresholds.CEILING_SHARE <= share <= thresholds.BEYOND_LINK:
+        return None
+    said = f"{format_bytes(moved)}/s of {at.name}'s link, which carries {format_bytes(carries)}/s ({100 * share:.0f} %)"
+    remedy = f"Use a faster link to {at.name}, or several."
+    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, Confidence.HIGH, (said,), max(1.0, 1 / share), remedy)
+
+
+def _ceiling(at: Observed) -> Conclusion | None:
+    most, moved = at.devices_bytes_per_s, at.disk_bytes_per_s
+    if most is None or moved is None or moved < thresholds.CEILING_SHARE * most:
+        return None
+    said = f"{at.name}'s disks moved {format_bytes(moved)}/s of the {format_bytes(most)}/s that they can"
+    headroom = max(1.0, most / moved)
+    return Conclusion(
+        Bottleneck.DEVICE_THROUGHPUT, Confidence.HIGH, (said,), headroom, f"Use faster disks in {at.name}."
+    )
+
+
+def _busy(at: Observed) -> Conclusion | None:
+    disk = at.busiest_disk
+    if disk is None or disk.utilisation < thresholds.BUSY_SHARE or disk.in_flight < thresholds.DEEP_QUEUE:
+        return None
+    said = (
+        f"{at.name}'s {disk.name} was busy for {100 * disk.utilisation:.0f} % of the time, with {disk.in_flight:.1f}"
+        " requests in flight"
+    )
+    remedy = f"Halve what the clients keep in flight: where the sum stays, {disk.name} is full."
+    return Conclusion(Bottleneck.DEVICE_SATURATED, Confidence.LOW, (said,), remedy=remedy)
+
+
+_RULES: tuple[Callable[[Observed], Conclusion | None], ...] = (_link, _ceiling, _busy)
+
+
+def _most(own: Mapping[str, Limiter]) -> Conclusion | None:
+    """Give what most clients say; None where none says anything."""
+    if not own:
+        return None
+    said = Counter(limiter.verdict for limiter in own.values()).most_common()
+    limit, count = said[0]
+    if count < thresholds.MOST_OF_IT * len(own) or limit is Bottleneck.UNKNOWN:
+        return Conclusion(Bottleneck.UNKNOWN, Confidence.LOW, tuple(_counts(said, own)))
+    those = {name: limiter for name, limiter in own.items() if limiter.verdict is limit}
+    first = next(iter(those))
+    headrooms = [limiter.headroom for limiter in those.values() if limiter.headroom is not None]
+    return Conclusion(
+        limit,
+        _confidence([limiter.confidence for limiter in those.values()], count / len(own)),
+        (*_counts(said, own), *(f"{first}: {text}" for text in those[first].evidence)),
+        min(headrooms) if len(headrooms) == count else None,
+        those[first].remedy,
+    )
+
+
+def _confidence(of_those: Sequence[Confidence], share: float) -> Confidence:
+    ranks = sorted(_RISING.index(one) for one in of_those)
+    rank = ranks[(len(ranks) - 1) // 2]
+    return _RISING[min(rank, len(_RISING) - 1 if share > thresholds.AGREED_SHARE else 1)]
+
+
+def _counts(said: Sequence[tuple[Bottleneck, int]], own: Mapping[str, Limiter]) -> Iterator[str]:
+    for limit, count in said:
+        names = names_told([name for name, limiter in own.items() if limiter.verdict is limit])
+        yield f"{limit.value.replace('_', ' ')} by {count} of {len(own)} clients themselves ({names})"

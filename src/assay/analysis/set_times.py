@@ -1,0 +1,250 @@
+"""When was what, in a run of several clients: one grid of intervals for a phase, and every client's place on it.
+
+The time of the set is the leader's clock since the first engine spoke (`bundle/common_clock.py`). A phase begins when it was
+to begin everywhere, and its grid is that time and every sample interval after it. A client's ticks are on a grid of its own,
+from its own start: tick `k` of the set is every client's tick `k`, because the clients start within milliseconds. One that
+started later by more is put as many whole intervals later on. A tick is never before its time, and late by less than an
+interval, so that it is numbered by rounding down. The last tick of a phase may be anywhere: it has a place of its own where
+the one before has its place.
+
+A phase's sum ends with the last interval of the first client that was lost in it: beyond, it would be one of fewer clients.
+A client that did nothing in a phase is not in its sum.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from assay import events
+from assay.analysis.arrays import IntArray
+from assay.analysis.of_client import ClientView
+from assay.analysis.rows import NS_PER_S, in_time, places_of
+from assay.bundle.client_set import ClientSet
+from assay.bundle.common_clock import CommonClock
+from assay.bundle.tables import CLIENT
+from assay.clocks import Shift
+from assay.plan import Closed, Plan
+
+_EARLY = 0.1
+"""Of an interval, by which a tick may be before its time: clocks are rounded."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ClientPhase:
+    """How the times of one client in one phase stand to those of the set."""
+
+    start_ns: int
+    """When it began, by its own clock since its hello."""
+    begun_ns: int
+    """When its first worker issued its first operation; where the load does not begin with one, as an open loop does not,
+    when its start was ordered."""
+    shift: Shift
+    """What has to be added to its times, at its start."""
+    is_finished: bool
+    """Whether its stream has the end of the phase."""
+    own_ns: IntArray
+    """Its ticks, by its own clock."""
+    set_ns: IntArray
+    """The same ticks on the grid of the set."""
+
+    def to_set(self, own_ns: IntArray) -> IntArray:
+        """Give the times of the set of some of its ticks."""
+        if not len(self.own_ns):
+            return own_ns + self.shift.ns
+        found: IntArray = self.set_ns[np.searchsorted(self.own_ns, own_ns).clip(max=len(self.own_ns) - 1)]
+        return found
+
+    def to_own(self, set_ns: int) -> int:
+        """Give the last of its ticks that is at a time of the set, or before it; its first where none is."""
+        if not len(self.own_ns):
+            return set_ns - self.shift.ns
+        return int(self.own_ns[max(0, int(np.searchsorted(self.set_ns, set_ns, side="right")) - 1)])
+
+    def late_ns(self, begin_ns: int) -> int:
+        """Say how much later than a time of the set it began."""
+        return self.begun_ns + self.shift.ns - begin_ns
+
+
+@dataclasses.dataclass(frozen=True)
+class PhaseOfSet:
+    """One phase of a set that began."""
+
+    index: int
+    begin_ns: int
+    """When it was to begin."""
+    clients: Mapping[str, ClientPhase]
+    """Those that its sum is of, in the order of the set."""
+    observers: Mapping[str, ClientPhase]
+    absent: tuple[str, ...]
+    """Clients of the set that are not in the sum: lost before, or never begun."""
+    cut_by: tuple[str, ...]
+    """Clients of the sum whose streams do not have its end: it ends with the first of their last intervals."""
+    edges_ns: IntArray
+    """Begin of the grid, then the end of each interval up to where the sum ends."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the sum goes to the end of the phase for all that are in it."""
+        return bool(self.clients) and not self.cut_by
+
+
+@dataclasses.dataclass(frozen=True)
+class SetTimes:
+    """The times of a set."""
+
+    clock: CommonClock
+    phases: Mapping[int, PhaseOfSet]
+    ticks: pl.DataFrame
+    """Ticks of clients that are in the sum: `client`, `phase_index`, `t_ns` by the client's clock, `set_ns`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Grid:
+    """Where the intervals of a phase lie."""
+
+    begin_ns: int
+    interval_ns: int
+
+
+def set_times(found: ClientSet, clients: Mapping[str, ClientView], clock: CommonClock, interval_s: float) -> SetTimes:
+    """Put the ticks of all clients on the grids of the set."""
+    interval_ns = max(1, round(interval_s * NS_PER_S))
+    begun = _begun(clients, clock)
+    agreed = {start.phase_index: clock.of_leader(start.at_ns) for start in found.starts}
+    begins = {
+        index: agreed[index] if index in agreed else min(one.start_ns + one.shift.ns for one in of.values())
+        for index, of in begun.items()
+    }
+    ticks = _numbered(clients.values(), begun, begins, interval_ns)
+    loads = [member.name for member in found.loads]
+    phases, kept = {}, []
+    for index, rows in _by_phase(ticks).items():
+        phase, of_sum = _phase(index, rows, begun[index], _Grid(begins[index], interval_ns), loads)
+        phases[index] = phase
+        kept.append(of_sum)
+    columns = [CLIENT, "phase_index", "t_ns", "set_ns"]
+    of_sums = pl.concat(kept) if kept else ticks.with_columns(set_ns=pl.lit(0, pl.Int64))
+    return SetTimes(clock, dict(sorted(phases.items())), of_sums.select(columns))
+
+
+def _begun(clients: Mapping[str, ClientView], clock: CommonClock) -> dict[int, dict[str, ClientPhase]]:
+    """Find which clients began each phase, and when; those whose clocks are not known have no place in a sum."""
+    nothing = np.empty(0, dtype=np.int64)
+    found: dict[int, dict[str, ClientPhase]] = {}
+    for name, view in clients.items():
+        ended = {event.phase_index: event for event in view.happened if isinstance(event, events.PhaseFinished)}
+        for event in view.happened:
+            if not isinstance(event, events.Started) or (shift := clock.shift(name, event.start_ns)) is None:
+                continue
+            found.setdefault(event.phase_index, {})[name] = ClientPhase(
+                start_ns=event.start_ns,
+                begun_ns=max(event.start_ns, _first_op_ns(view.plan, ended.get(event.phase_index)) or 0),
+                shift=shift,
+                is_finished=event.phase_index in ended,
+                own_ns=nothing,
+                set_ns=nothing,
+            )
+    return found
+
+
+def _first_op_ns(plan: Plan, ended: events.PhaseFinished | None) -> int | None:
+    """Say when the first worker of the jobs that begin at once did so; None: there is none, or the phase has no end."""
+    if ended is None:
+        return None
+    jobs = plan.phases[ended.phase_index].jobs
+    at_once = {job.name for job in jobs if isinstance(job.arrival, Closed) and not job.delay_s}
+    firsts = (window.first_op_ns for window in ended.workers if window.job in at_once)
+    return min((first for first in firsts if first is not None), default=None)
+
+
+def _numbered(
+    views: Iterable[ClientView],
+    begun: Mapping[int, Mapping[str, ClientPhase]],
+    begins: Mapping[int, int],
+    interval_ns: int,
+) -> pl.DataFrame:
+    """Number every tick of every client.
+
+    Columns: `client`, `phase_index`, `t_ns`; `since_ns` its start, which was `first` intervals after that of the set;
+    `number`; `is_last` of its client's phase.
+    """
+    starts = pl.DataFrame(
+        [
+            (name, index, one.start_ns, max(0, round((one.start_ns + one.shift.ns - begins[index]) / interval_ns)))
+            for index, of in begun.items()
+            for name, one in of.items()
+        ],
+        schema={CLIENT: pl.String, "phase_index": pl.Int32, "start_ns": pl.Int64, "first": pl.Int64},
+        orient="row",
+    )
+    own = [view.intervals().select(CLIENT, "phase_index", "t_s").unique() for view in views]
+    own += [
+        view.host().filter(pl.col("source") == "process").select(CLIENT, "phase_index", "t_s").unique()
+        for view in views
+    ]
+    ticks = in_time(pl.concat(own).unique()).join(starts, on=[CLIENT, "phase_index"])
+    of_client = [CLIENT, "phase_index"]
+    since = pl.col("t_ns") - pl.col("start_ns")
+    number = ((since / interval_ns + _EARLY).floor().cast(pl.Int64)).clip(lower_bound=0)
+    return (
+        ticks.with_columns(since_ns=since, number=number)
+        .sort(*of_client, "t_ns")
+        .with_columns(is_last=pl.col("t_ns") == pl.col("t_ns").max().over(of_client))
+        .with_columns(
+            number=pl.col("first")
+            + pl.col("number")
+            + (pl.col("is_last") & (pl.col("number") == pl.col("number").shift(1).over(of_client)))
+            .fill_null(value=False)
+            .cast(pl.Int64)
+        )
+        .select(*of_client, "t_ns", "since_ns", "first", "number", "is_last")
+    )
+
+
+def _by_phase(ticks: pl.DataFrame) -> dict[int, pl.DataFrame]:
+    return {int(index): part for (index,), part in ticks.partition_by("phase_index", as_dict=True).items()}
+
+
+def _phase(
+    index: int, ticks: pl.DataFrame, begun: Mapping[str, ClientPhase], grid: _Grid, loads: Sequence[str]
+) -> tuple[PhaseOfSet, pl.DataFrame]:
+    """Say where a phase of a set lies; its ticks that are in the sum, with `set_ns`, too."""
+    last = dict(ticks.group_by(CLIENT).agg(pl.col("number").max() - pl.col("first").min()).iter_rows())
+    of_sum = [name for name in loads if name in begun and (begun[name].is_finished or last.get(name, 0) > 0)]
+    cut_by = tuple(name for name in of_sum if not begun[name].is_finished)
+    counted = ticks.filter(pl.col(CLIENT).is_in(of_sum))
+    if cut_by:
+        ends = counted.filter(pl.col(CLIENT).is_in(cut_by)).group_by(CLIENT).agg(pl.col("number").max())
+        counted = counted.filter(pl.col("number") <= ends["number"].min())
+    edges = _edges(counted, grid)
+    placed = ticks.join(edges, on="number", how="left").with_columns(
+        set_ns=pl.col("set_ns").fill_null(grid.begin_ns + pl.col("number") * grid.interval_ns)
+    )
+    places = places_of(placed, CLIENT)
+    own_ns, set_ns = placed["t_ns"].to_numpy(), placed["set_ns"].to_numpy()
+    found = {
+        name: dataclasses.replace(one, own_ns=own_ns[at], set_ns=set_ns[at])
+        for name, one in begun.items()
+        if (at := places.get((name,))) is not None
+    }
+    phase = PhaseOfSet(
+        index=index,
+        begin_ns=grid.begin_ns,
+        clients={name: found[name] for name in of_sum if name in found},
+        observers={name: one for name, one in found.items() if name not in loads},
+        absent=tuple(name for name in loads if name not in of_sum),
+        cut_by=cut_by,
+        edges_ns=edges["set_ns"].to_numpy(),
+    )
+    return phase, counted.join(edges, on="number")
+
+
+def _edges(counted: pl.DataFrame, grid: _Grid) -> pl.DataFrame:
+    """Give the time of every number: its place on the grid, and where only last ticks are, that of the latest of them."""
+    late = (pl.col("since_ns") + pl.col("first") * grid.interval_ns).max()
+    edges = counted.group_by("number").agg(is_end=pl.col("is_last").all(), late_ns=late).sort("number")
+    on_grid = pl.col("number") * grid.interval_ns
+    at = pl.when(pl.col("is_end")).then(pl.col("late_ns")).otherwise(on_grid)
+    return edges.select("number", set_ns=grid.begin_ns + at)

@@ -1,0 +1,84 @@
+"""Which part of a document of several clients is asked for: the sums, or what one client did?
+
+A document of one client has one part: all of it. The results of several come sums first, then each client's own; whoever
+numbers rows, compares or draws takes one of the two parts, so that no sum stands beside its own summands.
+"""
+
+import dataclasses
+
+import msgspec
+
+from assay.analysis.record import RunRecord
+from assay.errors import InputError
+from assay.results import ClientOfRun, Document, MarkEffect, Result, RunMark
+
+OBSERVER = "observer"
+_MOST_NAMED = 20
+
+
+def sums_of(document: Document) -> Document:
+    """Leave the clients' own results out; what is said of the set as a whole stays. That of one client is as it is."""
+    if not document.clients:
+        return document
+    return _narrowed(document, tuple(result for result in document.results if result.client is None))
+
+
+def own_results(document: Document) -> int:
+    """Count the results of single clients among those of a set."""
+    return sum(result.client is not None for result in document.results) if document.clients else 0
+
+
+def client_of(document: Document, name: str) -> ClientOfRun:
+    """Find one of several clients; raises InputError with those that there are."""
+    if not document.clients:
+        raise InputError(f"run {document.run.id} is of one client: leave --client out")
+    for client in document.clients:
+        if client.name == name:
+            return client
+    names = [client.name for client in document.clients]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    raise InputError(f"run {document.run.id} has no client '{name}'; it has {', '.join(names[:_MOST_NAMED])}{more}")
+
+
+def of_client(document: Document, name: str) -> Document:
+    """Make the document of one client, as if it had been alone.
+
+    Raises:
+        InputError: there is no such client, or it made no load.
+    """
+    client = client_of(document, name)
+    if client.role == OBSERVER:
+        raise InputError(f"client '{name}' of run {document.run.id} is an observer: it made no load and has no results")
+    own = _narrowed(document, tuple(result for result in document.results if result.client == name))
+    return msgspec.structs.replace(own, clients=(), starts=(), sums=())
+
+
+def record_of_client(run: RunRecord, name: str) -> RunRecord:
+    """Give what one client recorded, by its own clock, under the name of the run that it was part of.
+
+    Raises:
+        InputError: nothing was recorded of a client of that name.
+    """
+    for member in run.members:
+        if member.member.name == name:
+            own = member.run
+            return dataclasses.replace(own, run_id=run.run_id, path=run.path, info=run.info, remarks=run.remarks)
+    raise InputError(f"run {run.run_id} has no record of a client '{name}'")
+
+
+def _narrowed(document: Document, results: tuple[Result, ...]) -> Document:
+    if len(results) == len(document.results):
+        return document
+    labels = {result.label for result in results}
+    return msgspec.structs.replace(
+        document,
+        results=results,
+        marks=tuple(_with_effects(mark, labels) for mark in document.marks),
+        solo_shares=tuple(share for share in document.solo_shares if share.result in labels),
+        summaries=tuple(summary for summary in document.summaries if summary.label in labels),
+    )
+
+
+def _with_effects(mark: RunMark, labels: set[str]) -> RunMark:
+    kept: tuple[MarkEffect, ...] = tuple(effect for effect in mark.effects if effect.result in labels)
+    return mark if len(kept) == len(mark.effects) else msgspec.structs.replace(mark, effects=kept)

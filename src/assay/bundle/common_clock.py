@@ -1,0 +1,55 @@
+"""One time for the streams of several clients: nanoseconds of the leader's clock since the first engine of a load spoke.
+
+A client's times are of its own CLOCK_MONOTONIC since its own hello. Where its clock stood is in its hello, how far that was
+from the leader's in `clients.json`.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from assay.bundle.client_set import ClientSet
+from assay.clocks import ClockReading, Shift, shift_at
+from assay.events import Event, Hello
+
+
+@dataclasses.dataclass(frozen=True)
+class ClientClock:
+    """Where a client's own time begins, and how its clock stood to the leader's."""
+
+    zero_ns: int
+    """Its CLOCK_MONOTONIC at its hello."""
+    readings: Sequence[ClockReading]
+
+
+@dataclasses.dataclass(frozen=True)
+class CommonClock:
+    """The time of the set."""
+
+    zero_ns: int
+    """The leader's CLOCK_MONOTONIC where the time of the set begins."""
+    clocks: Mapping[str, ClientClock]
+    """Of the clients whose clocks are known, by name."""
+
+    def of_leader(self, monotonic_ns: int) -> int:
+        """Give the time of the set at a time of the leader's CLOCK_MONOTONIC."""
+        return monotonic_ns - self.zero_ns
+
+    def shift(self, client: str, t_ns: int) -> Shift | None:
+        """Say what to add to a time of a client to make it one of the set; None where its clock is not known."""
+        if (clock := self.clocks.get(client)) is None:
+            return None
+        found = shift_at(clock.readings, clock.zero_ns + t_ns)
+        return Shift(clock.zero_ns + found.ns - self.zero_ns, found.bound_ns)
+
+
+def common_clock(found: ClientSet, streams: Mapping[str, Iterable[Event]]) -> CommonClock:
+    """Make it of the set and of each client's events; observers' clocks are known by it too, if their events are given."""
+    clocks = {}
+    for member in found.members:
+        hello = next((event for event in streams.get(member.name, ()) if isinstance(event, Hello)), None)
+        if hello is not None and member.clock:
+            clocks[member.name] = ClientClock(hello.clock.monotonic_at_zero_ns, member.clock)
+    of_loads = [clocks[member.name] for member in found.loads if member.name in clocks]
+    begun = [clock.zero_ns + shift_at(clock.readings, clock.zero_ns).ns for clock in of_loads]
+    begun = begun or [start.at_ns for start in found.starts]
+    return CommonClock(min(begun, default=0), clocks)

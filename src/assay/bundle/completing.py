@@ -1,0 +1,98 @@
+"""A run of several clients with what was collected of one of them later.
+
+A sealed run is never rewritten: the completed one is another run, which says which it completes, and has the same Plan,
+facts and times. Of the clients that were whole it has what the first has.
+"""
+
+import datetime as dt
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from assay.bundle import files
+from assay.bundle.client_set import CLIENTS, ClientSet, write_client_set
+from assay.bundle.files import ClientEntry, Manifest
+from assay.bundle.inside import read_inside
+from assay.bundle.maker import MAKER, sign
+from assay.bundle.run_bundle import RunBundle, parquet, table_file
+from assay.bundle.run_folder import make_run_folder
+from assay.bundle.tables import CLIENT, COLUMNS, Stream, join
+from assay.errors import BundleError
+from assay.host.facts import Fact
+
+COMPLETES = "run.completes"
+"""Fact that names the run which this one has more of."""
+
+
+def complete(of: RunBundle, collected: Mapping[str, Stream], found: ClientSet, runs: Path) -> RunBundle:
+    """Make the run that a sealed one and more streams are together.
+
+    Args:
+        of: The run that lacks them.
+        collected: Whole streams by client, each of them one of its clients.
+        found: Who measured, as it is known now.
+        runs: Where runs are kept.
+
+    Raises:
+        BundleError: the run is not sealed, is damaged, or has no such client.
+        RunError: the folder cannot be made or written.
+    """
+    if not of.is_sealed:
+        raise BundleError(f"{of.path}: is not sealed: what is collected goes into it, not beside it")
+    if unknown := sorted(set(collected) - set(of.clients)):
+        raise BundleError(f"{of.path}: has no client {', '.join(unknown)}")
+    of.verify()
+    head = files.read_head(of.path)
+    assert isinstance(head, Manifest)  # noqa: S101 - it is sealed
+    path = make_run_folder(runs, dt.datetime.fromisoformat(of.info.started_utc), of.plan.name)
+    try:
+        _write(path, of, head, collected, found)
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    return RunBundle.open(path)
+
+
+def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, Stream], found: ClientSet) -> None:
+    made_anew = {MAKER, CLIENTS, *(table_file(name) for name in COLUMNS)}
+    for name in head.files:
+        if name not in made_anew and not Path(name).match(files.EVENTS):
+            (path / name).parent.mkdir(exist_ok=True)
+            files.write_durably(path / name, read_inside(of.path, name))
+    streams = {client: collected.get(client) or _stream_of(of, head, client) for client in of.clients}
+    for table in COLUMNS:
+        data = join({client: stream.tables[table] for client, stream in streams.items()})
+        files.write_durably(path / table_file(table), parquet(data))
+    for client, stream in streams.items():
+        file = files.of_client(path, files.EVENTS, client)
+        file.parent.mkdir(exist_ok=True)
+        files.write_durably(file, msgspec.json.format(msgspec.json.encode(stream.events), indent=2))
+    write_client_set(path, found)
+    sign(path, files.read_plan(path))
+    facts = {fact.key: fact for fact in (*head.facts, Fact(key=COMPLETES, value=of.run_id, source="assay collect"))}
+    entries = files.to_seal(path)
+    manifest = msgspec.structs.replace(
+        head,
+        info=msgspec.structs.replace(head.info, run_id=path.name),
+        clients={
+            client: ClientEntry(hello=stream.hello, stream_cut_bytes=stream.cut_bytes)
+            for client, stream in streams.items()
+        },
+        facts=tuple(facts.values()),
+        files=entries,
+    )
+    files.write_seal(path, manifest)
+
+
+def _stream_of(of: RunBundle, head: Manifest, client: str) -> Stream:
+    """Give what a sealed run has of a client as the stream that it came from."""
+    tables = dict(zip(COLUMNS, (of.intervals(), of.histograms(), of.workers(), of.host()), strict=True))
+    entry = head.clients[client]
+    return Stream(
+        hello=entry.hello,
+        events=tuple(of.events(client)),
+        tables={name: table.filter(table[CLIENT] == client).drop(CLIENT) for name, table in tables.items()},
+        cut_bytes=entry.stream_cut_bytes,
+    )

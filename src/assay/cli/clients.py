@@ -1,0 +1,93 @@
+"""The options by which every measuring command is given clients: `--hosts` and its companions."""
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from assay.cluster.asked import ClientsAsked
+    from assay.tools.front_end import HostsAsked
+
+PANEL = "Several clients"
+
+WORDS = {
+    "hosts": ("A,B|FILE", "Measure from these machines at once, by ssh; `local:3` is three clients on this one."),
+    "observe": ("A,B|FILE", "Count what these machines do meanwhile, servers for instance, without a load."),
+    "join": ("FILE", "Write FILE, by which workers join that others start: assay worker --join FILE."),
+    "clients": ("N", "With --join: so many are waited for."),
+    "share": (
+        "HOW",
+        "What each client gets: own, together, files or one-set [default: own, all of it in its own folder].",
+    ),
+    "on_lost": ("WHAT", "When a client is lost: continue, stop or abort [default: continue]."),
+    "interface": ("IF|ADDR", "Network interface, or address, of this machine that clients reach."),
+}
+"""Options with a value, by the name of their parameter: how the value is written, and the help."""
+INSECURE = "Without keys and encryption: between addresses of this machine alone."
+
+
+def _parameters() -> list[inspect.Parameter]:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    options: dict[str, Any] = {
+        name: Annotated[
+            str | None,
+            typer.Option("--" + name.replace("_", "-"), metavar=metavar, help=text, rich_help_panel=PANEL),
+        ]
+        for name, (metavar, text) in WORDS.items()
+    }
+    made = [inspect.Parameter(name, kind, default=None, annotation=option) for name, option in options.items()]
+    flag = Annotated[bool, typer.Option("--insecure", help=INSECURE, rich_help_panel=PANEL)]
+    return [*made, inspect.Parameter("insecure", kind, default=False, annotation=flag)]
+
+
+def with_clients(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command these options; it gets what they say as `clients`, None for this machine alone."""
+    added = _parameters()
+    signature = inspect.signature(command)
+    own = [parameter for name, parameter in signature.parameters.items() if name != "clients"]
+
+    @functools.wraps(command)
+    def with_them(**given: Any) -> None:
+        clients = clients_of({parameter.name: given.pop(parameter.name) for parameter in added})
+        with of_clients(clients):
+            command(**given, clients=clients)
+
+    with_them.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    with_them.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *added)} | {
+        "return": None
+    }
+    return with_them
+
+
+def clients_of(said: dict[str, Any], by_tool: "HostsAsked | None" = None) -> "ClientsAsked | None":
+    """Read what the options say, and what a tool's own words say of clients; raises InputError."""
+    if not any(said.values()) and by_tool is None:
+        return None
+    from assay.cluster.asked import clients_asked
+    from assay.errors import InputError
+
+    number = said.pop("clients", None)
+    if by_tool is not None:
+        if said.get("hosts") or said.get("join"):
+            raise InputError(f"{by_tool.by} names clients already; leave --hosts and --join out")
+        said["hosts"] = ",".join(by_tool.names)
+        said["directories"] = by_tool.directories
+    if number is not None and not number.isdecimal():
+        raise InputError(f"--clients {number}: is no number")
+    return clients_asked(**said, clients=None if number is None else int(number))
+
+
+@contextlib.contextmanager
+def of_clients(clients: "ClientsAsked | None") -> Iterator[None]:
+    """While this is entered, directories are those of the clients, where there are any."""
+    if clients is None:
+        yield
+        return
+    from assay.targets import elsewhere
+
+    with elsewhere():
+        yield

@@ -1,0 +1,108 @@
+"""Which clients a command line asks for."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from assay.bundle.client_set import OnLost, Share
+from assay.cluster.hosts import HostSpec, parse_hosts
+from assay.cluster.worker_order import JOIN
+from assay.errors import InputError
+
+_E = TypeVar("_E", Share, OnLost)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientsAsked:
+    """What `--hosts` and its companions say."""
+
+    hosts: tuple[HostSpec, ...] = ()
+    """Where workers are started by this command."""
+    observers: tuple[HostSpec, ...] = ()
+    join: Path | None = None
+    """Folder in which `join.json` is written for workers that somebody else starts; None: none are waited for."""
+    clients: int = 0
+    """How many of those are waited for."""
+    directories: Mapping[str, Path] | None = None
+    """The directory that each works in, by name, where it is not that of the load."""
+    share: Share = Share.OWN
+    on_lost: OnLost = OnLost.CONTINUE
+    interface: str | None = None
+    """Address, or name of the network interface, by which clients reach this machine."""
+    is_insecure: bool = False
+
+
+def clients_asked(
+    *,
+    hosts: str | None = None,
+    observe: str | None = None,
+    join: str | None = None,
+    clients: int | None = None,
+    share: str | None = None,
+    on_lost: str | None = None,
+    interface: str | None = None,
+    insecure: bool = False,
+    directories: Mapping[str, Path] | None = None,
+) -> ClientsAsked | None:
+    """Read the options; None: this machine alone is meant.
+
+    Raises:
+        InputError: they do not go together, or a host's name is none.
+    """
+    if hosts is None and join is None:
+        given = {
+            "--observe": observe,
+            "--clients": clients,
+            "--share": share,
+            "--on-lost": on_lost,
+            "--interface": interface,
+            "--insecure": insecure or None,
+        }
+        if alone := [name for name, value in given.items() if value is not None]:
+            raise InputError(f"{', '.join(alone)}: says something of clients; name them with --hosts, or --join FILE")
+        return None
+    if hosts is not None and join is not None:
+        raise InputError("--hosts starts the workers, with --join others do: give one of them")
+    if join is not None and observe is not None:
+        raise InputError(
+            "--observe names hosts that are started here; with --join start 'assay worker --observer' there"
+        )
+    if (join is None) != (clients is None):
+        raise InputError("--join FILE and --clients N go together: the run begins when so many workers have joined")
+    if clients is not None and clients < 1:
+        raise InputError(f"--clients {clients}: a run needs at least one")
+    named, observers = (
+        parse_hosts(text, option=option) if text else ()
+        for option, text in (("--hosts", hosts), ("--observe", observe))
+    )
+    if twice := {host.name for host in named} & {host.name for host in observers}:
+        raise InputError(f"--observe: {', '.join(sorted(twice))} makes load already, and has counters of its own")
+    return ClientsAsked(
+        hosts=tuple(named),
+        observers=tuple(observers),
+        join=_join_folder(join),
+        clients=clients or 0,
+        directories=directories,
+        share=_one_of(Share, "--share", share, Share.OWN),
+        on_lost=_one_of(OnLost, "--on-lost", on_lost, OnLost.CONTINUE),
+        interface=interface,
+        is_insecure=insecure,
+    )
+
+
+def _join_folder(join: str | None) -> Path | None:
+    """Give the folder, of which the file may be named, too."""
+    if not join:
+        return None
+    path = Path(join)
+    return path.parent if path.name == JOIN else path
+
+
+def _one_of(kind: type[_E], option: str, word: str | None, usual: _E) -> _E:
+    if word is None:
+        return usual
+    try:
+        return kind(word)
+    except ValueError:
+        raise InputError(f"{option} {word}: is one of {', '.join(one.value for one in kind)}") from None

@@ -1,0 +1,56 @@
+"""From the clients that a command line asks for to a crew that is there."""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from assay.bundle.client_set import Role
+from assay.cluster.asked import ClientsAsked
+from assay.cluster.crew import Crew
+from assay.errors import RunError
+
+LOOPBACK = "127.0.0.1"
+JOIN_S = 120.0
+"""Workers that this command starts are there by then, or are not coming."""
+JOIN_BY_HAND_S = 1800.0
+"""Those that a person or a queue starts may take longer."""
+
+
+@contextlib.contextmanager
+def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]:
+    """Start the workers that are asked for, wait for all, and give the crew; at the end nothing of it is left.
+
+    Raises:
+        InputError: the extra that this needs is not installed.
+        RunError: a client cannot be started, or does not join in time; the text names it.
+    """
+    from assay.cluster.launch import launch  # noqa: PLC0415 - they need the libraries that one machine does without
+    from assay.cluster.lead import Lead  # noqa: PLC0415
+
+    hosts = (*asked.hosts, *asked.observers)
+    roles = {host.name: Role.LOAD for host in asked.hosts} | {host.name: Role.OBSERVER for host in asked.observers}
+    address = asked.interface
+    if address is None and hosts and all(host.address is None for host in hosts):
+        address = LOOPBACK
+    with contextlib.ExitStack() as opened:
+        folder = asked.join or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="assay-join-")))
+        lead = opened.enter_context(Lead(address, folder, asked.is_insecure))
+        launched = opened.enter_context(launch(hosts, folder, roles, told))
+
+        def waiting(line: str | None = None) -> None:
+            """Give up where a worker has ended, before it joined too: it will not come."""
+            if faults := launched.faults():
+                said = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
+                raise RunError(f"not every client could be started. {said}. Nothing was measured")
+            if line is not None:
+                told(line)
+
+        waiting()
+        if asked.join:
+            told(f"waiting for {asked.clients} workers: assay worker --join {lead.join_file}")
+            crew = lead.gather(asked.clients, JOIN_BY_HAND_S, waiting)
+        else:
+            crew = lead.gather(roles, JOIN_S, waiting)
+        opened.callback(crew.close)
+        yield crew

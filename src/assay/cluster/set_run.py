@@ -1,0 +1,359 @@
+"""Lead a Plan over several clients and keep everything in a bundle.
+
+Each client has an engine that prepares a phase and waits. When all that are there are ready, their clocks are read, and each
+is told to start at the same moment, by its own clock. Who is lost is lost for the rest of the run: `OnLost` says what the
+others do then. What each recorded is fetched at the end; of who is lost, what it had said until then is kept.
+"""
+
+import dataclasses
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from assay import events
+from assay.bundle import RunBundle
+from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart, Role, Share
+from assay.bundle.remarks import NOTHING, Remarks
+from assay.clocks import ClockReading
+from assay.cluster.crew import Crew, Ended, Gone, Heard, Said, Station
+from assay.cluster.observing import observers_plan
+from assay.cluster.relayed import RelayedStreams
+from assay.cluster.shares import share_plan
+from assay.errors import AssayError, Interrupted, PlanError, RunError
+from assay.host.facts import Fact
+from assay.plan import Plan
+from assay.running.kept_run import keep_run
+from assay.running.stopping import Stops
+from assay.targets import directories as directories_of
+
+HEAR_S = 0.2
+"""How long the leader waits for a word before it looks at what else there is to do."""
+LEAST_LEAD_NS = 200_000_000
+LEAD_ROUND_TRIPS = 20
+"""A start is agreed so many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
+
+
+class Listener(Protocol):
+    """Shows a run of several clients while it goes on, and says when a phase can end."""
+
+    def begin(self, plan: Plan, clients: Sequence[str]) -> None:
+        """The run is about to start, with these that make load."""
+
+    def hear(self, client: str, event: events.Event) -> None:
+        """An event of one of them."""
+
+    def gone(self, client: str, reason: str) -> None:
+        """One of them is not there any more."""
+
+    def say(self, text: str) -> None:
+        """Something that the user should know."""
+
+    def look(self) -> events.Control | None:
+        """Time has passed; what all engines are to be told, if anything."""
+
+    def end(self) -> None:
+        """The run is over; the terminal is free again."""
+
+
+@dataclasses.dataclass
+class _Client:
+    """What the leader knows of one client."""
+
+    station: Station
+    facts: tuple[Fact, ...]
+    readings: list[ClockReading] = dataclasses.field(default_factory=list)
+    ready: int = -1
+    """The last phase that it was ready for, as is `finished` the last that it finished."""
+    finished: int = -1
+    heard_ns: int = 0
+    error: events.Error | None = None
+    has_ended: bool = False
+    lost: Lost | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anything is still to come from it."""
+        return self.lost is None and not self.has_ended
+
+    @property
+    def is_load(self) -> bool:
+        return self.station.role is Role.LOAD
+
+
+def run_set(  # noqa: D417 - the rest is what it says
+    plan: Plan,
+    crew: Crew,
+    *,
+    share: Share,
+    on_lost: OnLost,
+    listener: Listener,
+    directories: Mapping[str, Path] | None = None,
+    runs: Path,
+    argv: Sequence[str],
+    source_text: str | None = None,
+    facts: Sequence[Fact] = (),
+    remarks: Remarks = NOTHING,
+) -> tuple[RunBundle, AssayError | None]:
+    """Carry out a Plan over a crew and return the sealed bundle, with the error that ended it early, if one did.
+
+    Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed: a PlanError where no
+    engine takes the Plan, a RunError where no client is left, or one is lost and the others are not to go on.
+
+    Args:
+        directories: Of each client, where it does not have those of the Plan.
+        facts: Facts of the run as a whole; those of the machines are each client's own.
+        remarks: What the user calls the run.
+
+    Raises:
+        InputError: the Plan cannot be shared so.
+        RunError: a client or the folder for runs cannot be used; nothing was done then.
+    """
+    loads = [name for name, station in crew.stations.items() if station.role is Role.LOAD]
+    plans = dict(share_plan(plan, share, loads, directories=directories))
+    plans |= {name: observers_plan(plan) for name in crew.stations if name not in plans}
+    seen = _facts(plan, crew, directories)
+
+    def work(bundle: RunBundle, stops: Stops) -> None:
+        bundle.record_facts(facts)
+        leading = _Leading(bundle, stops, crew, plans, seen, share=share, on_lost=on_lost, listener=listener)
+        try:
+            leading.run()
+        finally:
+            listener.end()
+            leading.write_down()
+
+    return keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks)
+
+
+def _facts(plan: Plan, crew: Crew, directories: Mapping[str, Path] | None) -> Mapping[str, tuple[Fact, ...]]:
+    """Ask every client for its facts; observers have no directories."""
+    places = {name: str(path) for name, path in directories_of(plan).items()}
+    asked: dict[str, Mapping[str, str]] = {}
+    for name, station in crew.stations.items():
+        if station.role is Role.OBSERVER:
+            asked[name] = {}
+        else:
+            asked[name] = dict.fromkeys(places, str(directories[name])) if directories else places
+    return crew.look(asked)
+
+
+class _Leading:
+    def __init__(
+        self,
+        bundle: RunBundle,
+        stops: Stops,
+        crew: Crew,
+        plans: Mapping[str, Plan],
+        seen: Mapping[str, tuple[Fact, ...]],
+        *,
+        share: Share,
+        on_lost: OnLost,
+        listener: Listener,
+    ) -> None:
+        self._bundle, self._plan, self._stops, self._crew = bundle, bundle.plan, stops, crew
+        self._plans, self._share, self._on_lost, self._listener = plans, share, on_lost, listener
+        self._clients = {name: _Client(station, seen.get(name, ())) for name, station in crew.stations.items()}
+        self._starts: list[PhaseStart] = []
+        self._ended_for_observers = -1
+        self._is_stopping = self._is_ended_at_once = False
+
+    # -- the run -------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Until no client has anything more to say."""
+        loads = [name for name, client in self._clients.items() if client.is_load]
+        self._listener.begin(self._plan, loads)
+        self._read_clocks()
+        self.write_down()
+        with RelayedStreams(self._bundle.stream_path) as streams:
+            for name in self._clients:
+                streams.begin(name)
+            self._crew.begin(self._bundle.run_id, self._plans)
+            while any(client.is_there for client in self._clients.values()):
+                self._take_stops()
+                for heard in self._crew.hear(HEAR_S):
+                    self._take(heard, streams)
+                self._let_observers_go()
+                self._start_what_is_ready()
+                if (order := self._listener.look()) is not None:
+                    self._tell(order, loads)
+        self._read_clocks()
+        self._fetch()
+        self._raise_what_ended_it()
+
+    def _take_stops(self) -> None:
+        if self._stops.count > 1 and not self._is_ended_at_once:
+            self._is_ended_at_once = True
+            self._crew.end_engines(list(self._there()))
+        elif self._stops.count and not self._is_stopping:
+            self._listener.say(
+                "stopping: the load ends everywhere and its data is removed. Ctrl-C again ends at once and leaves the data"
+            )
+            self._stop()
+
+    def _stop(self) -> None:
+        self._is_stopping = True
+        self._tell(events.StopRun(), list(self._clients))
+
+    def _take(self, heard: Heard, streams: RelayedStreams) -> None:
+        client = self._clients[heard.client]
+        match heard:
+            case Said(event=event):
+                client.heard_ns = time.monotonic_ns()
+                streams.add(heard.client, event)
+                self._note(client, event)
+                if client.is_load:
+                    self._listener.hear(heard.client, event)
+            case Ended(error=None):
+                client.has_ended = True
+                if not self._is_stopping and client.finished < len(self._plan.phases) - 1:
+                    self._lose(heard.client, "its engine ended before the last phase", client.heard_ns, has_stream=True)
+            case Ended(error=str(text)):
+                client.has_ended = True
+                self._lose(heard.client, text, client.heard_ns, has_stream=True)
+            case Gone():
+                self._lose(heard.client, heard.reason, heard.heard_ns)
+
+    def _note(self, client: _Client, event: events.Event) -> None:
+        match event:
+            case events.Ready():
+                client.ready = event.phase_index
+            case events.PhaseFinished():
+                client.finished = event.phase_index
+            case events.Error():
+                client.error = client.error or event
+            case _:
+                pass
+
+    def _lose(self, name: str, reason: str, heard_ns: int, *, has_stream: bool = False) -> None:
+        """A client does not go on with the others."""
+        client = self._clients[name]
+        if client.lost is not None or (self._is_stopping and has_stream):
+            return
+        client.lost = Lost(
+            heard_ns=heard_ns,
+            noticed_ns=time.monotonic_ns(),
+            reason=reason,
+            phase_index=len(self._starts) - 1 if self._starts else None,
+            is_collected=has_stream,
+        )
+        self._listener.say(f"{name} is lost: {reason}")
+        if client.is_load:
+            self._listener.gone(name, reason)
+        if self._on_lost is OnLost.STOP and not self._is_stopping:
+            self._stop()
+        elif self._on_lost is OnLost.ABORT and not self._is_ended_at_once:
+            self._is_stopping = self._is_ended_at_once = True
+            self._crew.end_engines(list(self._there()))
+
+    # -- starts --------------------------------------------------------------------------------------------------------
+
+    def _start_what_is_ready(self) -> None:
+        index, there = len(self._starts), self._there()
+        if self._is_stopping or index == len(self._plan.phases) or not any(one.is_load for one in there.values()):
+            return
+        if any(client.ready < index for client in there.values()):
+            return
+        read = self._read_clocks()
+        there = {name: client for name, client in self._there().items() if name in read}
+        if not there:
+            return
+        worst_ns = max(2 * read[name].bound_ns for name in there)
+        at_ns = time.monotonic_ns() + max(LEAST_LEAD_NS, LEAD_ROUND_TRIPS * worst_ns)
+        self._crew.tell(
+            {name: events.Start(phase_index=index, at_monotonic_ns=at_ns + read[name].offset_ns) for name in there}
+        )
+        self._starts.append(PhaseStart(phase_index=index, at_ns=at_ns, members=tuple(there)))
+
+    def _let_observers_go(self) -> None:
+        """An observer's phase ends with that of the last that makes load, and its run with theirs."""
+        observers = [name for name, client in self._there().items() if not client.is_load]
+        loads = [client for client in self._clients.values() if client.is_load and client.lost is None]
+        if not observers or self._is_stopping:
+            return
+        done = min((client.finished for client in loads), default=-1)
+        if done > self._ended_for_observers:
+            self._ended_for_observers = done
+            self._tell(events.EndPhase(phase_index=done), observers)
+        if not any(client.is_there for client in loads) and done < len(self._plan.phases) - 1:
+            self._is_stopping = True
+            self._tell(events.StopRun(), observers)
+
+    def _tell(self, order: events.Control, names: Sequence[str]) -> None:
+        there = self._there()
+        self._crew.tell({name: order for name in names if name in there})
+
+    def _there(self) -> dict[str, _Client]:
+        return {name: client for name, client in self._clients.items() if client.is_there}
+
+    def _read_clocks(self) -> Mapping[str, ClockReading]:
+        read = self._crew.read_clocks()
+        for name, found in read.items():
+            self._clients[name].readings.append(found)
+        return read
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def _fetch(self) -> None:
+        """Bring the streams here; who cannot give it any more is lost with what it had said."""
+        begun_s = time.monotonic()
+        names = [name for name, client in self._clients.items() if client.has_ended]
+        for number, name in enumerate(names):
+            if time.monotonic() - begun_s > 2.0:
+                self._listener.say(f"fetching what the clients recorded: {number} of {len(names)}")
+                begun_s = time.monotonic()
+            try:
+                self._crew.fetch(name, self._bundle.stream_path(name))
+            except RunError as error:
+                self._keep_relayed(name, str(error))
+
+    def _keep_relayed(self, name: str, reason: str) -> None:
+        client = self._clients[name]
+        now_ns = time.monotonic_ns()
+        lost = client.lost or Lost(heard_ns=client.heard_ns, noticed_ns=now_ns, reason=reason, phase_index=None)
+        client.lost = msgspec.structs.replace(lost, is_collected=False)
+        self._listener.say(f"{name}: what it recorded could not be fetched: {reason}")
+
+    def write_down(self) -> None:
+        """Write who measured, as far as it is known now."""
+        self._bundle.keep_client_set(
+            ClientSet(
+                share=self._share,
+                on_lost=self._on_lost,
+                members=tuple(self._members()),
+                starts=tuple(self._starts),
+            )
+        )
+
+    def _members(self) -> Iterator[Member]:
+        for name, client in self._clients.items():
+            station = client.station
+            yield Member(
+                name=name,
+                role=station.role,
+                hostname=station.hostname,
+                address=station.address,
+                facts=client.facts,
+                clock=tuple(client.readings),
+                lost=client.lost,
+            )
+
+    def _raise_what_ended_it(self) -> None:
+        if self._stops.count:
+            raise Interrupted("stopped; what was measured until then is kept")
+        loads = {name: client for name, client in self._clients.items() if client.is_load}
+        lost = {name: client for name, client in loads.items() if client.lost is not None}
+        if not lost:
+            return
+        said = "; ".join(f"{name}: {client.lost.reason}" for name, client in lost.items() if client.lost is not None)
+        errors = [client.error for client in lost.values() if client.error is not None]
+        if len(lost) == len(loads):
+            kind: type[AssayError] = RunError
+            if errors and all(error.class_ is events.ErrorClass.PLAN for error in errors):
+                kind = PlanError
+            raise kind(f"no client is left. {said}")
+        if self._on_lost is not OnLost.CONTINUE:
+            raise RunError(f"the run was ended, because a client was lost. {said}")

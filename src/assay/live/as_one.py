@@ -1,0 +1,141 @@
+"""Shows a run of several clients as one: their intervals in sum, what several say once, and who is not there any more."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from assay import events
+from assay.live.merged_ticks import MergedTicks
+from assay.live.set_words import set_words
+from assay.plan import Plan
+
+
+class _Display(Protocol):
+    """Shows the run of one client."""
+
+    def begin(self, plan: Plan) -> None: ...
+
+    def show(self, event: events.Event | None) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class _Watch(Protocol):
+    """Decides from what happens when a phase can end."""
+
+    def hear(self, event: events.Event | None) -> events.Control | None: ...
+
+
+class AsOne:
+    """Makes of what clients say the events of one, for a display and a watch."""
+
+    def __init__(
+        self,
+        display: Callable[[Callable[[], str]], _Display],
+        watch: _Watch | None = None,
+        *,
+        period_s: Callable[[int], float] = lambda _: 1.0,
+    ) -> None:
+        """Nothing was heard yet.
+
+        Args:
+            display: Makes what shows the run; it is given what tells, in a line, how the clients stand.
+            watch: Who may end phases before their longest time.
+            period_s: Time between two batches of what a client says, of so many clients.
+        """
+        self._display, self._watch, self._period_s = display(lambda: set_words(self._ticks)), watch, period_s
+        self._clients: dict[str, int] = {}
+        """Who makes load and is there, with the last phase that each finished."""
+        self._ticks = MergedTicks((), 1.0)
+        self._begun = self._over = -1
+        self._progress: dict[str, events.Progress] = {}
+        self._said: set[str] = set()
+        self._orders: list[events.Control] = []
+
+    def begin(self, plan: Plan, clients: Sequence[str]) -> None:
+        """The run is about to start."""
+        self._clients = dict.fromkeys(clients, -1)
+        self._ticks = MergedTicks(tuple(clients), plan.sample_interval_s, period_s=self._period_s(len(clients)))
+        self._display.begin(plan)
+
+    def hear(self, client: str, event: events.Event) -> None:
+        """Take an event of a client in."""
+        match event:
+            case events.Interval():
+                for merged in self._ticks.add(client, event):
+                    self._pass_on(merged)
+            case events.Started():
+                self._ticks.started(client, event)
+                self._begin_phase(event)
+            case events.PhaseFinished():
+                for merged in self._ticks.finished(client, event.phase_index):
+                    self._pass_on(merged)
+                self._clients[client] = event.phase_index
+                self._end_phases(event)
+            case events.Progress():
+                self._advance(client, event)
+            case events.Warning() if event.text not in self._said:
+                self._said.add(event.text)
+                self._display.show(msgspec.structs.replace(event, text=f"{client}: {event.text}"))
+            case events.StepDone() if not event.achieved and event.detail not in self._said:
+                self._said.add(event.detail)
+                self._display.show(msgspec.structs.replace(event, step=f"{client}: {event.step}"))
+            case events.Paused():
+                self._display.show(event)
+            case _:
+                pass
+
+    def gone(self, client: str, reason: str) -> None:  # noqa: ARG002 - whoever is told why says it
+        """A client is not waited for any more."""
+        self._clients.pop(client, None)
+        self._progress.pop(client, None)
+        for merged in self._ticks.gone(client):
+            self._pass_on(merged)
+
+    def say(self, text: str) -> None:
+        """Something that the user should know."""
+        self._display.show(events.Warning(t_ns=0, phase_index=None, id="clients", text=text))
+
+    def look(self) -> events.Control | None:
+        """Time has passed; what all engines are to be told, if anything."""
+        self._display.show(None)
+        return self._orders.pop(0) if self._orders else None
+
+    def end(self) -> None:
+        """Give the terminal back."""
+        self._display.end()
+
+    def _advance(self, client: str, event: events.Progress) -> None:
+        """Who is furthest behind says how far all are; what one does while others still measure is not told."""
+        self._progress[client] = event
+        if self._begun == self._over:
+            self._display.show(min(self._progress.values(), key=_done))
+
+    def _begin_phase(self, event: events.Started) -> None:
+        """A phase has begun when the first has."""
+        if event.phase_index <= self._begun:
+            return
+        self._begun = event.phase_index
+        self._progress.clear()
+        self._ticks.begins(event.phase_index, event.start_ns)
+        self._pass_on(event)
+
+    def _end_phases(self, event: events.PhaseFinished) -> None:
+        """A phase is over when the last has finished it."""
+        done = min(self._clients.values(), default=event.phase_index)
+        if done <= self._over:
+            return
+        self._over = done
+        for merged in self._ticks.flush():
+            self._pass_on(merged)
+        self._pass_on(event)
+
+    def _pass_on(self, event: events.Event) -> None:
+        self._display.show(event)
+        if self._watch is not None and (order := self._watch.hear(event)) is not None:
+            self._orders.append(order)
+
+
+def _done(progress: events.Progress) -> float:
+    return progress.done / progress.total if progress.total else 0.0

@@ -1,0 +1,138 @@
+"""What is to be said of the clients of a run, beside their rates: who was lost, how they started, how their clocks stood."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+
+from assay.analysis.set_views import OBSERVER
+from assay.outward import one_line
+from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.results import ClientOfRun, Document
+from assay.units import format_ns, format_number, format_percent, format_seconds
+
+_MOST_LOST = 3
+_MOST_STRAGGLERS = 3
+
+
+def loads_of(document: Document) -> list[ClientOfRun]:
+    """Give the clients that made load."""
+    return [client for client in document.clients if client.role != OBSERVER]
+
+
+def lost_of(document: Document) -> list[ClientOfRun]:
+    """Give the clients that were lost, the first first."""
+    lost = [client for client in document.clients if client.lost_s is not None]
+    return sorted(lost, key=lambda client: client.lost_s or 0.0)
+
+
+def who_words(document: Document) -> str:
+    """Say how many there are: `4 clients, 1 observer (s1)`."""
+    loads = loads_of(document)
+    observers = [client.name for client in document.clients if client.role == OBSERVER]
+    words = f"{len(loads):,} client{'s' if len(loads) != 1 else ''}"
+    if observers:
+        words += f", {len(observers)} observer{'s' if len(observers) != 1 else ''} ({_some(observers)})"
+    return words
+
+
+def lost_words(document: Document) -> Iterator[str]:
+    """Say who was lost and who was left: `3 of 4 clients since 12.3 s: h3, socket closed`."""
+    loads, lost = loads_of(document), lost_of(document)
+    gone = 0
+    for client in lost[:_MOST_LOST]:
+        gone += client.role != OBSERVER
+        left = f"{len(loads) - gone:,} of {len(loads):,} clients" if client.role != OBSERVER else "an observer less"
+        kept = "; its stream was collected later" if client.is_complete else ""
+        yield f"{left} since {since(client)}: {client.name}, {client.lost_reason or 'no reason known'}{kept}"
+    if len(lost) > _MOST_LOST:
+        gone = sum(client.role != OBSERVER for client in lost)
+        yield f"{len(lost) - _MOST_LOST:,} more were lost; {len(loads) - gone:,} of {len(loads):,} clients at the end"
+
+
+def since(client: ClientOfRun) -> str:
+    """Write when a client was lost."""
+    lost_s = client.lost_s or 0.0
+    return format_seconds(lost_s) if lost_s >= 0 else f"{format_seconds(-lost_s)} before the first phase"
+
+
+def starts_words(document: Document) -> str:
+    """Say how far apart the clients began their phases; nothing where it is not known."""
+    starts = [start for start in document.starts if len(start.starts) > 1]
+    if not starts:
+        return ""
+    worst = max(starts, key=lambda start: start.skew_ns)
+    last = max(worst.starts, key=lambda start: start.late_ns).client
+    repeat = f", repeat {worst.repeat + 1}" if worst.repeat else ""
+    of_all = f"p50 {format_ns(statistics.median(start.skew_ns for start in starts))}, max " if len(starts) > 1 else ""
+    return (
+        f"skew {of_all}{format_ns(worst.skew_ns)} ± {format_ns(worst.bound_ns)} in {worst.phase}{repeat}, last {last};"
+        f" {len(starts):,} phase{'s' if len(starts) > 1 else ''}"
+    )
+
+
+def clocks_words(document: Document) -> str:
+    """Say how far clocks were off, and how well that is known; nothing where none was read."""
+    clocks = [(client.name, client.clock) for client in document.clients if client.clock is not None]
+    if not clocks:
+        return ""
+    name, furthest = max(clocks, key=lambda pair: abs(pair[1].offset_ns))
+    bound = format_ns(max(clock.bound_ns for _, clock in clocks))
+    parts = [f"offset up to {format_ns(abs(furthest.offset_ns))} ({name}), bounds up to {bound}"]
+    drifts = [(name, clock.drift_ppm) for name, clock in clocks if clock.drift_ppm is not None]
+    if drifts:
+        name, drift = max(drifts, key=lambda pair: abs(pair[1]))
+        parts.append(f"drift up to {format_number(abs(drift))} ppm ({name})")
+    unread = [client.name for client in document.clients if client.clock is None]
+    if unread:
+        parts.append(f"never read: {_some(unread)}")
+    return "; ".join(parts)
+
+
+def spread_words(told: ToldSum) -> str:
+    """Say of how many clients a sum is, from whom to whom their rates go, and how even they are."""
+    return ", ".join(filter(None, (f"{told.found.clients:,} clients", range_words(told))))
+
+
+def range_words(told: ToldSum) -> str:
+    """Say from whom to whom the rates of a sum go, and how even they are; nothing where none is known."""
+    ordered = told.slowest_first
+    if not ordered:
+        return ""
+    slowest, fastest = ordered[0], ordered[-1]
+    times = "the slowest did nothing" if told.found.spread is None else f"{format_number(told.found.spread)} times"
+    return (
+        f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times},"
+        f" Jain {told.found.jain:.3f}"
+    )
+
+
+def straggler_words(told: ToldSum) -> str:
+    """Name the straggler of a sum with its cause; nothing where there is none."""
+    found = told.found.straggler
+    if found is None:
+        return ""
+    return f"straggler {found.client}: {format_percent(found.ratio)} % of the median of the others; {found.cause}"
+
+
+def in_short(document: Document) -> str:
+    """Say it in a line of the answer; nothing where one client measured."""
+    if not document.clients:
+        return ""
+    lost, parts = lost_of(document), [who_words(document)]
+    if lost:
+        names = [f"{client.name} at {since(client)} ({client.lost_reason or 'no reason known'})" for client in lost]
+        parts.append(f"lost: {', '.join(names[:1])}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}")
+    slow: dict[str, list[int]] = {}
+    for told in told_sums(document):
+        if told.found.straggler is not None and told.row not in (
+            rows := slow.setdefault(told.found.straggler.client, [])
+        ):
+            rows.append(told.row)
+    if slow:
+        named = [f"{client} (row {rows[0]}{' and more' if len(rows) > 1 else ''})" for client, rows in slow.items()]
+        more = f" and {len(named) - _MOST_STRAGGLERS:,} more" if len(named) > _MOST_STRAGGLERS else ""
+        parts.append(f"straggler{'s' if len(named) > 1 else ''}: {', '.join(named[:_MOST_STRAGGLERS])}{more}")
+    return one_line(f"Sum of {'; '.join(parts)}.")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")

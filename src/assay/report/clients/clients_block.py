@@ -1,0 +1,59 @@
+"""Below the table of a run of several clients: what the sums are made of, in a few lines."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from assay.outward import one_line
+from assay.report.clients.client_words import (
+    clocks_words,
+    lost_words,
+    range_words,
+    starts_words,
+    straggler_words,
+    who_words,
+)
+from assay.report.clients.told_sums import ToldSum, told_sums
+from assay.report.wrapping import wrap
+from assay.results import Document
+
+_STYLE = "cyan"
+_KEY_WIDTH = 9
+_MOST_SUMS = 8
+
+
+def clients_block(document: Document, width: int) -> list[Text]:
+    """Print it; nothing where one client measured."""
+    if not document.clients:
+        return []
+    lines = [Text(), *_entry("clients", who_words(document), width, style=_STYLE)]
+    for said in lost_words(document):
+        lines += _entry("lost", said, width, style="bold red")
+    sums = told_sums(document)
+    shown = chosen(sums)
+    for told in shown:
+        repeat = f", repeat {told.result.repeat + 1}" if told.result.repeat else ""
+        lines += _entry(f"row {told.row}", f"{range_words(told)}{repeat}", width)
+        if said := straggler_words(told):
+            lines += _entry("", said, width)
+    if len(shown) < len(sums):
+        lines += _entry("", f"and {len(sums) - len(shown):,} more sums", width)
+    for key, said in (("starts", starts_words(document)), ("clocks", clocks_words(document)), ("each", _how(document))):
+        lines += _entry(key, said, width) if said else []
+    return lines
+
+
+def chosen(sums: Sequence[ToldSum], most: int = _MOST_SUMS) -> list[ToldSum]:
+    """Choose sums, where they are very many: those with a straggler, then the least even, in the order of their rows."""
+    ranked = sorted(range(len(sums)), key=lambda i: (sums[i].found.straggler is None, sums[i].found.jain))
+    return [sums[i] for i in sorted(ranked[:most])]
+
+
+def _how(document: Document) -> str:
+    return f"'assay show {document.run.id} --clients', --client NAME"
+
+
+def _entry(key: str, said: str, width: int, *, style: str = "") -> Iterator[Text]:
+    first, *others = wrap(one_line(said), width - _KEY_WIDTH)
+    yield Text.assemble((f"{key:<{_KEY_WIDTH}}", style or "dim"), first)
+    yield from (Text(" " * _KEY_WIDTH + line) for line in others)

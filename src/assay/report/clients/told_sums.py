@@ -1,0 +1,68 @@
+"""What is there to say of each sum over clients, in the unit in which it is read?"""
+
+import functools
+import statistics
+from dataclasses import dataclass
+
+from assay.analysis.repeats import by_label
+from assay.analysis.set_views import sums_of
+from assay.report.numbers import RateUnit, rate_unit
+from assay.report.titles import titles_of
+from assay.results import ClientRate, Document, Result, SetOfClients
+from assay.units import format_number
+
+
+@dataclass(frozen=True)
+class ToldSum:
+    """One sum."""
+
+    row: int
+    """Of the table of the sums, from 1; of repeats that of all of them."""
+    title: str
+    result: Result
+    found: SetOfClients
+
+    @property
+    def unit(self) -> RateUnit:
+        """In which its rates are told."""
+        return rate_unit(self.result)
+
+    def value(self, rate: ClientRate) -> float:
+        """Give a client's rate in that unit; 0 where it did nothing."""
+        return self.unit.of(rate.iops, rate.throughput_bytes_per_s) or 0.0
+
+    def told(self, rate: ClientRate) -> str:
+        """Write a client's rate without its unit."""
+        return format_number(self.value(rate))
+
+    @functools.cached_property
+    def slowest_first(self) -> list[ClientRate]:
+        """The clients by their rates."""
+        return sorted(self.found.rates, key=self.value)
+
+    @functools.cached_property
+    def median(self) -> float:
+        """Of the clients' rates, in the unit."""
+        return statistics.median(map(self.value, self.found.rates)) if self.found.rates else 0.0
+
+    def by_median(self, rate: ClientRate) -> float | None:
+        """Give a client's rate by the median of all; None: that is nothing."""
+        middle = self.median
+        return self.value(rate) / middle if middle > 0 else None
+
+
+def told_sums(document: Document) -> list[ToldSum]:
+    """Give the sums in the order of their rows; those whose result is not there are left out."""
+    sums = sums_of(document).results
+    row_of = {result.label: row for row, same in enumerate(by_label(sums).values(), start=1) for result in same}
+    by_name = {found.label: found for found in document.sums}
+    return [
+        ToldSum(row_of[result.label], title, result, by_name[result.label])
+        for title, result in zip(titles_of(sums), sums, strict=True)
+        if result.label in by_name
+    ]
+
+
+def clients_by_label(document: Document) -> dict[str, int]:
+    """Give of how many clients each result is the sum; none where one client measured."""
+    return {found.label: found.clients for found in document.sums}

@@ -1,0 +1,113 @@
+"""The frame of every run: its bundle is begun, what measures does its work, and the bundle is sealed however that ends."""
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from assay.bundle import RunBundle, tables
+from assay.bundle.catalog import take_name
+from assay.bundle.remarks import NOTHING, Remarks
+from assay.errors import AssayError, Interrupted, RunError, refusal
+from assay.host.facts import Fact
+from assay.plan import Plan
+from assay.running.stopping import Stopped, Stops
+
+RUN_ERROR = "run.error"
+"""Fact that says what ended a run early."""
+
+Work = Callable[[RunBundle, Stops], None]
+"""What measures: it raises what ends the run early."""
+
+
+def keep_run(
+    plan: Plan,
+    work: Work,
+    *,
+    runs: Path,
+    argv: Sequence[str],
+    source_text: str | None = None,
+    remarks: Remarks = NOTHING,
+) -> tuple[RunBundle, AssayError | None]:
+    """Begin a bundle, let the work be done, and return the sealed bundle, with the error that ended it early, if one did.
+
+    Whatever goes wrong once the run has begun comes back as that error, after the bundle was sealed.
+
+    Raises:
+        RunError: the folder for runs cannot be used; nothing was done then.
+    """
+    _be_able_to_seal()
+    error: AssayError | None = None
+    with Stops() as stops:
+        bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text, remarks=remarks)
+        try:
+            try:
+                _take_name(bundle)
+                work(bundle, stops)
+            except Exception as caught:  # noqa: BLE001 - whatever it is, the run is sealed with it
+                error = _as_told(caught)
+            error = _seal(bundle, error)
+        except Stopped as stopped:
+            if not bundle.is_sealed:
+                stopped.add_note(
+                    f"the run was not sealed. What was measured is in {bundle.path}, and opens all the same"
+                )
+            raise
+    if error is None and stops.count:
+        error = Interrupted("stopped after the last phase; everything that was measured is kept")
+    return bundle, error
+
+
+def _take_name(bundle: RunBundle) -> None:
+    """Let a run alone have its name; where another cannot be changed both have it, which is said."""
+    if (name := bundle.remarks.name) is None:
+        return
+    try:
+        for before in take_name(name, bundle.path):
+            sys.stderr.write(f"'{name}' was the name of the run {before}, and is this run's now\n")
+    except AssayError as error:
+        sys.stderr.write(f"'{name}' is the name of another run, too, and stands for neither: {error}\n")
+
+
+def _be_able_to_seal() -> None:
+    """Let what makes the tables start its threads now; raises RunError if it cannot, before anything was measured."""
+    try:
+        tables.warm_up()
+    except Exception as error:
+        raise RunError(f"{_as_told(error)}. Nothing was measured") from error
+    except BaseException as panic:
+        if (text := refusal(panic)) is None:
+            raise
+        raise RunError(f"{text}. Nothing was measured") from panic
+
+
+def _as_told(caught: BaseException) -> AssayError:
+    """Give what went wrong as an error with its text and exit code."""
+    if isinstance(caught, AssayError):
+        return caught
+    text = refusal(caught)
+    if text is None:
+        traceback.print_exception(caught)
+        text = f"{type(caught).__name__}: {caught}. This is a fault of Assay; please report it"
+    return RunError(text)
+
+
+def _seal(bundle: RunBundle, error: AssayError | None) -> AssayError | None:
+    """Seal the bundle with what ended the run; a bundle that cannot be sealed still opens, and that is said too."""
+    try:
+        if error is not None:
+            bundle.record_facts((Fact(key=RUN_ERROR, value=str(error), source="assay"),))
+        bundle.seal(error.exit_code if error else None)
+    except (Stopped, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as caught:  # noqa: BLE001 - a panic of polars, for want of threads, is no Exception
+        unsealed = f"The run could not be sealed: {_as_told(caught)}"
+        if bundle.is_gone:
+            unsealed = (
+                f"{bundle.path} is not there any more, so the run could not be sealed. Unless somebody removed it, what was "
+                "measured is in it, and opens all the same"
+            )
+        if error is None:
+            return RunError(unsealed)
+        error.add_note(unsealed)
+    return error

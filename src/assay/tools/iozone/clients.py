@@ -1,0 +1,122 @@
+"""Which clients does `-+m FILE` name, and how many children has each?
+
+A line is `host directory program`, a child each, as far as `-t` goes; what begins with `#`, and what is empty, is
+passed over. Here a client is a worker that Assay starts on the host, so that the program's path says nothing. The
+words of a run hold what stood in the file instead of its name, so that it can be told of and repeated without it:
+`with_clients` puts it there.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from assay.errors import InputError
+from assay.input_text import read_text
+from assay.tools.arguments import cut
+
+OPTION = "-+m"
+_MOST_LINES = 20_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """A child."""
+
+    host: str
+    directory: PurePosixPath
+
+
+@dataclasses.dataclass(frozen=True)
+class Clients:
+    """The lines of a file."""
+
+    lines: tuple[Line, ...]
+
+    def hosts(self, children: int) -> tuple[str, ...]:
+        """Name those that so many children are on, each once."""
+        return tuple(dict.fromkeys(line.host for line in self.lines[:children]))
+
+    def directories(self, children: int) -> dict[str, Path]:
+        """Give the directory of each of these hosts."""
+        return {line.host: Path(line.directory) for line in self.lines[:children]}
+
+    def children_of_each(self, children: int) -> int:
+        """Say how many of so many children each host has.
+
+        Raises:
+            InputError: the lines do not suffice, or the hosts do not have as many each, in one directory.
+        """
+        if children > len(self.lines):
+            raise InputError(f"iozone: {OPTION} names {len(self.lines)} clients, and -t asks for {children} children")
+        used = self.lines[:children]
+        counts = {host: sum(line.host == host for line in used) for host in self.hosts(children)}
+        if len(set(counts.values())) > 1:
+            most, least = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
+            raise InputError(
+                f"iozone: {OPTION}: {most} has {counts[most]} of the first {children} lines, {least} {counts[least]}; give"
+                " each host as many"
+            )
+        for host, directory in self.directories(children).items():
+            if other := next((line for line in used if line.host == host and Path(line.directory) != directory), None):
+                raise InputError(
+                    f"iozone: {OPTION}: {host} has {other.directory} and {directory}; give its children one directory"
+                )
+        return next(iter(counts.values()))
+
+
+def clients_in(value: str) -> Clients:
+    """Read a file's name and, in the lines after it, what stood in it; raises InputError."""
+    name, has_text, text = value.partition("\n")
+    if not has_text:
+        raise InputError(
+            f"iozone: {OPTION} {cut(value)}: its content is not among the words; write it as {OPTION} FILE"
+        )
+    lines = [_line(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if _is_said(line)]
+    if not lines:
+        raise InputError(f"iozone: {OPTION} {cut(name)}: it names no client; a line is 'host directory program'")
+    if len(lines) > _MOST_LINES:
+        raise InputError(f"iozone: {OPTION} {cut(name)}: {len(lines)} lines; {_MOST_LINES} clients are the most")
+    return Clients(tuple(lines))
+
+
+def _is_said(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _line(name: str, number: int, line: str) -> Line:
+    words = line.split()
+    where = f"iozone: {cut(name)}:{number}"
+    if len(words) == 4:
+        raise InputError(
+            f"{where}: '{cut(words[3])}' names a test file; files lie in Assay's folder in the directory. Leave it out"
+        )
+    if len(words) not in {2, 3}:
+        raise InputError(f"{where}: a line is 'host directory program'")
+    directory = PurePosixPath(words[1])
+    if not directory.is_absolute() or "\0" in words[1]:
+        raise InputError(f"{where}: '{cut(words[1])}' is no absolute directory")
+    return Line(words[0], directory)
+
+
+def with_clients(words: Sequence[str]) -> list[str]:
+    """Put what stands in the file behind its name; raises InputError where it cannot be read."""
+    found: list[str] = []
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if word == OPTION and rest:
+            found += [word, _with_text(rest.pop())]
+        elif word.startswith(OPTION) and word != OPTION:
+            found += [OPTION, _with_text(word.removeprefix(OPTION))]
+        else:
+            found.append(word)
+    return found
+
+
+def _with_text(name: str) -> str:
+    if "\n" in name:
+        return name
+    try:
+        return f"{name}\n{read_text(name, 'file of clients')}"
+    except FileNotFoundError:
+        raise InputError(f"iozone: {OPTION}: the file '{cut(name)}' does not exist") from None

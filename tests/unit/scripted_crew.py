@@ -1,0 +1,168 @@
+"""Clients that do as they are told, with clocks of known offsets: a crew without machines, for tests of who leads it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from assay import events
+from assay.bundle.client_set import Role
+from assay.clocks import ClockReading
+from assay.cluster.crew import Ended, Gone, Heard, Said, Station
+from assay.errors import RunError
+from assay.host.facts import Fact
+from assay.plan import Plan
+from unit.bundle_streams import interval
+from unit.memory_run import hello
+
+BOUND_NS = 1000
+TICKS = 3
+
+
+@dataclass
+class Script:
+    """What one client is to do."""
+
+    offset_ns: int = 0
+    role: Role = Role.LOAD
+    gone_in: int | None = None
+    """It is gone after the first interval of that phase."""
+    refuses: str = ""
+    """Its engine ends with this before the first phase."""
+    starts: list[int] = field(default_factory=list)
+    """When it was told to start each phase, by its own clock."""
+    orders: list[events.Control] = field(default_factory=list)
+    """All that its engine was told."""
+    plan: Plan | None = None
+    stream: list[events.Event] = field(default_factory=list)
+    """All that it says."""
+    is_gone: bool = False
+
+
+class ScriptedCrew:
+    """A crew of such clients."""
+
+    def __init__(self, scripts: dict[str, Script]) -> None:
+        """All are there."""
+        self.scripts = scripts
+        self.heard: list[Heard] = []
+        self.killed: list[str] = []
+        self.fetched: list[str] = []
+
+    @property
+    def stations(self) -> Mapping[str, Station]:
+        """Those that are there."""
+        return {
+            name: Station(name=name, role=script.role, hostname=f"host-{name}", address="198.51.100.1", hello=hello())
+            for name, script in self.scripts.items()
+            if not script.is_gone
+        }
+
+    def look(self, directories: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[Fact, ...]]:
+        """One fact each."""
+        return {name: (Fact(key="places", value=",".join(of), source="test"),) for name, of in directories.items()}
+
+    def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
+        """Say hello, and be ready for the first phase."""
+        assert run_id
+        for name, plan in plans.items():
+            script = self.scripts[name]
+            script.plan = plan
+            self._say(name, hello())
+            if script.refuses:
+                self.heard.append(Ended(client=name, error=script.refuses))
+            else:
+                self._say(name, events.Ready(t_ns=1, phase_index=0, workers=1))
+
+    def hear(self, timeout_s: float) -> Sequence[Heard]:
+        """Give all that there is."""
+        assert timeout_s > 0
+        found, self.heard = self.heard, []
+        return found
+
+    def tell(self, controls: Mapping[str, events.Control]) -> None:
+        """Do what is told, at once."""
+        for name, control in controls.items():
+            self.scripts[name].orders.append(control)
+            match control:
+                case events.Start():
+                    self._run_phase(name, control)
+                case events.EndPhase() if self.scripts[name].role is Role.OBSERVER:
+                    self._finish(name, control.phase_index)
+                case events.StopRun():
+                    self._end(name, events.Outcome.STOPPED)
+
+    def read_clocks(self) -> Mapping[str, ClockReading]:
+        """Tell the offset of each that is there, wrong by less than the bound."""
+        now_ns = time.monotonic_ns()
+        return {
+            name: ClockReading(at_ns=now_ns, offset_ns=script.offset_ns + 7, bound_ns=BOUND_NS, exchanges=16)
+            for name, script in self.scripts.items()
+            if not script.is_gone
+        }
+
+    def fetch(self, client: str, into: Path) -> None:
+        """Write the whole stream."""
+        if self.scripts[client].is_gone:
+            raise RunError(f"{client} is not there")
+        self.fetched.append(client)
+        into.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in self.scripts[client].stream))
+
+    def recall(self, run_id: str) -> Mapping[str, int]:
+        """What each that is there has of a run: all that it said in this one."""
+        assert run_id
+        return {name: len(script.stream) for name, script in self.scripts.items() if not script.is_gone}
+
+    def end_engines(self, clients: Sequence[str]) -> None:
+        """Kill them."""
+        self.killed += clients
+        self.heard += [Ended(client=name, error="killed") for name in clients]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _say(self, name: str, event: events.Event, *, is_relayed: bool = True) -> None:
+        self.scripts[name].stream.append(event)
+        if is_relayed:
+            self.heard.append(Said(client=name, event=event))
+
+    def _run_phase(self, name: str, start: events.Start) -> None:
+        script, index = self.scripts[name], start.phase_index
+        script.starts.append(start.at_monotonic_ns)
+        self._say(name, events.Started(t_ns=10, phase_index=index, start_ns=10, late_ns=0))
+        for tick in range(TICKS):
+            whole = msgspec.structs.replace(interval(tick), phase_index=index)
+            script.stream.append(whole)
+            self.heard.append(Said(client=name, event=msgspec.structs.replace(whole, host=(), workers=())))
+            if script.gone_in == index and tick == 1:
+                script.is_gone = True
+                now_ns = time.monotonic_ns()
+                self.heard.append(Gone(client=name, reason="socket closed", heard_ns=now_ns, noticed_ns=now_ns))
+                return
+        if script.role is Role.LOAD:
+            self._finish(name, index)
+
+    def _finish(self, name: str, index: int) -> None:
+        plan = self.scripts[name].plan
+        assert plan is not None
+        finished = events.PhaseFinished(
+            t_ns=20,
+            phase_index=index,
+            start_ns=10,
+            stopped_by=events.StoppedBy.TIME,
+            workers=(),
+            jobs=(),
+            errors=(),
+        )
+        self._say(name, finished)
+        if index + 1 < len(plan.phases):
+            self._say(name, events.Ready(t_ns=30, phase_index=index + 1, workers=1))
+        else:
+            self._end(name, events.Outcome.COMPLETE)
+
+    def _end(self, name: str, outcome: events.Outcome) -> None:
+        done = events.Finished(t_ns=40, outcome=outcome, user_cpu_ns=1, system_cpu_ns=1, peak_rss_bytes=1)
+        self._say(name, done)
+        self.heard.append(Ended(client=name, error=None))

@@ -1,0 +1,841 @@
+"""Results of several clients against streams whose clocks, skews, rates and losses are known."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay import events, plan
+from assay.analysis.record import RunRecord, read
+from assay.bundle import RunBundle
+from assay.bundle.client_set import Lost, Role, Share
+from assay.bundle.facts_of_set import facts_of_set
+from assay.errors import BundleError, InputError
+from assay.host.facts import LINK_FACT
+from assay.results import Document, Result
+from assay.running.marking import mark_at
+from assay.verdicts import Bottleneck, Confidence
+from unit.memory_run import facts_of, hello, judged
+from unit.memory_set import FIRST_PHASE_NS, LEADER_NS, Client, MemorySet, kept
+from unit.synthetic import BLOCK_BACKED, MIB, NS, Counters, Stream, SyntheticRun, one_job, one_plan, steady_stream
+
+QUIET = Counters(
+    process_cpu_ns=300_000_000, observer_cpu_ns=100_000_000, cpu_ns={"user_ns": 10 * NS, "idle_ns": 70 * NS}
+)
+
+
+def phase(name: str = "p", *jobs: plan.Job, **settings_: object) -> plan.Phase:
+    return plan.Phase(name=name, title=f"phase {name}", jobs=jobs or (one_job(),), **settings_)  # type: ignore[arg-type]
+
+
+ONE_PHASE = one_plan(phase())
+
+
+def steady(per_s: int, its_plan: plan.Plan = ONE_PHASE, *, seconds: float = 10) -> SyntheticRun:
+    """A client that does so many reads of 4 KiB a second in each phase."""
+    run = SyntheticRun(its_plan)
+    for index in range(len(its_plan.phases)):
+        stream = steady_stream(per_s=per_s, seconds=seconds, latency_ns=500_000, bytes_each=4096)
+        run.phase([stream], seconds=seconds, index=index, counters=QUIET)
+    return run.end()
+
+
+def sums(document: Document) -> list[Result]:
+    return [result for result in document.results if result.client is None]
+
+
+def of_client(document: Document, name: str) -> list[Result]:
+    return [result for result in document.results if result.client == name]
+
+
+def ids(result: Result, severity: str | None = None) -> set[str]:
+    return {finding.id for finding in result.findings if severity in {None, finding.severity}}
+
+
+def text_of(result: Result, id_: str) -> str:
+    return next(finding.text for finding in result.findings if finding.id == id_)
+
+
+# -- one clock ---------------------------------------------------------------------------------------------------------
+
+
+def test_two_clients_with_clocks_far_apart_are_summed_exactly() -> None:
+    clients = [
+        Client("h1", steady(1000), offset_ns=1_000 * NS, late_ns=1_000_000),
+        Client("h2", steady(500), offset_ns=-300_000_000, late_ns=3_000_000),
+    ]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (sum_,) = sums(document)
+    assert (sum_.ops, sum_.bytes, sum_.workers, sum_.errors) == (15_000, 15_000 * 4096, 2, 0)
+    # From the first issue of h1 to the last completion of h2, which began 2 ms later.
+    assert sum_.seconds == pytest.approx(10.0 + 0.002 - 0.0015 + 0.0, abs=2e-3)
+    assert sum_.iops == pytest.approx(1500, rel=5e-4)
+    assert sum_.latency_ns.mean == 500_000.0
+    assert [result.client for result in document.results] == [None, "h1", "h2"]
+    assert [of_client(document, name)[0].iops for name in ("h1", "h2")] == pytest.approx([1000, 500], rel=1e-3)
+    assert len({result.label for result in document.results}) == 3
+
+
+def test_the_skew_of_the_starts_is_the_one_that_was_planted() -> None:
+    clients = [
+        Client("h1", steady(1000), offset_ns=1_000 * NS, late_ns=20_000, bound_ns=40_000),
+        Client("h2", steady(1000), offset_ns=-300_000_000, late_ns=1_733_000, bound_ns=90_000),
+        Client("h3", steady(1000), late_ns=400_000),
+    ]
+
+    (start,) = judged(MemorySet(ONE_PHASE, clients)).starts
+
+    assert [one.late_ns for one in start.starts] == pytest.approx([20_000, 1_733_000, 400_000], abs=1000)
+    assert start.skew_ns == pytest.approx(1_713_000, abs=1000)
+    assert start.bound_ns == 130_000
+    assert (start.phase, start.repeat) == ("p", 0)
+
+
+def test_a_client_has_begun_when_it_issued_its_first_operation() -> None:
+    slow = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=1000, seconds=10, latency_ns=500_000, begin_s=0.004)
+    slow.phase([stream], seconds=10, counters=QUIET)
+    clients = [Client("h1", steady(1000)), Client("h2", slow.end(), offset_ns=3 * NS, late_ns=100_000)]
+
+    (start,) = judged(MemorySet(ONE_PHASE, clients)).starts
+
+    assert [one.late_ns for one in start.starts] == pytest.approx([0, 4_100_000], abs=1000)
+
+
+def test_a_client_of_an_open_loop_has_begun_when_its_start_was_ordered() -> None:
+    its_plan = one_plan(phase("p", one_job(arrival=plan.Open(rate_per_s=100.0))))
+    run = SyntheticRun(its_plan)
+    run.phase([steady_stream(per_s=100, seconds=10, latency_ns=1000, begin_s=0.5)], seconds=10, counters=QUIET)
+
+    (start,) = judged(MemorySet(its_plan, [Client("h1", run.end(), late_ns=70_000)])).starts
+
+    assert start.starts[0].late_ns == pytest.approx(70_000, abs=1000)
+
+
+def test_a_clock_that_drifts_is_followed_from_phase_to_phase() -> None:
+    two = one_plan(phase("a"), phase("b"))
+    clients = [Client("h1", steady(100, two), drift=50e-6), Client("h2", steady(100, two), offset_ns=7 * NS)]
+
+    document = judged(MemorySet(two, clients, starts_s=(0.0, 11.0)))
+
+    # By h1's own clock its second phase begins 11 s after the first: by the leader's, 11 s / (1 + 50e-6).
+    late_ns = [one.late_ns for one in document.starts[1].starts]
+    assert late_ns == pytest.approx([-11 * NS * 50e-6, 0], abs=1000)
+    assert document.clients[0].clock is not None
+    assert document.clients[0].clock.drift_ppm == pytest.approx(50, rel=1e-3)
+    assert document.clients[1].clock is not None
+    assert (document.clients[1].clock.offset_ns, document.clients[1].clock.drift_ppm) == (7 * NS, None)
+
+
+def test_each_tick_of_the_sum_is_that_tick_of_every_client() -> None:
+    rates = (100, 300, 700)
+    clients = [Client(f"h{rate}", steady(rate), offset_ns=rate * NS, late_ns=rate * 10_000) for rate in rates]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients)).phases
+
+    rows = record.rows("job", "read")
+    assert len(record.grid) == 10
+    assert [span.end_ns - span.begin_ns for span in record.grid] == [NS] * 10
+    assert rows.column("ops").tolist() == [1100] * 10
+    assert record.start_ns == record.grid[0].begin_ns
+
+
+def test_a_client_that_began_whole_intervals_late_keeps_its_place_in_time() -> None:
+    clients = [Client("h1", steady(100)), Client("h2", steady(1000), late_ns=2 * NS)]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients)).phases
+
+    assert record.rows("job", "read").column("ops").tolist() == [100] * 2 + [1100] * 8 + [1000] * 2
+
+
+def late_ticks(run: SyntheticRun, late_ns: Sequence[int]) -> SyntheticRun:
+    """Move the samples of a phase of 10 s by so much; the first and the last stay."""
+    moved = {10 + tick: 10 + tick + late / NS for tick, late in enumerate(late_ns, 1)}
+    for name, rows in run._rows.items():
+        at = list(pl.DataFrame(schema=run.table(name).schema).columns).index("t_s")
+        run._rows[name] = [(*row[:at], moved.get(row[at], row[at]), *row[at + 1 :]) for row in rows]  # type: ignore[call-overload]
+    return run
+
+
+@given(st.lists(st.lists(st.integers(0, 850_000_000), min_size=9, max_size=9), min_size=1, max_size=4))
+@settings(max_examples=30, deadline=None)
+def test_nothing_is_lost_however_late_ticks_are(late_ns: list[list[int]]) -> None:
+    clients = [Client(f"h{i}", late_ticks(steady(100), late), offset_ns=i * NS) for i, late in enumerate(late_ns)]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients)).phases
+
+    rows, buckets = record.rows("job", "read"), record.buckets("job", "read", "latency")
+    assert rows.column("ops").tolist() == [100 * len(clients)] * 10
+    assert rows.total("bytes") == 1000 * len(clients) * 4096
+    assert buckets.total("n") == 1000 * len(clients)
+    assert record.process_delta(record.whole, "process_cpu_ns") == 300_000_000 * len(clients)
+
+
+# -- what adds up ------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def workers_of_clients(draw: st.DrawFn) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """Rates and latencies of workers, which client each is of, and the clients' offsets."""
+    workers = draw(st.lists(st.tuples(st.integers(5, 400), st.integers(1000, 3_000_000)), min_size=1, max_size=6))
+    count = draw(st.integers(1, len(workers)))
+    whose = [draw(st.integers(0, count - 1)) for _ in workers]
+    offsets_ns = [draw(st.integers(-4_000 * NS, 10**15)) for _ in range(count)]
+    return workers, whose, offsets_ns
+
+
+def streams_of(workers: Sequence[tuple[int, int]]) -> list[Stream]:
+    """One worker each, numbered from 0."""
+    return [
+        steady_stream(per_s=per_s, seconds=8, latency_ns=latency_ns, bytes_each=512, worker=number)
+        for number, (per_s, latency_ns) in enumerate(workers)
+    ]
+
+
+@given(workers_of_clients())
+@settings(max_examples=40, deadline=None)
+def test_a_run_that_is_split_into_clients_adds_up_to_itself(
+    split: tuple[list[tuple[int, int]], list[int], list[int]],
+) -> None:
+    workers, whose, offsets_ns = split
+    its_plan = one_plan(phase("p", one_job(workers=len(workers))))
+    whole = SyntheticRun(its_plan).phase(streams_of(workers), seconds=8, counters=QUIET).end()
+    clients = []
+    for client, offset_ns in enumerate(offsets_ns):
+        own = [worker for worker, of in zip(workers, whose, strict=True) if of == client]
+        if own:
+            run = SyntheticRun(its_plan).phase(streams_of(own), seconds=8, counters=QUIET).end()
+            clients.append(Client(f"h{client}", run, offset_ns=offset_ns))
+
+    one, together = read(whole), read(MemorySet(its_plan, clients))
+    of_one, of_sum = judged(whole).results[0], sums(judged(MemorySet(its_plan, clients)))[0]
+
+    assert histogram(one) == histogram(together)
+    assert (of_sum.ops, of_sum.bytes, of_sum.workers) == (of_one.ops, of_one.bytes, of_one.workers)
+    assert of_sum.iops == pytest.approx(of_one.iops, rel=1e-6)
+    assert of_sum.latency_ns == of_one.latency_ns
+    assert sorted(together.phases[0].workers_of("job")) == list(range(len(workers)))
+
+
+def histogram(run: RunRecord) -> list[tuple[int, ...]]:
+    """Filled buckets of the only phase: interval, bucket, count."""
+    (record,) = run.phases
+    rows = record.buckets("job", "read", "latency")
+    since = (rows.t_ns - record.start_ns).tolist()
+    return sorted(zip(since, rows.column("bucket").tolist(), rows.column("n").tolist(), strict=True))
+
+
+def test_maxima_are_maxima_and_response_times_add_where_they_are_known() -> None:
+    slow = SyntheticRun(ONE_PHASE)
+    slow.phase([steady_stream(per_s=100, seconds=10, latency_ns=9_000_000)], seconds=10, counters=QUIET)
+
+    document = judged(MemorySet(ONE_PHASE, [Client("h1", steady(100)), Client("h2", slow.end())]))
+
+    assert sums(document)[0].latency_ns.max == 9_000_000
+    assert sums(document)[0].latency_ns.mean == pytest.approx((500_000 + 9_000_000) / 2, rel=1e-2)
+    assert sums(document)[0].response_ns is None
+
+
+def test_a_machine_with_two_clients_counts_once() -> None:
+    clients = [
+        Client("a", steady(100), hostname="big"),
+        Client("b", steady(100), hostname="big"),
+        Client("c", steady(100), hostname="small"),
+    ]
+
+    merged = read(MemorySet(ONE_PHASE, clients)).first(events.Hello)
+
+    assert merged is not None
+    assert (merged.machine.cpus, merged.machine.ram_bytes) == (16, 32 << 30)
+    assert merged.machine.hostname == "big, small"
+
+
+def test_facts_of_a_sum_are_those_that_all_clients_agree_on() -> None:
+    other = SyntheticRun(ONE_PHASE, facts={**BLOCK_BACKED, "target.target.fs.type": "xfs", "host.only.here": 1})
+    other.phase([steady_stream(per_s=100, seconds=10, latency_ns=1000)], seconds=10)
+
+    run = read(MemorySet(ONE_PHASE, [Client("a", steady(100)), Client("b", other.end())], facts={"run.error": "x"}))
+
+    assert run.facts["target.target.directory"] == "/data"
+    assert "target.target.fs.type" not in run.facts
+    assert "host.only.here" not in run.facts
+    assert run.facts["run.error"] == "x"
+    assert [one.run.facts["target.target.fs.type"] for one in run.members] == ["ext4", "xfs"]
+
+
+def test_the_sum_holds_no_counters_of_machines() -> None:
+    with_devices = Counters(process_cpu_ns=NS, devices={"vda": (1 << 30, 0)})
+    runs = [
+        SyntheticRun(ONE_PHASE)
+        .phase([steady_stream(per_s=100, seconds=10, latency_ns=1000)], seconds=10, counters=with_devices)
+        .end()
+        for _ in range(2)
+    ]
+
+    run = read(MemorySet(ONE_PHASE, [Client("a", runs[0]), Client("b", runs[1])]))
+
+    assert run.phases[0].counters.instances("diskstats") == ()
+    assert run.phases[0].process_delta(run.phases[0].whole, "process_cpu_ns") == 2 * NS
+    assert run.members[0].run.phases[0].counters.instances("diskstats") == ("vda",)
+
+
+# -- who got what ------------------------------------------------------------------------------------------------------
+
+
+def test_fairness_and_the_straggler_have_their_closed_forms() -> None:
+    rates = {"h1": 1000, "h2": 1000, "h3": 250}
+    document = judged(MemorySet(ONE_PHASE, [Client(name, steady(rate)) for name, rate in rates.items()]))
+
+    (pieces,) = document.sums
+    (sum_,) = sums(document)
+    assert pieces.label == sum_.label
+    assert pieces.jain == pytest.approx(2250**2 / (3 * (2 * 1000**2 + 250**2)), rel=1e-3)
+    assert pieces.spread == pytest.approx(4.0, rel=1e-3)
+    assert pieces.straggler is not None
+    assert pieces.straggler.client == "h3"
+    assert pieces.straggler.ratio == pytest.approx(0.25, rel=1e-3)
+    assert sum(rate.iops for rate in pieces.rates) == pytest.approx(sum_.iops, rel=1e-9)
+    assert [rate.share for rate in pieces.rates] == pytest.approx([4 / 9, 4 / 9, 1 / 9], rel=1e-3)
+    assert [rate.label for rate in pieces.rates] == [of_client(document, name)[0].label for name in rates]
+    assert ids(sum_, "weak") >= {"uneven-clients"}
+    assert "h3 had 25 %" in text_of(sum_, "uneven-clients")
+
+
+def test_the_rates_of_clients_are_those_of_the_window_of_the_sum() -> None:
+    ramped = one_plan(phase("p", ramp_s=4.0))
+
+    def starting(per_s: int) -> SyntheticRun:
+        start = steady_stream(per_s=4 * per_s, seconds=4, latency_ns=1000)
+        rest = steady_stream(per_s=per_s, seconds=10, latency_ns=1000, begin_s=4.0)
+        return SyntheticRun(ramped).phase([start.then(rest)], seconds=10, counters=QUIET).end()
+
+    document = judged(MemorySet(ramped, [Client("h1", starting(1000)), Client("h2", starting(500), offset_ns=NS)]))
+
+    (pieces,) = document.sums
+    assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 500], rel=1e-2)
+    assert sum(rate.iops for rate in pieces.rates) == pytest.approx(sums(document)[0].iops)
+    assert pieces.window_s[0] == 4.0
+
+
+def test_equal_clients_are_fair_and_nobody_is_named() -> None:
+    document = judged(MemorySet(ONE_PHASE, [Client(f"h{i}", steady(400)) for i in range(4)]))
+
+    (pieces,) = document.sums
+    assert (pieces.jain, pieces.spread) == pytest.approx((1.0, 1.0))
+    assert pieces.straggler is None
+    assert "uneven-clients" not in ids(sums(document)[0])
+
+
+@pytest.mark.parametrize(("cause", "words"), [("cpu", "its own CPU"), ("pause", "it stood still"), (None, "unknown")])
+def test_the_straggler_is_named_with_what_its_own_machine_shows(cause: str | None, words: str) -> None:
+    slow = SyntheticRun(ONE_PHASE)
+    counters = Counters(on_cpu=0.99, block_delay=0.0) if cause == "cpu" else QUIET
+    slow.phase([steady_stream(per_s=200, seconds=10, latency_ns=500_000)], seconds=10, counters=counters)
+    if cause == "pause":
+        slow.say(events.Paused(t_ns=15 * NS, phase_index=0, begun_ns=13 * NS, paused_ns=2 * NS))
+    clients = [Client("h1", steady(1000)), Client("h2", steady(1000)), Client("h3", slow.end())]
+
+    (pieces,) = judged(MemorySet(ONE_PHASE, clients)).sums
+
+    assert pieces.straggler is not None
+    assert words in pieces.straggler.cause
+
+
+def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
+    short = SyntheticRun(ONE_PHASE)
+    short.phase([steady_stream(per_s=100, seconds=6, latency_ns=500_000)], seconds=6, stopped_by=events.StoppedBy.OPS)
+    clients = [Client("h1", steady(1000), offset_ns=9 * NS), Client("h2", short.end(), offset_ns=-9 * NS)]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (sum_,) = sums(document)
+    assert "sum-invalid" in ids(sum_, "invalid")
+    assert sum_.window_s == pytest.approx((0.0, 5.0), abs=1.001)
+    assert document.sums[0].window_s[1] <= 6.0
+    assert sum_.iops == pytest.approx(1100, rel=1e-2)
+    assert of_client(document, "h1")[0].ops == 10_000
+
+
+# -- the start ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("late_ms", "severity"), [(20, None), (300, "note"), (900, "warning")])
+def test_clients_that_began_apart_are_told_by_the_share_of_the_phase(late_ms: int, severity: str | None) -> None:
+    clients = [Client("h1", steady(1000)), Client("h2", steady(1000), late_ns=late_ms * 1_000_000)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients)))
+
+    found = [finding.severity for finding in sum_.findings if finding.id == "clients-apart"]
+    assert found == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize(("bound_ms", "severity"), [(99, None), (101, "warning")])
+def test_a_clock_that_is_hardly_known_makes_the_sum_uncertain(bound_ms: int, severity: str | None) -> None:
+    clients = [Client("h1", steady(1000)), Client("h2", steady(1000), bound_ns=bound_ms * 1_000_000)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients)))
+
+    found = [finding.severity for finding in sum_.findings if finding.id == "clock-uncertain"]
+    assert found == ([] if severity is None else [severity])
+
+
+# -- lost clients ------------------------------------------------------------------------------------------------------
+
+THREE_PHASES = one_plan(phase("a"), phase("b"), phase("c"))
+STARTS_S = (0.0, 11.0, 22.0)
+
+
+def lost_in_b(at_s: float) -> SyntheticRun:
+    """A client whose stream ends so far into its second phase."""
+    run = SyntheticRun(THREE_PHASES)
+    for index, seconds in enumerate((10.0, at_s)):
+        stream = steady_stream(per_s=100, seconds=seconds, latency_ns=500_000, bytes_each=4096)
+        run.phase([stream], seconds=seconds, index=index, counters=QUIET, is_cut=index == 1)
+    return run
+
+
+def lost_at(seconds: float, *, reason: str = "its connection was closed") -> Lost:
+    heard_ns = FIRST_PHASE_NS + round(seconds * NS)
+    return Lost(heard_ns=heard_ns, noticed_ns=heard_ns + NS // 10, reason=reason, phase_index=1)
+
+
+def with_a_lost_one() -> MemorySet:
+    clients = [
+        Client("h1", steady(1000, THREE_PHASES), offset_ns=50 * NS),
+        Client("h2", lost_in_b(4.0), offset_ns=-NS, lost=lost_at(15.0)),
+    ]
+    return MemorySet(THREE_PHASES, clients, starts_s=STARTS_S, members={2: ("h1",)})
+
+
+def test_a_sum_ends_where_a_client_was_lost() -> None:
+    document = judged(with_a_lost_one())
+
+    before, cut, after = sums(document)
+    assert (before.ops, before.workers) == (11_000, 2)
+    assert "clients-lost" not in ids(before)
+    assert (cut.ops, cut.seconds, cut.workers) == (4 * 1100, 4.0, 2)
+    assert cut.iops == 1100.0
+    assert "clients-lost" in ids(cut, "warning")
+    assert "unfinished" not in ids(cut)
+    assert "h2 was lost 15.0 s into the run" in text_of(cut, "clients-lost")
+    assert (after.ops, after.workers) == (10_000, 1)
+    assert "clients-lost" in ids(after, "invalid")
+    assert "1 of 2 clients" in text_of(after, "clients-lost")
+    assert [pieces.clients for pieces in document.sums] == [2, 2, 1]
+    assert document.run.exit_code == 1
+
+
+def test_the_results_of_the_others_are_as_if_nobody_had_been_lost() -> None:
+    document = judged(with_a_lost_one())
+
+    alone = judged(steady(1000, THREE_PHASES)).results
+    for mine, theirs in zip(of_client(document, "h1"), alone, strict=True):
+        assert msgspec.structs.replace(mine, client=None, label=theirs.label) == theirs
+    assert [result.ops for result in of_client(document, "h2")] == [1000, 400]
+    assert document.clients[1].lost_s == 15.0
+    assert document.clients[1].lost_reason == "its connection was closed"
+    assert (document.clients[0].is_complete, document.clients[1].is_complete) == (True, False)
+
+
+def test_a_stream_that_was_collected_later_makes_its_phase_whole() -> None:
+    lost = msgspec.structs.replace(lost_at(15.0), is_collected=True)
+    clients = [
+        Client("h1", steady(1000, THREE_PHASES)),
+        Client("h2", steady(100, THREE_PHASES), lost=lost),
+    ]
+
+    document = judged(MemorySet(THREE_PHASES, clients, starts_s=STARTS_S))
+
+    assert [result.ops for result in sums(document)] == [11_000] * 3
+    assert all("clients-lost" not in ids(result) for result in sums(document))
+    assert document.clients[1].is_complete
+
+
+def test_a_client_that_never_began_makes_a_sum_of_fewer() -> None:
+    lost = Lost(heard_ns=LEADER_NS, noticed_ns=LEADER_NS + 1, reason="it did not answer", phase_index=None)
+    clients = [Client("h1", steady(1000)), Client("h2", SyntheticRun(ONE_PHASE), lost=lost, has_stream=False)]
+
+    document = judged(MemorySet(ONE_PHASE, clients, members={0: ("h1",)}))
+
+    (sum_,) = sums(document)
+    assert (sum_.ops, sum_.workers) == (10_000, 1)
+    assert "clients-lost" in ids(sum_, "invalid")
+    assert document.clients[1].name == "h2"
+    assert of_client(document, "h2") == []
+
+
+def observer_of(its_plan: plan.Plan) -> SyntheticRun:
+    run = SyntheticRun(its_plan)
+    for index in range(len(its_plan.phases)):
+        run.phase([], seconds=10, index=index, counters=QUIET)
+    return run.end()
+
+
+def test_a_phase_that_only_an_observer_lived_to_see_has_no_sum() -> None:
+    watched = Client("srv", observer_of(THREE_PHASES), offset_ns=-5 * NS, role=Role.OBSERVER)
+    clients = [Client("h2", lost_in_b(4.0), lost=lost_at(15.0)), watched]
+
+    document = judged(MemorySet(THREE_PHASES, clients, starts_s=STARTS_S))
+
+    assert [result.ops for result in sums(document)] == [1000, 400]
+    assert [start.phase for start in document.starts] == ["a", "b"]
+
+
+def test_observers_alone_have_nothing_to_sum() -> None:
+    watched = Client("srv", observer_of(ONE_PHASE), role=Role.OBSERVER)
+
+    document = judged(MemorySet(ONE_PHASE, [watched]))
+
+    assert not any((document.results, document.starts, document.sums))
+    assert [client.role for client in document.clients] == ["observer"]
+
+
+# -- the machines ------------------------------------------------------------------------------------------------------
+
+LINK_BYTES_PER_S = 100e6 / 8
+
+
+def server(*, sent_bytes: float, disk_bytes: float = 0.0, link: bool = True, io_ns: int = 0) -> SyntheticRun:
+    """A server that is only looked at, for a phase of 10 s."""
+    facts = {**BLOCK_BACKED, **({LINK_FACT: LINK_BYTES_PER_S} if link else {})}
+    run = SyntheticRun(ONE_PHASE, facts=facts)
+    others = {
+        ("net", "eth0", "tx_bytes"): (7e9, 7e9 + sent_bytes),
+        ("net", "eth0", "rx_bytes"): (5e9, 5e9 + 1e6),
+        ("net", "lo", "tx_bytes"): (0.0, 1e12),
+        ("diskstats", "sda", "weighted_io_ns"): (0.0, 8.0 * io_ns),
+    }
+    counters = Counters(devices={"sda": (round(disk_bytes), 0)}, device_ns=io_ns, others=others)
+    return run.phase([], seconds=10, counters=counters).end()
+
+
+def reads_of(per_s: int) -> SyntheticRun:
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=per_s, seconds=10, latency_ns=500_000, bytes_each=MIB)
+    return run.phase([stream], seconds=10, counters=QUIET).end()
+
+
+def test_the_full_link_of_an_observed_server_limits_the_sum() -> None:
+    sent = 0.97 * LINK_BYTES_PER_S * 10
+    watched = Client("server1", server(sent_bytes=sent), offset_ns=77 * NS, role=Role.OBSERVER)
+    clients = [Client("h1", reads_of(5)), Client("h2", reads_of(5)), watched]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (sum_,) = sums(document)
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.NETWORK_BANDWIDTH, Confidence.HIGH)
+    assert "server1's link" in sum_.limiter.evidence[0]
+    assert "97 %" in sum_.limiter.evidence[0]
+    assert [result.client for result in document.results] == [None, "h1", "h2"]
+    assert [(one.name, one.role) for one in document.clients][-1] == ("server1", "observer")
+
+
+def test_what_the_server_moved_stands_beside_what_the_clients_asked_for() -> None:
+    asked = 2 * 5 * 10 * MIB
+    watched = Client("srv", server(sent_bytes=1.04 * asked, disk_bytes=0.5 * asked, link=False), role=Role.OBSERVER)
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client("h1", reads_of(5)), Client("h2", reads_of(5)), watched])))
+
+    assert "server-moved" in ids(sum_, "note")
+    told = text_of(sum_, "server-moved")
+    assert "The clients read 100 MiB" in told
+    assert "its wire sent 104 MiB (1.04 times that)" in told
+    assert "its disks read 50.0 MiB (0.5 times that)" in told
+
+
+def test_a_busy_disk_of_the_server_is_named_with_low_confidence() -> None:
+    watched = Client("srv", server(sent_bytes=1e6, link=False, io_ns=10 * NS), role=Role.OBSERVER)
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client("h1", reads_of(5)), Client("h2", reads_of(5)), watched])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.DEVICE_SATURATED, Confidence.LOW)
+    assert "srv's sda" in sum_.limiter.evidence[0]
+
+
+def test_without_observers_the_limiter_is_what_most_clients_say() -> None:
+    def of_cpu(share: float) -> SyntheticRun:
+        counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
+        run = SyntheticRun(ONE_PHASE)
+        stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
+        return run.phase([stream], seconds=10, counters=counters).end()
+
+    clients = [Client(f"h{i}", of_cpu(0.99 if i < 3 else 0.2)) for i in range(4)]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (sum_,) = sums(document)
+    own = [of_client(document, client.name)[0].limiter for client in clients]
+    assert [limiter.verdict for limiter in own if limiter] == [Bottleneck.CLIENT_CPU_SINGLE] * 3 + [
+        Bottleneck.OPERATION_LATENCY
+    ]
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, Confidence.MEDIUM)
+    assert "3 of 4 clients" in sum_.limiter.evidence[0]
+
+
+def test_what_clients_say_of_themselves_is_said_once_beside_the_sum() -> None:
+    document = judged(MemorySet(ONE_PHASE, [Client("h1", steady(100)), Client("h2", contended())]))
+
+    (sum_,) = sums(document)
+    assert "cpu-contention" in ids(sum_, "warning")
+    assert text_of(sum_, "cpu-contention").startswith("h2: Worker 0 ")
+    assert "cpu-contention (1 of 2 clients)".replace("-", " ") in [reason.text for reason in sum_.trust.reasons]
+    assert "cpu-contention" in ids(of_client(document, "h2")[0], "warning")
+    assert "cpu-contention" not in ids(of_client(document, "h1")[0])
+
+
+def test_findings_of_many_clients_are_few_lines() -> None:
+    warned = [steady(50) for _ in range(40)]
+    for number, run in enumerate(warned):
+        run.say(events.Warning(t_ns=1, phase_index=None, id="direct-refused", text="tmpfs"))
+        run.say(events.Warning(t_ns=2, phase_index=0, id="stalled", text=f"stood still for {number} s"))
+
+    document = judged(MemorySet(ONE_PHASE, [Client(f"h{i}", run) for i, run in enumerate(warned)]))
+
+    (said,) = [finding for finding in document.findings if finding.id == "direct-refused"]
+    assert said.text == "h0, h1, h2 and 37 more: tmpfs"
+    (stalled,) = [finding for finding in sums(document)[0].findings if finding.id == "stalled"]
+    assert stalled.text == "h0: stood still for 0 s (The like of h1, h2, h3 and 36 more.)"
+    assert len(document.findings) < 10
+
+
+def test_streams_of_two_clients_are_numbered_on_after_each_other() -> None:
+    two = one_plan(phase("p", one_job(workers=2)))
+    runs = [
+        SyntheticRun(two)
+        .phase([steady_stream(per_s=10 * (n + 1), seconds=10, latency_ns=1000, worker=w) for w in range(2)], seconds=10)
+        .end()
+        for n in range(3)
+    ]
+
+    (record,) = read(MemorySet(two, [Client(f"h{n}", run) for n, run in enumerate(runs)])).phases
+
+    last = record.workers_at("job")
+    assert [row["ops"] for row in last.values()] == [100, 100, 200, 200, 300, 300]
+    assert record.finished is not None
+    assert [window.worker for window in record.finished.workers] == list(range(6))
+    assert record.phase.jobs[0].workers == 6
+
+
+def test_more_workers_than_one_engine_may_have_are_still_summed() -> None:
+    many_workers = one_plan(phase("p", one_job(workers=9000)))
+    streams = [Stream(np.array([NS]), np.array([1000]), worker=w) for w in (0, 8999)]
+    runs = [SyntheticRun(many_workers).phase(streams, seconds=2).end() for _ in range(2)]
+
+    run = read(MemorySet(many_workers, [Client("a", runs[0]), Client("b", runs[1])]))
+
+    assert sorted(run.phases[0].workers_of("job")) == [0, 8999, 9000, 17_999]
+
+
+def test_hello_of_a_set_needs_no_client_to_have_begun() -> None:
+    lost = Lost(heard_ns=LEADER_NS, noticed_ns=LEADER_NS, reason="killed", phase_index=None)
+    silent = SyntheticRun(ONE_PHASE, first=hello())
+
+    document = judged(MemorySet(ONE_PHASE, [Client("a", silent, lost=lost)], members={0: ()}))
+
+    assert not any((document.results, document.starts, document.sums))
+
+
+@pytest.mark.parametrize(("slow_per_s", "is_named"), [(790, True), (810, False)])
+def test_a_straggler_has_less_than_four_fifths_of_what_is_usual(slow_per_s: int, is_named: bool) -> None:
+    clients = [Client(f"h{per_s}-{i}", steady(per_s)) for i, per_s in enumerate((1000, 1000, slow_per_s))]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    assert (document.sums[0].straggler is not None) is is_named
+    # Jain's index is far above 0.9: the sum is as good as even.
+    assert ("uneven-clients" in ids(sums(document)[0], "note")) is is_named
+
+
+def test_a_straggler_whose_cache_did_not_serve_it_is_told_so() -> None:
+    def reading(per_s: int, fetched: int) -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE)
+        stream = steady_stream(per_s=per_s, seconds=10, latency_ns=900_000, bytes_each=4096)
+        counters = Counters(process_read_bytes=fetched, devices={"vda": (fetched, 0)}, block_delay=0.8)
+        return run.phase([stream], seconds=10, counters=counters).end()
+
+    cold = reading(100, 100 * 10 * 4096)
+    clients = [Client("h1", reading(1000, 0)), Client("h2", reading(1000, 0)), Client("h3", cold)]
+
+    (pieces,) = judged(MemorySet(ONE_PHASE, clients)).sums
+
+    assert pieces.straggler is not None
+    assert pieces.straggler.cause == "its cache: it measured storage, and most others page cache"
+
+
+@pytest.mark.parametrize(("share", "is_link"), [(0.84, False), (0.86, True), (1.09, True), (1.2, False)])
+def test_a_link_is_full_near_what_it_carries_and_another_one_far_above(share: float, is_link: bool) -> None:
+    watched = Client("srv", server(sent_bytes=share * LINK_BYTES_PER_S * 10), role=Role.OBSERVER)
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client("h1", reads_of(5)), watched])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict is Bottleneck.NETWORK_BANDWIDTH) is is_link
+
+
+def contended() -> SyntheticRun:
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=100, seconds=10, latency_ns=500_000)
+    return run.phase([stream], seconds=10, counters=Counters(run_delay=0.4, block_delay=0.1)).end()
+
+
+@pytest.mark.parametrize(("clients", "severity"), [(20, "warning"), (21, "note")])
+def test_what_spoils_one_client_of_many_is_a_note_beside_the_sum(clients: int, severity: str) -> None:
+    quiet = [Client(f"c{i}", steady(100)) for i in range(clients - 1)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*quiet, Client("h2", contended())])))
+
+    assert "cpu-contention" in ids(sum_, severity)
+
+
+@pytest.mark.parametrize(("clients", "confidence"), [(10, Confidence.MEDIUM), (11, Confidence.HIGH)])
+def test_a_sum_is_as_sure_as_its_clients_where_hardly_one_differs(clients: int, confidence: Confidence) -> None:
+    def busy(share: float) -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE)
+        stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
+        counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
+        return run.phase([stream], seconds=10, counters=counters).end()
+
+    full = [Client(f"c{i}", busy(0.99)) for i in range(clients - 1)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*full, Client("other", busy(0.2))])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, confidence)
+
+
+# -- what happened -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("share", "size_bytes"), [(Share.FILES, 2 << 30), (Share.ONE_SET, 1 << 30)])
+def test_file_sets_add_up_but_where_all_use_one(share: Share, size_bytes: int) -> None:
+    clients = [Client("a", steady(100)), Client("b", steady(100))]
+
+    run = read(MemorySet(ONE_PHASE, clients, share=share))
+
+    assert run.set_bytes("data") == size_bytes
+
+
+def test_a_step_is_done_when_the_last_client_has_done_it() -> None:
+    def stepped(at_s: float, took_s: float, detail: str = "", *, achieved: bool = True) -> SyntheticRun:
+        step = events.StepDone(
+            t_ns=round(at_s * NS),
+            phase_index=0,
+            step="sync",
+            subject=None,
+            achieved=achieved,
+            detail=detail,
+            seconds=took_s,
+        )
+        return steady(100).say(step)
+
+    clients = [
+        Client("a", stepped(21.0, 1.0), offset_ns=3 * NS),
+        Client("b", stepped(24.0, 4.0, "no right", achieved=False), offset_ns=-NS),
+    ]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients)).phases
+
+    (step,) = record.steps
+    assert (step.t_ns - record.start_ns, step.seconds) == (14 * NS, 4.0)
+    assert (step.achieved, step.detail) == (False, "b: no right")
+
+
+def test_arrivals_of_an_open_loop_are_those_of_all_clients() -> None:
+    its_plan = one_plan(phase("p", one_job(arrival=plan.Open(rate_per_s=50.0))))
+
+    def open_loop(missed: int) -> SyntheticRun:
+        arrivals = events.Arrivals(scheduled=500, missed=missed, unissued=0, rate_per_s=50.0)
+        run = SyntheticRun(its_plan)
+        stream = steady_stream(per_s=50, seconds=10, latency_ns=1000)
+        return run.phase([stream], seconds=10, counters=QUIET, arrivals=arrivals).end()
+
+    document = judged(MemorySet(its_plan, [Client(f"h{n}", open_loop(n)) for n in range(3)]))
+
+    schedule = sums(document)[0].schedule
+    assert schedule is not None
+    assert (schedule.rate_per_s, schedule.arrivals, schedule.late) == (150.0, 1500, 3)
+
+
+def test_errors_are_counted_by_kind_and_corruption_names_the_client() -> None:
+    def failing(errno: int) -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE)
+        stream = steady_stream(per_s=100, seconds=10, latency_ns=1000)
+        failed = Stream(stream.done_ns, stream.latency_ns, errors_at_ns=(3 * NS, 5 * NS), errno=errno)
+        return run.phase([failed], seconds=10, counters=QUIET).end()
+
+    run = read(MemorySet(ONE_PHASE, [Client("a", failing(5)), Client("b", failing(5)), Client("c", failing(28))]))
+
+    finished = run.phases[0].finished
+    assert finished is not None
+    assert {(error.errno, error.count) for error in finished.errors} == {(5, 4), (28, 2)}
+    assert run.phases[0].rows("job", "read").total("errors") == 6
+
+
+def test_a_pause_is_marked_with_the_client_that_had_it() -> None:
+    paused = steady(100).say(events.Paused(t_ns=16 * NS, phase_index=0, begun_ns=14 * NS, paused_ns=2 * NS))
+
+    document = judged(MemorySet(ONE_PHASE, [Client("a", steady(100)), Client("b", paused, offset_ns=9 * NS)]))
+
+    (mark,) = [mark for mark in document.marks if "stood still" in mark.label]
+    assert mark.label == "b stood still for 2.00 s"
+    assert mark.phase_s == pytest.approx(4.0, abs=1e-6)
+
+
+def test_a_mark_of_a_set_counts_from_the_time_agreed(tmp_path: Path) -> None:
+    clients = [Client("a", steady(100), offset_ns=5 * NS, late_ns=2_000_000), Client("b", steady(100))]
+    bundle = kept(tmp_path, MemorySet(ONE_PHASE, clients))
+
+    (said,) = mark_at("pulled", bundle.run_id, tmp_path, "3s", None)
+    with pytest.raises(InputError, match=r"lasted 10\.00 s"):
+        mark_at("too late", bundle.run_id, tmp_path, "12s", None)
+
+    (mark,) = judged(RunBundle.open(bundle.path)).marks
+    assert said == f"{bundle.run_id} at 3.00 s of phase 'p'"
+    assert (mark.label, mark.phase, mark.phase_s) == ("pulled", "p", 3.0)
+
+
+def test_facts_that_differ_between_clients_stand_with_their_names() -> None:
+    other = SyntheticRun(ONE_PHASE, facts={**BLOCK_BACKED, "host.cpu.count": 4})
+    found = MemorySet(ONE_PHASE, [Client("a", steady(1)), Client("b", other)]).client_set()
+
+    facts = {fact.key: fact.value for fact in facts_of_set(found, facts_of({"run.note": "x"}))}
+
+    assert facts["host.cpu.count"] == ("b: 4",)
+    assert facts["target.target.fs.type"] == "ext4"
+    assert facts["run.note"] == "x"
+
+
+def test_a_start_of_a_phase_that_is_not_there_is_damage(tmp_path: Path) -> None:
+    bundle = kept(tmp_path, MemorySet(ONE_PHASE, [Client("a", steady(100))], starts_s=(0.0, 20.0)))
+
+    with pytest.raises(BundleError, match="a start is of a phase that the Plan of 1 does not have"):
+        read(RunBundle.open(bundle.path))
+
+
+# -- as a bundle -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_sealed", [True, False])
+def test_a_set_that_was_written_down_is_judged_as_it_was_in_memory(tmp_path: Path, is_sealed: bool) -> None:
+    measured = with_a_lost_one()
+
+    bundle = kept(tmp_path, measured, is_sealed=is_sealed)
+    document = judged(RunBundle.open(bundle.path))
+
+    in_memory = judged(measured)
+    assert document.results == in_memory.results
+    assert (document.clients, document.starts, document.sums) == (
+        in_memory.clients,
+        in_memory.starts,
+        in_memory.sums,
+    )

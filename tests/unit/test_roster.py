@@ -1,0 +1,294 @@
+"""Who is taken for lost, who is let in, and what of their words is believed: without a network."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay import __version__, events
+from assay.bundle.client_set import Role
+from assay.cluster.crew import Ended, Gone, Heard, Said, Station
+from assay.cluster.join_file import new_join
+from assay.cluster.roster import LOST_BEATS, WATCH_S, Connected, Roster, expected_by
+from assay.cluster.wire import CARD, Card, ClientWord, Told, card_of
+from unit.memory_run import hello
+
+S = 1_000_000_000
+BEGUN = 1_000 * S
+WATCH_NS = round(WATCH_S * S)
+
+
+class Comm:
+    """What a client would be told."""
+
+    def __init__(self) -> None:
+        self.sent: list[Mapping[str, object]] = []
+
+    def send(self, message: Mapping[str, object]) -> None:
+        """Keep it."""
+        self.sent.append(message)
+
+
+class State:
+    """Of a client, as Dask knows it."""
+
+    def __init__(self, name: str, card: object) -> None:
+        self.name, self.host, self.extra = name, "192.0.2.7", {CARD: card}
+
+
+class Server:
+    """The part of Dask's scheduler that the roster uses."""
+
+    def __init__(self) -> None:
+        self.stream_handlers: dict[str, Any] = {}
+        self.stream_comms: dict[str, Comm] = {}
+        self.workers: dict[str, State] = {}
+        self.removed: list[str] = []
+
+    async def remove_worker(self, worker: str, **_: object) -> None:
+        """Note it."""
+        self.removed.append(worker)
+
+
+def attached() -> tuple[Roster, Server]:
+    roster, server = Roster(), Server()
+    roster.attach(server, new_join("tls://192.0.2.1:1", is_encrypted=True))  # type: ignore[arg-type]
+    return roster, server
+
+
+def card(roster: Roster, name: str = "n1", **changes: object) -> Card:
+    greeting = hello()
+    own = msgspec.structs.replace(greeting, engine=msgspec.structs.replace(greeting.engine, version=__version__))
+    made = Card(name=name, role=Role.LOAD, assay_version=__version__, token=roster._join.token, hello=own)
+    return msgspec.structs.replace(made, **changes)
+
+
+def join(roster: Roster, server: Server, found: Card | bytes, name: str = "n1") -> str:
+    """Have a client connect, and give Dask's address of it."""
+    worker = f"tls://192.0.2.7:{len(server.workers) + 1}"
+    server.workers[worker] = State(name, found if isinstance(found, bytes) else msgspec.json.encode(found))
+    server.stream_comms[worker] = Comm()
+    roster.add_worker(server, worker)  # type: ignore[arg-type]
+    return worker
+
+
+def heard(roster: Roster) -> list[Heard]:
+    found = []
+    while not roster.heard.empty():
+        found.append(roster.heard.get_nowait())
+    return found
+
+
+def ready() -> bytes:
+    return msgspec.json.encode(events.Ready(t_ns=1, phase_index=0, workers=1))
+
+
+def say(server: Server, worker: str, number: int, *lines: bytes, run_id: str = "", **words: object) -> None:
+    all_words = {"is_over": False, "error": None} | words
+    server.stream_handlers[ClientWord.SAID.value](worker=worker, run_id=run_id, number=number, lines=lines, **all_words)
+
+
+# -- silence -----------------------------------------------------------------------------------------------------------
+
+
+def silent_since_the_beginning(roster: Roster) -> Connected:
+    found = card(roster)
+    station = Station(name="n1", role=Role.LOAD, hostname="h", address="192.0.2.7", hello=found.hello)
+    one = Connected(found, station, "tls://192.0.2.7:1", BEGUN)
+    roster.by_name["n1"] = one
+    return one
+
+
+def lost_after_s(roster: Roster, *, leader_stands_at_s: int | None = None, stands_s: int = 0) -> float:
+    """Look as often as the watch does, until the client is lost; the leader may stand still meanwhile."""
+    last_ns = BEGUN
+    for _ in range(1000):
+        now_ns = last_ns + WATCH_NS
+        if leader_stands_at_s is not None and last_ns == BEGUN + leader_stands_at_s * S:
+            now_ns += stands_s * S
+        if roster.overdue(last_ns, now_ns):
+            return (now_ns - BEGUN) / S
+        last_ns = now_ns
+    raise AssertionError("never lost")
+
+
+def test_a_silent_client_is_lost_after_ten_periods() -> None:
+    roster, _ = attached()
+    silent_since_the_beginning(roster)
+
+    assert lost_after_s(roster) == pytest.approx(LOST_BEATS * 1.0 + WATCH_S)
+
+
+def test_with_more_clients_than_can_be_heard_each_second_the_patience_grows_with_the_period() -> None:
+    roster, _ = attached()
+    roster.period_s = 5.0
+    silent_since_the_beginning(roster)
+
+    assert lost_after_s(roster) == pytest.approx(LOST_BEATS * 5.0 + WATCH_S)
+
+
+def test_time_in_which_the_leader_stood_still_is_nobodys_silence() -> None:
+    roster, _ = attached()
+    silent_since_the_beginning(roster)
+
+    assert lost_after_s(roster, leader_stands_at_s=4, stands_s=60) == pytest.approx(LOST_BEATS * 1.0 + 60 + WATCH_S)
+
+
+def test_a_word_ends_the_silence() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+    one = roster.by_name["n1"]
+    one.heard_ns, one.pardoned_ns = BEGUN, 3 * S
+
+    server.stream_handlers[ClientWord.BEAT.value](worker=worker)
+
+    assert one.heard_ns > BEGUN
+    assert one.pardoned_ns == 0
+
+
+# -- who is let in -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"token": "another"}, "another run"),
+        ({"assay_version": "9.9.9"}, "install the same version"),
+        ({"name": "n2"}, "two names"),
+        ({"role": Role.OBSERVER}, "expected as load"),
+    ],
+    ids=["token", "version", "name", "role"],
+)
+def test_who_does_not_fit_is_told_why_and_is_not_there(changes: dict[str, object], reason: str) -> None:
+    roster, server = attached()
+    roster.expect(expected_by({"n1": Role.LOAD, "n2": Role.LOAD}))
+
+    worker = join(roster, server, card(roster, **changes))
+
+    assert roster.by_name == {}
+    (told,) = server.stream_comms[worker].sent
+    assert told["op"] == Told.DISMISS.value
+    assert reason in str(told["reason"])
+
+
+def test_who_says_nothing_that_can_be_read_is_not_let_in() -> None:
+    roster, server = attached()
+
+    for data in (b"", b"{}", b"[" * 1000, b" " * (1 << 17)):
+        join(roster, server, data, name=f"x{len(server.workers)}")
+
+    assert roster.by_name == {}
+    assert len(roster.refused) == 4
+
+
+def test_a_card_is_no_longer_than_cards_are() -> None:
+    with pytest.raises(ValueError, match="no client"):
+        card_of(b" " * (1 << 17))
+
+
+def test_who_came_before_it_was_known_who_is_expected_is_dismissed_then() -> None:
+    roster, server = attached()
+    stranger = join(roster, server, card(roster, "stranger"), name="stranger")
+    join(roster, server, card(roster))
+
+    roster.expect(expected_by({"n1": Role.LOAD}))
+
+    assert list(roster.by_name) == ["n1"]
+    assert "nobody called 'stranger' is expected" in str(server.stream_comms[stranger].sent[0]["reason"])
+    roster.remove_worker(server, stranger)  # type: ignore[arg-type]
+    assert heard(roster) == []
+
+
+def test_nobody_comes_in_once_the_run_has_begun() -> None:
+    roster, server = attached()
+    join(roster, server, card(roster))
+    assert not roster.shut(2)
+    assert roster.shut(1)
+
+    late = join(roster, server, card(roster, "late"), name="late")
+
+    assert list(roster.by_name) == ["n1"]
+    assert "begun without it" in str(server.stream_comms[late].sent[0]["reason"])
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_number_that_is_missing_is_counted() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+
+    for number in (0, 1, 4, 5):
+        say(server, worker, number, ready())
+
+    assert roster.batches_missed == {"n1": 2}
+    assert len(heard(roster)) == 4
+
+
+def test_words_of_another_run_are_not_heard() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+    roster.by_name["n1"].run_id = "second"
+
+    say(server, worker, 7, ready(), run_id="first")
+    say(server, worker, 0, ready(), run_id="second")
+
+    assert len(heard(roster)) == 1
+    assert roster.batches_missed == {}
+
+
+def test_the_end_comes_after_the_last_words() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+
+    say(server, worker, 0, ready(), is_over=True, error="no room")
+
+    said, ended = heard(roster)
+    assert isinstance(said, Said)
+    assert ended == Ended(client="n1", error="no room")
+
+
+def test_who_says_what_is_no_event_is_given_up() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+
+    async def say_nonsense() -> None:
+        say(server, worker, 0, b'{"event": "nonsense"}')
+        await asyncio.sleep(0)
+
+    asyncio.run(say_nonsense())
+    roster.remove_worker(server, worker)  # type: ignore[arg-type]
+
+    assert server.removed == [worker]
+    (gone,) = heard(roster)
+    assert isinstance(gone, Gone)
+    assert "no event" in gone.reason
+
+
+def test_who_is_gone_is_said_once_with_its_own_reason_where_it_gave_one() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+    before_ns = roster.by_name["n1"].heard_ns
+
+    server.stream_handlers[ClientWord.LEAVES.value](worker=worker, reason="SIGTERM ended it")
+    for _ in range(2):
+        roster.remove_worker(server, worker)  # type: ignore[arg-type]
+    say(server, worker, 0, ready())
+
+    (gone,) = heard(roster)
+    assert isinstance(gone, Gone)
+    assert gone.reason == "it left: SIGTERM ended it"
+    assert before_ns <= gone.heard_ns <= gone.noticed_ns
+
+
+def test_nobody_is_lost_who_was_let_go() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+
+    roster.close_softly()
+    roster.remove_worker(server, worker)  # type: ignore[arg-type]
+
+    assert server.stream_comms[worker].sent == [{"op": Told.LET_GO.value}]
+    assert heard(roster) == []

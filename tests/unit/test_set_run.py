@@ -1,0 +1,196 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay import events
+from assay.bundle import RunBundle
+from assay.bundle.client_set import ClientSet, OnLost, Role, Share
+from assay.cluster.collecting import collected
+from assay.cluster.set_run import run_set
+from assay.errors import AssayError, RunError
+from assay.plan import Plan
+from unit.bundle_streams import interval, plan
+from unit.scripted_crew import TICKS, Script, ScriptedCrew
+
+FAR_NS = 1000 * 10**9
+
+
+class Heard:
+    """Takes down what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.events: list[tuple[str, events.Event]] = []
+        self.orders: list[events.Control] = []
+        self.ends = 0
+
+    def begin(self, plan: Plan, clients: Sequence[str]) -> None:
+        """Note who begins."""
+        self.said.append(f"{len(plan.phases)} phases on {', '.join(clients)}")
+
+    def hear(self, client: str, event: events.Event) -> None:
+        """Note an event."""
+        self.events.append((client, event))
+
+    def gone(self, client: str, reason: str) -> None:
+        """Note who is gone."""
+        self.said.append(f"gone: {client}, {reason}")
+
+    def say(self, text: str) -> None:
+        """Note a word."""
+        self.said.append(text)
+
+    def look(self) -> events.Control | None:
+        """Give an order that was planted."""
+        return self.orders.pop() if self.orders else None
+
+    def end(self) -> None:
+        """Count the ends."""
+        self.ends += 1
+
+
+def two_phases() -> Plan:
+    one = plan()
+    again = msgspec.structs.replace(one.phases[0], name="again")
+    return msgspec.structs.replace(one, phases=(one.phases[0], again))
+
+
+def run(
+    tmp_path: Path, crew: ScriptedCrew, on_lost: OnLost = OnLost.CONTINUE
+) -> tuple[RunBundle, AssayError | None, ClientSet, Heard]:
+    heard = Heard()
+    bundle, error = run_set(
+        two_phases(), crew, share=Share.OWN, on_lost=on_lost, listener=heard, runs=tmp_path, argv=("assay", "quick")
+    )
+    found = RunBundle.open(bundle.path).client_set()
+    assert found is not None
+    assert heard.ends == 1
+    return bundle, error, found, heard
+
+
+def test_all_start_each_phase_at_one_moment_by_their_own_clocks(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script(FAR_NS), "c": Script(-300_000_000)})
+
+    bundle, error, found, heard = run(tmp_path, crew)
+
+    assert error is None
+    assert bundle.is_sealed
+    assert [start.phase_index for start in found.starts] == [0, 1]
+    for name, script in crew.scripts.items():
+        # The clocks are read 7 ns wrong.
+        assert [at - script.offset_ns - 7 for at in script.starts] == [start.at_ns for start in found.starts], name
+    assert heard.said[0] == "2 phases on a, b, c"
+
+
+def test_what_each_recorded_is_in_the_bundle_whole(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script(FAR_NS)})
+
+    bundle, _, found, _ = run(tmp_path, crew)
+
+    assert bundle.clients == ("a", "b")
+    for name, script in crew.scripts.items():
+        kept = [event for event in script.stream if not isinstance(event, events.Interval)]
+        assert bundle.events(name) == kept
+    workers = bundle.workers()
+    assert workers.filter(workers["client"] == "b").height == len(two_phases().phases) * TICKS
+    assert [len(member.clock) for member in found.members] == [4, 4], "before the run, each phase, and the end"
+    assert [member.facts[0].value for member in found.members] == ["data", "data"]
+    assert [member.hostname for member in found.members] == ["host-a", "host-b"]
+
+
+def test_who_is_lost_is_lost_for_the_run_and_what_it_said_is_kept(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script(gone_in=0), "c": Script()})
+
+    bundle, error, found, heard = run(tmp_path, crew)
+
+    assert error is None
+    assert "b is lost: socket closed" in heard.said
+    lost = {member.name: member.lost for member in found.members}
+    assert lost["a"] is lost["c"] is None
+    assert lost["b"] is not None
+    assert (lost["b"].phase_index, lost["b"].reason, lost["b"].is_collected) == (0, "socket closed", False)
+    assert [start.members for start in found.starts] == [("a", "b", "c"), ("a", "c")]
+    assert crew.fetched == ["a", "c"]
+    intervals = bundle.intervals()
+    assert set(intervals.filter(intervals["client"] == "b")["phase_index"].to_list()) == {0}
+
+
+@pytest.mark.parametrize("on_lost", [OnLost.STOP, OnLost.ABORT])
+def test_the_others_end_when_they_are_to(tmp_path: Path, on_lost: OnLost) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script(gone_in=0), "c": Script()})
+
+    bundle, error, _, _ = run(tmp_path, crew, on_lost)
+
+    assert isinstance(error, RunError)
+    assert "b: socket closed" in str(error)
+    assert bundle.is_sealed
+    is_stopped = [events.StopRun() in crew.scripts[name].orders for name in ("a", "c")]
+    assert (is_stopped, sorted(crew.killed)) == (
+        ([True, True], []) if on_lost is OnLost.STOP else ([False, False], ["a", "c"])
+    )
+
+
+def test_a_run_that_nobody_can_begin_says_why_for_each(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(refuses="no room"), "b": Script(refuses="read-only")})
+
+    _, error, found, _ = run(tmp_path, crew)
+
+    assert str(error) == "no client is left. a: no room; b: read-only"
+    assert not found.starts
+
+
+def test_observers_go_along_and_make_no_load(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "server": Script(FAR_NS, role=Role.OBSERVER)})
+
+    _, error, found, heard = run(tmp_path, crew)
+
+    assert error is None
+    server = crew.scripts["server"]
+    assert server.plan is not None
+    assert not server.plan.file_sets
+    assert [phase.name for phase in server.plan.phases] == [phase.name for phase in two_phases().phases]
+    assert [order for order in server.orders if isinstance(order, events.EndPhase)] == [
+        events.EndPhase(phase_index=0),
+        events.EndPhase(phase_index=1),
+    ]
+    assert [start.members for start in found.starts] == [("a", "server")] * 2
+    assert {client for client, _ in heard.events} == {"a"}
+
+
+def test_an_order_of_who_watches_reaches_every_engine(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script()})
+    heard = Heard()
+    heard.orders = [events.EndPhase(phase_index=0)]
+
+    run_set(
+        two_phases(),
+        crew,
+        share=Share.OWN,
+        on_lost=OnLost.CONTINUE,
+        listener=heard,
+        runs=tmp_path,
+        argv=("assay", "quick"),
+    )
+
+    assert all(events.EndPhase(phase_index=0) in script.orders for script in crew.scripts.values())
+
+
+def test_what_a_lost_client_kept_makes_the_run_whole_when_it_is_collected(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script(gone_in=0)})
+    part, _, _, _ = run(tmp_path, crew)
+    crew.scripts["b"].is_gone = False
+    crew.scripts["b"].stream.append(interval(TICKS))
+
+    found = collected(part, crew, tmp_path)
+
+    assert (found.clients, found.missing) == (("b",), ())
+    assert found.bundle.run_id != part.run_id
+    workers = found.bundle.workers()
+    kept = [event for event in crew.scripts["b"].stream if isinstance(event, events.Interval)]
+    assert workers.filter(workers["client"] == "b").height == len(kept)
+    now = found.bundle.client_set()
+    assert now is not None
+    assert [member.lost is not None and member.lost.is_collected for member in now.members] == [False, True]
+    assert collected(found.bundle, crew, tmp_path).clients == ()
