@@ -75,7 +75,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     with ExitStack() as undo:
-        servers = {}
+        servers: dict[str, Sshd] = {}
         for name in "ab":
             if not servers:
                 _key(home)

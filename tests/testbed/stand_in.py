@@ -19,19 +19,19 @@ _PROGRAM = """\
 import json, os, pathlib, signal, subprocess, sys, time
 VERSION, FOLDER, ENDS_WITH, IS_DEAF = {settings!r}
 words = sys.argv[1:]
-assert words[:2] == ["-m", "assay"], words
-if words[2:] == ["--version"]:
+assert words[:3] == ["-P", "-m", "assay"], words
+if words[3:] == ["--version"]:
     print("a line that some library prints")
     print(VERSION)
     sys.exit()
-assert words[2:4] == ["worker", "--join"], words
-join = pathlib.Path(words[4])
+assert words[3:5] == ["worker", "--join"], words
+join = pathlib.Path(words[5])
 name = words[words.index("--name") + 1]
 beside = json.loads(join.read_text())
 files = [join, *(join.parent / beside[key] for key in ("certificate", "key"))]
 engine = os.environ["ASSAY_ENGINE"]
 seen = dict(
-    words=words[2:],
+    words=words[3:],
     pid=os.getpid(),
     folder=str(join.parent),
     folder_mode=join.parent.stat().st_mode,

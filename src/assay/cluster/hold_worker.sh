@@ -44,13 +44,14 @@
     say ready
     IFS= read -r python && IFS= read -r here || exit
     # Where pip --user, pipx and uv put programs; a shell that is no login shell often does not look there.
-    PATH=$PATH:$HOME/.local/bin
+    PATH=$PATH:${HOME:-/nonexistent}/.local/bin
+    # -P: nothing is imported from the directory in which this happens to run.
     if [ -n "$python" ]; then
-        set -- "$python" -m assay
+        set -- "$python" -P -m assay
     elif command -v assay >/dev/null; then
         set -- "$(command -v assay)"
     elif [ -x "$here" ]; then
-        set -- "$here" -m assay
+        set -- "$here" -P -m assay
     else
         set -- assay
     fi

@@ -19,8 +19,7 @@ from assay.bundle.client_set import Role
 from assay.cluster.hosts import HostSpec, check_user
 from assay.cluster.local import LocalWorker
 from assay.cluster.worker_order import WorkerOrder, read_join_folder
-from assay.cluster.worker_shell import HostError
-from assay.errors import InputError
+from assay.errors import AssayError, InputError
 
 AT_ONCE: Final = 64
 """Connections that are being made at a time: each is two key agreements and a Python there."""
@@ -117,7 +116,8 @@ class Launched:
         self._wait(self._start_all(orders))
 
     def faults(self) -> Mapping[str, str]:
-        """Why a host has no worker, or has none any more, with its last words; by name."""
+        """Why a host has no worker, or has none any more, with its last words; by name. What is new is told, too."""
+        self._tell()
         return dict(self._faults)
 
     def close(self) -> None:
@@ -151,8 +151,7 @@ class Launched:
         while True:
             with contextlib.suppress(TimeoutError):
                 future.exception(_POLL_S)
-            while not self._lines.empty():
-                self._told(self._lines.get())
+            self._tell()
             if future.done():
                 future.result()
                 return
@@ -161,6 +160,10 @@ class Launched:
                 if self._up != told_up and not self._is_closing:
                     told_up = self._up
                     self._told(f"{self._up} of {len(self._workers)} workers are started")
+
+    def _tell(self) -> None:
+        while not self._lines.empty():
+            self._told(self._lines.get())
 
     async def _start_all(self, orders: Sequence[WorkerOrder]) -> None:
         at_once = asyncio.Semaphore(AT_ONCE)
@@ -172,7 +175,7 @@ class Launched:
         async with at_once:
             try:
                 await worker.start(order)
-            except HostError as fault:
+            except AssayError as fault:
                 self._say(order.name, str(fault))
                 await self._close_one(order.name)
                 return
