@@ -540,7 +540,9 @@ READERS = {
             share=0.2,
         ),
         Reader("meter", METERS, meter, [b"watts", b"joules", b"time", b"2026-05-22", b"1e999", b"nan", b"-1"]),
-        Reader("join file", JOINS, join_file, [b"tls://", b"[::1]", b"127.0.0.1", b"null", b":0", b"..", b"/etc/passwd"]),
+        Reader(
+            "join file", JOINS, join_file, [b"tls://", b"[::1]", b"127.0.0.1", b"null", b":0", b"..", b"/etc/passwd"]
+        ),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),

@@ -230,7 +230,7 @@ class DaskCrew:
 
     async def _read_clock(self, one: Connected) -> ClockReading:
         exchanges = []
-        comm = await self._server.rpc.connect(one.worker)
+        comm: Any = await self._server.rpc.connect(one.worker)
         try:
             await comm.write({"op": Question.CLOCK.value, "exchanges": EXCHANGES, "reply": False})
             for _ in range(EXCHANGES):

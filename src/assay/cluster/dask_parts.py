@@ -18,14 +18,13 @@ try:
     with xdg.home_for_others():
         import dask
         from distributed import Scheduler, SchedulerPlugin, Security, Status, Worker
-        from distributed.comm import Comm
 except ModuleNotFoundError as missing:
     raise RunError(
         f"the Python package '{missing.name}' is not installed; runs of many clients need it, on each machine. Install it "
         "with: pip install 'assay[cluster]'"
     ) from missing
 
-__all__ = ["Comm", "LeaderServer", "Scheduler", "SchedulerPlugin", "Security", "Status", "WorkerServer"]
+__all__ = ["LeaderServer", "Scheduler", "SchedulerPlugin", "Security", "Status", "WorkerServer"]
 
 TCP_TIMEOUT_S: Final = 15
 """So long may data on its way stay unacknowledged before a connection is given up. Below 11 Dask never connects: an

@@ -19,7 +19,7 @@ import msgspec
 from assay import events
 from assay.cluster.addresses import in_uri
 from assay.cluster.client_engine import ClientEngine, StartEngine, start_engine
-from assay.cluster.dask_parts import Comm, Security, Status, WorkerServer
+from assay.cluster.dask_parts import Security, Status, WorkerServer
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
@@ -224,7 +224,7 @@ class ClientWorker:
                 kept.remove()
             raise
 
-    async def _clock(self, comm: Comm, exchanges: int) -> Status:
+    async def _clock(self, comm: Any, exchanges: int) -> Status:
         """Say the time as often as is asked: the leader's words and these follow one another on one connection."""
         self._asked_s = time.monotonic()
         for _ in range(exchanges):
