@@ -12,7 +12,7 @@ from assay.bundle.client_set import Role
 from assay.cluster.crew import Ended, Gone, Heard, Said, Station
 from assay.cluster.join_file import new_join
 from assay.cluster.roster import LOST_BEATS, WATCH_S, Connected, Roster, expected_by
-from assay.cluster.wire import CARD, Card, Told, Word, card_of
+from assay.cluster.wire import CARD, Card, ClientWord, Told, card_of
 from unit.memory_run import hello
 
 S = 1_000_000_000
@@ -87,7 +87,7 @@ def ready() -> bytes:
 
 def say(server: Server, worker: str, number: int, *lines: bytes, run_id: str = "", **words: object) -> None:
     all_words = {"is_over": False, "error": None} | words
-    server.stream_handlers[Word.SAID.value](worker=worker, run_id=run_id, number=number, lines=lines, **all_words)
+    server.stream_handlers[ClientWord.SAID.value](worker=worker, run_id=run_id, number=number, lines=lines, **all_words)
 
 
 # -- silence -----------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_a_word_ends_the_silence() -> None:
     one = roster.by_name["n1"]
     one.heard_ns, one.pardoned_ns = BEGUN, 3 * S
 
-    server.stream_handlers[Word.BEAT.value](worker=worker)
+    server.stream_handlers[ClientWord.BEAT.value](worker=worker)
 
     assert one.heard_ns > BEGUN
     assert one.pardoned_ns == 0
@@ -272,7 +272,7 @@ def test_who_is_gone_is_said_once_with_its_own_reason_where_it_gave_one() -> Non
     worker = join(roster, server, card(roster))
     before_ns = roster.by_name["n1"].heard_ns
 
-    server.stream_handlers[Word.LEAVES.value](worker=worker, reason="SIGTERM ended it")
+    server.stream_handlers[ClientWord.LEAVES.value](worker=worker, reason="SIGTERM ended it")
     for _ in range(2):
         roster.remove_worker(server, worker)  # type: ignore[arg-type]
     say(server, worker, 0, ready())

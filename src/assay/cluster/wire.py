@@ -35,7 +35,7 @@ class Told(enum.StrEnum):
     """What the leader tells a client, without an answer."""
 
     BEAT = "assay-beat"
-    """The leader is there."""
+    """The leader is there, and so many clients are, which says how often each is to speak."""
     CONTROL = "assay-control"
     KILL = "assay-kill"
     DISMISS = "assay-dismiss"
@@ -44,7 +44,7 @@ class Told(enum.StrEnum):
     """The run is over."""
 
 
-class Word(enum.StrEnum):
+class ClientWord(enum.StrEnum):
     """What a client says of its own accord."""
 
     BEAT = "assay-alive"

@@ -23,7 +23,7 @@ from assay.cluster.dask_parts import Security, Status, WorkerServer
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
-from assay.cluster.wire import CARD, Card, Facts, Question, RefusedByClient, Told, Word
+from assay.cluster.wire import CARD, Card, ClientWord, Facts, Question, RefusedByClient, Told
 from assay.errors import AssayError, refusal
 from assay.host.manifest import collect
 from assay.plan import Plan
@@ -96,6 +96,7 @@ class ClientWorker:
         self._at_work: _UnderWay | None = None
         self._departure: asyncio.Future[Departure] = asyncio.get_running_loop().create_future()
         self._asked_s = self._leader_s = time.monotonic()
+        self._period_s = SHORTEST_PERIOD_S
         self._worker: WorkerServer
 
     def depart(self, departure: Departure) -> None:
@@ -120,7 +121,7 @@ class ClientWorker:
                 await self._end_engine()
                 if departure.why in {Why.IDLE, Why.STOPPED}:
                     self._worker.batched_send(
-                        {"op": Word.LEAVES.value, "reason": departure.text or departure.why.value}
+                        {"op": ClientWord.LEAVES.value, "reason": departure.text or departure.why.value}
                     )
                 return departure
             finally:
@@ -257,8 +258,9 @@ class ClientWorker:
 
     # -- what is told ----------------------------------------------------------------------------------------------------
 
-    def _leader_is_there(self) -> None:
+    def _leader_is_there(self, clients: int) -> None:
         self._leader_s = time.monotonic()
+        self._period_s = period_s(clients)
 
     def _control(self, line: bytes) -> None:
         if self._at_work is not None and self._at_work.engine is not None:
@@ -291,7 +293,7 @@ class ClientWorker:
     def _say(self, run: _UnderWay, *, is_over: bool = False, error: str | None = None) -> None:
         self._worker.batched_send(
             {
-                "op": Word.SAID.value,
+                "op": ClientWord.SAID.value,
                 "run_id": run.kept.folder.parent.name,
                 "number": run.batches,
                 "lines": [msgspec.json.encode(event) for event in run.relay.take()],
@@ -305,11 +307,11 @@ class ClientWorker:
         """Say once in a period what has come, or that this client is there."""
         while True:
             run = self._at_work
-            await asyncio.sleep(run.period_s if run else SHORTEST_PERIOD_S)
+            await asyncio.sleep(run.period_s if run else self._period_s)
             if run is not None and run is self._at_work:
                 self._say(run)
             else:
-                self._worker.batched_send({"op": Word.BEAT.value})
+                self._worker.batched_send({"op": ClientWord.BEAT.value})
             now = time.monotonic()
             if now - self._leader_s > LEADER_SILENT_S:
                 self.depart(Departure(Why.LEADER_GONE, f"it said nothing for {LEADER_SILENT_S:g} s"))
