@@ -253,7 +253,7 @@ def cost(kind: str, clients: int, stream: Path, directory: Path, folder: Path) -
         readings: dict[str, int] = {}
         clocks_s = timed(lambda: readings.update({name: one.bound_ns for name, one in crew.read_clocks().items()}))
         plans = {name: small_plan(directory / name) for name in crew.stations}
-        begin_s = timed(lambda: crew.begin("bench", plans))
+        begin_s = timed(lambda: crew.begin(f"{kind}-{clients}", plans))
         cpu_s, begun_s = own_cpu_s(), time.monotonic()
         crew.tell(dict.fromkeys(plans, events.StartWhenReady()))
         heard, gone = hear_all(crew, set(plans))
@@ -301,7 +301,10 @@ ROWS: Sequence[tuple[str, Callable[[Cost], str]]] = (
     ("leader's memory before, MiB", lambda one: f"{one.before_bytes / (1 << 20):.0f}"),
     ("when all have joined, MiB", lambda one: f"{one.joined_bytes / (1 << 20):.0f}"),
     ("at the end, MiB", lambda one: f"{one.end_bytes / (1 << 20):.0f}"),
-    ("KiB a client", lambda one: f"{(one.end_bytes - one.before_bytes) / 1024 / one.clients:.0f}"),
+    (
+        "growth with what was loaded, KiB a client",
+        lambda one: f"{(one.end_bytes - one.before_bytes) / 1024 / one.clients:.0f}",
+    ),
     ("leader's CPU while nothing happens", lambda one: f"{one.idle_cpu:.1%}"),
     ("while all measure", lambda one: f"{one.run_cpu:.1%}"),
     ("to begin a run, s", lambda one: f"{one.begin_s:.1f}"),
@@ -345,7 +348,7 @@ def main() -> None:
         for kind, clients in wanted:
             print(f"{clients} {kind} clients", flush=True)
             costs.append(cost(kind, clients, stream, folder / "data", folder))
-        print(f"\n{table(costs)}")
+            print(f"\n{table(costs)}\n", flush=True)
     finally:
         shutil.rmtree(folder)
 

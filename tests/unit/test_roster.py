@@ -58,7 +58,7 @@ def attached() -> tuple[Roster, Server]:
     return roster, server
 
 
-def card(roster: Roster, name: str = "n1", **changes: object) -> Card:
+def card(roster: Roster, name: str = "n1", **changes: Any) -> Card:
     greeting = hello()
     own = msgspec.structs.replace(greeting, engine=msgspec.structs.replace(greeting.engine, version=__version__))
     made = Card(name=name, role=Role.LOAD, assay_version=__version__, token=roster._join.token, hello=own)
@@ -161,7 +161,7 @@ def test_a_word_ends_the_silence() -> None:
     ],
     ids=["token", "version", "name", "role"],
 )
-def test_who_does_not_fit_is_told_why_and_is_not_there(changes: dict[str, object], reason: str) -> None:
+def test_who_does_not_fit_is_told_why_and_is_not_there(changes: dict[str, Any], reason: str) -> None:
     roster, server = attached()
     roster.expect(expected_by({"n1": Role.LOAD, "n2": Role.LOAD}))
 

@@ -103,7 +103,7 @@ class DaskCrew:
         clients = len(plans)
 
         def forget_the_last() -> None:
-            self._roster.period_s = period_s(clients)
+            self._roster.period_s = max(self._roster.period_s, period_s(clients))
             for name in plans:
                 if (one := self._roster.by_name.get(name)) is not None:
                     one.run_id, one.batches = run_id, 0

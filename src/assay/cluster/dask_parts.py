@@ -24,7 +24,7 @@ except ModuleNotFoundError as missing:
         "with: pip install 'assay[cluster]'"
     ) from missing
 
-__all__ = ["Comm", "LeaderServer", "Scheduler", "SchedulerPlugin", "Security", "Status", "WorkerServer"]
+__all__ = ["LeaderServer", "Scheduler", "SchedulerPlugin", "Security", "Status", "WorkerServer"]
 
 
 class Comm(Protocol):

@@ -20,7 +20,7 @@ from assay.bundle.client_set import Role
 from assay.cluster.crew import Ended, Gone, Heard, Said, Station
 from assay.cluster.dask_parts import LeaderServer, Scheduler, SchedulerPlugin
 from assay.cluster.join_file import JoinFile
-from assay.cluster.relay import SHORTEST_PERIOD_S
+from assay.cluster.relay import SHORTEST_PERIOD_S, period_s
 from assay.cluster.wire import CARD, Card, ClientWord, Told, card_of, is_own_version, own_versions
 
 SUSPECT_BEATS: Final = 3
@@ -218,8 +218,9 @@ class Roster(SchedulerPlugin):
             last_ns = now_ns
             if time.monotonic() - beat_s >= LEADER_BEAT_S:
                 beat_s = time.monotonic()
+                self.period_s = max(self.period_s, period_s(len(self.by_name)))
                 for one in self.by_name.values():
-                    self.send(one.worker, {"op": Told.BEAT.value})
+                    self.send(one.worker, {"op": Told.BEAT.value, "clients": len(self.by_name)})
 
     def overdue(self, last_ns: int, now_ns: int) -> list[tuple[Connected, int]]:
         """Give those who have been silent for too long, and for how long; the last look was at `last_ns`.

@@ -35,7 +35,7 @@ class Told(enum.StrEnum):
     """What the leader tells a client, without an answer."""
 
     BEAT = "assay-beat"
-    """The leader is there."""
+    """The leader is there, and so many clients are, which says how often each is to speak."""
     CONTROL = "assay-control"
     KILL = "assay-kill"
     DISMISS = "assay-dismiss"

@@ -19,7 +19,7 @@ import msgspec
 from assay import events
 from assay.cluster.addresses import in_uri
 from assay.cluster.client_engine import ClientEngine, StartEngine, start_engine
-from assay.cluster.dask_parts import Comm, Security, Status, WorkerServer
+from assay.cluster.dask_parts import Security, Status, WorkerServer
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
@@ -96,6 +96,7 @@ class ClientWorker:
         self._at_work: _UnderWay | None = None
         self._departure: asyncio.Future[Departure] = asyncio.get_running_loop().create_future()
         self._asked_s = self._leader_s = time.monotonic()
+        self._period_s = SHORTEST_PERIOD_S
         self._worker: WorkerServer
 
     def depart(self, departure: Departure) -> None:
@@ -224,7 +225,7 @@ class ClientWorker:
                 kept.remove()
             raise
 
-    async def _clock(self, comm: Comm, exchanges: int) -> Status:
+    async def _clock(self, comm: Any, exchanges: int) -> Status:
         """Say the time as often as is asked: the leader's words and these follow one another on one connection."""
         self._asked_s = time.monotonic()
         for _ in range(exchanges):
@@ -266,8 +267,9 @@ class ClientWorker:
 
     # -- what is told ----------------------------------------------------------------------------------------------------
 
-    def _leader_is_there(self) -> None:
+    def _leader_is_there(self, clients: int) -> None:
         self._leader_s = time.monotonic()
+        self._period_s = period_s(clients)
 
     def _control(self, line: bytes) -> None:
         if self._at_work is not None and self._at_work.engine is not None:
@@ -314,7 +316,7 @@ class ClientWorker:
         """Say once in a period what has come, or that this client is there."""
         while True:
             run = self._at_work
-            await asyncio.sleep(run.period_s if run else SHORTEST_PERIOD_S)
+            await asyncio.sleep(run.period_s if run else self._period_s)
             if run is not None and run is self._at_work:
                 self._say(run)
             else:
