@@ -103,7 +103,10 @@ def shared_variables() -> Mapping[str, str]:
 
 
 def true_starts_ns(bundle: RunBundle, lab: NetLab, phase_index: int) -> dict[str, int]:
-    """When each client began a phase, by the one clock of the machine: its own says it less what its host adds to that."""
+    """When each client issued its first operation of a phase, by the one clock of the machine.
+
+    Its own clock says it, less what its host adds to that.
+    """
     starts = {}
     for name in bundle.clients:
         zero_ns = None
@@ -111,8 +114,9 @@ def true_starts_ns(bundle: RunBundle, lab: NetLab, phase_index: int) -> dict[str
             match event:
                 case events.Hello():
                     zero_ns = event.clock.monotonic_at_zero_ns
-                case events.Started() if event.phase_index == phase_index and zero_ns is not None:
-                    starts[name] = zero_ns + event.start_ns - lab[name].offset_ns
+                case events.PhaseFinished() if event.phase_index == phase_index and zero_ns is not None:
+                    first_ns = min(one.first_op_ns for one in event.workers if one.first_op_ns is not None)
+                    starts[name] = zero_ns + first_ns - lab[name].offset_ns
                 case _:
                     pass
     return starts

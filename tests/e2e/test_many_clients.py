@@ -6,8 +6,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from assay import events
+from assay.bundle import RunBundle
 from e2e.command import COMMAND
 from e2e.many_clients import ManyClients, client_set, shared_variables, true_starts_ns
 from testbed.netlab import S_TO_NS, net_lab
@@ -89,7 +92,11 @@ def test_nobody_begins_ahead_of_time(many: ManyClients, document: dict[str, Any]
     assert document["starts"]
 
 
-def test_the_sum_is_that_of_the_clients(document: dict[str, Any]) -> None:
+def test_the_sum_is_that_of_the_clients(many: ManyClients, document: dict[str, Any]) -> None:
+    bundle = many.bundle()
+    intervals = bundle.intervals()
+    (start,) = document["starts"]
+    late_s = {one["client"]: (one["late_ns"] + one["bound_ns"]) / S_TO_NS for one in start["starts"]}
     for one in document["sums"]:
         total = next(result for result in document["results"] if result["label"] == one["label"])
         parts = [
@@ -98,11 +105,28 @@ def test_the_sum_is_that_of_the_clients(document: dict[str, Any]) -> None:
 
         assert total["client"] is None
         assert sorted(part["client"] for part in parts) == list(HOSTS)
-        assert total["ops"] == sum(part["ops"] for part in parts)
-        assert total["bytes"] == sum(part["bytes"] for part in parts)
-        assert total["iops"] == pytest.approx(sum(rate["iops"] for rate in one["rates"]))
+        # A tick reads the counters of operations and bytes one after the other.
+        assert total["bytes"] == pytest.approx(total["ops"] * 4096, rel=1e-4)
+        assert total["ops"] / total["seconds"] == pytest.approx(total["iops"])
+        assert total["iops"] == pytest.approx(sum(rate["iops"] for rate in one["rates"]), rel=1e-4)
         assert sum(rate["share"] for rate in one["rates"]) == pytest.approx(1)
+        # What each did in that time, by the intervals that its own engine told: those that touch it are the most that it
+        # can have been, those inside of it the least.
+        begin_s, end_s = one["window_s"]
+        for rate in one["rates"]:
+            own = intervals.filter(pl.col("client") == rate["client"])
+            ends_s = own["t_s"] - _started_s(bundle, rate["client"])
+            begins_s, off_s = ends_s - own["dt_s"], late_s[rate["client"]]
+            inside = own.filter((begins_s >= begin_s + off_s) & (ends_s <= end_s - off_s))["ops"].sum()
+            touching = own.filter((begins_s <= end_s + off_s) & (ends_s >= begin_s - off_s))["ops"].sum()
+            assert inside <= rate["iops"] * (end_s - begin_s) <= touching
     assert document["sums"]
+
+
+def _started_s(bundle: RunBundle, client: str) -> float:
+    """When a client's one phase began, by its own clock since its hello, as its intervals have it."""
+    (start,) = (event for event in bundle.events(client) if isinstance(event, events.Started))
+    return start.start_ns / S_TO_NS
 
 
 def test_nothing_is_left_on_any_host(many: ManyClients, document: dict[str, Any]) -> None:
