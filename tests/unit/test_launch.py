@@ -14,7 +14,7 @@ from assay.bundle.client_set import Role
 from assay.cluster.hosts import HostSpec, parse_hosts
 from assay.cluster.launch import launch
 from assay.cluster.worker_order import WorkerOrder, check_version, read_join_folder
-from assay.cluster.worker_shell import ShellChannel, HostError, WorkerShell
+from assay.cluster.worker_shell import HostError, ShellChannel, WorkerShell
 from assay.errors import InputError, RunError
 from testbed.host import wait_until
 from testbed.stand_in import is_alive, stand_in
