@@ -7,7 +7,7 @@ temporary files of its own, so that what is left of it can be seen.
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,12 +52,13 @@ def make_key(path: Path) -> None:
 
 
 @contextmanager
-def sshd(folder: Path, user_key: Path) -> Iterator[Sshd]:
+def sshd(folder: Path, user_key: Path, environment: Mapping[str, str] | None = None) -> Iterator[Sshd]:
     """Run a server.
 
     Args:
         folder: Of its own; it is made.
         user_key: The private key whose owner may come in, as the user who runs this.
+        environment: More variables of its sessions.
     """
     need_tools("sshd", "ssh-keygen")
     folder.mkdir()
@@ -67,11 +68,12 @@ def sshd(folder: Path, user_key: Path) -> Iterator[Sshd]:
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)  # where sshd gives up its rights; Debian makes it at boot
     port = _free_port()
-    environment = {
+    variables = {
         "TMPDIR": temporary,
         "XDG_STATE_HOME": folder / "state",
         SESSION_VARIABLE: os.environ[SESSION_VARIABLE],
         **{key: os.environ[key] for key in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE") if key in os.environ},
+        **(environment or {}),
     }
     settings = {
         "ListenAddress": f"127.0.0.1:{port}",
@@ -83,7 +85,7 @@ def sshd(folder: Path, user_key: Path) -> Iterator[Sshd]:
         "PermitRootLogin": "prohibit-password",
         "PasswordAuthentication": "no",
         "Subsystem": "sftp internal-sftp",
-        "SetEnv": " ".join(f"{key}={value}" for key, value in environment.items()),
+        "SetEnv": " ".join(f"{key}={value}" for key, value in variables.items()),
     }
     (folder / "sshd_config").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
     words = [find_tool("sshd") or "sshd", "-D", "-e", "-f", str(folder / "sshd_config")]

@@ -25,6 +25,7 @@ WORDS = {
     ),
     "on_lost": ("WHAT", "When a client is lost: continue, stop or abort [default: continue]."),
     "interface": ("IF|ADDR", "Network interface, or address, of this machine that clients reach."),
+    "ssh_user": ("NAME", "Who to be on hosts that name no user themselves; else as ~/.ssh/config has it."),
 }
 """Options with a value, by the name of their parameter: how the value is written, and the help."""
 INSECURE = "Without keys and encryption: between addresses of this machine alone."

@@ -30,6 +30,8 @@ class ClientsAsked:
     on_lost: OnLost = OnLost.CONTINUE
     interface: str | None = None
     """Address, or name of the network interface, by which clients reach this machine."""
+    ssh_user: str | None = None
+    """Who to be on hosts that ssh reaches; None: as the host, or the configuration of ssh, has it."""
     is_insecure: bool = False
 
 
@@ -42,6 +44,7 @@ def clients_asked(
     share: str | None = None,
     on_lost: str | None = None,
     interface: str | None = None,
+    ssh_user: str | None = None,
     insecure: bool = False,
     directories: Mapping[str, Path] | None = None,
 ) -> ClientsAsked | None:
@@ -57,6 +60,7 @@ def clients_asked(
             "--share": share,
             "--on-lost": on_lost,
             "--interface": interface,
+            "--ssh-user": ssh_user,
             "--insecure": insecure or None,
         }
         if alone := [name for name, value in given.items() if value is not None]:
@@ -68,6 +72,8 @@ def clients_asked(
         raise InputError(
             "--observe names hosts that are started here; with --join start 'assay worker --observer' there"
         )
+    if join is not None and ssh_user is not None:
+        raise InputError("--ssh-user is for hosts on which workers are started; with --join others start them")
     if (join is None) != (clients is None):
         raise InputError("--join FILE and --clients N go together: the run begins when so many workers have joined")
     if clients is not None and clients < 1:
@@ -87,6 +93,7 @@ def clients_asked(
         share=_one_of(Share, "--share", share, Share.OWN),
         on_lost=_one_of(OnLost, "--on-lost", on_lost, OnLost.CONTINUE),
         interface=interface,
+        ssh_user=ssh_user,
         is_insecure=insecure,
     )
 

@@ -36,7 +36,7 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
     with contextlib.ExitStack() as opened:
         folder = asked.join or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="assay-join-")))
         lead = opened.enter_context(Lead(address, folder, asked.is_insecure))
-        launched = opened.enter_context(launch(hosts, folder, roles, told))
+        launched = opened.enter_context(launch(hosts, folder, roles, told, ssh_user=asked.ssh_user))
 
         def waiting(line: str | None = None) -> None:
             """Give up where a worker has ended, before it joined too: it will not come."""

@@ -16,7 +16,7 @@ import stat
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import asyncssh
 
@@ -224,8 +224,8 @@ def _known_hosts(options: asyncssh.SSHClientConnectionOptions) -> asyncssh.SSHKn
     Asyncssh leaves out the machine's files where nothing names them, and checks no key after `UserKnownHostsFile none`,
     where OpenSSH only looks into none of the user's.
     """
-    users: Sequence[str] = options.config.get("UserKnownHostsFile", _USER_KNOWN_HOSTS)
-    machines: Sequence[str] = options.config.get("GlobalKnownHostsFile", _MACHINE_KNOWN_HOSTS)
+    users = cast("Sequence[str]", options.config.get("UserKnownHostsFile", _USER_KNOWN_HOSTS))
+    machines = cast("Sequence[str]", options.config.get("GlobalKnownHostsFile", _MACHINE_KNOWN_HOSTS))
     known = asyncssh.SSHKnownHosts()
     for path in (*users, *machines):
         with contextlib.suppress(OSError):
