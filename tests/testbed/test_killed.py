@@ -14,8 +14,7 @@ from testbed.killed import clear_dead_devices
 from testbed.leaks import loops_of_machine, mounts_of_machine
 
 SESSION = """
-import sys, time
-from pathlib import Path
+import time
 from testbed.nbd import nbd_delay_device
 from testbed.devices import filesystem
 with nbd_delay_device(0, 64 << 20) as device, filesystem(device) as at:

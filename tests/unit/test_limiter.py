@@ -247,6 +247,15 @@ def test_writers_that_wait_below_the_mark_wait_for_write_back_less_surely() -> N
     assert working.limit is not Bottleneck.WRITEBACK_DEVICE
 
 
+@pytest.mark.parametrize(("share", "is_named"), [(0.69, False), (0.71, True)])
+def test_memory_and_device_have_both_to_be_nearly_full(share: float, is_named: bool) -> None:
+    busy = dataclasses.replace(NEARLY_DIRTY.device or disk(), utilisation=share)
+    for nearly in ({"dirty_share": share}, {"device": busy}):
+        found = decide(dataclasses.replace(NEARLY_DIRTY, **nearly))
+
+        assert (found.limit is Bottleneck.WRITEBACK_DEVICE) is is_named
+
+
 def test_the_time_of_later_requests_is_no_part_of_a_write_that_memory_takes() -> None:
     found = decide(dataclasses.replace(NEARLY_DIRTY, dirty_share=0.3))
 
