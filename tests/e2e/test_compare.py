@@ -20,6 +20,7 @@ from testbed.throttle import blkio_limit
 pytestmark = pytest.mark.testbed
 
 ATTEMPTS, LEAST = 3, 3
+SIDES = {"full": 400, "same": 400, "lower": 300}
 NARROW = 1.06
 """From end to end of an interval: a tenth less then lies beyond the 3 % that matter."""
 # The throttle's tokens move a rate by some per cent in so short a time, and so do other programs of a busy machine.
@@ -38,17 +39,18 @@ def test_a_limit_that_is_a_quarter_lower_is_found_and_an_equal_one_is_no_differe
     place: tuple[Path, Path], assay: Assay
 ) -> None:
     device, directory = place
-    for tag, limit in (("full", 400), ("same", 400), ("lower", 300)):
-        measure_quietly(assay, device, directory, tag, limit)
+    quiet = [measure_quietly(assay, device, directory, tag, limit) for tag, limit in SIDES.items()]
+    if not all(quiet):
+        pytest.skip("other programs of this machine disturbed every run of one side")
 
     found, exit_code = compared(assay, "tag:full", "tag:lower", "--gate", GATE)
     row = found["against"][0]["rows"][0]
-    assert row["ratio"] == pytest.approx(0.75, abs=0.06)
-    assert (row["verdict"], exit_code) == ("worse", 1)
+    assert row["ratio"] == pytest.approx(0.75, abs=0.06), row
+    assert (row["verdict"], exit_code) == ("worse", 1), row
     found, exit_code = compared(assay, "tag:full", "tag:same", "--gate", GATE)
     row = found["against"][0]["rows"][0]
-    assert row["ratio"] == pytest.approx(1.0, abs=0.06)
-    assert row["verdict"] not in {"better", "worse"}
+    assert row["ratio"] == pytest.approx(1.0, abs=0.06), row
+    assert row["verdict"] not in {"better", "worse"}, row
     assert exit_code == 0
 
 
@@ -69,16 +71,19 @@ def test_a_limit_that_is_a_tenth_lower_is_found_by_repeats(place: tuple[Path, Pa
     assert row["verdict"] == "worse"
 
 
-def measure_quietly(assay: Assay, device: Path, directory: Path, tag: str, limit: int) -> None:
-    """Measure until other programs have left the machine alone for a run; tag that one."""
+def measure_quietly(assay: Assay, device: Path, directory: Path, tag: str, limit: int) -> bool:
+    """Measure until other programs have left the machine alone for a run; tag the last one and say if it is such."""
+    quiet = False
     for _ in range(ATTEMPTS):
         with going_first(), blkio_limit(device, read_iops=limit) as group:
             done = assay("measure", directory, *WORDS, "--json", prefix=group.prefix)
         assert done.returncode in {0, 1}, done.stderr
         results = json.loads(done.stdout)["results"]
-        if sum(result["trust"]["level"] != "no" for result in results) >= LEAST:
+        quiet = sum(result["trust"]["level"] != "no" for result in results) >= LEAST
+        if quiet:
             break
     assay("tag", "last", "--tag", tag, check=0)
+    return quiet
 
 
 def test_sides_that_are_not_there_are_refused_in_a_line(assay: Assay, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def _disk_over_the_link(lab: NetLab, host: LabHost, port: int) -> Iterator[None]
     (folder / "data").mkdir()
     (folder / "disk.img").touch()
     served = ["nbdkit", "--foreground", "-i", server.address, "-p", str(port), "memory", str(512 * MIB)]
-    shown = ["nbdfuse", file, f"nbd://{server.address}:{port}"]
+    shown: list[str | Path] = ["nbdfuse", file, f"nbd://{server.address}:{port}"]
     log = folder / "disk.log"
     with lab.popen(server, served, output=log, errors=log), ExitStack() as undo:
         wait_until(lambda: _listens(lab, server, port), "nbdkit listening")

@@ -138,7 +138,7 @@ class NetLab:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on a host, to its end."""
         return subprocess.run(
-            [*host.prefix, *map(os.fspath, argv)],
+            [*host.prefix, *(os.fspath(word) for word in argv)],
             env=self.environment() | dict(env or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -160,7 +160,7 @@ class NetLab:
         """Run a command on a host beside the test; it is ended with the block, whatever state it is in."""
         with output.open("wb") as to, errors.open("wb") as to_errors:
             process = subprocess.Popen(
-                [*host.prefix, *map(os.fspath, argv)],
+                [*host.prefix, *(os.fspath(word) for word in argv)],
                 env=self.environment() | dict(env or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=to,
@@ -407,8 +407,8 @@ def _let_in_by_ssh(lab: NetLab, own: Path, undo: ExitStack) -> None:
             undo.callback(stop, subprocess.Popen(words, stderr=log, stdin=subprocess.DEVNULL))
     (keys / "known_hosts").write_text("".join(known))
     for host in lab.hosts:
-        log = own / "sshd" / host.name / "log"
-        wait_until(lambda log=log: b"listening" in log.read_bytes(), f"sshd of {host.name}")  # type: ignore[misc]
+        written = own / "sshd" / host.name / "log"
+        wait_until(lambda at=written: b"listening" in at.read_bytes(), f"sshd of {host.name}")  # type: ignore[misc]
 
 
 def _make_key(path: Path) -> None:
