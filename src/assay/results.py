@@ -136,6 +136,8 @@ class Committed(Part, kw_only=True):
     throughput_bytes_per_s: float | None
     seconds: float
     flush_seconds: float
+    stored_share: float
+    """Of what was done in the window: below 1 where data was written over in memory before storage had it."""
 
 
 class Schedule(Part, kw_only=True):

@@ -39,7 +39,7 @@ def test_a_number_that_is_not_trusted_is_not_told_but_why(document: Document) ->
 
 
 def test_what_memory_took_is_told_up_to_the_flush(document: Document) -> None:
-    committed = Committed(iops=1234.0, throughput_bytes_per_s=None, seconds=2.0, flush_seconds=1.0)
+    committed = Committed(iops=1234.0, throughput_bytes_per_s=None, seconds=2.0, flush_seconds=1.0, stored_share=1.0)
 
     text = said(document, named(document, "create-1", committed=committed))
 

@@ -166,7 +166,11 @@ def test_how_well_one_repeat_knows_its_rate_is_no_doubt_where_the_repeats_know_i
 
 def test_rates_with_a_flush_are_summed_with_it(one: Result) -> None:
     flushed = {
-        repeat: {"committed": Committed(iops=iops / 2, throughput_bytes_per_s=iops, seconds=2.0, flush_seconds=1.0)}
+        repeat: {
+            "committed": Committed(
+                iops=iops / 2, throughput_bytes_per_s=iops, seconds=2.0, flush_seconds=1.0, stored_share=1.0
+            )
+        }
         for repeat, iops in enumerate(QUIET)
     }
 

@@ -2,17 +2,28 @@
 
 import itertools
 
+import msgspec
 import numpy as np
 import pytest
 
 from assay import events, plan
 from assay.analysis import findings
-from assay.host.facts import LINK_FACT
+from assay.host.facts import LINK_FACT, FactValue
 from assay.results import Document, Result
 from assay.verdicts import ServedBy, SteadyVerdict, TrustLevel
 from unit.memory_run import judged
 from unit.noise import FloatArray, correlated
-from unit.synthetic import BLOCK_BACKED, NS, Counters, Stream, SyntheticRun, one_job, one_plan, read_op, steady_stream
+from unit.synthetic import (
+    BLOCK_BACKED,
+    NS,
+    Counters,
+    Stream,
+    SyntheticRun,
+    one_job,
+    one_plan,
+    read_op,
+    steady_stream,
+)
 
 INTERVAL_S = 0.1
 COLD = plan.CacheCondition.COLD
@@ -237,7 +248,9 @@ def test_the_committed_rate_counts_to_the_end_of_the_flush() -> None:
     phase = plan.Phase(name="p", title="p", jobs=(job,), after=(plan.Sync(),))
     run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S))
     run.phase(
-        [steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")], seconds=5
+        [steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")],
+        seconds=5,
+        counters=Counters(process_write_bytes=5000 * BLOCK),
     )
     begin_ns, end_ns = 10 * NS, 15 * NS
     run.say(
@@ -263,7 +276,8 @@ def test_a_committed_rate_has_no_start_in_it_that_the_rate_has_not() -> None:
     phase = plan.Phase(name="p", title="p", jobs=(job,), after=(plan.Sync(),))
     run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S))
     # Three times as fast for a second, then steady; the flush takes no time to speak of.
-    run.phase([stream_of(np.repeat([3000.0, 1000.0], [10, 50]), operation="write")], seconds=6)
+    stream = stream_of(np.repeat([3000.0, 1000.0], [10, 50]), operation="write")
+    run.phase([stream], seconds=6, counters=Counters(process_write_bytes=9000 * BLOCK))
     run.say(
         events.StepDone(
             t_ns=16 * NS + 1, phase_index=0, step="sync", subject=None, achieved=True, detail="", seconds=1e-9
@@ -278,6 +292,53 @@ def test_a_committed_rate_has_no_start_in_it_that_the_rate_has_not() -> None:
     assert result.iops == pytest.approx(1000, rel=0.02)
     assert result.committed
     assert result.iops * 0.98 < result.committed.iops <= result.iops
+
+
+def flushed_writes(
+    *, dirtied: int | None, access: plan.Access, size_bytes: int = 1_000_000, facts: dict[str, FactValue] = BLOCK_BACKED
+) -> Result:
+    """5,000 writes of 4 KiB in 5 s to a file of a size, of which the kernel saw so many bytes become dirty, and a flush."""
+    write = msgspec.structs.replace(read_op("write", kind=plan.OpKind.WRITE), access=access)
+    phase = plan.Phase(name="p", title="p", jobs=(one_job(plan.Do(op=write)),), after=(plan.Sync(),))
+    run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S), facts=facts, set_bytes=size_bytes)
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")
+    run.phase([stream], seconds=5, counters=Counters(process_write_bytes=dirtied))
+    run.say(
+        events.StepDone(t_ns=16 * NS, phase_index=0, step="sync", subject=None, achieved=True, detail="", seconds=1.0)
+    )
+    return only(judged(run.end()))
+
+
+ANYWHERE = plan.RandomAccess()
+
+
+def test_what_is_written_over_in_memory_reaches_storage_once() -> None:
+    result = flushed_writes(dirtied=1_024_000, access=ANYWHERE)
+
+    # 250 of the 5,000 blocks that were written became dirty: no more came to storage, 6 s after the begin.
+    assert result.committed
+    assert result.committed.stored_share == pytest.approx(0.05)
+    assert result.committed.iops == pytest.approx(250 / 6, rel=0.01)
+    assert result.committed.throughput_bytes_per_s == pytest.approx(250 * BLOCK / 6, rel=0.01)
+    (said,) = [finding for finding in result.findings if finding.id == "absorbed"]
+    assert "Only 5.0 % of what was written came so far" in said.text
+
+
+def test_nothing_is_committed_that_nobody_counted() -> None:
+    through_a_server: dict[str, FactValue] = {"target.target.directory": "/data", "target.target.fs.type": "fuse.sshfs"}
+    everything = 5000 * BLOCK
+
+    for dirtied, access, size_bytes, facts, stored in (
+        (everything, ANYWHERE, 1_000_000, BLOCK_BACKED, 1.0),
+        (10 * everything, ANYWHERE, 1_000_000, BLOCK_BACKED, 1.0),
+        (None, ANYWHERE, 1_000_000_000, BLOCK_BACKED, None),
+        (None, plan.Sequential(), 1_000_000_000, BLOCK_BACKED, 1.0),
+        (None, plan.Sequential(), 1_000_000, BLOCK_BACKED, None),
+        (0, ANYWHERE, 1_000_000_000, through_a_server, None),
+        (0, plan.Sequential(), 1_000_000_000, through_a_server, 1.0),
+    ):
+        result = flushed_writes(dirtied=dirtied, access=access, size_bytes=size_bytes, facts=facts)
+        assert (result.committed and result.committed.stored_share) == stored, (dirtied, access, facts)
 
 
 def direct_writes(*, cache: str, flush_s: float | None = None, dsync: bool = False, is_virtual: bool = False) -> Result:

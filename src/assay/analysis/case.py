@@ -106,7 +106,7 @@ class Case:
         """What storage had by the end of a flush after the phase, of changes that memory or a device's cache took."""
         if not self.operation.changes or (self.reaches_device and not self.unflushed_caches):
             return None
-        return committed_rate(self.record, self.subject.rows, self.window, moves_data=self.moves_data)
+        return committed_rate(self.subject, self.window, moves_data=self.moves_data)
 
     @property
     def reaches_device(self) -> bool:

@@ -125,6 +125,8 @@ FLUSHES = 20
 """Flushes beside an operation that its rate is made up of, if it is to be called flushed."""
 COMMITTED_SHARE = 0.90
 """Of the rate that memory takes, what storage has by the end of a flush, from where on the two are as good as one."""
+ALL_STORED = 0.99
+"""Of the bytes written, what became dirty, from where on nothing was written over in memory."""
 MECHANICAL_READ_S = 2e-3
 """Latency of a random read from where on something moves in the device."""
 DURABLE_TO_READ = 0.10

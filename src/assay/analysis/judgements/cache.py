@@ -8,7 +8,7 @@ from assay.analysis.cache import resident_share
 from assay.analysis.case import Case
 from assay.plan import CacheCondition
 from assay.results import Finding
-from assay.units import format_number, format_seconds
+from assay.units import format_number, format_percent, format_seconds
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -95,6 +95,11 @@ def _absorbed(case: Case) -> Finding:
             f" By the end of a flush of {format_seconds(committed.flush_seconds)} after the phase, storage had"
             f" {format_number(committed.iops)} a second."
         )
+        if committed.stored_share < 1:
+            text += (
+                f" Only {format_percent(committed.stored_share)} % of what was written came so far: the rest was written"
+                " over in memory."
+            )
     cure = "Use direct I/O, O_DSYNC or an fsync in the loop to measure storage."
     # Of names alone the rate is the whole of it; of data the latency is memory's all the same.
     if kept is not None and kept >= thresholds.COMMITTED_SHARE and case.operation.direction != "write":

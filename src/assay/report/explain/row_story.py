@@ -129,6 +129,11 @@ def _committed(result: Result) -> Iterator[str]:
     yield (
         f"{rate(unit.of(kept.iops, kept.throughput_bytes_per_s), unit)} by the end of a flush of"
         f" {format_seconds(kept.flush_seconds)} after the phase"
+        + (
+            ""
+            if kept.stored_share == 1
+            else f", {format_percent(kept.stored_share)} % of it: the rest was written over"
+        )
     )
 
 

@@ -136,7 +136,12 @@ def _committed_words(result: Result) -> str:
     if committed is None:
         return ABSENT
     flush = format_seconds(committed.flush_seconds)
-    return f"{format_number(committed.iops)} a second, to the end of a flush of {flush}"
+    over = (
+        ""
+        if committed.stored_share == 1
+        else f"; {format_percent(1 - committed.stored_share)} % was written over before"
+    )
+    return f"{format_number(committed.iops)} a second, to the end of a flush of {flush}{over}"
 
 
 def _percentiles(spread: LatencyNs) -> list[tuple[str, float | None]]:
