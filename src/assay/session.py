@@ -14,6 +14,7 @@ from assay.analysis.record import RunRecord, read
 from assay.analysis.settling import Settling
 from assay.bundle import RunBundle
 from assay.bundle.catalog import check_free, runs_directory
+from assay.bundle.client_set import OnLost, Share
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.bundle.run_folder import later_run
 from assay.cluster.asked import ClientsAsked
@@ -180,8 +181,8 @@ class Session:
         return run_set(
             plan,
             crew,
-            share=self._clients.share,
-            on_lost=self._clients.on_lost,
+            share=self._clients.share or Share.OWN,
+            on_lost=self._clients.on_lost or OnLost.CONTINUE,
             directories=self._clients.directories,
             listener=AsOne(self._display, Settling(plan), period_s=period_s),
             runs=self._runs,

@@ -26,6 +26,7 @@ MOST_CLIENTS: Final = 20_000
 LONGEST_NAME: Final = 64
 _LONGEST_TEXT: Final = 1000
 _MOST_READINGS: Final = 10_000
+_MOST_NAMED: Final = 8
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -144,6 +145,13 @@ class ClientSet(msgspec.Struct, frozen=True, kw_only=True):
 def is_client_name(name: str) -> bool:
     """Whether a client can be called so: it is the name of a file, too."""
     return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None and ".." not in name
+
+
+def names_of(found: ClientSet) -> str:
+    """Name the first clients of a set, for a sentence."""
+    names = [member.name for member in found.members]
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def write_client_set(folder: Path, found: ClientSet) -> None:

@@ -28,7 +28,11 @@ WORDS = {
     "ssh_user": ("NAME", "Who to be on hosts that name no user themselves; else as ~/.ssh/config has it."),
 }
 """Options with a value, by the name of their parameter: how the value is written, and the help."""
-INSECURE = "Without keys and encryption: between addresses of this machine alone."
+FLAGS = {
+    "echo": "Read clocks by datagrams (UDP) from engine to engine as well: for bounds of a few microseconds.",
+    "insecure": "Without keys and encryption: between addresses of this machine alone.",
+}
+"""Options without a value, in the same way."""
 
 
 def _parameters() -> list[inspect.Parameter]:
@@ -41,8 +45,12 @@ def _parameters() -> list[inspect.Parameter]:
         for name, (metavar, text) in WORDS.items()
     }
     made = [inspect.Parameter(name, kind, default=None, annotation=option) for name, option in options.items()]
-    flag = Annotated[bool, typer.Option("--insecure", help=INSECURE, rich_help_panel=PANEL)]
-    return [*made, inspect.Parameter("insecure", kind, default=False, annotation=flag)]
+    flags = {
+        name: Annotated[bool, typer.Option("--" + name, help=text, rich_help_panel=PANEL)]
+        for name, text in FLAGS.items()
+    }
+    made += [inspect.Parameter(name, kind, default=False, annotation=flag) for name, flag in flags.items()]
+    return made
 
 
 def with_clients(command: Callable[..., None]) -> Callable[..., None]:

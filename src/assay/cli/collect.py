@@ -35,6 +35,7 @@ def collect(
     import msgspec
 
     from assay.bundle.catalog import open_run, runs_directory
+    from assay.bundle.client_set import names_of
     from assay.cli.clients import clients_of
     from assay.cluster.collecting import collected
     from assay.cluster.gathering import gathered
@@ -42,11 +43,15 @@ def collect(
     from assay.outward import json_text
 
     bundle = open_run(run, runs)
-    if bundle.client_set() is None:
+    of_run = bundle.client_set()
+    if of_run is None:
         raise InputError(f"collect: {bundle.run_id} was measured by one machine; all that it recorded is in the run")
     asked = clients_of({"hosts": hosts, "join": join, "clients": clients, "interface": interface})
     if asked is None:
-        raise InputError("collect: name the clients with --hosts, by the names that they had in the run, or use --join")
+        raise InputError(
+            "collect: name the clients with --hosts, by the names that they had in the run"
+            f" ({names_of(of_run)}), or use --join"
+        )
 
     def tell(text: str) -> None:
         sys.stderr.write(f"{text}\n")

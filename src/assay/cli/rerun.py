@@ -1,5 +1,6 @@
 """`assay rerun RUN`: the same resolved Plan with the same seed."""
 
+import dataclasses
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,6 +50,7 @@ def rerun(
 ) -> None:
     """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
     from assay.bundle.catalog import open_run, runs_directory
+    from assay.bundle.client_set import names_of
     from assay.bundle.remarks import remarks
     from assay.session import Session
 
@@ -59,6 +61,16 @@ def rerun(
             f"rerun: {bundle.run_id} is foreign: another tool measured it, and Assay does not know how to do it again"
         )
     bundle.check_contents()
+    before = bundle.client_set()
+    if before is not None and clients is None:
+        raise InputError(
+            f"rerun: {bundle.run_id} was measured by several clients ({names_of(before)}): name them, or others, with"
+            " --hosts or --join; --hosts local is this machine alone"
+        )
+    if before is not None and clients is not None:
+        clients = dataclasses.replace(
+            clients, share=clients.share or before.share, on_lost=clients.on_lost or before.on_lost
+        )
     source = bundle.source_text()
     check_commands(bundle.plan, are_allowed=allow_commands)
     if not bundle.is_own(runs_directory(runs)):

@@ -26,13 +26,16 @@ class ClientsAsked:
     """How many of those are waited for."""
     directories: Mapping[str, Path] | None = None
     """The directory that each works in, by name, where it is not that of the load."""
-    share: Share = Share.OWN
-    on_lost: OnLost = OnLost.CONTINUE
+    share: Share | None = None
+    on_lost: OnLost | None = None
+    """None: not said."""
     interface: str | None = None
     """Address, or name of the network interface, by which clients reach this machine."""
     ssh_user: str | None = None
     """Who to be on hosts that ssh reaches; None: as the host, or the configuration of ssh, has it."""
     is_insecure: bool = False
+    has_echo: bool = False
+    """Whether clocks are asked of the engines, too."""
 
 
 def clients_asked(
@@ -46,6 +49,7 @@ def clients_asked(
     interface: str | None = None,
     ssh_user: str | None = None,
     insecure: bool = False,
+    echo: bool = False,
     directories: Mapping[str, Path] | None = None,
 ) -> ClientsAsked | None:
     """Read the options; None: this machine alone is meant.
@@ -62,6 +66,7 @@ def clients_asked(
             "--interface": interface,
             "--ssh-user": ssh_user,
             "--insecure": insecure or None,
+            "--echo": echo or None,
         }
         if alone := [name for name, value in given.items() if value is not None]:
             raise InputError(f"{', '.join(alone)}: says something of clients; name them with --hosts, or --join FILE")
@@ -90,11 +95,12 @@ def clients_asked(
         join=_join_folder(join),
         clients=clients or 0,
         directories=directories,
-        share=_one_of(Share, "--share", share, Share.OWN),
-        on_lost=_one_of(OnLost, "--on-lost", on_lost, OnLost.CONTINUE),
+        share=_one_of(Share, "--share", share),
+        on_lost=_one_of(OnLost, "--on-lost", on_lost),
         interface=interface,
         ssh_user=ssh_user,
         is_insecure=insecure,
+        has_echo=echo,
     )
 
 
@@ -106,9 +112,9 @@ def _join_folder(join: str | None) -> Path | None:
     return path.parent if path.name == JOIN else path
 
 
-def _one_of(kind: type[_E], option: str, word: str | None, usual: _E) -> _E:
+def _one_of(kind: type[_E], option: str, word: str | None) -> _E | None:
     if word is None:
-        return usual
+        return None
     try:
         return kind(word)
     except ValueError:

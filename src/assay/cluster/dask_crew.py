@@ -24,11 +24,12 @@ from assay.bundle.strict_json import decode
 from assay.clocks import ClockReading, Exchange, reading
 from assay.cluster.crew import Heard, Station
 from assay.cluster.dask_parts import LeaderServer
+from assay.cluster.echo import ask
 from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, StreamDigest
 from assay.cluster.leader_loop import LeaderLoop
 from assay.cluster.relay import period_s
 from assay.cluster.roster import Connected, Roster
-from assay.cluster.wire import Facts, Question, RefusedByClient, Told
+from assay.cluster.wire import EchoAt, Facts, Question, RefusedByClient, Told
 from assay.errors import RunError, reason_of
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -67,6 +68,7 @@ class DaskCrew:
         self._server = server
         self._order = tuple(order)
         self._on_close = on_close
+        self._echoes: dict[str, EchoAt] = {}
         self._is_closed = self._is_over = False
 
     @property
@@ -211,6 +213,18 @@ class DaskCrew:
 
     # -- clocks ------------------------------------------------------------------------------------------------------------
 
+    def use_echoes(self) -> None:
+        """From now on ask the clients' engines for their clocks, beside the workers; raises RunError where one cannot be."""
+        echoes = self._ask_all(self.stations, lambda one: self._ask(one, Question.ECHO, EchoAt))
+        for name, echo in echoes.items():
+            try:
+                ask(echo.address, echo.port, echo.key, exchanges=1)
+            except RunError as error:
+                raise RunError(
+                    f"client '{name}': {error}. Is UDP open between here and there? Else leave --echo out"
+                ) from error
+        self._echoes = echoes
+
     def read_clocks(self) -> Mapping[str, ClockReading]:
         """Read every client's clock now; those that do not answer are not in it."""
         there = self._there()
@@ -221,13 +235,25 @@ class DaskCrew:
             async def read_one(one: Connected) -> ClockReading | None:
                 async with few:
                     with contextlib.suppress(Exception):
-                        return await asyncio.wait_for(self._read_clock(one), _ANSWER_S)
+                        return await asyncio.wait_for(self._read_best(one), _ANSWER_S)
                 return None
 
             return await asyncio.gather(*map(read_one, there.values()))
 
         found = dict(zip(there, self._loop.call(read_all()), strict=True))
         return {name: one for name in self._order if (one := found.get(name)) is not None}
+
+    async def _read_best(self, one: Connected) -> ClockReading:
+        """Read a clock through its worker, and by its engine's echo where there is one; the surer reading counts."""
+        found = await self._read_clock(one)
+        echo = self._echoes.get(one.station.name)
+        if echo is None:
+            return found
+        try:
+            by_echo = reading(await asyncio.to_thread(ask, echo.address, echo.port, echo.key))
+        except (RunError, ValueError):
+            return found
+        return min(found, by_echo, key=lambda each: each.bound_ns)
 
     async def _read_clock(self, one: Connected) -> ClockReading:
         exchanges = []

@@ -53,4 +53,6 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
         else:
             crew = lead.gather(roles, JOIN_S, waiting)
         opened.callback(crew.close)
+        if asked.has_echo:
+            crew.use_echoes()
         yield crew

@@ -26,6 +26,7 @@ class Question(enum.StrEnum):
     LOOK = "assay-look"
     BEGIN = "assay-begin"
     CLOCK = "assay-clock"
+    ECHO = "assay-echo"
     PIECE = "assay-piece"
     DIGEST = "assay-digest"
     REMOVE = "assay-remove"
@@ -81,6 +82,14 @@ class Facts(msgspec.Struct, frozen=True, tag=True):
     """Of a client's machine and directories."""
 
     facts: tuple[Fact, ...]
+
+
+class EchoAt(msgspec.Struct, frozen=True, tag=True):
+    """Where a client's engine tells the time, and the key by which it is asked."""
+
+    address: str
+    port: int
+    key: bytes
 
 
 class RefusedByClient(msgspec.Struct, frozen=True, tag=True):

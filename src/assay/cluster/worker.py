@@ -20,10 +20,11 @@ from assay import events
 from assay.cluster.addresses import in_uri
 from assay.cluster.client_engine import ClientEngine, StartEngine, start_engine
 from assay.cluster.dask_parts import Security, Status, WorkerServer
+from assay.cluster.echo import Echo
 from assay.cluster.join_file import JoinFile
 from assay.cluster.kept_runs import KeptRun
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
-from assay.cluster.wire import CARD, Card, ClientWord, Facts, Question, RefusedByClient, Told
+from assay.cluster.wire import CARD, Card, ClientWord, EchoAt, Facts, Question, RefusedByClient, Told
 from assay.errors import AssayError, refusal
 from assay.host.manifest import collect
 from assay.plan import Plan
@@ -97,6 +98,7 @@ class ClientWorker:
         self._departure: asyncio.Future[Departure] = asyncio.get_running_loop().create_future()
         self._asked_s = self._leader_s = time.monotonic()
         self._period_s = SHORTEST_PERIOD_S
+        self._echo: Echo | None = None
         self._worker: WorkerServer
 
     def depart(self, departure: Departure) -> None:
@@ -127,6 +129,8 @@ class ClientWorker:
             finally:
                 for task in (relaying, watching):
                     task.cancel()
+                if self._echo is not None:
+                    await asyncio.to_thread(self._echo.close)
 
     @contextlib.asynccontextmanager
     async def _joined(self) -> AsyncIterator[Departure | None]:
@@ -163,6 +167,7 @@ class ClientWorker:
             Question.LOOK.value: self._look,
             Question.BEGIN.value: self._begin,
             Question.CLOCK.value: self._clock,
+            Question.ECHO.value: self._tell_echo,
             Question.PIECE.value: self._piece,
             Question.DIGEST.value: self._digest,
             Question.REMOVE.value: self._remove,
@@ -232,6 +237,14 @@ class ClientWorker:
             await comm.read()
             await comm.write(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
         return Status.dont_reply
+
+    async def _tell_echo(self) -> bytes:
+        return await self._answer(asyncio.to_thread(self._echo_at))
+
+    def _echo_at(self) -> EchoAt:
+        if self._echo is None:
+            self._echo = Echo(self._settings.host)
+        return EchoAt(self._echo.address, self._echo.port, self._echo.key)
 
     async def _piece(self, run_id: str, offset: int, count: int) -> bytes:
         self._asked_s = time.monotonic()

@@ -7,6 +7,7 @@ from rich.text import Text
 from assay.outward import one_line
 from assay.report.clients.client_words import (
     clocks_words,
+    collect_words,
     lost_words,
     range_words,
     starts_words,
@@ -29,6 +30,8 @@ def clients_block(document: Document, width: int) -> list[Text]:
     lines = [Text(), *_entry("clients", who_words(document), width, style=_STYLE)]
     for said in lost_words(document):
         lines += _entry("lost", said, width, style="bold red")
+    if said := collect_words(document):
+        lines += _entry("", said, width)
     sums = told_sums(document)
     shown = chosen(sums)
     for told in shown:

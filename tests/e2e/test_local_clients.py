@@ -1,0 +1,141 @@
+"""Several clients on this machine, without root or a network: what was lost is fetched by the words that are told."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.bundle import RunBundle
+from assay.cluster.dask_crew import EXCHANGES
+from assay.cluster.echo import EXCHANGES as BY_ECHO
+from e2e.command import Assay
+from e2e.processes import WAIT_S, Running, is_alive, load_file, running
+from testbed.host import wait_until
+
+MEASURED = ("local-1", "local-2")
+ENDLESS, SHORT = "1h", "6s"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where clients keep what they record."""
+    state = tmp_path / "state"
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    return state
+
+
+@contextmanager
+def measuring(assay: Assay, folder: Path, seconds: str) -> Iterator[Running]:
+    """Two clients that read, once both have recorded something."""
+    (folder / "data").mkdir()
+    words = ("run", load_file(folder, seconds=seconds), folder / "data", "--hosts", "local:2", "--no-report")
+    with running(*words, folder=folder, env={"ASSAY_RUNS": str(assay.runs)}) as led:
+        wait_until(lambda: has_recorded(folder / "state") or led.process.poll() is not None, "intervals", WAIT_S)
+        assert led.process.poll() is None, led.said()
+        yield led
+
+
+def has_recorded(state: Path) -> bool:
+    texts = [path.read_text() for path in state.rglob("events.ndjson")]
+    return len(texts) == len(MEASURED) and all(text.count('"event":"interval"') >= 2 for text in texts)
+
+
+def workers(folder: Path, word: str = "worker") -> dict[str, int]:
+    """Pids of the workers whose engines record here, or of other processes of theirs, by the client's name."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().decode().split("\0") if entry.name.isdecimal() else []
+            is_ours = f"XDG_STATE_HOME={folder / 'state'}" in (entry / "environ").read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        if word in words and "sh" not in Path(words[0]).name and is_ours:
+            found[words[words.index("--name") + 1] if "--name" in words else entry.name] = int(entry.name)
+    return found
+
+
+def of_clients(assay: Assay, run: str) -> dict[str, float]:
+    """The rates of single clients, by name."""
+    document: dict[str, Any] = json.loads(assay("show", run, "--json").stdout)
+    return {result["client"]: result["iops"] for result in document["results"] if result["client"] is not None}
+
+
+def test_what_a_lost_client_recorded_is_fetched_by_the_words_that_are_told(
+    assay: Assay, home: Path, tmp_path: Path
+) -> None:
+    with measuring(assay, tmp_path, SHORT) as led:
+        os.kill(workers(tmp_path)["local-2"], signal.SIGKILL)
+        assert led.exit_code() in {0, 1}, led.said()
+
+    shown = assay("show", "last").stdout
+    assert "1 of 2 clients since" in shown
+    told = re.search(r"'assay (collect \S+ --hosts local-2=local)'", " ".join(shown.split()))
+    assert told, shown
+    before = assay("ls", "--json", check=0).stdout
+    done = assay(*told[1].split(), check=0)
+
+    assert "local-2: collected" in done.stdout
+    run = re.search(r"'assay show (\S+)'", done.stdout)
+    assert run
+    assert "its stream was collected later" in " ".join(assay("show", run[1]).stdout.split())
+    assert set(of_clients(assay, run[1])) == set(MEASURED)
+    assert len(json.loads(assay("ls", "--json", check=0).stdout)) == len(json.loads(before)) + 1
+    assert not list(home.rglob("events.ndjson"))
+
+
+def test_what_clients_recorded_is_fetched_after_their_leader_was_killed(
+    assay: Assay, home: Path, tmp_path: Path
+) -> None:
+    with measuring(assay, tmp_path, ENDLESS) as led:
+        pids = workers(tmp_path)
+        led.process.kill()
+        led.exit_code()
+    wait_until(lambda: not any(is_alive(pid) for pid in pids.values()), "the end of the workers", WAIT_S)
+    (folder,) = (path for path in assay.runs.iterdir() if path.is_dir())
+    assert not RunBundle.open(folder).is_sealed
+
+    done = assay("collect", folder.name, "--hosts", "local-1=local,local-2=local", check=0)
+
+    assert [f"{name}: collected" in done.stdout for name in MEASURED] == [True, True]
+    assert RunBundle.open(folder).is_sealed
+    rates = of_clients(assay, folder.name)
+    assert set(rates) == set(MEASURED)
+    assert all(rates.values())
+    assert not list(home.rglob("events.ndjson"))
+
+
+def test_clocks_are_read_by_the_engines_where_that_is_wanted(assay: Assay, home: Path, tmp_path: Path) -> None:
+    words = ("measure", tmp_path, "--read", "--size", "1m", "--time", "1s", "--hosts", "local:2", "--no-report")
+    for option, most in (((), EXCHANGES), (("--echo",), BY_ECHO)):
+        assay(*words, *option)
+        last = RunBundle.open(max(path for path in assay.runs.iterdir() if path.is_dir()))
+        found = last.client_set()
+        assert found is not None
+        # The surer of two readings counts, which on a busy machine may be that of the worker now and then.
+        assert max(reading.exchanges for member in found.members for reading in member.clock) == most
+        # It is one clock: what it is found to be off has to be within the bound.
+        assert all(abs(reading.offset_ns) <= reading.bound_ns for member in found.members for reading in member.clock)
+    assert not workers(tmp_path, "echo")
+    assert not list(home.rglob("events.ndjson"))
+
+
+def test_a_run_of_clients_is_done_again_with_clients_that_are_named(assay: Assay, home: Path, tmp_path: Path) -> None:
+    words = ("measure", tmp_path, "--read", "--size", "1m", "--time", "1s", "--hosts", "local:2", "--share", "together")
+    assay(*words, "--no-report")
+    assert not list(home.rglob("events.ndjson"))
+
+    refused = assay("rerun", "last", "--no-report", check=2)
+    assay("rerun", "last", "--no-report", "--hosts", "local:2")
+
+    assert "several clients (local-1, local-2)" in refused.stderr
+    folders = sorted(path for path in assay.runs.iterdir() if path.is_dir())
+    first, again = (RunBundle.open(path) for path in folders)
+    assert first.plan == again.plan
+    sets = [bundle.client_set() for bundle in (first, again)]
+    assert [one and one.share.value for one in sets] == ["together", "together"]
