@@ -131,15 +131,6 @@ class Shifts:
         return Shift(-(before.offset_ns + gained), bound + (left_out > 0))
 
 
-def shift_at(readings: Sequence[ClockReading], client_ns: int) -> Shift:
-    """Say what to add to one time of a client to make it the leader's, by all readings of its clock.
-
-    Raises:
-        ValueError: there is no reading.
-    """
-    return Shifts(readings).at(client_ns)
-
-
 def _client_ns(one: ClockReading) -> int:
     """Give what the client's clock showed at a reading."""
     return one.at_ns + one.offset_ns

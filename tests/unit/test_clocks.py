@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import assume, example, given
 
-from assay.clocks import MOST_DRIFT_PPM, ClockReading, Exchange, drift_ppm, reading, shift_at
+from assay.clocks import MOST_DRIFT_PPM, ClockReading, Exchange, Shifts, drift_ppm, reading
 
 SECOND_NS = 10**9
 MOST_OFFSET_NS = 10**15
@@ -129,7 +129,7 @@ def test_what_is_no_exchange_is_refused() -> None:
     with pytest.raises(ValueError, match="before its question"):
         reading([Exchange(5, 7, 6), Exchange(9, 7, 8)])
     with pytest.raises(ValueError, match="never read"):
-        shift_at([], 5)
+        Shifts([]).at(5)
 
 
 Estimator = Callable[[Sequence[Exchange]], ClockReading]
@@ -183,7 +183,7 @@ def test_a_shift_between_readings_is_within_their_bounds_and_outside_within_what
     first_ns, last_ns = (pick(one.at_ns + one.offset_ns for one in readings) for pick in (min, max))
     client_ns = data.draw(st.one_of(st.integers(first_ns, last_ns), st.integers(first_ns - 10**14, last_ns + 10**14)))
 
-    shift = shift_at(readings, client_ns)
+    shift = Shifts(readings).at(client_ns)
 
     assert abs(client_ns + shift.ns - clock.time_of(client_ns)) <= shift.bound_ns
     if first_ns <= client_ns <= last_ns:
@@ -213,7 +213,7 @@ def test_no_nanosecond_is_lost_between_exact_readings_of_large_values(
     client_ns = leader_ns + offset_ns + Fraction(ppm * part * millions, 10**6)
     whole_ns = int(client_ns // 1)
 
-    shift = shift_at(readings, whole_ns)
+    shift = Shifts(readings).at(whole_ns)
 
     exact = Fraction(whole_ns - first_ns - offset_ns) / (1 + Fraction(ppm, 10**6)) + first_ns
     assert abs(whole_ns + shift.ns - exact) <= shift.bound_ns <= 1
@@ -228,14 +228,14 @@ def test_two_readings_in_which_time_went_backwards_still_cover_the_truth() -> No
 
     for client_ns in (0, 700, 900, 1500, 3000):
         for readings in ([early, late], [late, early]):
-            shift = shift_at(readings, client_ns)
+            shift = Shifts(readings).at(client_ns)
             assert abs(shift.ns) <= shift.bound_ns
 
 
 def test_readings_are_taken_in_the_order_of_the_clients_time_whatever_order_they_come_in() -> None:
     readings = [ClockReading(at_ns=at, offset_ns=at // 10_000, bound_ns=5, exchanges=1) for at in (0, 10**6, 2 * 10**6)]
 
-    shifts = [shift_at(order, 10**6 + 500_150) for order in (readings, readings[::-1])]
+    shifts = [Shifts(order).at(10**6 + 500_150) for order in (readings, readings[::-1])]
 
     # Ahead by 150 at that time: half-way between 100 and 200.
     assert [(shift.ns, shift.bound_ns) for shift in shifts] == [(-150, 5)] * 2

@@ -5,10 +5,10 @@ from the leader's in `clients.json`.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from assay.bundle.client_set import ClientSet
-from assay.clocks import ClockReading, Shift, shift_at
+from assay.clocks import Shift, Shifts
 from assay.events import Event, Hello
 
 
@@ -18,7 +18,8 @@ class ClientClock:
 
     zero_ns: int
     """Its CLOCK_MONOTONIC at its hello."""
-    readings: Sequence[ClockReading]
+    shifts: Shifts
+    """By all readings of it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +39,7 @@ class CommonClock:
         """Say what to add to a time of a client to make it one of the set; None where its clock is not known."""
         if (clock := self.clocks.get(client)) is None:
             return None
-        found = shift_at(clock.readings, clock.zero_ns + t_ns)
+        found = clock.shifts.at(clock.zero_ns + t_ns)
         return Shift(clock.zero_ns + found.ns - self.zero_ns, found.bound_ns)
 
 
@@ -48,8 +49,8 @@ def common_clock(found: ClientSet, streams: Mapping[str, Iterable[Event]]) -> Co
     for member in found.members:
         hello = next((event for event in streams.get(member.name, ()) if isinstance(event, Hello)), None)
         if hello is not None and member.clock:
-            clocks[member.name] = ClientClock(hello.clock.monotonic_at_zero_ns, member.clock)
+            clocks[member.name] = ClientClock(hello.clock.monotonic_at_zero_ns, Shifts(member.clock))
     of_loads = [clocks[member.name] for member in found.loads if member.name in clocks]
-    begun = [clock.zero_ns + shift_at(clock.readings, clock.zero_ns).ns for clock in of_loads]
+    begun = [clock.zero_ns + clock.shifts.at(clock.zero_ns).ns for clock in of_loads]
     begun = begun or [start.at_ns for start in found.starts]
     return CommonClock(min(begun, default=0), clocks)
