@@ -29,6 +29,8 @@ class Script:
     role: Role = Role.LOAD
     gone_in: int | None = None
     """It is gone after the first interval of that phase."""
+    unread_at: int | None = None
+    """Its clock is not read before that phase."""
     refuses: str = ""
     """Its engine ends with this before the first phase."""
     starts: list[int] = field(default_factory=list)
@@ -101,6 +103,7 @@ class ScriptedCrew:
             name: ClockReading(at_ns=now_ns, offset_ns=script.offset_ns + 7, bound_ns=BOUND_NS, exchanges=16)
             for name, script in self.scripts.items()
             if not script.is_gone
+            and (script.unread_at is None or script.unread_at != len(script.starts) or not script.plan)
         }
 
     def fetch(self, client: str, into: Path) -> None:

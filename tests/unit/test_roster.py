@@ -213,6 +213,19 @@ def test_nobody_comes_in_once_the_run_has_begun() -> None:
     assert "begun without it" in str(server.stream_comms[late].sent[0]["reason"])
 
 
+def test_a_number_is_of_those_that_make_load_and_no_more_come_in() -> None:
+    roster, server = attached()
+    observer = msgspec.structs.replace(card(roster, "s1"), role=Role.OBSERVER)
+    for name, each in (("s1", observer), ("n1", card(roster)), ("n2", card(roster, "n2"))):
+        last = join(roster, server, each, name=name)
+        assert not roster.shut(3)
+
+    assert roster.shut(1)
+
+    assert list(roster.by_name) == ["s1", "n1"]
+    assert "1 clients are there already" in str(server.stream_comms[last].sent[0]["reason"])
+
+
 # -- words -------------------------------------------------------------------------------------------------------------
 
 

@@ -8,9 +8,10 @@ from assay import events
 from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, OnLost, Role, Share
 from assay.cluster.collecting import collected
+from assay.cluster.crew import Gone
 from assay.cluster.set_run import run_set
 from assay.errors import AssayError, RunError
-from assay.plan import Plan
+from assay.plan import Plan, Prepare
 from unit.bundle_streams import interval, plan
 from unit.scripted_crew import TICKS, Script, ScriptedCrew
 
@@ -98,6 +99,49 @@ def test_what_each_recorded_is_in_the_bundle_whole(tmp_path: Path) -> None:
     assert [len(member.clock) for member in found.members] == [4, 4], "before the run, each phase, and the end"
     assert [member.facts[0].value for member in found.members] == ["data", "data"]
     assert [member.hostname for member in found.members] == ["host-a", "host-b"]
+
+
+def test_whose_clock_cannot_be_read_is_lost_and_the_others_go_on(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script(unread_at=1), "c": Script()})
+
+    bundle, error, found, heard = run(tmp_path, crew)
+
+    assert error is None
+    assert bundle.is_sealed
+    assert "b is lost: its clock could not be read" in heard.said
+    assert crew.killed == ["b"]
+    assert [len(script.starts) for script in crew.scripts.values()] == [2, 1, 2]
+    assert [start.members for start in found.starts] == [("a", "b", "c"), ("a", "c")]
+
+
+def test_who_was_gone_before_the_run_was_planned_ends_it_in_a_line(tmp_path: Path) -> None:
+    crew = ScriptedCrew({"a": Script(), "b": Script()})
+    crew.heard = [Gone(client="c", reason="socket closed", heard_ns=1, noticed_ns=2)]
+
+    _, error, _, _ = run(tmp_path, crew)
+
+    assert isinstance(error, RunError)
+    assert str(error) == "client 'c' was lost before the run began. Nothing was measured"
+
+
+def test_who_lays_out_for_all_is_needed_until_all_is_laid_out(tmp_path: Path) -> None:
+    whole = two_phases()
+    later = msgspec.structs.replace(whole.phases[1], before=(Prepare(set="set"),))
+    for phases, is_needed in ((whole.phases, False), ((whole.phases[0], later), True)):
+        heard = Heard()
+        crew = ScriptedCrew({"a": Script(gone_in=0), "b": Script()})
+        _, error = run_set(
+            msgspec.structs.replace(whole, phases=phases),
+            crew,
+            share=Share.ONE_SET,
+            on_lost=OnLost.CONTINUE,
+            listener=heard,
+            runs=tmp_path,
+            argv=("assay", "quick"),
+        )
+
+        assert (error is not None) is is_needed
+        assert len(crew.scripts["b"].starts) == (1 if is_needed else 2)
 
 
 def test_who_is_lost_is_lost_for_the_run_and_what_it_said_is_kept(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ WORDS = {
 """Options with a value, by the name of their parameter: how the value is written, and the help."""
 FLAGS = {
     "echo": "Read clocks by datagrams (UDP) from engine to engine as well: for bounds of a few microseconds.",
-    "insecure": "Without keys and encryption: between addresses of this machine alone.",
+    "insecure": "Without keys and encryption, on this machine alone: each of its users can then do anything as you.",
 }
 """Options without a value, in the same way."""
 
@@ -74,7 +74,7 @@ def with_clients(command: Callable[..., None]) -> Callable[..., None]:
 
 def clients_of(said: dict[str, Any], by_tool: "HostsAsked | None" = None) -> "ClientsAsked | None":
     """Read what the options say, and what a tool's own words say of clients; raises InputError."""
-    if not any(said.values()) and by_tool is None:
+    if all(value is None or value is False for value in said.values()) and by_tool is None:
         return None
     from assay.cluster.asked import clients_asked
     from assay.errors import InputError

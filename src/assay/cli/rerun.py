@@ -25,8 +25,12 @@ from assay.errors import InputError
 from assay.outward import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from assay.bundle import RunBundle
     from assay.cluster.asked import ClientsAsked
+    from assay.plan import Plan
 
 Yes = Annotated[
     bool, typer.Option("--yes", help="Carry out a run that is not your own without asking; what it does is shown.")
@@ -69,7 +73,10 @@ def rerun(
         )
     if before is not None and clients is not None:
         clients = dataclasses.replace(
-            clients, share=clients.share or before.share, on_lost=clients.on_lost or before.on_lost
+            clients,
+            share=clients.share or before.share,
+            on_lost=clients.on_lost or before.on_lost,
+            directories=_directories(bundle.plan, clients),
         )
     source = bundle.source_text()
     check_commands(bundle.plan, are_allowed=allow_commands)
@@ -86,6 +93,24 @@ def rerun(
         clients=clients,
     )
     raise typer.Exit(session.measure(bundle.plan, source_text=source, has_outputs=False))
+
+
+def _directories(plan: "Plan", clients: "ClientsAsked") -> "Mapping[str, Path] | None":
+    """Give the directory of each client, where the words of a tool gave each its own; None: all have those of the Plan."""
+    from assay.tools import registry
+
+    tool = registry.maker(plan)
+    named = tool.hosts(tool.settings_of(plan)) if tool else None
+    if named is None or named.directories is None:
+        return None
+    if missing := [host.name for host in clients.hosts if host.name not in named.directories]:
+        raise InputError(
+            f"rerun: {named.by} gave each client a directory of its own, and {missing[0]} none: name with --hosts"
+            f" {', '.join(named.directories)}"
+        )
+    if not clients.hosts:
+        raise InputError(f"rerun: {named.by} gave each client a directory of its own: name them with --hosts")
+    return named.directories
 
 
 def _ask(bundle: "RunBundle", *, is_answered: bool) -> None:

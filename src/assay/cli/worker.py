@@ -29,7 +29,7 @@ def worker(
     ] = None,
     idle: Annotated[
         str, typer.Option("--idle", metavar="TIME", help="Leave after so long in which nothing is asked of it.")
-    ] = "10min",
+    ] = "45min",
 ) -> None:
     """Be a client of a run that another machine leads, until it is over.
 

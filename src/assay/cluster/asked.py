@@ -71,24 +71,15 @@ def clients_asked(
         if alone := [name for name, value in given.items() if value is not None]:
             raise InputError(f"{', '.join(alone)}: says something of clients; name them with --hosts, or --join FILE")
         return None
-    if hosts is not None and join is not None:
-        raise InputError("--hosts starts the workers, with --join others do: give one of them")
-    if join is not None and observe is not None:
-        raise InputError(
-            "--observe names hosts that are started here; with --join start 'assay worker --observer' there"
-        )
-    if join is not None and ssh_user is not None:
-        raise InputError("--ssh-user is for hosts on which workers are started; with --join others start them")
-    if (join is None) != (clients is None):
-        raise InputError("--join FILE and --clients N go together: the run begins when so many workers have joined")
-    if clients is not None and clients < 1:
-        raise InputError(f"--clients {clients}: a run needs at least one")
+    _check_together(hosts, observe, join, clients, ssh_user)
     named, observers = (
         parse_hosts(text, option=option) if text else ()
         for option, text in (("--hosts", hosts), ("--observe", observe))
     )
     if twice := {host.name for host in named} & {host.name for host in observers}:
         raise InputError(f"--observe: {', '.join(sorted(twice))} makes load already, and has counters of its own")
+    if insecure and (far := [host.name for host in (*named, *observers) if host.address is not None]):
+        raise InputError(f"--insecure is for this machine alone, and {far[0]} is another")
     return ClientsAsked(
         hosts=tuple(named),
         observers=tuple(observers),
@@ -104,12 +95,40 @@ def clients_asked(
     )
 
 
+def _check_together(
+    hosts: str | None, observe: str | None, join: str | None, clients: int | None, ssh_user: str | None
+) -> None:
+    """Raise InputError for options that do not go together."""
+    if empty := [
+        name for name, value in {"--hosts": hosts, "--join": join, "--observe": observe}.items() if value == ""
+    ]:
+        raise InputError(f"{empty[0]}: is empty")
+    if hosts is not None and join is not None:
+        raise InputError("--hosts starts the workers, with --join others do: give one of them")
+    if join is not None and observe is not None:
+        raise InputError(
+            "--observe names hosts that are started here; with --join start 'assay worker --observer' there"
+        )
+    if join is not None and ssh_user is not None:
+        raise InputError("--ssh-user is for hosts on which workers are started; with --join others start them")
+    if (join is None) != (clients is None):
+        raise InputError("--join FILE and --clients N go together: the run begins when so many workers have joined")
+    if clients is not None and clients < 1:
+        raise InputError(f"--clients {clients}: a run needs at least one")
+
+
 def _join_folder(join: str | None) -> Path | None:
     """Give the folder, of which the file may be named, too."""
     if not join:
         return None
-    path = Path(join)
-    return path.parent if path.name == JOIN else path
+    path = Path(join).absolute()
+    if path.name == JOIN:
+        return path.parent
+    if path.suffix == ".json":
+        raise InputError(
+            f"--join {join}: the file is called {JOIN}; name the folder that is to hold it, or FOLDER/{JOIN}"
+        )
+    return path
 
 
 def _one_of(kind: type[_E], option: str, word: str | None) -> _E | None:

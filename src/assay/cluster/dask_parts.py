@@ -84,14 +84,26 @@ class _Bare:
     """What both of Dask's servers do beside their work, and here do not."""
 
     local_directory: str
+    handlers: dict[str, Any]
+    stream_handlers: dict[str, Any]
+    _ANSWERS: frozenset[str]
+    """What of Dask's own is answered; whoever uses the server adds to it."""
+    _HEARS: frozenset[str]
+    """The same of what comes on the stream between the two."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Have no folder: Dask makes one, and looks there for modules first of all, for as long as it runs."""
+        """Have no folder: Dask makes one, and looks there for modules first of all, for as long as it runs.
+
+        And do nothing that Assay does not ask for: Dask's servers run functions that others send, load plugins, take files.
+        """
         with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
             kwargs |= {"local_directory": scratch, "needs_workdir": False}
             super().__init__(*args, **kwargs)
         while self.local_directory in sys.path:
             sys.path.remove(self.local_directory)
+        for handlers, used in ((self.handlers, self._ANSWERS), (self.stream_handlers, self._HEARS)):
+            for name in handlers.keys() - used:
+                del handlers[name]
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         """Serve no pages, which would be open to anybody."""
@@ -100,6 +112,12 @@ class _Bare:
 class LeaderServer(_Bare, Scheduler):
     """Dask's scheduler, to which clients connect."""
 
+    _ANSWERS = frozenset({"register-worker", "heartbeat_worker", "unregister", "identity"})
+    _HEARS = frozenset({"keep-alive", "log-event", "worker-status-change"})
+
 
 class WorkerServer(_Bare, Worker):
     """Dask's worker, which a client is."""
+
+    _ANSWERS = frozenset({"terminate", "identity", "ping"})
+    _HEARS = frozenset({"close", "remove-worker", "worker-status-change"})

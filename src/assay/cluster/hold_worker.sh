@@ -50,7 +50,7 @@
         set -- "$python" -P -m assay
     elif command -v assay >/dev/null; then
         set -- "$(command -v assay)"
-    elif [ -x "$here" ]; then
+    elif [ -x "$here" ] && { [ -O "$here" ] || [ "$(stat -L -c %u "$here")" = 0 ]; }; then
         set -- "$here" -P -m assay
     else
         set -- assay

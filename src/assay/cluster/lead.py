@@ -31,8 +31,9 @@ _TELL_S: Final = 2.0
 """Time between two words about who is still missing, where somebody came meanwhile, and where nobody did."""
 _NAMED_AT_MOST: Final = 8
 _CLOSING_S: Final = 10.0
-_FILES_EACH: Final = 4
-"""Connections of a leader with one client: its stream, its heartbeats, what is asked, and one more in passing."""
+_FILES_EACH: Final = 7
+"""Of a leader for one client: connections for its stream, its heartbeats, what is asked, and one more in passing; one of ssh
+or three pipes of a worker here; and the file of what it said."""
 _PORT = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^:]*):(?P<port>[0-9]{1,5})")
 
 
@@ -139,17 +140,21 @@ class Lead:
         give_up_s = time.monotonic() + timeout_s
         telling = _Telling(expected, told)
         while not self._loop.now(lambda: self._roster.shut(expected)):
-            there, refused = self._loop.now(lambda: (tuple(self._roster.by_name), dict(self._roster.refused)))
+            there, refused = self._loop.now(lambda: (self._there(expected), dict(self._roster.refused)))
             telling.look(there, refused)
             if time.monotonic() > give_up_s:
                 raise RunError(telling.missing(there, timeout_s))
             time.sleep(_LOOK_S)
         names = self._loop.now(lambda: tuple(self._roster.by_name))
-        telling.all_there(names)
+        telling.all_there(self._loop.now(lambda: self._there(expected)))
         self._folder.remove()
         ordered = sorted(names, key=_natural) if isinstance(expected, int) else tuple(expected)
         self._crew = DaskCrew(self._loop, self._roster, self._server, ordered, self._opened.close)
         return self._crew
+
+    def _there(self, expected: Mapping[str, Role] | int) -> tuple[str, ...]:
+        """Name those of whom so many are expected, or all."""
+        return self._roster.loads() if isinstance(expected, int) else tuple(self._roster.by_name)
 
     def _close_server(self) -> None:
         async def close() -> None:

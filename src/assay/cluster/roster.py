@@ -110,13 +110,30 @@ class Roster(SchedulerPlugin):
         self._is_wanted = judge
         for name, one in list(self.by_name.items()):
             if (reason := judge(one.card)) is not None:
-                del self.by_name[name], self._names[one.worker]
-                self.refused[name] = reason
-                self.send(one.worker, {"op": Told.DISMISS.value, "reason": reason})
+                self._dismiss(name, reason)
+
+    def _dismiss(self, name: str, reason: str) -> None:
+        one = self.by_name.pop(name)
+        del self._names[one.worker]
+        self.refused[name] = reason
+        self.send(one.worker, {"op": Told.DISMISS.value, "reason": reason})
+
+    def loads(self) -> tuple[str, ...]:
+        """Name those that make load, in the order in which they came."""
+        return tuple(name for name, one in self.by_name.items() if one.card.role is Role.LOAD)
 
     def shut(self, expected: Mapping[str, Role] | int) -> bool:
-        """Let nobody else in, if all are there; whether they are. What was heard before is of no run."""
-        if not (len(self.by_name) >= expected if isinstance(expected, int) else self.by_name.keys() >= expected.keys()):
+        """Let nobody else in, if all are there; whether they are. What was heard before is of no run.
+
+        A number is of those that make load: who came after so many is dismissed, and observers are as many as there are.
+        """
+        if isinstance(expected, int):
+            loads = self.loads()
+            if len(loads) < expected:
+                return False
+            for name in loads[expected:]:
+                self._dismiss(name, f"{expected} clients are there already")
+        elif not self.by_name.keys() >= expected.keys():
             return False
         self._is_wanted = lambda _: "the run has begun without it"
         while not self.heard.empty():

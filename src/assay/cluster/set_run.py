@@ -24,7 +24,7 @@ from assay.cluster.relayed import RelayedStreams
 from assay.cluster.shares import lays_out_for_all, share_plan
 from assay.errors import AssayError, Interrupted, PlanError, RunError
 from assay.host.facts import Fact
-from assay.plan import Plan
+from assay.plan import Plan, Prepare
 from assay.running.kept_run import keep_run
 from assay.running.stopping import Stops
 from assay.targets import directories as directories_of
@@ -34,6 +34,8 @@ HEAR_S = 0.2
 LEAST_LEAD_NS = 200_000_000
 LEAD_ROUND_TRIPS = 20
 """A start is agreed so many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
+LEAD_EACH_NS = 1_000_000
+"""Nor less than this for each client that is to be told."""
 
 
 class Listener(Protocol):
@@ -204,7 +206,9 @@ class _Leading:
         self._tell(events.StopRun(), list(self._clients))
 
     def _take(self, heard: Heard, streams: RelayedStreams) -> None:
-        client = self._clients[heard.client]
+        client = self._clients.get(heard.client)
+        if client is None:  # it was no client any more when the run was planned
+            raise RunError(f"client '{heard.client}' was lost before the run began. Nothing was measured")
         match heard:
             case Said(event=event):
                 client.heard_ns = time.monotonic_ns()
@@ -248,7 +252,9 @@ class _Leading:
         self._listener.say(f"{name} is lost: {reason}")
         if client.is_load:
             self._listener.gone(name, reason)
-        is_needed = not self._starts and name == lays_out_for_all(self._share, self._loads)
+        to_come = self._plan.phases[len(self._starts) :]
+        is_laid_out = not any(isinstance(step, Prepare) for phase in to_come for step in phase.before)
+        is_needed = not is_laid_out and name == lays_out_for_all(self._share, self._loads)
         if (self._on_lost is OnLost.STOP or is_needed) and not self._is_stopping:
             self._stop()
         elif self._on_lost is OnLost.ABORT and not self._is_ended_at_once:
@@ -264,11 +270,16 @@ class _Leading:
         if any(client.ready < index for client in there.values()):
             return
         read = self._read_clocks()
+        unread = [name for name in self._there() if name not in read]
+        for name in unread:
+            self._lose(name, "its clock could not be read", self._clients[name].heard_ns, has_stream=True)
+        self._crew.end_engines(unread)
         there = {name: client for name, client in self._there().items() if name in read}
-        if not there:
+        if not there or self._is_stopping:
             return
         worst_ns = max(2 * read[name].bound_ns for name in there)
-        at_ns = time.monotonic_ns() + max(LEAST_LEAD_NS, LEAD_ROUND_TRIPS * worst_ns)
+        lead_ns = max(LEAST_LEAD_NS, LEAD_ROUND_TRIPS * worst_ns, LEAD_EACH_NS * len(there))
+        at_ns = time.monotonic_ns() + lead_ns
         self._crew.tell(
             {name: events.Start(phase_index=index, at_monotonic_ns=at_ns + read[name].offset_ns) for name in there}
         )

@@ -187,7 +187,7 @@ class SshWorker:
                 if not await sftp.lexists(folder):
                     return ""
                 if self._shell.worker is not None:
-                    words = _KILL.format(worker=self._shell.worker, folder=folder)
+                    words = _KILL.format(worker=self._shell.worker, folder=shlex.quote(folder))
                     await connection.run(f"exec /bin/sh -c {shlex.quote(words)}")
                 await sftp.rmtree(folder)
         except asyncssh.SFTPError as error:
