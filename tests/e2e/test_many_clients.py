@@ -20,6 +20,7 @@ pytestmark = pytest.mark.testbed
 OFFSETS_NS = {"h2": 1000 * S_TO_NS, "h3": 300_000_000, "h4": -20 * S_TO_NS}
 HOSTS = ("h1", "h2", "h3", "h4", "h5")
 SHORT = ("--read", "--random", "--bs", "4k", "--size", "4MiB", "--time", "2s")
+CLOSELY = ("--hosts", ",".join(HOSTS), "--echo")
 WITHIN_NS = 50_000
 """Of the truth is what a run says of its skew, where nobody else was at work on the machine."""
 ATTEMPTS = 4
@@ -38,7 +39,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ManyClients]:
 @pytest.fixture(scope="module")
 def document(many: ManyClients) -> dict[str, Any]:
     """What one command says of all of them."""
-    return many.measure(*SHORT, "--hosts", ",".join(HOSTS))
+    return many.measure(*SHORT, *CLOSELY)
 
 
 def test_one_command_measures_from_five_hosts(document: dict[str, Any]) -> None:
@@ -77,7 +78,7 @@ def test_the_skew_that_is_said_is_that_of_the_machines_one_clock(many: ManyClien
             off_ns.append(abs(start["skew_ns"] - truth_ns))
         if min(off_ns) <= WITHIN_NS:
             break
-        document = many.measure(*SHORT, "--hosts", ",".join(HOSTS))
+        document = many.measure(*SHORT, *CLOSELY)
 
     assert min(off_ns) <= WITHIN_NS
 
