@@ -245,6 +245,12 @@ class ClientRecord:
     shift_ns: Mapping[int, int]
     """By index of a phase: what has to be added to its times to make them those of the set."""
 
+    @functools.cached_property
+    def host(self) -> tuple[str, str] | None:
+        """Name and kernel of its machine: clients with the same are taken to share one. None: its engine never said."""
+        hello = self.run.first(events.Hello)
+        return None if hello is None else (self.member.hostname, hello.machine.kernel)
+
 
 def read(run: RecordedRun) -> RunRecord:
     """Read a run and cut it into its phases; one of several clients as a whole, and each of them.
