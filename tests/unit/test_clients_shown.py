@@ -129,6 +129,8 @@ def test_no_line_is_wider_than_the_terminal(four: tuple[RunRecord, Document], wi
             snapshot("""\
 clients  4 clients, 1 observer (s1)
 lost     3 of 4 clients since 4.00 s: h3, socket closed
+         what they recorded is on their machines: 'assay collect
+         20260102T030405Z-quick-0123abcd --hosts h3'
 row 1    25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849
          straggler h4: 22.7 % of the median of the others; its link is full
 row 2    60.0 (h1) to 60.0 ops/s (h4): 1.00 times, Jain 1.000
@@ -142,6 +144,7 @@ each     'assay show 20260102T030405Z-quick-0123abcd --clients', --client NAME\
             snapshot("""\
 clients  4 clients, 1 observer (s1)
 lost     3 of 4 clients since 4.00 s: h3, socket closed
+         what they recorded is on their machines: 'assay collect 20260102T030405Z-quick-0123abcd --hosts h3'
 row 1    25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849
          straggler h4: 22.7 % of the median of the others; its link is full
 row 2    60.0 (h1) to 60.0 ops/s (h4): 1.00 times, Jain 1.000
