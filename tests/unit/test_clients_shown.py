@@ -1,5 +1,6 @@
 """A run of several clients as a reader sees it: sums alone in tables, what they are made of, and each client by itself."""
 
+import dataclasses
 import io
 import re
 from collections.abc import Callable, Iterator
@@ -14,21 +15,23 @@ from rich.cells import cell_len
 
 from assay.analysis.record import RunRecord
 from assay.analysis.repeats import summaries
-from assay.analysis.set_views import client_of, of_client, own_results, record_of_client, sums_of
+from assay.analysis.set_views import client_alone, client_of, of_client, own_results, record_of_client, sums_of
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare
 from assay.console import PlainConsole
 from assay.errors import InputError
+from assay.host.facts import Fact
 from assay.report import comparison_text, text
 from assay.report.answer import answer
 from assay.report.clients.client_sheets import CLIENTS, CLIENTS_OVER_TIME, OF_CLIENTS, STARTS
 from assay.report.clients.client_words import clocks_words, in_short, lost_words, spread_words, starts_words
 from assay.report.clients.clients_table import FASTEST, SLOWEST, render_clients
 from assay.report.clients.told_sums import told_sums
+from assay.report.explain.row_story import row_story
 from assay.report.explain.story import story
 from assay.report.export import all_figures
 from assay.report.figure import Figure
-from assay.report.figures import client_rates, clients_figures, fairness, start_skew
+from assay.report.figures import client_rates, clients_figures, fairness, roofline, start_skew
 from assay.report.figures.client_rates import MOST_CELLS, client_rows, done_by
 from assay.report.head import head_of, head_of_client
 from assay.report.html import page
@@ -36,7 +39,7 @@ from assay.report.in_one_line import came_to
 from assay.report.page.clients_section import MOST_ROWS
 from assay.report.run_workbook import run_sheets
 from assay.report.spreadsheets import OVER_TIME, RESULTS, tables
-from assay.results import Document, Finding
+from assay.results import ClientCeilings, Document, Finding, ThreadCeiling
 from unit import vega
 from unit.quick_run import quick_run
 from unit.set_run import LOST_S, OBSERVER, RATES, SECONDS, TITLES, set_run
@@ -377,6 +380,50 @@ def test_a_sum_and_a_clients_row_are_explained_each_from_its_own_record(four: tu
     assert "row 1" in own
     assert "120 ops/s" in own
     assert "this is what h2 did alone" in own
+
+
+ONE_THREAD = ThreadCeiling(name="cached_pread", block_size_bytes=4096, ops_per_s=1000.0, bytes_per_s=4096e3)
+ROOF = ClientCeilings(
+    measured_utc="2026-01-02T03:04:05Z",
+    is_of_this_run=False,
+    of_one_thread=(ONE_THREAD,),
+    link_bytes_per_s=None,
+    device_bytes_per_s=None,
+)
+
+
+def test_a_sum_is_under_no_roof_of_one_client_and_says_of_whose_thread_its_ceilings_are(
+    four: tuple[RunRecord, Document],
+) -> None:
+    run, document = four
+    document = msgspec.structs.replace(document, ceilings=ROOF)
+    own = of_client(document, "h2")
+
+    of_sum, of_h2 = told(run, document, "1"), "\n".join(line.plain for line in row_story(own, run, 1, 100))
+
+    assert list(roofline.draw(document)) == []
+    assert list(roofline.draw(sums_of(document))) == []
+    assert [figure.slug for figure in roofline.draw(own)] == ["overview-roofline"]
+    # Four clients do 355 reads a second together, h2 does 120 of them.
+    assert "of one thread of one client, measured on 2026-01-02" in of_sum
+    assert "35.5 % of it" in of_sum
+    assert "of one thread here, measured on 2026-01-02" in of_h2
+    assert "12.0 % of it" in of_h2
+
+
+def test_a_client_alone_is_under_the_ceilings_of_its_own_machine(four: tuple[RunRecord, Document]) -> None:
+    run, document = four
+    slow = dataclasses.replace(
+        run.members[1].run, sourced_facts=(Fact(key="host.ceilings.system_call.ops_per_s", value=5e5, source="test"),)
+    )
+    members = (run.members[0], dataclasses.replace(run.members[1], run=slow), *run.members[2:])
+
+    own, record = client_alone(document, dataclasses.replace(run, members=members), "h2")
+
+    assert own.ceilings is not None
+    assert [(each.name, each.ops_per_s) for each in own.ceilings.of_one_thread] == [("system_call", 5e5)]
+    assert {result.client for result in own.results} == {"h2"}
+    assert record.facts == slow.facts
 
 
 def test_a_row_beyond_the_last_is_no_row(four: tuple[RunRecord, Document]) -> None:

@@ -8,6 +8,7 @@ import dataclasses
 
 import msgspec
 
+from assay.analysis.ceilings import ceilings_of
 from assay.analysis.record import RunRecord
 from assay.errors import InputError
 from assay.results import ClientOfRun, Document, MarkEffect, Result, RunMark
@@ -64,6 +65,16 @@ def record_of_client(run: RunRecord, name: str) -> RunRecord:
             own = member.run
             return dataclasses.replace(own, run_id=run.run_id, path=run.path, info=run.info, remarks=run.remarks)
     raise InputError(f"run {run.run_id} has no record of a client '{name}'")
+
+
+def client_alone(document: Document, run: RunRecord, name: str) -> tuple[Document, RunRecord]:
+    """Make the document and the record of one client, as if it had been alone, under its own ceilings.
+
+    Raises:
+        InputError: there is no such client, it made no load, or nothing was recorded of it.
+    """
+    own, record = of_client(document, name), record_of_client(run, name)
+    return msgspec.structs.replace(own, ceilings=ceilings_of(record)), record
 
 
 def _narrowed(document: Document, results: tuple[Result, ...]) -> Document:

@@ -29,7 +29,7 @@ def explain(
 
     from assay.analysis.document import document
     from assay.analysis.record import read
-    from assay.analysis.set_views import of_client, record_of_client
+    from assay.analysis.set_views import client_alone
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.console import console
@@ -45,5 +45,5 @@ def explain(
         recorded = metered(read(bundle), energy)
         judged = document(recorded)
         if client is not None:
-            judged, recorded = of_client(judged, client), record_of_client(recorded, client)
+            judged, recorded = client_alone(judged, recorded, client)
         out.print(Text("\n").join(story(judged, recorded, about, out.width)), soft_wrap=True)
