@@ -187,8 +187,30 @@ def test_the_head_names_clients_and_kinds_of_machines(four: tuple[RunRecord, Doc
     pairs = dict(head_of(document, run).pairs)
 
     assert pairs["clients"] == "4: h1, h2, h3, h4"
-    assert pairs["machines"] == "5 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"
+    # The observer's makes no load.
+    assert pairs["machines"] == "4 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"
     assert "machine" not in pairs
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [
+        (("one", "one", "one", "one", "one"), "4 clients on 1 machine: 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
+        (("one", "one", "two", "two", "s"), "4 clients on 2 machines: 2 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
+    ],
+)
+def test_clients_that_share_a_machine_are_not_counted_as_machines(
+    four: tuple[RunRecord, Document], hosts: tuple[str, ...], said: str
+) -> None:
+    run, document = four
+    members = tuple(
+        dataclasses.replace(one, member=msgspec.structs.replace(one.member, hostname=host))
+        for one, host in zip(run.members, hosts, strict=True)
+    )
+
+    pairs = dict(head_of(document, dataclasses.replace(run, members=members)).pairs)
+
+    assert pairs["machines"] == said
 
 
 def test_the_answer_has_one_line_on_the_clients(four: tuple[RunRecord, Document]) -> None:
