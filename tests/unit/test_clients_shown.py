@@ -24,7 +24,14 @@ from assay.host.facts import Fact
 from assay.report import comparison_text, text
 from assay.report.answer import answer
 from assay.report.clients.client_sheets import CLIENTS, CLIENTS_OVER_TIME, OF_CLIENTS, STARTS
-from assay.report.clients.client_words import clocks_words, in_short, lost_words, spread_words, starts_words
+from assay.report.clients.client_words import (
+    clocks_words,
+    in_short,
+    lost_words,
+    spread_words,
+    starts_words,
+    straggler_words,
+)
 from assay.report.clients.clients_table import FASTEST, SLOWEST, render_clients
 from assay.report.clients.told_sums import told_sums
 from assay.report.explain.row_story import row_story
@@ -363,6 +370,46 @@ def test_a_client_that_did_nothing_makes_no_ratio(four: tuple[RunRecord, Documen
 
     assert "0 (h4) to 120 ops/s (h2): the slowest did nothing, Jain 0.750" in spread_words(told_sums(document)[0])
     assert "0.0 %" in "\n".join(clients_printed(document, 80))
+
+
+def test_of_a_sum_in_bytes_the_ratio_is_of_the_numbers_beside_it(four: tuple[RunRecord, Document]) -> None:
+    run, document = four
+    first = document.sums[0]
+    # As many operations as before, of 1 MiB, but those of h4 of 4 MiB: 100 MiB/s of 25 operations a second.
+    rates = tuple(
+        msgspec.structs.replace(rate, throughput_bytes_per_s=rate.iops * (4 if rate.client == "h4" else 1) * (1 << 20))
+        for rate in first.rates
+    )
+    of_all = document.results[0]
+    assert of_all.ops
+    document = msgspec.structs.replace(
+        document,
+        results=(msgspec.structs.replace(of_all, bytes=of_all.ops << 20), *document.results[1:]),
+        sums=(msgspec.structs.replace(first, rates=rates), *document.sums[1:]),
+    )
+    moved, (even,) = told_sums(document)[0], fairness.draw(run, document)
+
+    said = "4 clients, 100 (h1) to 120 MiB/s (h2): 1.20 times, Jain 0.849 of operations"
+    assert spread_words(moved) == said
+    assert straggler_words(moved).startswith("straggler h4: 22.7 % of the median of operations of the others")
+    assert even.table.rows[0][5:8] == ("MiB/s", "0.849 of operations", "1.20")
+    assert even.table.rows[1][5:8] == ("ops/s", "1.000", "1.00")
+
+
+def test_a_client_that_moved_nothing_though_it_did_something_makes_no_ratio(four: tuple[RunRecord, Document]) -> None:
+    first = told_sums(four[1])[0]
+    rates = tuple(
+        msgspec.structs.replace(rate, throughput_bytes_per_s=0.0 if rate.client == "h4" else rate.iops * (1 << 20))
+        for rate in first.found.rates
+    )
+    assert first.result.ops
+    moved = dataclasses.replace(
+        first,
+        found=msgspec.structs.replace(first.found, rates=rates),
+        result=msgspec.structs.replace(first.result, bytes=first.result.ops << 20),
+    )
+
+    assert "0 (h4) to 120 MiB/s (h2): the slowest moved nothing, Jain 0.849 of operations" in spread_words(moved)
 
 
 def test_a_sum_of_repeats_is_of_the_row_of_all_of_them(four: tuple[RunRecord, Document]) -> None:

@@ -119,10 +119,12 @@ def range_words(told: ToldSum) -> str:
     if not ordered:
         return ""
     slowest, fastest = ordered[0], ordered[-1]
-    times = "the slowest did nothing" if told.found.spread is None else f"{format_number(told.found.spread)} times"
+    times = f"the slowest {'moved' if slowest.iops else 'did'} nothing"
+    if told.times is not None:
+        times = f"{format_number(told.times)} times"
     return (
         f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times},"
-        f" Jain {told.found.jain:.3f}"
+        f" Jain {told.found.jain:.3f}{told.of_operations}"
     )
 
 
@@ -131,7 +133,10 @@ def straggler_words(told: ToldSum) -> str:
     found = told.found.straggler
     if found is None:
         return ""
-    return f"straggler {found.client}: {format_percent(found.ratio)} % of the median of the others; {found.cause}"
+    return (
+        f"straggler {found.client}: {format_percent(found.ratio)} % of the median{told.of_operations} of the others;"
+        f" {found.cause}"
+    )
 
 
 def in_short(document: Document) -> str:
