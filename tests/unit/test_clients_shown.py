@@ -226,7 +226,7 @@ def test_the_answer_has_one_line_on_the_clients(four: tuple[RunRecord, Document]
     lines = answer(document, "synthetic")
 
     assert [line for line in lines if line.startswith("Sum of")] == [
-        "Sum of 4 clients, 1 observer (s1); lost: h3 at 4.00 s (socket closed); straggler: h4 (row 1)."
+        "Sum of 4 clients; observed: s1; lost: h3 at 4.00 s (socket closed); straggler: h4 (row 1)."
     ]
 
 

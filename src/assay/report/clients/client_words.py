@@ -143,7 +143,10 @@ def in_short(document: Document) -> str:
     """Say it in a line of the answer; nothing where one client measured."""
     if not document.clients:
         return ""
-    lost, parts = lost_of(document), [who_words(document)]
+    lost, loads = lost_of(document), len(loads_of(document))
+    parts = [f"{loads:,} client{'s' if loads != 1 else ''}"]
+    if observers := [client.name for client in document.clients if client.role == OBSERVER]:
+        parts.append(f"observed: {_some(observers)}")
     if lost:
         names = [f"{client.name} at {since(client)} ({client.lost_reason or 'no reason known'})" for client in lost]
         parts.append(f"lost: {', '.join(names[:1])}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}")
