@@ -12,6 +12,7 @@ from assay.analysis.ceilings import ceilings_of
 from assay.analysis.record import RunRecord
 from assay.errors import InputError
 from assay.results import ClientOfRun, Document, MarkEffect, Result, RunMark
+from assay.units import format_names
 
 OBSERVER = "observer"
 _MOST_NAMED = 20
@@ -37,8 +38,7 @@ def client_of(document: Document, name: str) -> ClientOfRun:
         if client.name == name:
             return client
     names = [client.name for client in document.clients]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    raise InputError(f"run {document.run.id} has no client '{name}'; it has {', '.join(names[:_MOST_NAMED])}{more}")
+    raise InputError(f"run {document.run.id} has no client '{name}'; it has {format_names(names, _MOST_NAMED)}")
 
 
 def of_client(document: Document, name: str) -> Document:

@@ -10,7 +10,7 @@ from assay import events
 from assay.analysis.set_views import OBSERVER
 from assay.bundle.client_set import Role
 from assay.results import ClientOfRun, Document, ForeignSource
-from assay.units import format_bytes
+from assay.units import format_bytes, format_names
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
@@ -68,8 +68,7 @@ def head_of_client(document: Document, run: "RunRecord", client: ClientOfRun) ->
 def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:
     """Say who they are, and on how many machines of each kind they ran."""
     loads = [client.name for client in document.clients if client.role != OBSERVER]
-    more = f" and {len(loads) - _MOST_NAMED:,} more" if len(loads) > _MOST_NAMED else ""
-    pairs = [("clients", f"{len(loads):,}: {', '.join(loads[:_MOST_NAMED])}{more}")]
+    pairs = [("clients", f"{len(loads):,}: {format_names(loads, _MOST_NAMED)}")]
     if machines := _machines(run):
         pairs.append(("machines", machines))
     hellos = [hello for member in run.members if (hello := member.run.first(events.Hello)) is not None]

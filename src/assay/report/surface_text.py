@@ -26,7 +26,7 @@ from assay.compare.surfaces.surface import (
     SurfaceCell,
 )
 from assay.report.wrapping import wrap
-from assay.units import ABSENT, KIB, format_bytes, format_number, format_share
+from assay.units import ABSENT, KIB, format_bytes, format_names, format_number, format_share
 
 _ROW = 7
 _CELL = 5
@@ -312,8 +312,7 @@ def _place(cell: SurfaceCell | CellAgain) -> str:
 
 
 def _named(places: Sequence[str]) -> str:
-    more = len(places) - _MOST_NAMED
-    return ", ".join(places[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return format_names(places, _MOST_NAMED)
 
 
 def format_size(size_bytes: int) -> str:

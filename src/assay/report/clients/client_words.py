@@ -8,10 +8,9 @@ from assay.analysis.set_views import OBSERVER
 from assay.outward import one_line
 from assay.report.clients.told_sums import ToldSum, told_sums
 from assay.results import ClientOfRun, Document
-from assay.units import format_ns, format_number, format_percent, format_seconds
+from assay.units import format_names, format_ns, format_number, format_percent, format_seconds
 
 _MOST_LOST = 3
-_MOST_STRAGGLERS = 3
 
 
 def loads_of(document: Document) -> list[ClientOfRun]:
@@ -31,7 +30,7 @@ def who_words(document: Document) -> str:
     observers = [client.name for client in document.clients if client.role == OBSERVER]
     words = f"{len(loads):,} client{'s' if len(loads) != 1 else ''}"
     if observers:
-        words += f", {len(observers)} observer{'s' if len(observers) != 1 else ''} ({_some(observers)})"
+        words += f", {len(observers)} observer{'s' if len(observers) != 1 else ''} ({format_names(observers)})"
     return words
 
 
@@ -104,7 +103,7 @@ def clocks_words(document: Document) -> str:
         parts.append(f"drift up to {format_number(abs(drift))} ppm ({name})")
     unread = [client.name for client in document.clients if client.clock is None]
     if unread:
-        parts.append(f"never read: {_some(unread)}")
+        parts.append(f"never read: {format_names(unread)}")
     return "; ".join(parts)
 
 
@@ -146,10 +145,10 @@ def in_short(document: Document) -> str:
     lost, loads = lost_of(document), len(loads_of(document))
     parts = [f"{loads:,} client{'s' if loads != 1 else ''}"]
     if observers := [client.name for client in document.clients if client.role == OBSERVER]:
-        parts.append(f"observed: {_some(observers)}")
+        parts.append(f"observed: {format_names(observers)}")
     if lost:
         names = [f"{client.name} at {since(client)} ({client.lost_reason or 'no reason known'})" for client in lost]
-        parts.append(f"lost: {', '.join(names[:1])}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}")
+        parts.append(f"lost: {format_names(names, 1)}")
     slow: dict[str, list[int]] = {}
     for told in told_sums(document):
         if told.found.straggler is not None and told.row not in (
@@ -158,10 +157,5 @@ def in_short(document: Document) -> str:
             rows.append(told.row)
     if slow:
         named = [f"{client} (row {rows[0]}{' and more' if len(rows) > 1 else ''})" for client, rows in slow.items()]
-        more = f" and {len(named) - _MOST_STRAGGLERS:,} more" if len(named) > _MOST_STRAGGLERS else ""
-        parts.append(f"straggler{'s' if len(named) > 1 else ''}: {', '.join(named[:_MOST_STRAGGLERS])}{more}")
+        parts.append(f"straggler{'s' if len(named) > 1 else ''}: {format_names(named)}")
     return one_line(f"Sum of {'; '.join(parts)}.")
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
