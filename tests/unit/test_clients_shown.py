@@ -601,7 +601,19 @@ def test_a_lost_client_has_a_cross_where_it_was_lost(four: tuple[RunRecord, Docu
 
     assert f"{LOST_S:g},2" in str(first.chart.to_dict()["datasets"])
     assert "h3 was lost" in first.alt_text
-    assert "was lost" not in second.alt_text
+    assert "A cross: the client was lost." in first.caption
+    assert "was lost" not in second.alt_text + second.caption
+
+
+def test_who_shares_a_row_with_others_has_a_cross_in_it(many: tuple[RunRecord, Document]) -> None:
+    run, document = many
+    # By their rates n0000 is in the first row of five, and n0999 in the last.
+    document = with_lost(document, {"n0000": (2.0, "x"), "n0999": (3.0, "y")})
+    first, _ = client_rates.draw(run, document)
+
+    assert "t_s,row\n2,0\n3,199" in str(first.chart.to_dict()["datasets"]).replace("\\n", "\n")
+    assert "A cross: a client of that row was lost." in first.caption
+    assert "n0000, n0999 were lost" in first.alt_text
 
 
 def test_words_of_the_figures_name_the_slow_and_the_late(four: tuple[RunRecord, Document]) -> None:
