@@ -43,10 +43,13 @@ from assay.report.figures.client_rates import MOST_CELLS, client_rows, done_by
 from assay.report.head import head_of, head_of_client
 from assay.report.html import page
 from assay.report.in_one_line import came_to
+from assay.report.limited_by import limit_words
+from assay.report.page import clients_section
 from assay.report.page.clients_section import MOST_ROWS
 from assay.report.run_workbook import run_sheets
 from assay.report.spreadsheets import OVER_TIME, RESULTS, tables
-from assay.results import ClientCeilings, Document, Finding, ThreadCeiling
+from assay.results import ClientCeilings, Document, Finding, Limiter, ThreadCeiling, Trust
+from assay.verdicts import Bottleneck, Confidence, TrustLevel
 from unit import vega
 from unit.quick_run import quick_run
 from unit.set_run import LOST_S, OBSERVER, RATES, SECONDS, TITLES, set_run
@@ -657,6 +660,32 @@ def test_the_page_has_cards_of_the_sums_and_one_section_of_clients(four: tuple[R
     assert "Lost: 3 of 4 clients since 4.00 s: h3, socket closed." in section
     assert 'data-by="25"' in section
     assert '<a href="#clients">' in html
+
+
+def test_trust_and_limits_of_a_client_are_of_all_that_it_did(
+    four: tuple[RunRecord, Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, document = four
+    monkeypatch.setattr(clients_section, "MOST_SUMS", 1)
+    bad = Trust(level=TrustLevel.NO, reasons=())
+    full = Limiter(
+        verdict=Bottleneck.NETWORK_BANDWIDTH, confidence=Confidence.HIGH, evidence=(), headroom=None, remedy=""
+    )
+    results = tuple(
+        msgspec.structs.replace(result, trust=bad, limiter=full)
+        if (result.client, result.phase) == ("h2", "p1")
+        else result
+        for result in document.results
+    )
+
+    section = clients_section.clients_section(run, msgspec.structs.replace(document, results=results))
+
+    table = section[section.index("<tbody>") : section.index("</tbody>")]
+    rows = {name: row for row in table.split("<tr>") for name in re.findall(r'^<th scope="row">(\w+)', row)}
+    assert TITLES[1] not in section[section.index("<thead>") : section.index("</thead>")]
+    assert f">{TrustLevel.NO.value}<" in rows["h2"]
+    assert f">{limit_words(next(r for r in results if r.limiter is full))}<" in rows["h2"]
+    assert f">{TrustLevel.NO.value}<" not in rows["h1"]
 
 
 def test_the_page_of_one_client_has_no_section_of_clients(four: tuple[RunRecord, Document]) -> None:
