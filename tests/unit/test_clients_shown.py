@@ -13,7 +13,7 @@ import pytest
 from inline_snapshot import snapshot
 from rich.cells import cell_len
 
-from assay.analysis.record import RunRecord
+from assay.analysis.record import ClientRecord, RunRecord
 from assay.analysis.repeats import summaries
 from assay.analysis.set_views import client_alone, client_of, of_client, own_results, record_of_client, sums_of
 from assay.compare.arms import Arm
@@ -33,6 +33,7 @@ from assay.report.clients.client_words import (
     straggler_words,
 )
 from assay.report.clients.clients_table import FASTEST, SLOWEST, render_clients
+from assay.report.clients.own_recordings import OwnRecordings
 from assay.report.clients.told_sums import told_sums
 from assay.report.explain.row_story import row_story
 from assay.report.explain.story import story
@@ -743,6 +744,30 @@ def test_exported_results_have_every_client_and_the_series_are_the_clients_own(
     lost = made[CLIENTS].filter(pl.col("lost_s").is_not_null())
     assert lost.select("client", "lost_s", "lost_reason").rows() == [("h3", LOST_S, "socket closed")]
     assert made[STARTS].select("phase", "client", "late_ns").row(1) == ("p0", "h2", 40_000)
+
+
+class Scanned(tuple[ClientRecord, ...]):
+    """Members that count how often somebody goes through them."""
+
+    __slots__ = ()
+    times = 0
+
+    def __iter__(self) -> Iterator[ClientRecord]:
+        """Count it."""
+        type(self).times += 1
+        return super().__iter__()
+
+
+def test_nobody_goes_through_all_clients_for_each_of_their_results(many: tuple[RunRecord, Document]) -> None:
+    run, document = many
+    recordings = OwnRecordings(dataclasses.replace(run, members=Scanned(run.members)))
+    own = [result for result in document.results if result.client is not None]
+
+    later_s = [recordings.later_s(result) for result in own]
+
+    assert len(own) == MANY * len(TITLES)
+    assert set(later_s) == {0.0}
+    assert Scanned.times == 1
 
 
 def test_a_run_of_one_client_has_no_tables_of_clients(four: tuple[RunRecord, Document]) -> None:

@@ -109,7 +109,7 @@ class Observed:
 def observed(client: ClientRecord, phase: PhaseOfSet, window: Span) -> Observed | None:
     """Look at an observer in a window of the set; None where it recorded nothing of it."""
     times = phase.observers.get(client.member.name)
-    record = next((one for one in client.run.phases if one.index == phase.index), None)
+    record = client.run.phases_by_index.get(phase.index)
     if times is None or record is None:
         return None
     span = Span(times.to_own(window.begin_ns), times.to_own(window.end_ns))

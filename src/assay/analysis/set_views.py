@@ -60,11 +60,10 @@ def record_of_client(run: RunRecord, name: str) -> RunRecord:
     Raises:
         InputError: nothing was recorded of a client of that name.
     """
-    for member in run.members:
-        if member.member.name == name:
-            own = member.run
-            return dataclasses.replace(own, run_id=run.run_id, path=run.path, info=run.info, remarks=run.remarks)
-    raise InputError(f"run {run.run_id} has no record of a client '{name}'")
+    if name not in run.members_by_name:
+        raise InputError(f"run {run.run_id} has no record of a client '{name}'")
+    own = run.members_by_name[name].run
+    return dataclasses.replace(own, run_id=run.run_id, path=run.path, info=run.info, remarks=run.remarks)
 
 
 def client_alone(document: Document, run: RunRecord, name: str) -> tuple[Document, RunRecord]:

@@ -26,17 +26,17 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
     folder = resolve(run, place)
     if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):
         return kept
-    from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.cli.options import metered
+    from assay.live.judging_told import document_told
     from assay.report.head import head_of
 
     bundle = open_run(str(folder), runs)
     with damage_told(bundle.path):
         recorded = metered(read(bundle), energy)
-        judged = document(recorded)
+        judged = document_told(recorded)
         answer = KeptAnswer(document=judged, head=head_of(judged, recorded))
     if energy is None:
         keep_answer(folder, place, answer)

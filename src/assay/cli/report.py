@@ -51,6 +51,6 @@ def report(
 
 def _judged(recorded: "RunRecord") -> "Document":
     """Work the results out, where nobody kept them."""
-    from assay.analysis.document import document
+    from assay.live.judging_told import document_told
 
-    return document(recorded)
+    return document_told(recorded)

@@ -86,7 +86,7 @@ def client_rows(run: RunRecord, told: ToldSum) -> ClientRows | None:
     """Put the clients of a sum on one clock; None where fewer than two of them recorded anything of its phase."""
     result = told.result
     phase = next((p for p in run.phases if (p.phase.name, p.phase.repeat) == (result.phase, result.repeat)), None)
-    of_name = {member.member.name: member for member in run.members}
+    of_name = run.members_by_name
     clients = [rate.client for rate in told.found.rates if rate.client in of_name]
     if phase is None or len(clients) < 2:
         return None
@@ -138,8 +138,7 @@ def _ends(phase: PhaseRecord, clients: Sequence[ClientRecord], interval_s: float
         (
             own.grid[-1].end_ns + client.shift_ns.get(phase.index, 0)
             for client in clients
-            for own in client.run.phases
-            if own.index == phase.index
+            if (own := client.run.phases_by_index.get(phase.index)) is not None
         ),
         default=phase.start_ns,
     )
@@ -161,7 +160,7 @@ def _columns(start_ns: int, ends_ns: Sequence[int], rows: int) -> tuple[IntArray
 
 def _rates(client: ClientRecord, index: int, told: ToldSum, edges_ns: IntArray) -> FloatArray:
     """Give what one client did in each column; nothing where it recorded nothing."""
-    own = next((phase for phase in client.run.phases if phase.index == index), None)
+    own = client.run.phases_by_index.get(index)
     rows = own.rows(told.result.job, told.result.operation) if own is not None else None
     if rows is None or not len(rows):
         return np.zeros(len(edges_ns) - 1)
