@@ -26,6 +26,7 @@ from assay.errors import AssayError, BundleError, InputError, Interrupted, RunEr
 from assay.host.facts import Fact
 from assay.live.as_one import AsOne
 from assay.live.json_lines import JsonLinesDisplay
+from assay.live.judging_told import document_told
 from assay.live.line_sink import STANDARD_OUTPUT, line_sink
 from assay.live.several import SeveralDisplays
 from assay.live.silent import SilentDisplay
@@ -201,7 +202,7 @@ class Session:
 
     def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
         run = read(bundle)
-        judged = document(run)
+        judged = document(run) if self._quiet else document_told(run)
         head = head_of(judged, run)
         keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head))
         output = registry.output(run)

@@ -11,6 +11,7 @@ HTML report and in a message. What is absent prints as `n/a`.
 
 import math
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -160,6 +161,13 @@ def format_joules(joules: float) -> str:
 def format_percent(share: float | None) -> str:
     """Print a share between 0 and 1 as a number of per cent, without the sign: `12.3`."""
     return ABSENT if share is None else f"{100 * share:.1f}"
+
+
+def format_names(names: Sequence[str], most: int = 3) -> str:
+    """Name things: `h1, h3`; of many the first `most`, and how many more: two at least, for one is named."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most:,} more"
 
 
 def format_share(share: float | None) -> str:

@@ -1,7 +1,10 @@
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay import events
 from assay.live.as_one import AsOne
+from assay.live.furthest_behind import FurthestBehind
 from assay.plan import Plan
 from unit.bundle_streams import NS, interval, plan
 
@@ -85,6 +88,47 @@ def test_who_is_gone_holds_nobody_up() -> None:
     assert [type(event).__name__ for event in seen.events] == ["Started", "Interval", "PhaseFinished"]
 
 
+def test_a_phase_is_over_when_the_last_one_waited_for_is_lost() -> None:
+    seen = Seen()
+    together = begun(seen, ("a", "b", "c"))
+    for client, place in (("a", 0), ("b", 77), ("c", 154)):
+        together.hear(client, tick(1, place * NS))
+
+    together.hear("a", finished(0))
+    together.hear("b", finished(77 * NS))
+    assert not any(isinstance(event, events.PhaseFinished) for event in seen.events), "c is still at work"
+    together.gone("c", "socket closed")
+
+    assert seen.events[-1] == finished(77 * NS)
+    assert [type(event).__name__ for event in seen.events] == ["Started", "Interval", "PhaseFinished"]
+
+
+def test_a_phase_goes_on_while_one_who_is_left_has_not_finished_it() -> None:
+    seen = Seen()
+    together = begun(seen, ("a", "b", "c"))
+
+    together.hear("a", finished(0))
+    together.gone("c", "socket closed")
+
+    assert not any(isinstance(event, events.PhaseFinished) for event in seen.events), "b is still at work"
+
+
+def test_who_is_gone_and_says_something_all_the_same_is_not_waited_for_again() -> None:
+    seen = Seen()
+    together = begun(seen)
+    together.gone("b", "no sign for 20 s")
+    together.hear("b", finished(77 * NS))
+    together.hear("a", finished(0))
+    assert [event for event in seen.events if isinstance(event, events.PhaseFinished)] == [finished(0)]
+
+    second = msgspec.structs.replace(finished(0), phase_index=1)
+    together.hear("a", events.Started(t_ns=20 * NS, phase_index=1, start_ns=20 * NS))
+    together.hear("a", second)
+
+    together.hear("b", finished(77 * NS))
+    assert [event for event in seen.events if isinstance(event, events.PhaseFinished)] == [finished(0), second]
+
+
 def test_what_ends_a_phase_is_told_once() -> None:
     seen = Seen(ends_after=1)
     together = begun(seen)
@@ -115,6 +159,29 @@ def test_the_one_that_is_furthest_behind_says_how_far_all_are() -> None:
         together.hear(client, events.Progress(t_ns=1, activity="laying out", done=done, total=100, unit="files"))
 
     assert [event.done for event in seen.events if isinstance(event, events.Progress)] == [80, 10, 10]
+
+
+_WORDS = st.one_of(
+    st.tuples(st.sampled_from("abcd"), st.integers(0, 100)),
+    st.tuples(st.sampled_from("abcd"), st.none()),
+)
+
+
+@given(st.lists(_WORDS, max_size=200))
+def test_the_least_of_all_is_known_after_every_word_and_few_words_are_kept(words: list[tuple[str, int | None]]) -> None:
+    behind, latest = FurthestBehind(), dict[str, int]()
+
+    for client, done in words:
+        if done is None:
+            behind.gone(client)
+            latest.pop(client, None)
+        else:
+            behind.hear(client, events.Progress(t_ns=1, activity="laying out", done=done, total=100, unit="files"))
+            latest[client] = done
+        least = behind.least()
+
+        assert (least.done if least else None) == min(latest.values(), default=None)
+        assert len(behind) <= 2 * 4
 
 
 def test_what_one_does_after_its_phase_is_not_shown_while_others_measure() -> None:

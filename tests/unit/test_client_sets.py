@@ -1,7 +1,8 @@
 """Results of several clients against streams whose clocks, skews, rates and losses are known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 import numpy as np
@@ -502,14 +503,22 @@ def test_observers_alone_have_nothing_to_sum() -> None:
 LINK_BYTES_PER_S = 100e6 / 8
 
 
-def server(*, sent_bytes: float, disk_bytes: float = 0.0, link: bool = True, io_ns: int = 0) -> SyntheticRun:
-    """A server that is only looked at, for a phase of 10 s."""
+def server(
+    *,
+    sent_bytes: float,
+    disk_bytes: float = 0.0,
+    link: bool = True,
+    io_ns: int = 0,
+    more: Mapping[str, float] = MappingProxyType({}),
+) -> SyntheticRun:
+    """A server that is only looked at, for a phase of 10 s; `more` is what other interfaces sent."""
     facts = {**BLOCK_BACKED, **({LINK_FACT: LINK_BYTES_PER_S} if link else {})}
     run = SyntheticRun(ONE_PHASE, facts=facts)
     others = {
         ("net", "eth0", "tx_bytes"): (7e9, 7e9 + sent_bytes),
         ("net", "eth0", "rx_bytes"): (5e9, 5e9 + 1e6),
         ("net", "lo", "tx_bytes"): (0.0, 1e12),
+        **{("net", name, "tx_bytes"): (3e9, 3e9 + moved) for name, moved in more.items()},
         ("diskstats", "sda", "weighted_io_ns"): (0.0, 8.0 * io_ns),
     }
     counters = Counters(devices={"sda": (round(disk_bytes), 0)}, device_ns=io_ns, others=others)
@@ -547,8 +556,40 @@ def test_what_the_server_moved_stands_beside_what_the_clients_asked_for() -> Non
     assert "server-moved" in ids(sum_, "note")
     told = text_of(sum_, "server-moved")
     assert "The clients read 100 MiB" in told
-    assert "its wire sent 104 MiB (1.04 times that)" in told
-    assert "its disks read 50.0 MiB (0.5 times that)" in told
+    assert "its only interface (eth0) sent 104 MiB (1.04 times that)" in told
+    assert "its disks read 50.0 MiB (0.5 times that)." in told
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"eth1": 0.04, "eth2": 0.0}, "It has 2 others."),
+        ({"eth1": 0.01, "eth2": 0.5}, "It has 2 others, and eth2 sent 50.0 MiB: that may be more of the data"),
+        ({"eth1": 0.06}, "It has 1 other, and eth1 sent 6.00 MiB: that may be more of the data"),
+    ],
+)
+def test_a_server_with_several_interfaces_is_not_taken_for_one_with_a_cache(more: dict[str, float], said: str) -> None:
+    asked = 2 * 5 * 10 * MIB
+    moved = {name: share * asked for name, share in more.items()}
+    watched = Client("srv", server(sent_bytes=0.5 * asked + 1, link=False, more=moved), role=Role.OBSERVER)
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client("h1", reads_of(5)), Client("h2", reads_of(5)), watched])))
+
+    told = text_of(sum_, "server-moved")
+    assert "its busiest interface (eth0) sent 50.0 MiB (0.5 times that)" in told
+    assert said in told
+
+
+def test_of_a_server_that_is_a_client_too_nothing_is_said_of_the_wire() -> None:
+    asked = 2 * 5 * 10 * MIB
+    watched = Client("srv", server(sent_bytes=0.5 * asked, link=False), role=Role.OBSERVER, hostname="box")
+    clients = [Client("h1", reads_of(5)), Client("h2", reads_of(5), hostname="box"), watched]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients)))
+
+    told = text_of(sum_, "server-moved")
+    assert "interface" not in told
+    assert "of srv, its disks read 0 B (0 times that)." in told
 
 
 def test_a_busy_disk_of_the_server_is_named_with_low_confidence() -> None:

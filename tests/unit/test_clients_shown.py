@@ -1,5 +1,6 @@
 """A run of several clients as a reader sees it: sums alone in tables, what they are made of, and each client by itself."""
 
+import dataclasses
 import io
 import re
 from collections.abc import Callable, Iterator
@@ -12,31 +13,44 @@ import pytest
 from inline_snapshot import snapshot
 from rich.cells import cell_len
 
-from assay.analysis.record import RunRecord
+from assay.analysis.record import ClientRecord, RunRecord
 from assay.analysis.repeats import summaries
-from assay.analysis.set_views import client_of, of_client, own_results, record_of_client, sums_of
+from assay.analysis.set_views import client_alone, client_of, of_client, own_results, record_of_client, sums_of
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare
 from assay.console import PlainConsole
 from assay.errors import InputError
+from assay.host.facts import Fact
 from assay.report import comparison_text, text
 from assay.report.answer import answer
 from assay.report.clients.client_sheets import CLIENTS, CLIENTS_OVER_TIME, OF_CLIENTS, STARTS
-from assay.report.clients.client_words import clocks_words, in_short, lost_words, spread_words, starts_words
+from assay.report.clients.client_words import (
+    clocks_words,
+    in_short,
+    lost_words,
+    spread_words,
+    starts_words,
+    straggler_words,
+)
 from assay.report.clients.clients_table import FASTEST, SLOWEST, render_clients
+from assay.report.clients.own_recordings import OwnRecordings
 from assay.report.clients.told_sums import told_sums
+from assay.report.explain.row_story import row_story
 from assay.report.explain.story import story
 from assay.report.export import all_figures
 from assay.report.figure import Figure
-from assay.report.figures import client_rates, clients_figures, fairness, start_skew
+from assay.report.figures import client_rates, clients_figures, fairness, roofline, start_skew
 from assay.report.figures.client_rates import MOST_CELLS, client_rows, done_by
 from assay.report.head import head_of, head_of_client
 from assay.report.html import page
 from assay.report.in_one_line import came_to
+from assay.report.limited_by import limit_words
+from assay.report.page import clients_section
 from assay.report.page.clients_section import MOST_ROWS
 from assay.report.run_workbook import run_sheets
 from assay.report.spreadsheets import OVER_TIME, RESULTS, tables
-from assay.results import Document, Finding
+from assay.results import ClientCeilings, Document, Finding, Limiter, ThreadCeiling, Trust
+from assay.verdicts import Bottleneck, Confidence, TrustLevel
 from unit import vega
 from unit.quick_run import quick_run
 from unit.set_run import LOST_S, OBSERVER, RATES, SECONDS, TITLES, set_run
@@ -129,6 +143,8 @@ def test_no_line_is_wider_than_the_terminal(four: tuple[RunRecord, Document], wi
             snapshot("""\
 clients  4 clients, 1 observer (s1)
 lost     3 of 4 clients since 4.00 s: h3, socket closed
+         what they recorded is on their machines: 'assay collect
+         20260102T030405Z-quick-0123abcd --hosts h3'
 row 1    25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849
          straggler h4: 22.7 % of the median of the others; its link is full
 row 2    60.0 (h1) to 60.0 ops/s (h4): 1.00 times, Jain 1.000
@@ -142,6 +158,7 @@ each     'assay show 20260102T030405Z-quick-0123abcd --clients', --client NAME\
             snapshot("""\
 clients  4 clients, 1 observer (s1)
 lost     3 of 4 clients since 4.00 s: h3, socket closed
+         what they recorded is on their machines: 'assay collect 20260102T030405Z-quick-0123abcd --hosts h3'
 row 1    25.0 (h4) to 120 ops/s (h2): 4.80 times, Jain 0.849
          straggler h4: 22.7 % of the median of the others; its link is full
 row 2    60.0 (h1) to 60.0 ops/s (h4): 1.00 times, Jain 1.000
@@ -181,8 +198,30 @@ def test_the_head_names_clients_and_kinds_of_machines(four: tuple[RunRecord, Doc
     pairs = dict(head_of(document, run).pairs)
 
     assert pairs["clients"] == "4: h1, h2, h3, h4"
-    assert pairs["machines"] == "5 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"
+    # The observer's makes no load.
+    assert pairs["machines"] == "4 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"
     assert "machine" not in pairs
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [
+        (("one", "one", "one", "one", "one"), "4 clients on 1 machine: 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
+        (("one", "one", "two", "two", "s"), "4 clients on 2 machines: 2 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
+    ],
+)
+def test_clients_that_share_a_machine_are_not_counted_as_machines(
+    four: tuple[RunRecord, Document], hosts: tuple[str, ...], said: str
+) -> None:
+    run, document = four
+    members = tuple(
+        dataclasses.replace(one, member=msgspec.structs.replace(one.member, hostname=host))
+        for one, host in zip(run.members, hosts, strict=True)
+    )
+
+    pairs = dict(head_of(document, dataclasses.replace(run, members=members)).pairs)
+
+    assert pairs["machines"] == said
 
 
 def test_the_answer_has_one_line_on_the_clients(four: tuple[RunRecord, Document]) -> None:
@@ -191,7 +230,7 @@ def test_the_answer_has_one_line_on_the_clients(four: tuple[RunRecord, Document]
     lines = answer(document, "synthetic")
 
     assert [line for line in lines if line.startswith("Sum of")] == [
-        "Sum of 4 clients, 1 observer (s1); lost: h3 at 4.00 s (socket closed); straggler: h4 (row 1)."
+        "Sum of 4 clients; observed: s1; lost: h3 at 4.00 s (socket closed); straggler: h4 (row 1)."
     ]
 
 
@@ -337,6 +376,46 @@ def test_a_client_that_did_nothing_makes_no_ratio(four: tuple[RunRecord, Documen
     assert "0.0 %" in "\n".join(clients_printed(document, 80))
 
 
+def test_of_a_sum_in_bytes_the_ratio_is_of_the_numbers_beside_it(four: tuple[RunRecord, Document]) -> None:
+    run, document = four
+    first = document.sums[0]
+    # As many operations as before, of 1 MiB, but those of h4 of 4 MiB: 100 MiB/s of 25 operations a second.
+    rates = tuple(
+        msgspec.structs.replace(rate, throughput_bytes_per_s=rate.iops * (4 if rate.client == "h4" else 1) * (1 << 20))
+        for rate in first.rates
+    )
+    of_all = document.results[0]
+    assert of_all.ops
+    document = msgspec.structs.replace(
+        document,
+        results=(msgspec.structs.replace(of_all, bytes=of_all.ops << 20), *document.results[1:]),
+        sums=(msgspec.structs.replace(first, rates=rates), *document.sums[1:]),
+    )
+    moved, (even,) = told_sums(document)[0], fairness.draw(run, document)
+
+    said = "4 clients, 100 (h1) to 120 MiB/s (h2): 1.20 times, Jain 0.849 of operations"
+    assert spread_words(moved) == said
+    assert straggler_words(moved).startswith("straggler h4: 22.7 % of the median of operations of the others")
+    assert even.table.rows[0][5:8] == ("MiB/s", "0.849 of operations", "1.20")
+    assert even.table.rows[1][5:8] == ("ops/s", "1.000", "1.00")
+
+
+def test_a_client_that_moved_nothing_though_it_did_something_makes_no_ratio(four: tuple[RunRecord, Document]) -> None:
+    first = told_sums(four[1])[0]
+    rates = tuple(
+        msgspec.structs.replace(rate, throughput_bytes_per_s=0.0 if rate.client == "h4" else rate.iops * (1 << 20))
+        for rate in first.found.rates
+    )
+    assert first.result.ops
+    moved = dataclasses.replace(
+        first,
+        found=msgspec.structs.replace(first.found, rates=rates),
+        result=msgspec.structs.replace(first.result, bytes=first.result.ops << 20),
+    )
+
+    assert "0 (h4) to 120 MiB/s (h2): the slowest moved nothing, Jain 0.849 of operations" in spread_words(moved)
+
+
 def test_a_sum_of_repeats_is_of_the_row_of_all_of_them(four: tuple[RunRecord, Document]) -> None:
     run, document = four
     first, second = document.results[0], document.sums[0]
@@ -374,6 +453,50 @@ def test_a_sum_and_a_clients_row_are_explained_each_from_its_own_record(four: tu
     assert "row 1" in own
     assert "120 ops/s" in own
     assert "this is what h2 did alone" in own
+
+
+ONE_THREAD = ThreadCeiling(name="cached_pread", block_size_bytes=4096, ops_per_s=1000.0, bytes_per_s=4096e3)
+ROOF = ClientCeilings(
+    measured_utc="2026-01-02T03:04:05Z",
+    is_of_this_run=False,
+    of_one_thread=(ONE_THREAD,),
+    link_bytes_per_s=None,
+    device_bytes_per_s=None,
+)
+
+
+def test_a_sum_is_under_no_roof_of_one_client_and_says_of_whose_thread_its_ceilings_are(
+    four: tuple[RunRecord, Document],
+) -> None:
+    run, document = four
+    document = msgspec.structs.replace(document, ceilings=ROOF)
+    own = of_client(document, "h2")
+
+    of_sum, of_h2 = told(run, document, "1"), "\n".join(line.plain for line in row_story(own, run, 1, 100))
+
+    assert list(roofline.draw(document)) == []
+    assert list(roofline.draw(sums_of(document))) == []
+    assert [figure.slug for figure in roofline.draw(own)] == ["overview-roofline"]
+    # Four clients do 355 reads a second together, h2 does 120 of them.
+    assert "of one thread of one client, measured on 2026-01-02" in of_sum
+    assert "35.5 % of it" in of_sum
+    assert "of one thread here, measured on 2026-01-02" in of_h2
+    assert "12.0 % of it" in of_h2
+
+
+def test_a_client_alone_is_under_the_ceilings_of_its_own_machine(four: tuple[RunRecord, Document]) -> None:
+    run, document = four
+    slow = dataclasses.replace(
+        run.members[1].run, sourced_facts=(Fact(key="host.ceilings.system_call.ops_per_s", value=5e5, source="test"),)
+    )
+    members = (run.members[0], dataclasses.replace(run.members[1], run=slow), *run.members[2:])
+
+    own, record = client_alone(document, dataclasses.replace(run, members=members), "h2")
+
+    assert own.ceilings is not None
+    assert [(each.name, each.ops_per_s) for each in own.ceilings.of_one_thread] == [("system_call", 5e5)]
+    assert {result.client for result in own.results} == {"h2"}
+    assert record.facts == slow.facts
 
 
 def test_a_row_beyond_the_last_is_no_row(four: tuple[RunRecord, Document]) -> None:
@@ -482,7 +605,19 @@ def test_a_lost_client_has_a_cross_where_it_was_lost(four: tuple[RunRecord, Docu
 
     assert f"{LOST_S:g},2" in str(first.chart.to_dict()["datasets"])
     assert "h3 was lost" in first.alt_text
-    assert "was lost" not in second.alt_text
+    assert "A cross: the client was lost." in first.caption
+    assert "was lost" not in second.alt_text + second.caption
+
+
+def test_who_shares_a_row_with_others_has_a_cross_in_it(many: tuple[RunRecord, Document]) -> None:
+    run, document = many
+    # By their rates n0000 is in the first row of five, and n0999 in the last.
+    document = with_lost(document, {"n0000": (2.0, "x"), "n0999": (3.0, "y")})
+    first, _ = client_rates.draw(run, document)
+
+    assert "t_s,row\n2,0\n3,199" in str(first.chart.to_dict()["datasets"]).replace("\\n", "\n")
+    assert "A cross: a client of that row was lost." in first.caption
+    assert "n0000, n0999 were lost" in first.alt_text
 
 
 def test_words_of_the_figures_name_the_slow_and_the_late(four: tuple[RunRecord, Document]) -> None:
@@ -526,6 +661,32 @@ def test_the_page_has_cards_of_the_sums_and_one_section_of_clients(four: tuple[R
     assert "Lost: 3 of 4 clients since 4.00 s: h3, socket closed." in section
     assert 'data-by="25"' in section
     assert '<a href="#clients">' in html
+
+
+def test_trust_and_limits_of_a_client_are_of_all_that_it_did(
+    four: tuple[RunRecord, Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, document = four
+    monkeypatch.setattr(clients_section, "MOST_SUMS", 1)
+    bad = Trust(level=TrustLevel.NO, reasons=())
+    full = Limiter(
+        verdict=Bottleneck.NETWORK_BANDWIDTH, confidence=Confidence.HIGH, evidence=(), headroom=None, remedy=""
+    )
+    results = tuple(
+        msgspec.structs.replace(result, trust=bad, limiter=full)
+        if (result.client, result.phase) == ("h2", "p1")
+        else result
+        for result in document.results
+    )
+
+    section = clients_section.clients_section(run, msgspec.structs.replace(document, results=results))
+
+    table = section[section.index("<tbody>") : section.index("</tbody>")]
+    rows = {name: row for row in table.split("<tr>") for name in re.findall(r'^<th scope="row">(\w+)', row)}
+    assert TITLES[1] not in section[section.index("<thead>") : section.index("</thead>")]
+    assert f">{TrustLevel.NO.value}<" in rows["h2"]
+    assert f">{limit_words(next(r for r in results if r.limiter is full))}<" in rows["h2"]
+    assert f">{TrustLevel.NO.value}<" not in rows["h1"]
 
 
 def test_the_page_of_one_client_has_no_section_of_clients(four: tuple[RunRecord, Document]) -> None:
@@ -583,6 +744,30 @@ def test_exported_results_have_every_client_and_the_series_are_the_clients_own(
     lost = made[CLIENTS].filter(pl.col("lost_s").is_not_null())
     assert lost.select("client", "lost_s", "lost_reason").rows() == [("h3", LOST_S, "socket closed")]
     assert made[STARTS].select("phase", "client", "late_ns").row(1) == ("p0", "h2", 40_000)
+
+
+class Scanned(tuple[ClientRecord, ...]):
+    """Members that count how often somebody goes through them."""
+
+    __slots__ = ()
+    times = 0
+
+    def __iter__(self) -> Iterator[ClientRecord]:
+        """Count it."""
+        type(self).times += 1
+        return super().__iter__()
+
+
+def test_nobody_goes_through_all_clients_for_each_of_their_results(many: tuple[RunRecord, Document]) -> None:
+    run, document = many
+    recordings = OwnRecordings(dataclasses.replace(run, members=Scanned(run.members)))
+    own = [result for result in document.results if result.client is not None]
+
+    later_s = [recordings.later_s(result) for result in own]
+
+    assert len(own) == MANY * len(TITLES)
+    assert set(later_s) == {0.0}
+    assert Scanned.times == 1
 
 
 def test_a_run_of_one_client_has_no_tables_of_clients(four: tuple[RunRecord, Document]) -> None:

@@ -11,6 +11,7 @@ from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare
+from assay.decode import told_zone
 from assay.decode.readers import read as read_output
 from assay.decode.told_zone import zone_name
 from assay.errors import BundleError, InputError
@@ -426,6 +427,20 @@ def test_the_zone_of_this_machine_is_kept_by_its_name(monkeypatch: pytest.Monkey
     told = when(tmp_path, BEGAN.format("Mon Jun 12 10:00:00 2006"), "local")
 
     assert (told.measured_utc, told.assumed_zone) == ("2006-06-11T22:00:00Z", "Pacific/Auckland")
+
+
+@pytest.mark.parametrize("said", ["", ":"])
+def test_a_machine_that_is_told_an_empty_zone_is_in_utc(
+    said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "localtime").symlink_to("/usr/share/zoneinfo/Europe/Berlin")
+    monkeypatch.setattr(told_zone, "_LOCALTIME", tmp_path / "localtime")
+    monkeypatch.delenv("TZ", raising=False)
+    assert zone_name("local") == "Europe/Berlin"
+
+    monkeypatch.setenv("TZ", said)
+
+    assert zone_name("local") == "UTC"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from assay.errors import InputError
 from assay.units import (
     BYTES_PER_UNIT,
     format_bytes,
+    format_names,
     format_ns,
     format_number,
     format_percent,
@@ -182,3 +183,18 @@ def test_shares_print_in_per_cent_with_one_decimal() -> None:
     assert format_percent(0.1234) == "12.3"
     assert format_share(1.0) == "100.0\N{NO-BREAK SPACE}%"
     assert format_share(None) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, ""),
+        (1, "h1"),
+        (3, "h1, h2, h3"),
+        (4, "h1, h2, h3, h4"),
+        (5, "h1, h2, h3 and 2 more"),
+        (1203, "h1, h2, h3 and 1,200 more"),
+    ],
+)
+def test_of_many_names_the_first_are_told_and_the_others_counted(count: int, told: str) -> None:
+    assert format_names([f"h{i}" for i in range(1, count + 1)]) == told

@@ -3,7 +3,7 @@
 Of several clients the sums stand first, then what each client did by itself (`set_document.py`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from assay import results
 from assay.analysis import findings
@@ -22,11 +22,16 @@ from assay.errors import MEASURED, NOT_TRUSTED
 from assay.results import Document, Finding, Result
 
 
-def document(run: RunRecord) -> Document:
-    """Compute the result document of a run, sealed or not."""
+def document(run: RunRecord, told: Callable[[int, int], None] | None = None) -> Document:
+    """Compute the result document of a run, sealed or not.
+
+    Args:
+        run: What was recorded.
+        told: Hears, of a run of several clients, how many of how many have been judged.
+    """
     if run.original is not None:
         return imported_document(run, run.original)
-    of_set = set_results(run) if run.client_set is not None else SetResults()
+    of_set = set_results(run, told) if run.client_set is not None else SetResults()
     alone = () if run.client_set is not None else tuple(_alone(run))
     every = with_distinct_labels((*alone, *of_set.results))
     # What is said of all results together is said of sums: each client's own stand beside them.

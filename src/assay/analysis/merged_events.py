@@ -11,10 +11,11 @@ from typing import TypeVar
 import msgspec
 
 from assay import events
-from assay.analysis.named_clients import first_of_each, names_told, told_together
+from assay.analysis.named_clients import first_of_each, told_together
 from assay.analysis.of_client import ClientView
 from assay.analysis.set_times import ClientPhase, PhaseOfSet, SetTimes
 from assay.bundle.client_set import Share
+from assay.units import format_names
 
 _E = TypeVar("_E")
 _Said = tuple[str, int, _E]
@@ -116,7 +117,7 @@ def _hello(clients: Mapping[str, ClientView], times: SetTimes) -> Iterator[event
         engine=slow,
         machine=msgspec.structs.replace(
             first.machine,
-            hostname=names_told(list(hosts)),
+            hostname=format_names(list(hosts)),
             cpus=sum(machine.cpus for machine in hosts.values()),
             ram_bytes=sum(machine.ram_bytes for machine in hosts.values()),
         ),

@@ -1,16 +1,8 @@
 """Saying once what several clients say: who, and what."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-_NAMED = 3
-"""Clients that are named before the others are counted."""
-
-
-def names_told(names: Sequence[str]) -> str:
-    """Name clients: `h1, h3`; of many the first three, and how many more."""
-    if len(names) <= _NAMED + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+from assay.units import format_names
 
 
 def told_together(said: Mapping[str, str]) -> str:
@@ -18,9 +10,9 @@ def told_together(said: Mapping[str, str]) -> str:
     texts = dict.fromkeys(said.values())
     first = next(iter(said))
     if len(texts) == 1:
-        return f"{names_told(list(said))}: {said[first]}"
+        return f"{format_names(list(said))}: {said[first]}"
     others = [name for name in said if name != first]
-    return f"{first}: {said[first]} (The like of {names_told(others)}.)"
+    return f"{first}: {said[first]} (The like of {format_names(others)}.)"
 
 
 def first_of_each(said: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """What an observer's machine did in the window of a sum: a server's wire and its disks, on the clock of the set."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from assay.analysis.device import moved_bytes, real_disks
 from assay.analysis.record import ClientRecord, PhaseRecord
@@ -23,6 +24,17 @@ class BusyDisk:
     """Share of the time in which it had a request."""
     in_flight: float
     """Requests in it or waiting for it, on average."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Wires:
+    """What the interfaces of a machine moved in one direction."""
+
+    busiest: str
+    moved_bytes: float
+    """By the busiest: bytes that go over a bridge are counted by it and by its ports."""
+    others: Mapping[str, float]
+    """Bytes of each other interface, the busiest first."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,22 +61,18 @@ class Observed:
         """What its devices move at most, as the user says."""
         return _number(self.client.run.facts.get(DEVICE_FACT))
 
-    def wire_bytes(self, *counters: str) -> float | None:
-        """Give what its busiest interface moved, by the larger of some counters; None where there is no interface.
-
-        Bytes that go over a bridge are counted by it and by its ports: so it is the most that one of them moved.
-        """
-        grown = [
-            self.record.counters.delta(self.span, "net", interface, name)
+    def wires_for(self, direction: str) -> Wires | None:
+        """Give what its interfaces moved in the direction in which clients read or write; None where there is none."""
+        grown = {
+            interface: moved
             for interface in self.record.counters.instances("net")
             if interface != _LOOPBACK
-            for name in counters or (_RECEIVED, _SENT)
-        ]
-        return max((value for value in grown if value is not None), default=None)
-
-    def wire_bytes_for(self, direction: str) -> float | None:
-        """Give what its wire moved of what clients read or write."""
-        return self.wire_bytes(_WIRE[direction])
+            and (moved := self.record.counters.delta(self.span, "net", interface, _WIRE[direction])) is not None
+        }
+        if not grown:
+            return None
+        (busiest, most), *others = sorted(grown.items(), key=lambda pair: -pair[1])
+        return Wires(busiest, most, dict(others))
 
     def disk_bytes_for(self, direction: str) -> int | None:
         """Give what its disks moved in a direction; None where they were not sampled."""
@@ -73,8 +81,8 @@ class Observed:
     @property
     def wire_bytes_per_s(self) -> float | None:
         """What the busiest interface moved a second in its busier direction."""
-        moved = self.wire_bytes()
-        return None if moved is None or self.span.seconds <= 0 else moved / self.span.seconds
+        moved = [wires.moved_bytes for way in _WIRE if (wires := self.wires_for(way)) is not None]
+        return max(moved) / self.span.seconds if moved and self.span.seconds > 0 else None
 
     @property
     def disk_bytes_per_s(self) -> float | None:
@@ -101,7 +109,7 @@ class Observed:
 def observed(client: ClientRecord, phase: PhaseOfSet, window: Span) -> Observed | None:
     """Look at an observer in a window of the set; None where it recorded nothing of it."""
     times = phase.observers.get(client.member.name)
-    record = next((one for one in client.run.phases if one.index == phase.index), None)
+    record = client.run.phases_by_index.get(phase.index)
     if times is None or record is None:
         return None
     span = Span(times.to_own(window.begin_ns), times.to_own(window.end_ns))

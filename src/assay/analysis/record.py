@@ -184,6 +184,16 @@ class RunRecord:
         return {fact.key: fact.value for fact in self.sourced_facts}
 
     @functools.cached_property
+    def phases_by_index(self) -> Mapping[int, PhaseRecord]:
+        """Those that started, by their place in the Plan."""
+        return {record.index: record for record in self.phases}
+
+    @functools.cached_property
+    def members_by_name(self) -> Mapping[str, "ClientRecord"]:
+        """Those of a run of several clients."""
+        return {one.member.name: one for one in self.members}
+
+    @functools.cached_property
     def by_work(self) -> Mapping[object, tuple[PhaseRecord, ...]]:
         """Phases of one job by what it does, however much of it at a time."""
         found: dict[object, tuple[PhaseRecord, ...]] = {}
@@ -244,6 +254,12 @@ class ClientRecord:
     """By its own clock and with its own facts, as if it had been alone."""
     shift_ns: Mapping[int, int]
     """By index of a phase: what has to be added to its times to make them those of the set."""
+
+    @functools.cached_property
+    def host(self) -> tuple[str, str] | None:
+        """Name and kernel of its machine: clients with the same are taken to share one. None: its engine never said."""
+        hello = self.run.first(events.Hello)
+        return None if hello is None else (self.member.hostname, hello.machine.kernel)
 
 
 def read(run: RecordedRun) -> RunRecord:

@@ -1,7 +1,7 @@
 """The results of a run of several clients: sums first, then what each client did by itself, and who they were."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from assay.analysis.carried import carried, carried_of_run
 from assay.analysis.judgements import OF_RUN, OF_RUN_OF_CLIENT, OF_RUN_OF_OBSERVER, OF_SET, OF_SUM
@@ -40,15 +40,17 @@ class SetResults:
     sums: tuple[SetOfClients, ...] = ()
 
 
-def set_results(run: RunRecord) -> SetResults:
-    """Judge each client by itself, and then all of them together."""
+def set_results(run: RunRecord, told: Callable[[int, int], None] | None = None) -> SetResults:
+    """Judge each client by itself, and then all of them together; `told` hears how many of how many were judged."""
     loads = {one.member.name: one for one in run.members if one.member.role is Role.LOAD}
     own: dict[_Key, dict[str, Judged]] = {}
-    for name, client in loads.items():
+    for done, (name, client) in enumerate(loads.items(), start=1):
         for record in client.run.phases:
             for case in phase_cases(client.run, record):
                 key = (record.index, case.job.name, case.operation.name)
                 own.setdefault(key, {})[name] = judged_alone(case, name)
+        if told is not None:
+            told(done, len(loads))
     clients = {one.member.name: one for one in run.members}
     sums, pieces = [], []
     for at in _sum_cases(run, clients, own):

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.analysis import thresholds
 from assay.analysis.limiter.conclusion import Conclusion
-from assay.analysis.named_clients import names_told
 from assay.analysis.observed import Observed
 from assay.results import Limiter, Result
-from assay.units import format_bytes
+from assay.units import format_bytes, format_names
 from assay.verdicts import Bottleneck, Confidence
 
 _RISING = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
@@ -121,5 +120,5 @@ def _confidence(of_those: Sequence[Confidence], share: float) -> Confidence:
 
 def _counts(said: Sequence[tuple[Bottleneck, int]], own: Mapping[str, Limiter]) -> Iterator[str]:
     for limit, count in said:
-        names = names_told([name for name, limiter in own.items() if limiter.verdict is limit])
+        names = format_names([name for name, limiter in own.items() if limiter.verdict is limit])
         yield f"{limit.value.replace('_', ' ')} by {count} of {len(own)} clients themselves ({names})"

@@ -8,9 +8,11 @@ import dataclasses
 
 import msgspec
 
+from assay.analysis.ceilings import ceilings_of
 from assay.analysis.record import RunRecord
 from assay.errors import InputError
 from assay.results import ClientOfRun, Document, MarkEffect, Result, RunMark
+from assay.units import format_names
 
 OBSERVER = "observer"
 _MOST_NAMED = 20
@@ -36,8 +38,7 @@ def client_of(document: Document, name: str) -> ClientOfRun:
         if client.name == name:
             return client
     names = [client.name for client in document.clients]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    raise InputError(f"run {document.run.id} has no client '{name}'; it has {', '.join(names[:_MOST_NAMED])}{more}")
+    raise InputError(f"run {document.run.id} has no client '{name}'; it has {format_names(names, _MOST_NAMED)}")
 
 
 def of_client(document: Document, name: str) -> Document:
@@ -59,11 +60,20 @@ def record_of_client(run: RunRecord, name: str) -> RunRecord:
     Raises:
         InputError: nothing was recorded of a client of that name.
     """
-    for member in run.members:
-        if member.member.name == name:
-            own = member.run
-            return dataclasses.replace(own, run_id=run.run_id, path=run.path, info=run.info, remarks=run.remarks)
-    raise InputError(f"run {run.run_id} has no record of a client '{name}'")
+    if name not in run.members_by_name:
+        raise InputError(f"run {run.run_id} has no record of a client '{name}'")
+    own = run.members_by_name[name].run
+    return dataclasses.replace(own, run_id=run.run_id, path=run.path, info=run.info, remarks=run.remarks)
+
+
+def client_alone(document: Document, run: RunRecord, name: str) -> tuple[Document, RunRecord]:
+    """Make the document and the record of one client, as if it had been alone, under its own ceilings.
+
+    Raises:
+        InputError: there is no such client, it made no load, or nothing was recorded of it.
+    """
+    own, record = of_client(document, name), record_of_client(run, name)
+    return msgspec.structs.replace(own, ceilings=ceilings_of(record)), record
 
 
 def _narrowed(document: Document, results: tuple[Result, ...]) -> Document:

@@ -61,7 +61,7 @@ class SumCase:
 
     def _done(self, client: str, counted: Span) -> tuple[int, int]:
         """Operations and bytes of a client in a window of the set."""
-        record = next((one for one in self.clients[client].run.phases if one.index == self.phase.index), None)
+        record = self.clients[client].run.phases_by_index.get(self.phase.index)
         if record is None:
             return 0, 0
         rows = record.rows(self.case.job.name, self.case.operation.name)

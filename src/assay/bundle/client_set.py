@@ -19,6 +19,7 @@ from assay.bundle.files import write_durably
 from assay.bundle.strict_json import decode
 from assay.clocks import ClockReading
 from assay.host.facts import Fact
+from assay.units import format_names
 
 CLIENTS = "clients.json"
 SCHEMA = "assay.clients/1"
@@ -132,6 +133,11 @@ class ClientSet(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("a start is of no phase, or of a client that is not in the set")
 
     @property
+    def named(self) -> str:
+        """The first of all by name, for a sentence."""
+        return format_names([member.name for member in self.members], _MOST_NAMED)
+
+    @property
     def loads(self) -> tuple[Member, ...]:
         """Those that make load."""
         return tuple(member for member in self.members if member.role is Role.LOAD)
@@ -145,13 +151,6 @@ class ClientSet(msgspec.Struct, frozen=True, kw_only=True):
 def is_client_name(name: str) -> bool:
     """Whether a client can be called so: it is the name of a file, too."""
     return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None and ".." not in name
-
-
-def names_of(found: ClientSet) -> str:
-    """Name the first clients of a set, for a sentence."""
-    names = [member.name for member in found.members]
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def write_client_set(folder: Path, found: ClientSet) -> None:

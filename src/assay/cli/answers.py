@@ -26,17 +26,17 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
     folder = resolve(run, place)
     if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):
         return kept
-    from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.cli.options import metered
+    from assay.live.judging_told import document_told
     from assay.report.head import head_of
 
     bundle = open_run(str(folder), runs)
     with damage_told(bundle.path):
         recorded = metered(read(bundle), energy)
-        judged = document(recorded)
+        judged = document_told(recorded)
         answer = KeptAnswer(document=judged, head=head_of(judged, recorded))
     if energy is None:
         keep_answer(folder, place, answer)
@@ -56,17 +56,18 @@ def one_client(run: str, name: str, runs: Path | None, energy: Path | None = Non
         InputError: the run has no such client.
     """
     from assay.analysis.record import read
-    from assay.analysis.set_views import client_of, of_client, record_of_client
+    from assay.analysis.set_views import client_alone, client_of
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.report.head import head_of_client
     from assay.report.kept_answers import KeptAnswer
 
     whole = answer_of(run, runs, energy).document
-    client, own = client_of(whole, name), of_client(whole, name)
+    client = client_of(whole, name)
     bundle = open_run(whole.run.bundle, runs)
     with damage_told(bundle.path):
-        head = head_of_client(own, record_of_client(read(bundle), name), client)
+        own, record = client_alone(whole, read(bundle), name)
+        head = head_of_client(own, record, client)
     return KeptAnswer(document=own, head=head)
 
 

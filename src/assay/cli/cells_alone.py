@@ -123,10 +123,10 @@ class CellsAlone:
 
     def _judge(self, cell: "_Alone") -> None:
         """Say what became of a cell, in each test in which it stood out."""
-        from assay.compare.surfaces.cells_again import judged_again, not_again
+        from assay.compare.surfaces.cells_again import RoundsAgain, judged_again, not_again
 
-        rounds = len(cell.found[0])
-        if not rounds:
+        rounds = RoundsAgain(first=len(self._series.found[0]), new=len(cell.found[0]), ended_by=cell.failed)
+        if not rounds.new:
             for odd in cell.odd:
                 self._keep(odd, not_again(odd, cell.failed or "there was no time for it"))
             return

@@ -35,7 +35,6 @@ def collect(
     import msgspec
 
     from assay.bundle.catalog import open_run, runs_directory
-    from assay.bundle.client_set import names_of
     from assay.cli.clients import clients_of
     from assay.cluster.collecting import collected
     from assay.cluster.gathering import gathered
@@ -50,7 +49,7 @@ def collect(
     if asked is None:
         raise InputError(
             "collect: name the clients with --hosts, by the names that they had in the run"
-            f" ({names_of(of_run)}), or use --join"
+            f" ({of_run.named}), or use --join"
         )
 
     def tell(text: str) -> None:

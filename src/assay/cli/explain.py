@@ -27,12 +27,12 @@ def explain(
     """Explain a number: how it is known, what it is of, what limited it, what would change it, and what was judged by."""
     from rich.text import Text
 
-    from assay.analysis.document import document
     from assay.analysis.record import read
-    from assay.analysis.set_views import of_client, record_of_client
+    from assay.analysis.set_views import client_alone
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.console import console
+    from assay.live.judging_told import document_told
     from assay.report.explain.story import story, thresholds_story
 
     out = console()
@@ -43,7 +43,7 @@ def explain(
     refuse_foreign("explain", bundle)
     with damage_told(bundle.path):
         recorded = metered(read(bundle), energy)
-        judged = document(recorded)
+        judged = document_told(recorded)
         if client is not None:
-            judged, recorded = of_client(judged, client), record_of_client(recorded, client)
+            judged, recorded = client_alone(judged, recorded, client)
         out.print(Text("\n").join(story(judged, recorded, about, out.width)), soft_wrap=True)

@@ -79,44 +79,44 @@ def export(
         _workbook(bundle, xlsx)
     if charts is not None:
         refuse_foreign("export --charts", bundle)
-        from assay.analysis.document import document
         from assay.analysis.record import read
+        from assay.live.judging_told import document_told
         from assay.report.export import PictureFormat, write_charts
         from assay.tools import registry
 
         with damage_told(bundle.path):
             recorded = read(bundle)
-            judged, pictures = document(recorded), PictureFormat(picture_format)
+            judged, pictures = document_told(recorded), PictureFormat(picture_format)
             of_tool = registry.figures(recorded, judged)
             for path in write_charts(recorded, judged, charts, pictures, of_tool=of_tool):
                 say(path)
 
 
 def _tables(bundle: "RunBundle", csv: Path | None, parquet: Path | None) -> None:
-    from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle.damage import damage_told
+    from assay.live.judging_told import document_told
     from assay.report.spreadsheets import tables, write_csv, write_parquet
 
     with damage_told(bundle.path):
         recorded = read(bundle)
-        sheets = tables(recorded, document(recorded))
+        sheets = tables(recorded, document_told(recorded))
     for folder, write in ((csv, write_csv), (parquet, write_parquet)):
         for path in write(sheets, folder) if folder is not None else ():
             say(path)
 
 
 def _workbook(bundle: "RunBundle", xlsx: Path) -> None:
-    from assay.analysis.document import document
     from assay.analysis.record import read
     from assay.bundle.damage import damage_told
+    from assay.live.judging_told import document_told
     from assay.report.output import check_file
     from assay.report.run_workbook import write_run_workbook
 
     check_file(xlsx)
     with damage_told(bundle.path):
         recorded = read(bundle)
-        say(write_run_workbook(recorded, document(recorded), xlsx))
+        say(write_run_workbook(recorded, document_told(recorded), xlsx))
 
 
 def _files(recorded: "RunRecord") -> "Sequence[OutputFile]":

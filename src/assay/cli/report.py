@@ -27,7 +27,7 @@ def report(
 
     gc.disable()  # a page is many small values and no circles: looking for those takes a tenth of the time
     from assay.analysis.record import read
-    from assay.analysis.set_views import of_client, record_of_client
+    from assay.analysis.set_views import client_alone
     from assay.bundle.catalog import open_run, runs_directory
     from assay.bundle.damage import damage_told
     from assay.report.html import default_path, write_html
@@ -43,7 +43,7 @@ def report(
         usual = default_path(recorded.run_id)
         if client is not None:
             usual = default_path(f"{recorded.run_id}-{client}")
-            judged, recorded = of_client(judged, client), record_of_client(recorded, client)
+            judged, recorded = client_alone(judged, recorded, client)
         of_tool = registry.figures(recorded, judged)
         path = write_html(recorded, judged, output or usual, of_tool=of_tool)
     say(path)
@@ -51,6 +51,6 @@ def report(
 
 def _judged(recorded: "RunRecord") -> "Document":
     """Work the results out, where nobody kept them."""
-    from assay.analysis.document import document
+    from assay.live.judging_told import document_told
 
-    return document(recorded)
+    return document_told(recorded)

@@ -54,7 +54,6 @@ def rerun(
 ) -> None:
     """Run the same resolved Plan again, with the same seed; of one that is not yours you are asked."""
     from assay.bundle.catalog import open_run, runs_directory
-    from assay.bundle.client_set import names_of
     from assay.bundle.remarks import remarks
     from assay.session import Session
 
@@ -68,7 +67,7 @@ def rerun(
     before = bundle.client_set()
     if before is not None and clients is None:
         raise InputError(
-            f"rerun: {bundle.run_id} was measured by several clients ({names_of(before)}): name them, or others, with"
+            f"rerun: {bundle.run_id} was measured by several clients ({before.named}): name them, or others, with"
             " --hosts or --join; --hosts local is this machine alone"
         )
     if before is not None and clients is not None:

@@ -71,9 +71,9 @@ def in_utc(told: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
 
 def _own_zone() -> str:
     """Name the zone of this machine; raises InputError where it has no name."""
-    said = os.environ.get("TZ", "").removeprefix(":")
-    if said:
-        return said
+    said = os.environ.get("TZ")
+    if said is not None:
+        return said.removeprefix(":") or UTC_NAME  # set and empty is UTC: tzset(3)
     try:
         _, found, name = str(_LOCALTIME.readlink()).partition("zoneinfo/")
         if found and name:

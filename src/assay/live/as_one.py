@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from assay import events
+from assay.live.furthest_behind import FurthestBehind
 from assay.live.merged_ticks import MergedTicks
 from assay.live.set_words import set_words
 from assay.plan import Plan
@@ -49,7 +50,9 @@ class AsOne:
         """Who makes load and is there, with the last phase that each finished."""
         self._ticks = MergedTicks((), 1.0)
         self._begun = self._over = -1
-        self._progress: dict[str, events.Progress] = {}
+        self._finished: dict[int, events.PhaseFinished] = {}
+        """By index of a phase that is not over for all: what the last client said that finished it."""
+        self._progress = FurthestBehind()
         self._said: set[str] = set()
         self._orders: list[events.Control] = []
 
@@ -69,10 +72,7 @@ class AsOne:
                 self._ticks.started(client, event)
                 self._begin_phase(event)
             case events.PhaseFinished():
-                for merged in self._ticks.finished(client, event.phase_index):
-                    self._pass_on(merged)
-                self._clients[client] = event.phase_index
-                self._end_phases(event)
+                self._finish(client, event)
             case events.Progress():
                 self._advance(client, event)
             case events.Warning() if event.text not in self._said:
@@ -87,11 +87,12 @@ class AsOne:
                 pass
 
     def gone(self, client: str, reason: str) -> None:  # noqa: ARG002 - whoever is told why says it
-        """A client is not waited for any more."""
+        """A client is not waited for any more: what all who are left have finished is over."""
         self._clients.pop(client, None)
-        self._progress.pop(client, None)
+        self._progress.gone(client)
         for merged in self._ticks.gone(client):
             self._pass_on(merged)
+        self._end_phases()
 
     def say(self, text: str) -> None:
         """Something that the user should know."""
@@ -108,9 +109,9 @@ class AsOne:
 
     def _advance(self, client: str, event: events.Progress) -> None:
         """Who is furthest behind says how far all are; what one does while others still measure is not told."""
-        self._progress[client] = event
-        if self._begun == self._over:
-            self._display.show(min(self._progress.values(), key=_done))
+        self._progress.hear(client, event)
+        if self._begun == self._over and (least := self._progress.least()) is not None:
+            self._display.show(least)
 
     def _begin_phase(self, event: events.Started) -> None:
         """A phase has begun when the first has."""
@@ -121,21 +122,27 @@ class AsOne:
         self._ticks.begins(event.phase_index, event.start_ns)
         self._pass_on(event)
 
-    def _end_phases(self, event: events.PhaseFinished) -> None:
-        """A phase is over when the last has finished it."""
-        done = min(self._clients.values(), default=event.phase_index)
+    def _finish(self, client: str, event: events.PhaseFinished) -> None:
+        """A client has done its part of a phase; of one that is gone nothing follows any more."""
+        for merged in self._ticks.finished(client, event.phase_index):
+            self._pass_on(merged)
+        if client in self._clients:
+            self._clients[client] = event.phase_index
+            self._finished[event.phase_index] = event
+        self._end_phases()
+
+    def _end_phases(self) -> None:
+        """A phase is over when the last that is there has finished it, or all are gone and one had."""
+        done = min(self._clients.values(), default=self._begun)
         if done <= self._over:
             return
         self._over = done
         for merged in self._ticks.flush():
             self._pass_on(merged)
-        self._pass_on(event)
+        for index in sorted(index for index in self._finished if index <= done):
+            self._pass_on(self._finished.pop(index))
 
     def _pass_on(self, event: events.Event) -> None:
         self._display.show(event)
         if self._watch is not None and (order := self._watch.hear(event)) is not None:
             self._orders.append(order)
-
-
-def _done(progress: events.Progress) -> float:
-    return progress.done / progress.total if progress.total else 0.0

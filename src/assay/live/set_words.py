@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from assay import events
 from assay.live.merged_ticks import MergedTicks
-from assay.units import format_percent
+from assay.units import format_names, format_percent
 
-_MOST_NAMED = 3
 _SLOW = 0.9
 """Of the middle rate: a client above it is not told of, because one of them is always the slowest."""
 
@@ -18,7 +17,7 @@ def set_words(merger: MergedTicks) -> str:
     there = len(merger.clients) - len(lost)
     parts = [f"{there:,} of {len(merger.clients):,} clients"]
     if lost:
-        parts.append(f"lost: {_named(lost)}")
+        parts.append(f"lost: {format_names(lost)}")
     if (slow := _slowest(merger.recent)) is not None:
         client, share = slow
         parts.append(f"slowest: {client}, {format_percent(share)} % of the median")
@@ -26,11 +25,6 @@ def set_words(merger: MergedTicks) -> str:
         intervals = sum(late.intervals for late in merger.late.values())
         parts.append(f"{intervals:,} interval{'s' if intervals != 1 else ''} came too late to be shown")
     return "  ".join(parts)
-
-
-def _named(clients: Sequence[str]) -> str:
-    others = len(clients) - _MOST_NAMED
-    return ", ".join(clients[:_MOST_NAMED]) + (f" and {others:,} more" if others > 0 else "")
 
 
 def _slowest(recent: Mapping[str, Sequence[events.Interval]]) -> tuple[str, float] | None:

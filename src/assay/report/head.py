@@ -8,8 +8,9 @@ import msgspec
 
 from assay import events
 from assay.analysis.set_views import OBSERVER
+from assay.bundle.client_set import Role
 from assay.results import ClientOfRun, Document, ForeignSource
-from assay.units import format_bytes
+from assay.units import format_bytes, format_names
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
@@ -67,18 +68,30 @@ def head_of_client(document: Document, run: "RunRecord", client: ClientOfRun) ->
 def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:
     """Say who they are, and on how many machines of each kind they ran."""
     loads = [client.name for client in document.clients if client.role != OBSERVER]
-    more = f" and {len(loads) - _MOST_NAMED:,} more" if len(loads) > _MOST_NAMED else ""
-    pairs = [("clients", f"{len(loads):,}: {', '.join(loads[:_MOST_NAMED])}{more}")]
+    pairs = [("clients", f"{len(loads):,}: {format_names(loads, _MOST_NAMED)}")]
+    if machines := _machines(run):
+        pairs.append(("machines", machines))
     hellos = [hello for member in run.members if (hello := member.run.first(events.Hello)) is not None]
+    engines = {f"assay-engine {hello.engine.version} ({hello.engine.profile} build)" for hello in hellos}
+    return [*pairs, *([("engine", "; ".join(sorted(engines)))] if engines else [])]
+
+
+def _machines(run: "RunRecord") -> str:
+    """Count the machines that made load, by their kinds: `3 clients on 1 machine: 8 CPUs, ...`."""
+    loads = [one for one in run.members if one.member.role is Role.LOAD and one.host is not None]
+    of_host = {one.host: hello.machine for one in loads if (hello := one.run.first(events.Hello)) is not None}
     kinds = Counter(
-        f"{hello.machine.cpus} CPUs, {format_bytes(hello.machine.ram_bytes)} RAM, Linux {hello.machine.kernel}"
-        for hello in hellos
+        f"{machine.cpus} CPUs, {format_bytes(machine.ram_bytes)} RAM, Linux {machine.kernel}"
+        for machine in of_host.values()
     )
     told = [f"{count:,} of {kind}" for kind, count in kinds.most_common(_MOST_KINDS)]
     told += [f"{len(kinds) - _MOST_KINDS:,} other kinds"] if len(kinds) > _MOST_KINDS else []
-    pairs += [("machines", "; ".join(told))] if told else []
-    engines = {f"assay-engine {hello.engine.version} ({hello.engine.profile} build)" for hello in hellos}
-    return [*pairs, *([("engine", "; ".join(sorted(engines)))] if engines else [])]
+    said = "; ".join(told)
+    if len(of_host) == len(loads):
+        return said
+    if len(of_host) == 1:
+        return f"{len(loads):,} clients on 1 machine: {next(iter(kinds))}"
+    return f"{len(loads):,} clients on {len(of_host):,} machines: {said}"
 
 
 def _foreign(told: ForeignSource) -> list[tuple[str, str]]:

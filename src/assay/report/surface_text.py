@@ -25,8 +25,9 @@ from assay.compare.surfaces.surface import (
     MeanOfCells,
     SurfaceCell,
 )
+from assay.outward import one_line
 from assay.report.wrapping import wrap
-from assay.units import ABSENT, KIB, format_bytes, format_number, format_share
+from assay.units import ABSENT, KIB, format_bytes, format_names, format_number, format_share
 
 _ROW = 7
 _CELL = 5
@@ -266,7 +267,7 @@ def _again_told(again: Sequence[CellAgain]) -> Iterator[str]:
         told = [
             f"{_place(each)} ({change(each.first_ratio)} among {change(each.neighbours_ratio)}, alone"
             f" {ABSENT if each.ratio is None else change(each.ratio)} in {each.rounds} rounds:"
-            f" {each.state.value.replace('_', ' ')})"
+            f" {each.state.value.replace('_', ' ')}{'; ' if each.why else ''}{one_line(each.why)})"
             for each in measured
         ]
         yield (
@@ -278,7 +279,7 @@ def _again_told(again: Sequence[CellAgain]) -> Iterator[str]:
         if each.state is AgainState.NOT_CHECKED:
             by_reason.setdefault(each.why, []).append(_place(each))
     for why, places in by_reason.items():
-        yield f"Not checked: {_named(places)}: {why}."
+        yield f"Not checked: {_named(places)}: {one_line(why)}."
 
 
 def _odd_told(surface: ComparedSurface) -> Iterator[str]:
@@ -312,8 +313,7 @@ def _place(cell: SurfaceCell | CellAgain) -> str:
 
 
 def _named(places: Sequence[str]) -> str:
-    more = len(places) - _MOST_NAMED
-    return ", ".join(places[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return format_names(places, _MOST_NAMED)
 
 
 def format_size(size_bytes: int) -> str:

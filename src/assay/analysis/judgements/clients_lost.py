@@ -7,11 +7,10 @@ began without a client is a sum of fewer, which is not the number that was asked
 from collections.abc import Iterable, Iterator
 
 from assay.analysis import findings
-from assay.analysis.named_clients import names_told
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.sum_case import SumCase
 from assay.results import Finding
-from assay.units import format_seconds
+from assay.units import format_names, format_seconds
 
 _CURE = "See why it was lost, then run again with all of them."
 
@@ -50,12 +49,12 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     lost = at.clients[names[0]].member.lost
     were = "was" if len(names) == 1 else "were"
     if lost is None and not at.clients[names[0]].member.clock:
-        return f"how the clock of {names_told(names)} stood was never read"
+        return f"how the clock of {format_names(names)} stood was never read"
     if lost is None:
-        return f"{names_told(names)} did nothing in it"
+        return f"{format_names(names)} did nothing in it"
     found = at.case.run.client_set
     began_ns = found.starts[0].at_ns if found and found.starts else lost.heard_ns
     since = format_seconds(max(0, lost.heard_ns - began_ns) / NS_PER_S)
     of = "" if len(names) == 1 else f"{names[0]}: "
-    text = f"{names_told(names)} {were} lost {since} into the run ({of}{lost.reason})"
+    text = f"{format_names(names)} {were} lost {since} into the run ({of}{lost.reason})"
     return text if at.clients[names[0]].run.events else f"{text}, and what was measured there is not in this run"

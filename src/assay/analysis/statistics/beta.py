@@ -39,6 +39,7 @@ def beta_share(x: float, a: float, b: float) -> float:
     return math.exp(log_front) * fraction / a
 
 
+@functools.lru_cache(maxsize=4096)
 def beta_quantile(share: float, a: float, b: float) -> float:
     """Value below which a share of a beta distribution lies; 0 or 1 where a parameter is 0, as its limit is."""
     if a <= 0.0 or share <= 0.0:

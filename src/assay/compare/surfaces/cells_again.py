@@ -5,13 +5,14 @@ ones, of that cell alone and in turns; the first ones have been chosen for how f
 the way from the cells around to the first figure, on the logarithm, parts the two: the cell is confirmed where the whole
 95 % interval of the new ratio lies beyond it, not confirmed where all of it lies before, and open in between.
 
-No run is dropped for it: the new ones count together with the first, and are one round more than these, so that the median
-is one of the new where they disagree with the first. But means go by whole runs, so that the first would stay in them as
-they were: a cell that was not confirmed is in no mean.
+No run is dropped for it: the new ones count together with the first, and are to be one round more than these, so that the
+median is one of the new where they disagree with the first. Where time or a failure ended them before, it may still be of
+the first, and that is said. Means go by whole runs, so that the first would stay in them as they were: a cell that was not
+confirmed is in no mean.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,19 +64,43 @@ def rounds_again(rounds: int) -> int:
     return max(rounds + 1, LEAST_AGAIN)
 
 
-def judged_again(odd: OddCell, new: Comparison, rounds: int) -> CellAgain:
+@dataclass(frozen=True)
+class RoundsAgain:
+    """How often a cell was measured again."""
+
+    first: int
+    """Rounds of the whole before."""
+    new: int
+    """Of it alone."""
+    ended_by: str = ""
+    """What failed, where it was measured no more for that."""
+
+
+def judged_again(odd: OddCell, new: Comparison, rounds: RoundsAgain) -> CellAgain:
     """Say what became of a cell.
 
     Args:
         odd: The cell, with what the first runs made of it.
         new: The comparison of the new runs alone.
-        rounds: Of them.
+        rounds: Of both.
     """
     rows = next(against.rows for against in new.against if against.name == odd.side)
     row = next((row for row in rows if row.label == odd.label and row.metric != P99.name), None)
     if row is None or row.ratio is None:
         return not_again(odd, "the new runs have no such number" if row is None else row.reason)
-    return _told(odd, _state(odd, row), rounds, row)
+    state = _state(odd, row)
+    return _told(odd, state, rounds.new, row, "; ".join(_beside(state, rounds)))
+
+
+def _beside(state: AgainState, rounds: RoundsAgain) -> Iterator[str]:
+    """Say what has to be known beside what became of a cell."""
+    if rounds.ended_by:
+        yield f"measured no more after round {rounds.new} of it, because: {rounds.ended_by}"
+    if state is AgainState.NOT_CONFIRMED and rounds.new <= rounds.first:
+        yield (
+            f"{rounds.new} new rounds are too few beside the {rounds.first} first ones: the cell's own ratio is of all, and"
+            " may still be one of the first"
+        )
 
 
 def _state(odd: OddCell, row: Row) -> AgainState:

@@ -148,7 +148,7 @@ class CellAgain(Part, frozen=True, kw_only=True):
     """In which it was measured again."""
     state: AgainState
     why: str
-    """Why nobody can say; empty: the state says it all."""
+    """Why nobody can say, or what has to be known beside the state; empty: the state says it all."""
 
 
 class ComparedSurface(Part, frozen=True, kw_only=True):

@@ -8,10 +8,9 @@ from assay.analysis.set_views import OBSERVER
 from assay.outward import one_line
 from assay.report.clients.told_sums import ToldSum, told_sums
 from assay.results import ClientOfRun, Document
-from assay.units import format_ns, format_number, format_percent, format_seconds
+from assay.units import format_names, format_ns, format_number, format_percent, format_seconds
 
 _MOST_LOST = 3
-_MOST_STRAGGLERS = 3
 
 
 def loads_of(document: Document) -> list[ClientOfRun]:
@@ -31,7 +30,7 @@ def who_words(document: Document) -> str:
     observers = [client.name for client in document.clients if client.role == OBSERVER]
     words = f"{len(loads):,} client{'s' if len(loads) != 1 else ''}"
     if observers:
-        words += f", {len(observers)} observer{'s' if len(observers) != 1 else ''} ({_some(observers)})"
+        words += f", {len(observers)} observer{'s' if len(observers) != 1 else ''} ({format_names(observers)})"
     return words
 
 
@@ -104,7 +103,7 @@ def clocks_words(document: Document) -> str:
         parts.append(f"drift up to {format_number(abs(drift))} ppm ({name})")
     unread = [client.name for client in document.clients if client.clock is None]
     if unread:
-        parts.append(f"never read: {_some(unread)}")
+        parts.append(f"never read: {format_names(unread)}")
     return "; ".join(parts)
 
 
@@ -119,10 +118,12 @@ def range_words(told: ToldSum) -> str:
     if not ordered:
         return ""
     slowest, fastest = ordered[0], ordered[-1]
-    times = "the slowest did nothing" if told.found.spread is None else f"{format_number(told.found.spread)} times"
+    times = f"the slowest {'moved' if slowest.iops else 'did'} nothing"
+    if told.times is not None:
+        times = f"{format_number(told.times)} times"
     return (
         f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times},"
-        f" Jain {told.found.jain:.3f}"
+        f" Jain {told.found.jain:.3f}{told.of_operations}"
     )
 
 
@@ -131,17 +132,23 @@ def straggler_words(told: ToldSum) -> str:
     found = told.found.straggler
     if found is None:
         return ""
-    return f"straggler {found.client}: {format_percent(found.ratio)} % of the median of the others; {found.cause}"
+    return (
+        f"straggler {found.client}: {format_percent(found.ratio)} % of the median{told.of_operations} of the others;"
+        f" {found.cause}"
+    )
 
 
 def in_short(document: Document) -> str:
     """Say it in a line of the answer; nothing where one client measured."""
     if not document.clients:
         return ""
-    lost, parts = lost_of(document), [who_words(document)]
+    lost, loads = lost_of(document), len(loads_of(document))
+    parts = [f"{loads:,} client{'s' if loads != 1 else ''}"]
+    if observers := [client.name for client in document.clients if client.role == OBSERVER]:
+        parts.append(f"observed: {format_names(observers)}")
     if lost:
         names = [f"{client.name} at {since(client)} ({client.lost_reason or 'no reason known'})" for client in lost]
-        parts.append(f"lost: {', '.join(names[:1])}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}")
+        parts.append(f"lost: {format_names(names, 1)}")
     slow: dict[str, list[int]] = {}
     for told in told_sums(document):
         if told.found.straggler is not None and told.row not in (
@@ -150,10 +157,5 @@ def in_short(document: Document) -> str:
             rows.append(told.row)
     if slow:
         named = [f"{client} (row {rows[0]}{' and more' if len(rows) > 1 else ''})" for client, rows in slow.items()]
-        more = f" and {len(named) - _MOST_STRAGGLERS:,} more" if len(named) > _MOST_STRAGGLERS else ""
-        parts.append(f"straggler{'s' if len(named) > 1 else ''}: {', '.join(named[:_MOST_STRAGGLERS])}{more}")
+        parts.append(f"straggler{'s' if len(named) > 1 else ''}: {format_names(named)}")
     return one_line(f"Sum of {'; '.join(parts)}.")
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")

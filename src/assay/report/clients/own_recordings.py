@@ -32,7 +32,7 @@ class OwnRecordings:
             return 0.0
         own = self._own(result.client).phase_of(result)
         of_set = self._of_set.phase_of(result)
-        member = next(member for member in self._run.members if member.member.name == result.client)
+        member = self._run.members_by_name[result.client]
         if own is None or of_set is None or own.index not in member.shift_ns:
             return 0.0
         return (own.start_ns + member.shift_ns[own.index] - of_set.start_ns) / NS_PER_S

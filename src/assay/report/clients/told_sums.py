@@ -45,6 +45,18 @@ class ToldSum:
         """Of the clients' rates, in the unit."""
         return statistics.median(map(self.value, self.found.rates)) if self.found.rates else 0.0
 
+    @property
+    def times(self) -> float | None:
+        """How many times the fastest client's rate, in the unit, is the slowest's; None: that is nothing."""
+        ordered = self.slowest_first
+        least = self.value(ordered[0]) if ordered else 0.0
+        return self.value(ordered[-1]) / least if least > 0 else None
+
+    @property
+    def of_operations(self) -> str:
+        """What to add to a figure that goes by operations, where the unit is another."""
+        return " of operations" if self.unit.of_bytes else ""
+
     def by_median(self, rate: ClientRate) -> float | None:
         """Give a client's rate by the median of all; None: that is nothing."""
         middle = self.median

@@ -13,7 +13,7 @@ from assay.report.explain.paragraphs import LABEL_WIDTH, aligned, paragraph, row
 from assay.report.explain.time_bar import time_bar
 from assay.report.numbers import MIB_PER_S, OPS_PER_S, energy_words, rate, rate_unit, span_s, window_rate
 from assay.report.titles import titles_of
-from assay.results import ClientCeilings, Document, Finding, LatencyNs, Result
+from assay.results import Document, Finding, LatencyNs, Result
 from assay.units import (
     ABSENT,
     format_bytes,
@@ -55,7 +55,7 @@ def row_story(document: Document, run: RunRecord, row: int, width: int) -> list[
         paragraph("trust", _trust(result), width),
         rows("time", time_bar(result.time_budget, width - LABEL_WIDTH) or ["where it went is not known of this row"]),
         paragraph("limiter", _limiter(result), width),
-        rows("ceilings", _ceilings(document.ceilings, result)),
+        rows("ceilings", _ceilings(document, result)),
         rows("curve", _curve(document, run, row)),
         paragraph("cost", _cost(result), width),
         paragraph("change", _changes(result), width),
@@ -223,9 +223,9 @@ def _limiter(result: Result) -> Iterator[str]:
         yield f"the next ceiling is {format_number(found.headroom)} times the number"
 
 
-def _ceilings(known: ClientCeilings | None, result: Result) -> list[str]:
-    """Lay out what one thread of this client could ever show, and this number's share of it."""
-    cells = []
+def _ceilings(document: Document, result: Result) -> list[str]:
+    """Lay out what one thread of this client, or of one of several, could ever show, and this number's share of it."""
+    known, cells = document.ceilings, []
     for ceiling in known.of_one_thread if known else ():
         moved = ceiling.bytes_per_s is not None
         mine = result.throughput_bytes_per_s if moved else result.iops
@@ -239,7 +239,8 @@ def _ceilings(known: ClientCeilings | None, result: Result) -> list[str]:
     if known is None or not cells:
         return ["none known that compare: `assay quick` measures and keeps them"]
     when = "in this run" if known.is_of_this_run else f"on {(known.measured_utc or ABSENT)[:_DATE]}"
-    return [f"of one thread here, measured {when}, and what share this is:", *aligned(cells, numbers=(1,))]
+    of_whom = "of one thread of one client" if document.clients else "of one thread here"
+    return [f"{of_whom}, measured {when}, and what share this is:", *aligned(cells, numbers=(1,))]
 
 
 def _curve(document: Document, run: RunRecord, row: int) -> list[str]:

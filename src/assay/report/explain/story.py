@@ -5,7 +5,7 @@ import re
 from rich.text import Text
 
 from assay.analysis.record import RunRecord
-from assay.analysis.set_views import of_client, record_of_client, sums_of
+from assay.analysis.set_views import client_alone, of_client, sums_of
 from assay.analysis.threshold_table import threshold_table
 from assay.errors import InputError
 from assay.report.clients.client_words import spread_words, straggler_words
@@ -47,7 +47,7 @@ def _row(document: Document, run: RunRecord, row: int, width: int) -> list[Text]
     if result.client is None or not document.clients:
         shown = sums_of(document)
     else:
-        shown, run = of_client(document, result.client), record_of_client(run, result.client)
+        shown, run = client_alone(document, run, result.client)
     return [*row_story(shown, run, shown.results.index(result) + 1, width), *_of_clients(document, result, width)]
 
 

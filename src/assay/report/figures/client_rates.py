@@ -6,7 +6,7 @@ of its intervals, so that the columns of a row hold all that it did, and a time 
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ from assay.report.figure import Figure, Table, sentence
 from assay.report.over_time import SAME_LEFT_EDGE, outside_window, time_axis
 from assay.report.titles import slug_of
 from assay.results import Document
-from assay.units import format_number
+from assay.units import format_names, format_number
 
 MOST_ROWS = 200
 """Of more clients, neighbours by rate share a row."""
@@ -44,6 +44,8 @@ class ClientRows:
 
     names: tuple[str, ...]
     """Of the rows: of a client, or of the first and last of several."""
+    row_of: Mapping[str, int]
+    """Of each client."""
     edges_s: FloatArray
     """Of the columns, since the phase began, shape `(columns + 1,)`."""
     rates: FloatArray
@@ -61,11 +63,14 @@ def draw(run: RunRecord, document: Document) -> Iterator[Figure]:
         if found is None:
             continue
         lost = _lost(run, document, told, found)
-        words = [spread_words(told), straggler_words(told), *(f"{name} was lost" for name, _ in lost)]
+        words = [spread_words(told), straggler_words(told)]
+        if lost:
+            names = format_names([name for name, _ in lost])
+            words.append(f"{names} {'was' if len(lost) == 1 else 'were'} lost")
         yield Figure(
             slug=f"clients-{places[told.result.label]:02d}-{slug_of(told.title)}",
             title=f"{told.title}: clients over time",
-            caption=_caption(found, told),
+            caption=_caption(found, told, lost),
             alt_text=f"Heat map of each client's rate over time in {told.title}. " + sentence(filter(None, words)),
             chart=_chart(found, told, lost),
             table=_table(found, told),
@@ -81,7 +86,7 @@ def client_rows(run: RunRecord, told: ToldSum) -> ClientRows | None:
     """Put the clients of a sum on one clock; None where fewer than two of them recorded anything of its phase."""
     result = told.result
     phase = next((p for p in run.phases if (p.phase.name, p.phase.repeat) == (result.phase, result.repeat)), None)
-    of_name = {member.member.name: member for member in run.members}
+    of_name = run.members_by_name
     clients = [rate.client for rate in told.found.rates if rate.client in of_name]
     if phase is None or len(clients) < 2:
         return None
@@ -97,6 +102,7 @@ def client_rows(run: RunRecord, told: ToldSum) -> ClientRows | None:
     lengths_s = np.diff(edges_ns) / NS_PER_S
     return ClientRows(
         names=tuple(group[0] if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups),
+        row_of={name: row for row, group in enumerate(groups) for name in group},
         edges_s=(edges_ns - phase.start_ns) / NS_PER_S,
         rates=rates / lengths_s / told.unit.per_unit,
         most_of_a_row=max(map(len, groups)),
@@ -132,8 +138,7 @@ def _ends(phase: PhaseRecord, clients: Sequence[ClientRecord], interval_s: float
         (
             own.grid[-1].end_ns + client.shift_ns.get(phase.index, 0)
             for client in clients
-            for own in client.run.phases
-            if own.index == phase.index
+            if (own := client.run.phases_by_index.get(phase.index)) is not None
         ),
         default=phase.start_ns,
     )
@@ -155,7 +160,7 @@ def _columns(start_ns: int, ends_ns: Sequence[int], rows: int) -> tuple[IntArray
 
 def _rates(client: ClientRecord, index: int, told: ToldSum, edges_ns: IntArray) -> FloatArray:
     """Give what one client did in each column; nothing where it recorded nothing."""
-    own = next((phase for phase in client.run.phases if phase.index == index), None)
+    own = client.run.phases_by_index.get(index)
     rows = own.rows(told.result.job, told.result.operation) if own is not None else None
     if rows is None or not len(rows):
         return np.zeros(len(edges_ns) - 1)
@@ -175,7 +180,7 @@ def _lost(run: RunRecord, document: Document, told: ToldSum, found: ClientRows) 
         (client.name, client.lost_s - since_s)
         for client in lost_of(document)
         if client.lost_s is not None
-        and client.name in found.names
+        and client.name in found.row_of
         and 0 <= client.lost_s - since_s <= found.edges_s[-1]
     ]
 
@@ -183,7 +188,7 @@ def _lost(run: RunRecord, document: Document, told: ToldSum, found: ClientRows) 
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def _caption(found: ClientRows, told: ToldSum) -> str:
+def _caption(found: ClientRows, told: ToldSum, lost: Sequence[tuple[str, float]]) -> str:
     text = "A row a client."
     if found.most_of_a_row > 1:
         text = (
@@ -193,7 +198,10 @@ def _caption(found: ClientRows, told: ToldSum) -> str:
     text += " The stronger the colour, the higher the rate at that time; blank: nothing. Pale: outside the window."
     if found.intervals_per_column > 1:
         text += f" A column gathers {found.intervals_per_column} intervals."
-    return text + " A cross: the client was lost."
+    if lost:
+        whose = "a client of that row" if found.most_of_a_row > 1 else "the client"
+        text += f" A cross: {whose} was lost."
+    return text
 
 
 def _table(found: ClientRows, told: ToldSum) -> Table:
@@ -276,7 +284,7 @@ def _cells(found: ClientRows, told: ToldSum, x: vl.X, y: vl.Y, names: str) -> vl
 def _crosses(found: ClientRows, lost: Sequence[tuple[str, float]], x: vl.X, y: vl.Y) -> list[vl.Chart]:
     if not lost:
         return []
-    data = numeric_csv({"t_s": [t_s for _, t_s in lost], "row": [found.names.index(name) for name, _ in lost]})
+    data = numeric_csv({"t_s": [t_s for _, t_s in lost], "row": [found.row_of[name] for name, _ in lost]})
     cross = vl.Chart(data).encode(x=x, y=y)
     return [
         cross.mark_point(shape="cross", angle=45, filled=True, size=70, opacity=1, color=theme.MARK, stroke=theme.PAPER)

@@ -63,8 +63,8 @@ def _table(sums: Sequence[ToldSum]) -> Table:
                 format_number(told.median),
                 f"{told.told(fastest)} ({fastest.client})",
                 told.unit.label,
-                f"{told.found.jain:.3f}",
-                ABSENT if told.found.spread is None else format_number(told.found.spread),
+                f"{told.found.jain:.3f}{told.of_operations}",
+                ABSENT if told.times is None else format_number(told.times),
                 "none" if straggler is None else f"{straggler.client}: {straggler.cause}",
             )
         )
@@ -85,7 +85,7 @@ def _chart(shown: Sequence[ToldSum]) -> Layered:
                 "row": i,
                 "from": told.by_median(slowest) or 0.0,
                 "to": told.by_median(fastest) or 0.0,
-                "title": f"{told.title}: Jain {told.found.jain:.3f}",
+                "title": f"{told.title}: Jain {told.found.jain:.3f}{told.of_operations}",
             }
         )
     most = max(1.0, *(float(stroke["by"]) for stroke in strokes))  # type: ignore[arg-type]

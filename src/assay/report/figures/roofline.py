@@ -1,7 +1,7 @@
 """The roofline: throughput over operation size, under what this client, the link and the devices give at most.
 
 A number on a line names what holds it there (METHOD 4.5). The client's lines are of one thread: several together may lie
-above them.
+above them. Sums over several clients are under no such roof, each client's own results are.
 """
 
 import math
@@ -34,7 +34,9 @@ Line = tuple[str, list[tuple[float, float]]]
 
 
 def draw(document: Document) -> Iterator[Figure]:
-    """Draw the results that move data; nothing where no ceiling is known."""
+    """Draw the results that move data; nothing where no ceiling is known, and nothing of sums over several clients."""
+    if any(found.clients > 1 for found in document.sums):
+        return
     placed = [
         (number, title, result)
         for number, (title, result) in enumerate(zip(titles_of(document.results), document.results, strict=True), 1)

@@ -64,7 +64,10 @@ def _sum_told(told: ToldSum) -> str:
 def _table(document: Document, sums: Sequence[ToldSum]) -> str:
     columns = chosen(sums, MOST_SUMS)
     rated = {(told.row, told.result.repeat, rate.client): rate for told in sums for rate in told.found.rates}
-    own = {result.label: result for result in document.results if result.client is not None}
+    own: dict[str, list[Result]] = {}
+    for result in document.results:
+        if result.client is not None:
+            own.setdefault(result.client, []).append(result)
     heads = [("Client", True), ("Host", True), *((f"{told.title}, {told.unit.label}", False) for told in columns)]
     heads += [
         ("Limited by", True),
@@ -82,8 +85,7 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
     rows = []
     for client in shown:
         of_sums = [(told, rated.get((told.row, told.result.repeat, client.name))) for told in columns]
-        mine = [own[rate.label] for _, rate in of_sums if rate is not None and rate.label in own]
-        rows.append(_row(client, of_sums, mine))
+        rows.append(_row(client, of_sums, own.get(client.name, [])))
     left = (
         [] if len(columns) == len(sums) else [f"{len(columns)} of {len(sums):,} sums: those that are the least even."]
     )
@@ -91,7 +93,10 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
         left.append(
             f"{len(shown)} of {len(document.clients):,} clients: the lost and the slowest; assay export --csv has all."
         )
-    left.append("Rates are those of the time in which all were at work. Offset: of the clock, before the leader's.")
+    left.append(
+        "Rates are those of the time in which all were at work. Limits are of all results of a client, trust is that of"
+        " the worst. Offset: of the clock, before the leader's."
+    )
     head = "".join(f'<th scope="col"{_words(is_words)}>{markup(name)}</th>' for name, is_words in heads)
     table = (
         '<div class="scroll" tabindex="0" role="region" aria-label="Clients"><table class="sortable"><thead>'

@@ -1,0 +1,53 @@
+"""Works the results of a run out, and tells on standard error how far that is, where it takes long: of very many clients."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from assay.analysis.document import document
+from assay.analysis.record import RunRecord
+from assay.results import Document
+
+_FIRST_S = 2.0
+"""What is done before says nothing."""
+_AGAIN_S = 0.5
+_AGAIN_LINE_S = 10.0
+"""Where a line cannot be written over."""
+
+
+class JudgingTold:
+    """One line for all clients: `judging clients: 120 of 1,000`."""
+
+    def __init__(self, out: TextIO, now_s: Callable[[], float] = time.monotonic) -> None:
+        """Begin to count the time."""
+        self._out, self._now_s = out, now_s
+        self._is_terminal = out.isatty()
+        self._due_s = now_s() + _FIRST_S
+        self._is_shown = False
+
+    def tell(self, done: int, total: int) -> None:
+        """So many of the clients have been judged."""
+        now_s = self._now_s()
+        if now_s < self._due_s:
+            return
+        self._is_shown = self._is_terminal
+        self._due_s = now_s + (_AGAIN_S if self._is_terminal else _AGAIN_LINE_S)
+        words = f"judging clients: {done:,} of {total:,}"
+        self._out.write(f"\r\033[K{words}" if self._is_terminal else f"{words}\n")
+        self._out.flush()
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._is_shown:
+            self._out.write("\r\033[K")
+            self._out.flush()
+
+
+def document_told(run: RunRecord) -> Document:
+    """Compute the result document of a run, sealed or not, and tell how far that is."""
+    told = JudgingTold(sys.stderr)
+    try:
+        return document(run, told.tell)
+    finally:
+        told.end()
