@@ -135,6 +135,7 @@ _VALUES = {
 }
 """Options that have a value, and what is said where it is missing."""
 _OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
+_FLAGS_OF_CLIENTS = {"--" + name: name for name in clients.FLAGS}
 
 
 def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> CommandWords:
@@ -157,8 +158,8 @@ def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> Comma
             taken["no_report"] = True
         elif word == "--quiet":
             taken["quiet"] = True
-        elif word == "--insecure":
-            of_clients["insecure"] = True
+        elif word in _FLAGS_OF_CLIENTS:
+            of_clients[_FLAGS_OF_CLIENTS[word]] = True
         elif name in _OF_CLIENTS:
             of_clients[_OF_CLIENTS[name]] = _value(name, separator, value, rest, "say which")
         elif name in _VALUES:

@@ -31,6 +31,7 @@ class BigDir(FrontEnd[Settings]):
     """  # noqa: D301 - click keeps the lines after this sign as they are
 
     name = "bigdir"
+    own_options = frozenset({"--clients"})
     shims = ("bigdir",)
     room_cure = "use a smaller COUNT, or fewer clients"
 
