@@ -277,6 +277,7 @@ def fetched(crew: DaskCrew, name: str, folder: Path) -> Counter[str]:
     """Fetch a client's stream and give its sums."""
     into = folder / f"{name}.ndjson"
     crew.fetch(name, into)
+    crew.forget(name)
     found = sums([events.decode(line) for line in into.read_bytes().splitlines()])
     into.unlink()
     return found

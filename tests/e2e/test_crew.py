@@ -204,6 +204,8 @@ def test_all_that_engines_say_comes_in_order_and_sums_to_the_streams_that_are_fe
             assert not any(isinstance(event, events.Interval) and (event.host or event.workers) for event in relayed)
         assert [one.error for one in heard if isinstance(one, Ended)] == [None] * len(NAMES)
         assert not crew.batches_missed
+        assert all(scene.kept(name).is_file() for name in NAMES)
+        assert [crew.forget(name) for name in NAMES] == [""] * len(NAMES)
         assert not list((scene.folder / "state").rglob("*.ndjson"))
 
     assert [scene.exit_code(name) for name in NAMES] == [0] * len(NAMES)

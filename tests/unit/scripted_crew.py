@@ -10,7 +10,7 @@ import msgspec
 from assay import events
 from assay.bundle.client_set import Role
 from assay.clocks import ClockReading
-from assay.cluster.crew import Ended, Gone, Heard, Said, Station
+from assay.cluster.crew import Ended, Fetching, Gone, Heard, Recalled, Said, Station
 from assay.errors import RunError
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -41,6 +41,12 @@ class Script:
     stream: list[events.Event] = field(default_factory=list)
     """All that it says."""
     is_gone: bool = False
+    is_forgotten: bool = False
+    """It keeps nothing of the run any more."""
+    cannot_be_fetched: str = ""
+    """Why, as are the next two."""
+    cannot_be_recalled: str = ""
+    cannot_forget: str = ""
 
 
 class ScriptedCrew:
@@ -52,6 +58,7 @@ class ScriptedCrew:
         self.heard: list[Heard] = []
         self.killed: list[str] = []
         self.fetched: list[str] = []
+        self.forgotten: list[str] = []
 
     @property
     def stations(self) -> Mapping[str, Station]:
@@ -106,17 +113,37 @@ class ScriptedCrew:
             and (script.unread_at is None or script.unread_at != len(script.starts) or not script.plan)
         }
 
-    def fetch(self, client: str, into: Path) -> None:
+    def fetch(self, client: str, into: Path, told: Fetching = lambda _done, _all: None) -> None:
         """Write the whole stream."""
-        if self.scripts[client].is_gone:
-            raise RunError(f"{client} is not there")
+        script = self.scripts[client]
+        if script.is_gone or script.cannot_be_fetched:
+            raise RunError(f"client '{client}': {script.cannot_be_fetched or 'is not there'}")
         self.fetched.append(client)
-        into.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in self.scripts[client].stream))
+        data = b"".join(msgspec.json.encode(event) + b"\n" for event in script.stream)
+        into.write_bytes(data)
+        told(len(data), len(data))
 
-    def recall(self, run_id: str) -> Mapping[str, int]:
+    def forget(self, client: str) -> str:
+        """Keep nothing any more."""
+        script = self.scripts[client]
+        if script.cannot_forget:
+            return script.cannot_forget
+        self.forgotten.append(client)
+        script.is_forgotten = True
+        return ""
+
+    def recall(self, run_id: str) -> Recalled:
         """What each that is there has of a run: all that it said in this one."""
         assert run_id
-        return {name: len(script.stream) for name, script in self.scripts.items() if not script.is_gone}
+        there = {name: script for name, script in self.scripts.items() if not script.is_gone}
+        return Recalled(
+            kept={
+                name: len(script.stream)
+                for name, script in there.items()
+                if not script.is_forgotten and not script.cannot_be_recalled
+            },
+            refused={name: script.cannot_be_recalled for name, script in there.items() if script.cannot_be_recalled},
+        )
 
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill them."""

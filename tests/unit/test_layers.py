@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "plan",
         "running",
         "targets",
+        "units",
         "xdg",
     },
     "claims": {"analysis", "bundle", "compare", "errors", "input_text", "loads", "outward", "results", "verdicts"},

@@ -227,9 +227,9 @@ def test_what_a_lost_client_kept_makes_the_run_whole_when_it_is_collected(tmp_pa
     crew.scripts["b"].is_gone = False
     crew.scripts["b"].stream.append(interval(TICKS))
 
-    found = collected(part, crew, tmp_path)
+    found = collected(part, [crew], tmp_path)
 
-    assert (found.clients, found.missing) == (("b",), ())
+    assert (found.clients, found.whole, found.failed) == (("b",), ("a",), {})
     assert found.bundle.run_id != part.run_id
     workers = found.bundle.workers()
     kept = [event for event in crew.scripts["b"].stream if isinstance(event, events.Interval)]
@@ -237,4 +237,5 @@ def test_what_a_lost_client_kept_makes_the_run_whole_when_it_is_collected(tmp_pa
     now = found.bundle.client_set()
     assert now is not None
     assert [member.lost is not None and member.lost.is_collected for member in now.members] == [False, True]
-    assert collected(found.bundle, crew, tmp_path).clients == ()
+    again = collected(found.bundle, [crew], tmp_path)
+    assert (again.clients, again.whole, again.bundle) == ((), ("a", "b"), found.bundle)

@@ -1,11 +1,14 @@
 """`assay collect RUN --hosts A,B`: what clients recorded that were lost, or whose leader was."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import Json, RunReference, Runs
 from assay.cli.pipes import say
+
+if TYPE_CHECKING:
+    from assay.cluster.collecting import Collected
 
 Hosts = Annotated[
     str | None,
@@ -19,6 +22,13 @@ Interface = Annotated[
     str | None, typer.Option("--interface", metavar="IF|ADDR", help="Network interface, or address, that they reach.")
 ]
 
+SshUser = Annotated[
+    str | None,
+    typer.Option(
+        "--ssh-user", metavar="NAME", help="Who to be on hosts that name no user; else as ~/.ssh/config has it."
+    ),
+]
+
 
 def collect(
     run: RunReference = "last",
@@ -26,44 +36,53 @@ def collect(
     join: Join = None,
     clients: Clients = None,
     interface: Interface = None,
+    ssh_user: SshUser = None,
     json: Json = False,
     runs: Runs = None,
 ) -> None:
     """Fetch what clients of a run still have on their machines, once they can be reached again."""
-    import sys
-
-    import msgspec
-
     from assay.bundle.catalog import open_run, runs_directory
     from assay.cli.clients import clients_of
-    from assay.cluster.collecting import collected
-    from assay.cluster.gathering import gathered
+    from assay.cluster.recalling import recall
     from assay.errors import InputError
-    from assay.outward import json_text
 
     bundle = open_run(run, runs)
     of_run = bundle.client_set()
     if of_run is None:
         raise InputError(f"collect: {bundle.run_id} was measured by one machine; all that it recorded is in the run")
-    asked = clients_of({"hosts": hosts, "join": join, "clients": clients, "interface": interface})
+    said = {"hosts": hosts, "join": join, "clients": clients, "interface": interface, "ssh_user": ssh_user}
+    asked = clients_of(said)
     if asked is None:
         raise InputError(
             "collect: name the clients with --hosts, by the names that they had in the run"
             f" ({of_run.named}), or use --join"
         )
+    found = recall(bundle, asked, runs_directory(runs), lambda text: say(text, err=True))
+    _tell(found, bundle.run_id, as_json=json)
+    raise typer.Exit(1 if found.failed else 0)
 
-    def tell(text: str) -> None:
-        sys.stderr.write(f"{text}\n")
 
-    with gathered(asked, tell) as crew:
-        found = collected(bundle, crew, runs_directory(runs))
-    if json:
-        told = {"run": found.bundle.run_id, "collected": found.clients, "missing": found.missing}
+def _tell(found: "Collected", of: str, *, as_json: bool) -> None:
+    """Say what came of it."""
+    import msgspec
+
+    from assay.outward import json_text
+
+    for text in found.remarks:
+        say(text, err=True)
+    if as_json:
+        told = {
+            "run": found.bundle.run_id,
+            "collected": found.clients,
+            "whole": found.whole,
+            "failed": found.failed,
+        }
         say(json_text(msgspec.json.encode(told).decode()))
-    else:
-        for name in found.clients:
-            say(f"{name}: collected")
-        for name in found.missing:
-            say(f"{name}: has nothing of {bundle.run_id}")
-        say(f"'assay show {found.bundle.run_id}' has the numbers")
-    raise typer.Exit(0 if found.clients else 1)
+        return
+    for name in found.clients:
+        say(f"{name}: collected")
+    for name in found.whole:
+        say(f"{name}: is whole in {of} already")
+    for name, reason in found.failed.items():
+        say(f"{name}: {reason}")
+    say(f"'assay show {found.bundle.run_id}' has the numbers")

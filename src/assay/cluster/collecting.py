@@ -1,18 +1,34 @@
-"""Fetch what clients kept of a run whose end they, or its leader, did not see."""
+"""Fetch what clients kept of a run whose end they, or its leader, did not see.
 
+Theirs is the only copy until a sealed run has it: they are told to forget it after that, and after nothing else.
+"""
+
+import contextlib
 import dataclasses
+import functools
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from assay.bundle import RunBundle
+from assay.bundle import RunBundle, files
 from assay.bundle.client_set import ClientSet, Member
+from assay.bundle.common_clock import common_clock
 from assay.bundle.completing import complete
-from assay.bundle.files import write_durably
+from assay.bundle.durable import make_folders, sync_folder
+from assay.bundle.held import held
+from assay.bundle.known_until import known_until_ns, stream_until_ns
 from assay.bundle.tables import Stream, read_stream
 from assay.cluster.crew import Crew
+from assay.cluster.fetch_progress import FetchProgress
+from assay.cluster.forgetting import forgotten
+from assay.cluster.unfetched import with_unfetched
+from assay.errors import BundleError, RunError, reason_of
+from assay.units import format_seconds
+
+_NS_PER_S = 1e9
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -23,43 +39,129 @@ class Collected:
     """The run that has it: the one that was asked for, where that was not sealed, else a new one."""
     clients: tuple[str, ...]
     """Whose streams were fetched."""
-    missing: tuple[str, ...]
-    """Those that are there, and have nothing of the run."""
+    whole: tuple[str, ...]
+    """Of whom nothing is lacking in the run that was asked for."""
+    failed: Mapping[str, str]
+    """Why nothing came of the others, by name."""
+    remarks: tuple[str, ...]
+    """What else the user should know."""
 
 
-def collected(bundle: RunBundle, crew: Crew, runs: Path) -> Collected:
-    """Fetch what the clients of a crew kept of a run, and make the run whole with it, as far as that goes.
+@contextlib.contextmanager
+def to_complete(bundle: RunBundle) -> Iterator[RunBundle]:
+    """Hold a run that is to be completed, and give it as it is now; raises RunError where somebody else works on it."""
+    with held(bundle.path) as is_free:
+        if not is_free:
+            raise RunError(
+                f"{bundle.run_id} is under way, or is being collected by another command; nothing was fetched"
+            )
+        yield RunBundle.open(bundle.path)
+
+
+def collected(
+    bundle: RunBundle, crews: Sequence[Crew], runs: Path, told: Callable[[str], None] = lambda _: None
+) -> Collected:
+    """Fetch what the clients of crews kept of a run, and make the run whole with it, as far as that goes.
+
+    Args:
+        bundle: The run, held by `to_complete`.
+        crews: Clients that are there.
+        runs: Where a run is made that has more than a sealed one.
+        told: Is given a line now and then while much is fetched.
 
     Raises:
         BundleError: the run is damaged.
-        RunError: a stream cannot be fetched, or the run cannot be written.
+        RunError: the run cannot be written; all that was fetched is still on the clients.
     """
     found = bundle.client_set()
     assert found is not None  # noqa: S101 - whoever calls has looked
-    kept = crew.recall(bundle.run_id)
-    wanted = [member.name for member in found.members if member.name in kept and not _is_whole(bundle, member)]
-    missing = tuple(name for name in crew.stations if name not in kept)
-    if not wanted:
-        return Collected(bundle=bundle, clients=(), missing=missing)
-    with tempfile.TemporaryDirectory(prefix="assay-collect-") as name:
-        folder = Path(name)
-        for client in wanted:
-            crew.fetch(client, folder / f"{client}.ndjson")
-        streams = {client: read_stream(folder, f"{client}.ndjson") for client in wanted}
-        now = _with_collected(found, streams)
-        if bundle.is_sealed:
-            made = complete(bundle, streams, now, runs)
-        else:
-            for client in wanted:
-                write_durably(bundle.stream_path(client), (folder / f"{client}.ndjson").read_bytes())
-            bundle.keep_client_set(now)
-            bundle.seal()
-            made = bundle
-    return Collected(bundle=made, clients=tuple(wanted), missing=missing)
+    members = {member.name: member for member in found.members}
+    wanted: dict[str, Crew] = {}
+    whole: list[str] = []
+    failed: dict[str, str] = {}
+    for crew in crews:
+        recalled = crew.recall(bundle.run_id)
+        for name in crew.stations:
+            if name not in members:
+                failed[name] = f"is no client of {bundle.run_id}"
+            elif is_whole(bundle, members[name]):
+                whole.append(name)
+            elif name in recalled.kept:
+                wanted[name] = crew
+            else:
+                failed[name] = recalled.refused.get(name, f"has nothing of {bundle.run_id}")
+    made, streams = bundle, dict[str, Stream]()
+    with _folder_beside(runs if bundle.is_sealed else bundle.path.parent) as folder:
+        telling = FetchProgress(tuple(wanted), told)
+        until_ns = known_until_ns(bundle) if wanted else {}
+        for name, crew in wanted.items():
+            try:
+                streams[name] = _fetched(crew, name, folder, telling, until_ns.get(name, 0))
+            except (BundleError, RunError) as error:
+                failed[name] = str(error).removeprefix(f"client '{name}': ")
+        if streams:
+            made = _completed(bundle, found, streams, folder, runs)
+    remarks = [text for name in streams for text in forgotten(wanted[name], (name,))]
+    return Collected(bundle=made, clients=tuple(streams), whole=tuple(whole), failed=failed, remarks=tuple(remarks))
 
 
-def _is_whole(bundle: RunBundle, member: Member) -> bool:
+def is_whole(bundle: RunBundle, member: Member) -> bool:
+    """Whether a run has all that a client recorded."""
     return bundle.is_sealed and (member.lost is None or member.lost.is_collected)
+
+
+@contextlib.contextmanager
+def _folder_beside(runs: Path) -> Iterator[Path]:
+    """Make a folder on the storage that the run is on; it goes at the end."""
+    try:
+        make_folders(runs)
+        made = tempfile.TemporaryDirectory(prefix=".collect-", dir=runs)
+    except OSError as error:
+        raise RunError(
+            f"{runs}: a folder to collect into cannot be made: {reason_of(error)}. Nothing was fetched. Keep runs elsewhere "
+            "with --runs DIR or $ASSAY_RUNS"
+        ) from error
+    with made as name:
+        yield Path(name)
+
+
+def _fetched(crew: Crew, client: str, folder: Path, telling: FetchProgress, known_ns: int) -> Stream:
+    """Fetch a stream under the name that it has in a run, and read it; until `known_ns` the run has something of it.
+
+    Raises:
+        BundleError: it is no stream.
+        RunError: it cannot be fetched, or has less than is known of the client.
+    """
+    into = files.of_client(folder, files.STREAMS, client)
+    into.parent.mkdir(exist_ok=True)
+    crew.fetch(client, into, functools.partial(telling.look, client))
+    stream = read_stream(folder, into.relative_to(folder).as_posix())
+    if (end_ns := stream_until_ns(stream)) < known_ns:
+        raise RunError(
+            f"its stream ends at {format_seconds(end_ns / _NS_PER_S)}, and the run has more of it, until "
+            f"{format_seconds(known_ns / _NS_PER_S)}; it was left there"
+        )
+    return stream
+
+
+def _completed(
+    bundle: RunBundle, found: ClientSet, streams: Mapping[str, Stream], folder: Path, runs: Path
+) -> RunBundle:
+    """Give the sealed run that has the streams; raises BundleError and RunError, and then nothing of it is there."""
+    now = _with_collected(found, streams)
+    if bundle.is_sealed:
+        return complete(bundle, streams, now, runs)
+    now = with_unfetched(now, streams, _heard_ns(bundle, found), time.monotonic_ns())
+    for client in streams:
+        into = bundle.stream_path(client)
+        try:
+            files.of_client(folder, files.STREAMS, client).replace(into)
+            sync_folder(into.parent)
+        except OSError as error:
+            raise RunError(f"{into}: could not be written: {reason_of(error)}. It is still on the client") from error
+    bundle.keep_client_set(now)
+    bundle.seal()
+    return bundle
 
 
 def _with_collected(found: ClientSet, streams: Mapping[str, Stream]) -> ClientSet:
@@ -70,3 +172,17 @@ def _with_collected(found: ClientSet, streams: Mapping[str, Stream]) -> ClientSe
         for member in found.members
     )
     return msgspec.structs.replace(found, members=members)
+
+
+def _heard_ns(bundle: RunBundle, found: ClientSet) -> Callable[[str], int]:
+    """Say when each client was last heard, by the leader's clock; where its clock is unknown, when the last phase began."""
+    until_ns = known_until_ns(bundle)
+    clock = common_clock(found, {client: bundle.events(client) for client in bundle.clients})
+    begun_ns = found.starts[-1].at_ns if found.starts else clock.zero_ns
+
+    def heard_ns(client: str) -> int:
+        client_ns = until_ns.get(client, 0)
+        shift = clock.shift(client, client_ns)
+        return begun_ns if shift is None else client_ns + shift.ns + clock.zero_ns
+
+    return heard_ns

@@ -6,7 +6,7 @@ from one thread; none waits longer than it says. A client that cannot be reached
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -57,6 +57,19 @@ class Ended:
 
 Heard = Said | Gone | Ended
 
+Fetching = Callable[[int, int], None]
+"""Is told how many bytes have come, and of how many."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Recalled:
+    """What clients have kept of an earlier run; who is in neither has nothing of it."""
+
+    kept: Mapping[str, int]
+    """Bytes of the stream, by client."""
+    refused: Mapping[str, str]
+    """Why nothing can be said of a client, or its stream cannot be had: its engine is still at work, for instance."""
+
 
 class Crew(Protocol):
     """The clients of a run, connected."""
@@ -74,7 +87,7 @@ class Crew(Protocol):
     def begin(self, run_id: str, plans: Mapping[str, Plan]) -> None:
         """Start an engine on each client named, on its own Plan; their events come by `hear`. Raises RunError.
 
-        The client keeps Plan and stream in its own folder of runs, under `run_id`, until they were fetched.
+        The client keeps Plan and stream in its own folder of runs, under `run_id`, until it is told to `forget`.
         """
 
     def hear(self, timeout_s: float) -> Sequence[Heard]:
@@ -86,14 +99,17 @@ class Crew(Protocol):
     def read_clocks(self) -> Mapping[str, ClockReading]:
         """Read every client's clock now. Those that do not answer are not in it, and are said by `hear`."""
 
-    def fetch(self, client: str, into: Path) -> None:
-        """Bring a client's stream here, whole; raises RunError. The client removes its copy once it is here and checked."""
+    def fetch(self, client: str, into: Path, told: Fetching = lambda _done, _all: None) -> None:
+        """Bring a client's stream here, whole and on storage; raises RunError. The client keeps its copy.
 
-    def recall(self, run_id: str) -> Mapping[str, int]:
-        """Turn to an earlier run instead of beginning one: bytes of the stream that each client has kept of it.
-
-        Only those that have one are in it. `fetch` brings them.
+        `told` is given the bytes that are here and those that there are, after each piece.
         """
+
+    def forget(self, client: str) -> str:
+        """Have a client remove what it keeps of the run: it is in a sealed one. Says what hindered that; never raises."""
+
+    def recall(self, run_id: str) -> Recalled:
+        """Turn to an earlier run instead of beginning one, and say what each client has kept of it; `fetch` brings it."""
 
     def end_engines(self, clients: Sequence[str]) -> None:
         """Kill engines now; their streams stay."""

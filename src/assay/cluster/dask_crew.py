@@ -22,10 +22,10 @@ from assay.bundle.durable import close, sync_folder
 from assay.bundle.inside import limit_bytes
 from assay.bundle.strict_json import decode
 from assay.clocks import ClockReading, Exchange, reading
-from assay.cluster.crew import Heard, Station
+from assay.cluster.crew import Fetching, Heard, Recalled, Station
 from assay.cluster.dask_parts import LeaderServer
 from assay.cluster.echo import ask
-from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, StreamDigest
+from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, NothingKept, StreamDigest
 from assay.cluster.leader_loop import LeaderLoop
 from assay.cluster.relay import period_s
 from assay.cluster.roster import Connected, Roster
@@ -274,19 +274,20 @@ class DaskCrew:
 
     # -- results -----------------------------------------------------------------------------------------------------------
 
-    def fetch(self, client: str, into: Path) -> None:
-        """Bring a client's stream here, whole; the client removes its copy once it is here, on storage and checked."""
+    def fetch(self, client: str, into: Path, told: Fetching = lambda _done, _all: None) -> None:
+        """Bring a client's stream here, whole, checked and on storage; the client keeps its copy."""
         one = self._there().get(client)
         if one is None:
             raise RunError(f"client '{client}' is not connected any more; its stream is on its machine")
-        asked: dict[str, Any] = {"run_id": one.run_id}
-        digest = self._loop.call(self._ask(one, Question.DIGEST, StreamDigest, **asked))
+        digest = self._loop.call(self._digest(one, one.run_id))
+        if digest is None:
+            raise RunError(f"client '{client}' has nothing of {one.run_id}")
         if digest.bytes > limit_bytes(_STREAM_IN_A_BUNDLE):
             raise RunError(f"client '{client}': its stream has {digest.bytes} bytes, more than any that a bundle holds")
         partial = into.with_name(into.name + _PARTIAL)
         try:
             try:
-                self._write_pieces(one, partial, digest)
+                self._write_pieces(one, partial, digest, told)
                 partial.replace(into)
                 sync_folder(into.parent)
             except BaseException:
@@ -296,21 +297,40 @@ class DaskCrew:
             raise RunError(
                 f"{into}: could not be written: {reason_of(error)}. The stream is still on client '{client}'"
             ) from error
-        self._loop.call(self._ask(one, Question.REMOVE, type(None), **asked))
 
-    def recall(self, run_id: str) -> Mapping[str, int]:
-        """Turn to an earlier run: bytes of the stream that each client has kept of it; only those that have one."""
+    def forget(self, client: str) -> str:
+        """Have a client remove what it keeps of the run; says what hindered that, and never raises."""
+        try:
+            if (one := self._there().get(client)) is None:
+                return f"client '{client}' is not connected any more"
+            self._loop.call(self._ask(one, Question.REMOVE, type(None), run_id=one.run_id))
+        except Exception as error:  # noqa: BLE001 - all that was measured is here: nothing of it is worth an error
+            return str(error)
+        return ""
 
-        async def kept(one: Connected) -> int | None:
+    def recall(self, run_id: str) -> Recalled:
+        """Turn to an earlier run, and say what each client has kept of it."""
+
+        async def kept(one: Connected) -> StreamDigest | str | None:
             one.run_id = run_id
-            with contextlib.suppress(RunError):
-                return (await self._ask(one, Question.DIGEST, StreamDigest, run_id=run_id)).bytes
-            return None
+            try:
+                return await self._digest(one, run_id)
+            except RunError as error:
+                return str(error).removeprefix(f"client '{one.station.name}': ")
 
         found = self._ask_all(self.stations, kept)
-        return {name: size_bytes for name, size_bytes in found.items() if size_bytes is not None}
+        return Recalled(
+            kept={name: answer.bytes for name, answer in found.items() if isinstance(answer, StreamDigest)},
+            refused={name: answer for name, answer in found.items() if isinstance(answer, str)},
+        )
 
-    def _write_pieces(self, one: Connected, partial: Path, digest: StreamDigest) -> None:
+    async def _digest(self, one: Connected, run_id: str) -> StreamDigest | None:
+        """Ask what a client has kept of a run; None: nothing. Raises RunError."""
+        kind: Any = StreamDigest | NothingKept
+        answer = await self._ask(one, Question.DIGEST, kind, run_id=run_id)
+        return answer if isinstance(answer, StreamDigest) else None
+
+    def _write_pieces(self, one: Connected, partial: Path, digest: StreamDigest, told: Fetching) -> None:
         descriptor = os.open(partial, _NEW, 0o644)
         try:
             found, offset = hashlib.sha256(), 0
@@ -324,6 +344,7 @@ class DaskCrew:
                     file.write(piece)
                 found.update(piece)
                 offset += len(piece)
+                told(offset, digest.bytes)
             if (offset, found.hexdigest()) != (digest.bytes, digest.sha256):
                 raise RunError(
                     f"client '{one.station.name}': its stream did not come whole ({offset} of {digest.bytes} bytes); it is "

@@ -1,4 +1,4 @@
-"""What a client keeps of a run on its own machine, until the leader has fetched it.
+"""What a client keeps of a run on its own machine, until the leader has sealed the run with it.
 
 `$XDG_STATE_HOME/assay/clients/RUN_ID/NAME/` has the Plan, the engine's stream and its log. It outlives the leader and the
 client: what was measured can still be collected from there.
@@ -19,6 +19,7 @@ from assay.bundle.durable import OnlyRead, make_folders, write_synced
 from assay.bundle.inside import is_plain
 from assay.errors import RunError, reason_of
 from assay.plan import Plan
+from assay.running.stream_lock import is_being_written
 
 PLAN: Final = "plan.json"
 STREAM: Final = "events.ndjson"
@@ -29,6 +30,10 @@ _MOST_TRIES = 10
 _LONGEST_RUN_ID = 200
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NothingKept(msgspec.Struct, frozen=True, tag=True):
+    """There is nothing of the run that was asked for."""
 
 
 class StreamDigest(msgspec.Struct, frozen=True, tag=True):
@@ -113,9 +118,11 @@ class KeptRun:
             return file.read(min(count, LARGEST_PIECE_BYTES))
 
     def digest(self) -> StreamDigest:
-        """Hash the stream; raises OSError."""
+        """Hash the stream; raises OSError, and RunError while its engine still writes to it."""
         digest, size_bytes = hashlib.sha256(), 0
         with self._opened() as file:
+            if is_being_written(file.fileno()):
+                raise RunError("its engine is still at work")
             while chunk := file.read(_CHUNK_BYTES):
                 digest.update(chunk)
                 size_bytes += len(chunk)
@@ -125,8 +132,11 @@ class KeptRun:
         return OnlyRead(io.FileIO(os.open(self.stream, _READ)))
 
     def remove(self) -> None:
-        """Remove what is known to be here, and the folders above where nothing else is in them; raises OSError."""
-        for path in (self.stream, self.folder / PLAN, self.log):
+        """Remove what is known to be here, and the folders above where nothing else is in them; raises OSError.
+
+        The stream goes last: while it is there, `find` finds the folder, and it can be removed again.
+        """
+        for path in (self.folder / PLAN, self.log, self.stream):
             path.unlink(missing_ok=True)
         self.folder.rmdir()
         for above in (self.folder.parent, self.folder.parent.parent):

@@ -6,6 +6,8 @@ others do then. What each recorded is fetched at the end; of who is lost, what i
 """
 
 import dataclasses
+import functools
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,9 +21,12 @@ from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart,
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.clocks import ClockReading
 from assay.cluster.crew import Crew, Ended, Gone, Heard, Said, Station
+from assay.cluster.fetch_progress import FetchProgress
+from assay.cluster.forgetting import forgotten
 from assay.cluster.observing import observers_plan
 from assay.cluster.relayed import RelayedStreams
 from assay.cluster.shares import lays_out_for_all, share_plan
+from assay.cluster.unfetched import with_unfetched
 from assay.errors import AssayError, Interrupted, PlanError, RunError
 from assay.host.facts import Fact
 from assay.plan import Plan, Prepare
@@ -31,6 +36,8 @@ from assay.targets import directories as directories_of
 
 HEAR_S = 0.2
 """How long the leader waits for a word before it looks at what else there is to do."""
+WRITE_S = 1.0
+"""Time between two times that the leader writes down who measures and when phases began."""
 LEAST_LEAD_NS = 200_000_000
 LEAD_ROUND_TRIPS = 20
 """A start is agreed so many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
@@ -118,6 +125,8 @@ def run_set(  # noqa: D417 - the rest is what it says
     plans |= {name: observers_plan(plan) for name in crew.stations if name not in plans}
     seen = _facts(plan, crew, directories)
 
+    fetched: list[str] = []
+
     def work(bundle: RunBundle, stops: Stops) -> None:
         bundle.record_facts(facts)
         leading = _Leading(bundle, stops, crew, plans, seen, share=share, on_lost=on_lost, listener=listener)
@@ -125,9 +134,14 @@ def run_set(  # noqa: D417 - the rest is what it says
             leading.run()
         finally:
             listener.end()
-            leading.write_down()
+            leading.write_down(at_end=True)
+            fetched.extend(leading.fetched)
 
-    return keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks)
+    bundle, error = keep_run(plan, work, runs=runs, argv=argv, source_text=source_text, remarks=remarks)
+    if bundle.is_sealed:
+        for text in forgotten(crew, fetched):
+            sys.stderr.write(f"{text}\n")
+    return bundle, error
 
 
 def _facts(plan: Plan, crew: Crew, directories: Mapping[str, Path] | None) -> Mapping[str, tuple[Fact, ...]]:
@@ -159,6 +173,9 @@ class _Leading:
         self._plans, self._share, self._on_lost, self._listener = plans, share, on_lost, listener
         self._clients = {name: _Client(station, seen.get(name, ())) for name, station in crew.stations.items()}
         self._starts: list[PhaseStart] = []
+        self.fetched: list[str] = []
+        """Clients whose whole streams are in the bundle."""
+        self._written_starts, self._written_s = 0, 0.0
         self._ended_for_observers = -1
         self._is_stopping = self._is_ended_at_once = False
 
@@ -180,6 +197,7 @@ class _Leading:
                     self._take(heard, streams)
                 self._let_observers_go()
                 self._start_what_is_ready()
+                self._write_starts()
                 if (order := self._listener.look()) is not None:
                     self._tell(order, loads)
         self._read_clocks()
@@ -316,16 +334,15 @@ class _Leading:
 
     def _fetch(self) -> None:
         """Bring the streams here; who cannot give it any more is lost with what it had said."""
-        begun_s = time.monotonic()
         names = [name for name, client in self._clients.items() if client.has_ended]
-        for number, name in enumerate(names):
-            if time.monotonic() - begun_s > 2.0:
-                self._listener.say(f"fetching what the clients recorded: {number} of {len(names)}")
-                begun_s = time.monotonic()
+        progress = FetchProgress(names, self._listener.say)
+        for name in names:
             try:
-                self._crew.fetch(name, self._bundle.stream_path(name))
+                self._crew.fetch(name, self._bundle.stream_path(name), functools.partial(progress.look, name))
             except RunError as error:
                 self._keep_relayed(name, str(error))
+            else:
+                self.fetched.append(name)
 
     def _keep_relayed(self, name: str, reason: str) -> None:
         client = self._clients[name]
@@ -334,16 +351,25 @@ class _Leading:
         client.lost = msgspec.structs.replace(lost, is_collected=False)
         self._listener.say(f"{name}: what it recorded could not be fetched: {reason}")
 
-    def write_down(self) -> None:
-        """Write who measured, as far as it is known now."""
-        self._bundle.keep_client_set(
-            ClientSet(
-                share=self._share,
-                on_lost=self._on_lost,
-                members=tuple(self._members()),
-                starts=tuple(self._starts),
-            )
+    def write_down(self, *, at_end: bool = False) -> None:
+        """Write who measured, as far as it is known now; at the end, who is not here whole is lost."""
+        found = ClientSet(
+            share=self._share,
+            on_lost=self._on_lost,
+            members=tuple(self._members()),
+            starts=tuple(self._starts),
         )
+        if at_end:
+            silent = [name for name, client in self._clients.items() if not client.heard_ns and client.lost is None]
+            here = {*self.fetched, *silent}
+            found = with_unfetched(found, here, lambda name: self._clients[name].heard_ns, time.monotonic_ns())
+        self._bundle.keep_client_set(found)
+        self._written_starts, self._written_s = len(self._starts), time.monotonic()
+
+    def _write_starts(self) -> None:
+        """Write starts, with what was read of clocks before them, once a second at most: a leader can be killed."""
+        if len(self._starts) > self._written_starts and time.monotonic() - self._written_s >= WRITE_S:
+            self.write_down()
 
     def _members(self) -> Iterator[Member]:
         for name, client in self._clients.items():

@@ -2,7 +2,8 @@
 
 It ends when it is let go, when the leader is not there any more, when nothing was asked of it for a while, and on a signal.
 However it ends, its engine is stopped first, which removes data, and what was measured stays on this machine until the
-leader has fetched it (`kept_runs.py`). A client that dies takes its engine along: the engine's input ends with it.
+leader has a sealed run with it (`kept_runs.py`). A client that dies takes its engine along: the engine's input ends with
+it.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from assay.cluster.client_engine import ClientEngine, StartEngine, start_engine
 from assay.cluster.dask_parts import Security, Status, WorkerServer
 from assay.cluster.echo import Echo
 from assay.cluster.join_file import JoinFile
-from assay.cluster.kept_runs import KeptRun
+from assay.cluster.kept_runs import KeptRun, NothingKept
 from assay.cluster.relay import SHORTEST_PERIOD_S, Relay, period_s
 from assay.cluster.wire import CARD, Card, ClientWord, EchoAt, Facts, Question, RefusedByClient, Told
 from assay.errors import AssayError, refusal
@@ -256,7 +257,7 @@ class ClientWorker:
     async def _digest_of(self, run_id: str) -> object:
         run = self._runs.get(run_id) or self._earlier(run_id)
         if run is None:
-            raise AssayError(f"there is no run {run_id} there")
+            return NothingKept()
         if not run.is_over.is_set():
             raise AssayError("its engine is still at work")
         return await asyncio.to_thread(run.kept.digest)
@@ -274,9 +275,9 @@ class ClientWorker:
         return await self._answer(self._remove_run(run_id))
 
     async def _remove_run(self, run_id: str) -> None:
-        run = self._runs.pop(run_id, None)
-        if run is not None:
+        if (run := self._runs.get(run_id)) is not None:
             await asyncio.to_thread(run.kept.remove)
+            self._runs.pop(run_id, None)
 
     # -- what is told ----------------------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from assay.plan import Origin, Plan, Target, User
 from assay.running.growing_file import GrowingFile
 from assay.running.handed_over import scripts_by_descriptor
 from assay.running.stopping import Stopped, Stops
+from assay.running.stream_lock import lock_for_writer
 from assay.targets import directories
 
 POLL_S = 0.02
@@ -108,6 +109,7 @@ class EngineProcess:
         try:
             with contextlib.ExitStack() as opened:
                 output, errors = (opened.enter_context(_appended(path)) for path in (stream, log))
+                lock_for_writer(output)
                 plan, scripts = opened.enter_context(scripts_by_descriptor(plan)) if user else (plan, ())
                 self._process = self._start(output, errors, user, scripts)
         except BaseException:

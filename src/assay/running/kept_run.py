@@ -1,5 +1,6 @@
 """The frame of every run: its bundle is begun, what measures does its work, and the bundle is sealed however that ends."""
 
+import contextlib
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from assay.bundle import RunBundle, tables
 from assay.bundle.catalog import take_name
+from assay.bundle.held import held
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.errors import AssayError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
@@ -38,8 +40,9 @@ def keep_run(
     """
     _be_able_to_seal()
     error: AssayError | None = None
-    with Stops() as stops:
+    with Stops() as stops, contextlib.ExitStack() as holding:
         bundle = RunBundle.create(runs, plan.name, plan=plan, argv=argv, source_text=source_text, remarks=remarks)
+        holding.enter_context(held(bundle.path))
         try:
             try:
                 _take_name(bundle)

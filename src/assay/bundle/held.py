@@ -1,0 +1,41 @@
+"""Who works on a run holds it: the leader, or whoever measures, while it is under way, and who completes it later.
+
+The lock is one of flock(2) on the Plan of the run, which is written once and never replaced; it goes with the process that
+has it, however that ends. Where a file system has no locks, nobody is known to hold anything.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.bundle import files
+from assay.bundle.durable import close
+
+# To write, although nothing is written: over NFS a lock that nobody else may share needs that.
+_HOLD = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[bool]:
+    """Hold a run while this is entered, and say whether nobody else is known to; False: another process holds it."""
+    try:
+        place = os.open(folder / files.PLAN, _HOLD)
+    except OSError:
+        yield True
+        return
+    try:
+        yield _is_locked_here(place)
+    finally:
+        close(place)
+
+
+def _is_locked_here(place: int) -> bool:
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True

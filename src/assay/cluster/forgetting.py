@@ -1,0 +1,12 @@
+"""Have clients remove what is in a sealed run: not before, because theirs is the only other copy of what they measured."""
+
+from collections.abc import Iterable, Iterator
+
+from assay.cluster.crew import Crew
+
+
+def forgotten(crew: Crew, clients: Iterable[str]) -> Iterator[str]:
+    """Tell each client to forget the run; gives a remark for each that could not."""
+    for name in clients:
+        if hindered := crew.forget(name):
+            yield f"{name}: what it recorded is in the run, and stays on its machine too: {hindered}"

@@ -1,0 +1,81 @@
+"""From a run, and the clients that a command line names, to a run that has what they kept.
+
+Who is no client of the run is refused before anything is started, and who is whole in it is not called. One that cannot be
+reached does not keep the others from being collected.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from assay.bundle import RunBundle
+from assay.bundle.client_set import ClientSet
+from assay.cluster.asked import ClientsAsked
+from assay.cluster.collecting import Collected, collected, is_whole, to_complete
+from assay.cluster.crew import Crew
+from assay.cluster.gathering import gathered
+from assay.errors import InputError, RunError
+
+
+def recall(bundle: RunBundle, asked: ClientsAsked, runs: Path, told: Callable[[str], None]) -> Collected:
+    """Reach the clients and collect what they kept.
+
+    Args:
+        bundle: A run of several clients.
+        asked: Who is to be asked for what they have.
+        runs: Where a run is made that has more than a sealed one.
+        told: Is given a line on what goes on.
+
+    Raises:
+        BundleError: the run is damaged.
+        InputError: a name is that of no client of the run.
+        RunError: the run is under way, cannot be written, or none of the clients can be reached.
+    """
+    found = bundle.client_set()
+    assert found is not None  # noqa: S101 - whoever calls has looked
+    _refuse_strangers(bundle, found, asked)
+    with to_complete(bundle) as run:
+        whole = {member.name for member in found.members if is_whole(run, member)}
+        named = [host.name for host in asked.hosts if host.name in whole]
+        if asked.hosts and len(named) == len(asked.hosts):
+            return Collected(bundle=run, clients=(), whole=tuple(named), failed={}, remarks=())
+        others = dataclasses.replace(asked, hosts=tuple(host for host in asked.hosts if host.name not in whole))
+        with _reached(others, told) as (crews, failed):
+            came = collected(run, crews, runs, told)
+    return dataclasses.replace(came, whole=(*named, *came.whole), failed={**failed, **came.failed})
+
+
+def _refuse_strangers(bundle: RunBundle, found: ClientSet, asked: ClientsAsked) -> None:
+    known = {member.name for member in found.members}
+    if strangers := [host.name for host in asked.hosts if host.name not in known]:
+        raise InputError(
+            f"collect: '{strangers[0]}' is no client of {bundle.run_id}, in which they are called {found.named}"
+        )
+
+
+@contextlib.contextmanager
+def _reached(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[tuple[list[Crew], dict[str, str]]]:
+    """Give all clients as one crew; where not all can be reached, those that can by themselves, and why the others cannot.
+
+    Raises:
+        RunError: none can be reached.
+    """
+    with contextlib.ExitStack() as opened:
+        crews: list[Crew] = []
+        failed: dict[str, str] = {}
+        try:
+            crews.append(opened.enter_context(gathered(asked, told)))
+        except RunError as error:
+            if len(asked.hosts) < 2:
+                raise
+            told(f"{error}. Now each by itself")
+            for host in asked.hosts:
+                one = dataclasses.replace(asked, hosts=(host,))
+                try:
+                    crews.append(opened.enter_context(gathered(one, told)))
+                except RunError as alone:
+                    failed[host.name] = str(alone)
+        if not crews:
+            raise RunError("none of the clients can be reached; what they have stays there")
+        yield crews, failed
