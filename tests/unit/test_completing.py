@@ -6,7 +6,10 @@ import pytest
 from assay.bundle import RunBundle
 from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, Role, Share
 from assay.bundle.completing import COMPLETES, complete
+from assay.bundle.kept_marks import MarkGiven, add_mark, kept_mark
+from assay.bundle.remarks import Remarks, write_remarks
 from assay.bundle.tables import read_stream
+from assay.clocks import ClockReading
 from assay.errors import BundleError
 from unit.bundle_streams import interval, plan
 from unit.memory_run import hello
@@ -57,6 +60,41 @@ def test_a_completed_run_has_all_of_both_and_says_which_it_completes(tmp_path: P
     assert {fact.key: fact.value for fact in made.facts}[COMPLETES] == part.run_id
     assert made.is_own(tmp_path)
     part.verify()
+
+
+def test_tags_note_and_marks_go_along_and_the_name_stays_with_the_first(tmp_path: Path) -> None:
+    part = sealed(tmp_path, {"a": 4, "b": 1})
+    said = Remarks(name="before", tags=("ssd", "night"), note="disk pulled")
+    write_remarks(part.path, said)
+    marks = [kept_mark(at_ns, f"at {at_ns}", MarkGiven.AFTERWARDS) for at_ns in (5, 2_000_000_000)]
+    for mark in marks:
+        add_mark(part.path, mark)
+    (tmp_path / "b.ndjson").write_bytes(line(hello()) + line(interval(0)))
+
+    made = complete(part, {"b": read_stream(tmp_path, "b.ndjson")}, client_set(None), tmp_path)
+
+    assert (made.remarks, part.remarks) == (Remarks(tags=said.tags, note=said.note), said)
+    assert list(made.marks) == marks
+
+
+def test_marks_keep_their_moment_where_the_time_of_the_run_begins_earlier(tmp_path: Path) -> None:
+    clock = (ClockReading(at_ns=0, offset_ns=0, bound_ns=0, exchanges=16),)
+    unread = client_set(LOST)
+    found = msgspec.structs.replace(
+        unread, members=tuple(msgspec.structs.replace(one, clock=clock) for one in unread.members)
+    )
+    part = RunBundle.create(tmp_path, "set", plan=plan(), argv=("assay", "run"))
+    part.stream_path("a").write_bytes(line(hello()))
+    part.stream_path("b").write_bytes(b"")
+    part.keep_client_set(found)
+    part.seal()
+    add_mark(part.path, kept_mark(7, "pulled", MarkGiven.AFTERWARDS))
+    earlier = msgspec.structs.replace(hello().clock, monotonic_at_zero_ns=hello().clock.monotonic_at_zero_ns - 300)
+    (tmp_path / "b.ndjson").write_bytes(line(msgspec.structs.replace(hello(), clock=earlier)))
+
+    made = complete(part, {"b": read_stream(tmp_path, "b.ndjson")}, found, tmp_path)
+
+    assert [mark.t_ns for mark in made.marks] == [307]
 
 
 def test_what_no_client_of_the_run_recorded_does_not_go_into_it(tmp_path: Path) -> None:

@@ -1,25 +1,29 @@
 """A run of several clients with what was collected of one of them later.
 
 A sealed run is never rewritten: the completed one is another run, which says which it completes, and has the same Plan,
-facts and times. Of the clients that were whole it has what the first has.
+facts and times, tags, note and marks. Of the clients that were whole it has what the first has.
 """
 
 import datetime as dt
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from assay.bundle import files
 from assay.bundle.client_set import CLIENTS, ClientSet, write_client_set
+from assay.bundle.common_clock import common_clock
 from assay.bundle.files import ClientEntry, Manifest
 from assay.bundle.inside import read_inside
+from assay.bundle.kept_marks import add_mark
 from assay.bundle.maker import MAKER, sign
+from assay.bundle.remarks import NOTHING, write_remarks
 from assay.bundle.run_bundle import RunBundle, parquet, table_file
 from assay.bundle.run_folder import make_run_folder
 from assay.bundle.tables import CLIENT, COLUMNS, Stream, join
 from assay.errors import BundleError
+from assay.events import Event
 from assay.host.facts import Fact
 
 COMPLETES = "run.completes"
@@ -70,6 +74,7 @@ def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, St
         file.parent.mkdir(exist_ok=True)
         files.write_durably(file, msgspec.json.format(msgspec.json.encode(stream.events), indent=2))
     write_client_set(path, found)
+    _say_of_it(path, of, {client: stream.events for client, stream in streams.items()}, found)
     sign(path, files.read_plan(path))
     facts = {fact.key: fact for fact in (*head.facts, Fact(key=COMPLETES, value=of.run_id, source="assay collect"))}
     entries = files.to_seal(path)
@@ -84,6 +89,20 @@ def _write(path: Path, of: RunBundle, head: Manifest, collected: Mapping[str, St
         files=entries,
     )
     files.write_seal(path, manifest)
+
+
+def _say_of_it(path: Path, of: RunBundle, told: Mapping[str, Sequence[Event]], found: ClientSet) -> None:
+    """Take over tags, note and marks; the name stays with the run that has it.
+
+    Marks are of the time of the set, which begins earlier where a client is now known to have begun before the others.
+    """
+    said = msgspec.structs.replace(of.remarks, name=None)
+    if said != NOTHING:
+        write_remarks(path, said)
+    before, now = (common_clock(found, events) for events in ({name: of.events(name) for name in of.clients}, told))
+    for mark in of.marks:
+        t_ns = max(0, mark.t_ns + before.zero_ns - now.zero_ns)
+        add_mark(path, msgspec.structs.replace(mark, t_ns=t_ns))
 
 
 def _stream_of(of: RunBundle, head: Manifest, client: str) -> Stream:
