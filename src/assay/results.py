@@ -496,6 +496,18 @@ class ClockError(Part, kw_only=True):
     """What it gains on the leader's; null: fewer than two readings, or less than their bounds allow to tell."""
 
 
+class WayToClient(Part, kw_only=True):
+    """How a client was reached."""
+
+    way: str
+    """`ssh`; `local`: on the machine that led; `joined`: somebody else started it."""
+    address: str | None
+    """What ssh connected to."""
+    user: str | None
+    needs_file: bool
+    """Whether more was said of it, such as a port, than can be said but in a file of hosts."""
+
+
 class ClientOfRun(Part, kw_only=True):
     """One of several clients."""
 
@@ -511,6 +523,8 @@ class ClientOfRun(Part, kw_only=True):
     lost_reason: str | None
     is_complete: bool
     """Whether the stream of a client that was lost was collected from its machine later."""
+    reached: WayToClient | None = None
+    """Null: the version that measured did not keep it."""
 
 
 class ClientStart(Part, kw_only=True):

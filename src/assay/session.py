@@ -21,6 +21,7 @@ from assay.cluster.asked import ClientsAsked
 from assay.cluster.crew import Crew
 from assay.cluster.relay import period_s
 from assay.cluster.set_run import run_set
+from assay.cluster.ways import ways_of
 from assay.console import console
 from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
 from assay.host.facts import Fact
@@ -191,6 +192,7 @@ class Session:
             source_text=source_text,
             facts=facts,
             remarks=self._remarks,
+            reached=ways_of(self._clients, crew.stations),
         )
 
     def _display(self, beside: Callable[[], str] | None = None) -> Display:

@@ -33,6 +33,7 @@ from assay.report.clients.client_words import (
     straggler_words,
 )
 from assay.report.clients.clients_table import FASTEST, SLOWEST, render_clients
+from assay.report.clients.collect_words import collect_words
 from assay.report.clients.own_recordings import OwnRecordings
 from assay.report.clients.told_sums import told_sums
 from assay.report.explain.row_story import row_story
@@ -49,7 +50,7 @@ from assay.report.page import clients_section
 from assay.report.page.clients_section import MOST_ROWS
 from assay.report.run_workbook import run_sheets
 from assay.report.spreadsheets import OVER_TIME, RESULTS, tables
-from assay.results import ClientCeilings, Document, Finding, Limiter, ThreadCeiling, Trust
+from assay.results import ClientCeilings, Document, Finding, Limiter, ThreadCeiling, Trust, WayToClient
 from assay.verdicts import Bottleneck, Confidence, TrustLevel
 from unit import vega
 from unit.quick_run import quick_run
@@ -243,6 +244,58 @@ def test_findings_of_clients_are_not_among_those_of_the_sums(four: tuple[RunReco
 
     assert "only-here" not in printed(run, document, 80)
     assert "only-here" in printed(run, of_client(document, "h4"), 80)
+
+
+def waiting_for(document: Document, ways: dict[str, WayToClient | None]) -> list[str]:
+    """The words that collect clients which were lost, by how each was reached."""
+    lost = with_lost(document, dict.fromkeys(ways, (1.0, "socket closed")))
+    clients = tuple(
+        msgspec.structs.replace(client, reached=ways.get(client.name), address="198.51.100.1")
+        for client in lost.clients
+    )
+    return list(collect_words(msgspec.structs.replace(lost, clients=clients)))
+
+
+def by(way: str, address: str | None = None, user: str | None = None, *, needs_file: bool = False) -> WayToClient:
+    return WayToClient(way=way, address=address, user=user, needs_file=needs_file)
+
+
+@pytest.mark.parametrize(
+    ("ways", "said"),
+    [
+        ({"h1": by("ssh", "h1"), "h2": by("ssh", "10.0.0.7")}, "--hosts h1,h2=10.0.0.7'"),
+        ({"h1": by("local"), "h2": by("ssh", "h2")}, "--hosts h1=local,h2'"),
+        ({"h1": by("ssh", "h1", "me"), "h2": by("local")}, "--hosts h1,h2=local --ssh-user me'"),
+        ({"h1": None}, "--hosts h1'"),
+        (
+            {"h1": by("ssh", "h1", needs_file=True), "h2": by("ssh", "h2")},
+            "--hosts FILE', where FILE is a hosts file with user, port and python of h1, h2",
+        ),
+        (
+            {"h1": by("ssh", "h1", "me"), "h2": by("ssh", "h2", "you")},
+            "--hosts FILE', where FILE is a hosts file with user, port and python of h1, h2",
+        ),
+        (
+            {"h1": by("joined"), "h2": by("joined")},
+            "--join FILE --clients 2', and there 'assay worker --join FILE --name NAME' by the names that they had (h1, h2)",
+        ),
+    ],
+)
+def test_the_lost_are_collected_by_the_words_by_which_they_were_reached(
+    four: tuple[RunRecord, Document], ways: dict[str, WayToClient | None], said: str
+) -> None:
+    run = four[1].run.id
+
+    told = waiting_for(four[1], ways)
+
+    assert told == [f"what they recorded is on their machines: 'assay collect {run} {said}"]
+
+
+def test_who_was_reached_in_two_ways_is_collected_in_two(four: tuple[RunRecord, Document]) -> None:
+    told = waiting_for(four[1], {"h1": by("joined"), "h2": by("local")})
+
+    assert ["--join" in line for line in told] == [False, True]
+    assert "h2" not in told[1]
 
 
 def test_one_client_is_shown_as_if_it_had_been_alone(four: tuple[RunRecord, Document]) -> None:

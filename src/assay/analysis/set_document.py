@@ -10,7 +10,7 @@ from assay.analysis.record import ClientRecord, RunRecord
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.set_times import PhaseOfSet
 from assay.analysis.sum_case import SumCase
-from assay.bundle.client_set import ClientSet, Role
+from assay.bundle.client_set import ClientSet, Reached, Role
 from assay.clocks import ClockReading, drift_ppm
 from assay.results import (
     ClientOfRun,
@@ -20,6 +20,7 @@ from assay.results import (
     Result,
     SetOfClients,
     StartOfPhase,
+    WayToClient,
 )
 
 _CUT = "unfinished"
@@ -119,7 +120,14 @@ def _clients(members: Iterable[ClientRecord], found: ClientSet | None) -> Iterat
             lost_s=None if since_ns is None else since_ns / NS_PER_S,
             lost_reason=None if lost is None else lost.reason,
             is_complete=lost is None or lost.is_collected,
+            reached=_reached(member.reached),
         )
+
+
+def _reached(found: Reached | None) -> WayToClient | None:
+    if found is None:
+        return None
+    return WayToClient(way=found.way.value, address=found.address, user=found.user, needs_file=found.needs_file)
 
 
 def _clock(readings: tuple[ClockReading, ...]) -> ClockError | None:

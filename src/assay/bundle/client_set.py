@@ -28,6 +28,8 @@ LONGEST_NAME: Final = 64
 _LONGEST_TEXT: Final = 1000
 _MOST_READINGS: Final = 10_000
 _MOST_NAMED: Final = 8
+_LONGEST_WORD: Final = 255
+_WORD = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9._:%@-]*", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 
 
@@ -75,6 +77,36 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
     """Whether what it measured was fetched all the same: later, from its machine."""
 
 
+class ReachedBy(enum.Enum):
+    """How a client was reached."""
+
+    SSH = "ssh"
+    LOCAL = "local"
+    """It was a child of the leader, on its machine."""
+    JOINED = "joined"
+    """Somebody else started it."""
+
+
+class Reached(msgspec.Struct, frozen=True, kw_only=True):
+    """How a client was reached, as far as it takes to reach it again. Raises ValueError for what no command line holds."""
+
+    way: ReachedBy
+    address: str | None = None
+    """What ssh connected to; None: it was not ssh."""
+    user: str | None = None
+    """Who to be there, where that was said."""
+    needs_file: bool = False
+    """Whether more was said, such as a port or a Python, than can be said but in a file of hosts."""
+
+    def __post_init__(self) -> None:
+        """Hold to what can be shown to be typed again: anybody may have written it."""
+        if (self.address is None) != (self.way is not ReachedBy.SSH):
+            raise ValueError("a client has an address of ssh if it was reached by that")
+        for word in (self.address, self.user):
+            if word is not None and not can_be_said(word):
+                raise ValueError(f"{word[:LONGEST_NAME]!r} is no address, or user, of ssh")
+
+
 class Member(msgspec.Struct, frozen=True, kw_only=True):
     """One client, or observer."""
 
@@ -90,6 +122,8 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     clock: tuple[ClockReading, ...]
     """In the order of time: before the first phase, and after each."""
     lost: Lost | None
+    reached: Reached | None = None
+    """None: the version that led the run did not keep it."""
 
     def __post_init__(self) -> None:
         """Hold to the limits; raises ValueError."""
@@ -151,6 +185,11 @@ class ClientSet(msgspec.Struct, frozen=True, kw_only=True):
 def is_client_name(name: str) -> bool:
     """Whether a client can be called so: it is the name of a file, too."""
     return len(name) <= LONGEST_NAME and _NAME.fullmatch(name) is not None and ".." not in name
+
+
+def can_be_said(word: str) -> bool:
+    """Whether an address or a user of ssh can stand in a command line as it is: no option, nothing that a shell obeys."""
+    return len(word) <= _LONGEST_WORD and _WORD.fullmatch(word) is not None
 
 
 def write_client_set(folder: Path, found: ClientSet) -> None:

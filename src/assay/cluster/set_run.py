@@ -11,13 +11,14 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 import msgspec
 
 from assay import events
 from assay.bundle import RunBundle
-from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart, Role, Share
+from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart, Reached, Role, Share
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.clocks import ClockReading
 from assay.cluster.crew import Crew, Ended, Gone, Heard, Said, Station
@@ -105,6 +106,7 @@ def run_set(  # noqa: D417 - the rest is what it says
     source_text: str | None = None,
     facts: Sequence[Fact] = (),
     remarks: Remarks = NOTHING,
+    reached: Mapping[str, Reached] = MappingProxyType({}),
 ) -> tuple[RunBundle, AssayError | None]:
     """Carry out a Plan over a crew and return the sealed bundle, with the error that ended it early, if one did.
 
@@ -115,6 +117,7 @@ def run_set(  # noqa: D417 - the rest is what it says
         directories: Of each client, where it does not have those of the Plan.
         facts: Facts of the run as a whole; those of the machines are each client's own.
         remarks: What the user calls the run.
+        reached: How clients were reached, by name, for who has to reach them again.
 
     Raises:
         InputError: the Plan cannot be shared so.
@@ -129,7 +132,9 @@ def run_set(  # noqa: D417 - the rest is what it says
 
     def work(bundle: RunBundle, stops: Stops) -> None:
         bundle.record_facts(facts)
-        leading = _Leading(bundle, stops, crew, plans, seen, share=share, on_lost=on_lost, listener=listener)
+        leading = _Leading(
+            bundle, stops, crew, plans, seen, share=share, on_lost=on_lost, listener=listener, reached=reached
+        )
         try:
             leading.run()
         finally:
@@ -168,11 +173,13 @@ class _Leading:
         share: Share,
         on_lost: OnLost,
         listener: Listener,
+        reached: Mapping[str, Reached],
     ) -> None:
         self._bundle, self._plan, self._stops, self._crew = bundle, bundle.plan, stops, crew
         self._plans, self._share, self._on_lost, self._listener = plans, share, on_lost, listener
         self._clients = {name: _Client(station, seen.get(name, ())) for name, station in crew.stations.items()}
         self._starts: list[PhaseStart] = []
+        self._reached = reached
         self.fetched: list[str] = []
         """Clients whose whole streams are in the bundle."""
         self._written_starts, self._written_s = 0, 0.0
@@ -382,6 +389,7 @@ class _Leading:
                 facts=client.facts,
                 clock=tuple(client.readings),
                 lost=client.lost,
+                reached=self._reached.get(name),
             )
 
     def _raise_what_ended_it(self) -> None:

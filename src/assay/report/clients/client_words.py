@@ -1,8 +1,7 @@
 """What is to be said of the clients of a run, beside their rates: who was lost, how they started, how their clocks stood."""
 
-import ipaddress
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assay.analysis.set_views import OBSERVER
 from assay.outward import one_line
@@ -46,26 +45,6 @@ def lost_words(document: Document) -> Iterator[str]:
     if len(lost) > _MOST_LOST:
         gone = sum(client.role != OBSERVER for client in lost)
         yield f"{len(lost) - _MOST_LOST:,} more were lost; {len(loads) - gone:,} of {len(loads):,} clients at the end"
-
-
-def collect_words(document: Document) -> str:
-    """Say how to fetch what the lost have on their machines; nothing where there is nothing to fetch."""
-    waiting = [client for client in lost_of(document) if not client.is_complete]
-    if not waiting:
-        return ""
-    return f"what they recorded is on their machines: 'assay collect {document.run.id} --hosts {hosts_of(waiting)}'"
-
-
-def hosts_of(clients: Sequence[ClientOfRun]) -> str:
-    """Write clients as `--hosts` takes them."""
-    return ",".join(f"{client.name}=local" if _is_here(client.address) else client.name for client in clients)
-
-
-def _is_here(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def since(client: ClientOfRun) -> str:

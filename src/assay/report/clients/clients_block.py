@@ -7,13 +7,13 @@ from rich.text import Text
 from assay.outward import one_line
 from assay.report.clients.client_words import (
     clocks_words,
-    collect_words,
     lost_words,
     range_words,
     starts_words,
     straggler_words,
     who_words,
 )
+from assay.report.clients.collect_words import collect_words
 from assay.report.clients.told_sums import ToldSum, told_sums
 from assay.report.wrapping import wrap
 from assay.results import Document
@@ -30,7 +30,7 @@ def clients_block(document: Document, width: int) -> list[Text]:
     lines = [Text(), *_entry("clients", who_words(document), width, style=_STYLE)]
     for said in lost_words(document):
         lines += _entry("lost", said, width, style="bold red")
-    if said := collect_words(document):
+    for said in collect_words(document):
         lines += _entry("", said, width)
     sums = told_sums(document)
     shown = chosen(sums)
