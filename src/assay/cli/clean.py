@@ -1,5 +1,6 @@
 """`assay clean [DIR|RUN]`: remove the data sets that a killed run left behind."""
 
+import contextlib
 from typing import Annotated
 
 import typer
@@ -13,12 +14,44 @@ def clean(
     keep_kept: Annotated[
         bool, typer.Option("--keep-kept", help="Leave sets that their load file asked to keep.")
     ] = False,
+    kept: Annotated[
+        str | None,
+        typer.Option(
+            "--kept",
+            metavar="AGE",
+            help="Remove nothing but what clients here recorded longer ago than AGE, such as 720h, and no leader fetched.",
+        ),
+    ] = None,
     runs: Runs = None,
 ) -> None:
     """Remove the data sets that Assay left in a directory; nothing else is touched."""
+    from assay.cluster.kept_runs import clients_folder
+    from assay.cluster.kept_streams import told_of
+    from assay.errors import InputError
     from assay.running.cleaning import clean as remove_sets
     from assay.running.cleaning import directories_of
 
+    if kept is not None:
+        _remove_kept(kept)
+        return
     for directory in directories_of(place, runs):
         for line in remove_sets(directory, keep_kept=keep_kept):
             say(line)
+    with contextlib.suppress(InputError):  # nobody knows a home: nothing is kept in it
+        if told := told_of(clients_folder()):
+            say(told, err=True)
+
+
+def _remove_kept(age: str) -> None:
+    """Remove what clients recorded on this machine longer ago; raises RunError where something stays that should go."""
+    from assay.cluster.kept_runs import clients_folder
+    from assay.cluster.kept_streams import remove_older
+    from assay.errors import RunError
+    from assay.units import parse_seconds
+
+    folder = clients_folder()
+    came_to = list(remove_older(folder, parse_seconds(age)))
+    for line, _ in came_to or [(f"{folder}: nothing is kept there", False)]:
+        say(line)
+    if any(is_failure for _, is_failure in came_to):
+        raise RunError(f"{folder}: not all that is older was removed; the lines above say why")

@@ -128,6 +128,11 @@ class KeptRun:
                 size_bytes += len(chunk)
         return StreamDigest(bytes=size_bytes, sha256=digest.hexdigest())
 
+    def is_being_written(self) -> bool:
+        """Whether an engine still has the stream as its standard output; raises OSError."""
+        with self._opened() as file:
+            return is_being_written(file.fileno())
+
     def _opened(self) -> OnlyRead:
         return OnlyRead(io.FileIO(os.open(self.stream, _READ)))
 
