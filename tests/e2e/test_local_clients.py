@@ -110,6 +110,56 @@ def test_what_clients_recorded_is_fetched_after_their_leader_was_killed(
     assert not list(home.rglob("events.ndjson"))
 
 
+def test_what_was_not_fetched_with_the_first_is_lost_until_it_is_fetched(
+    assay: Assay, home: Path, tmp_path: Path
+) -> None:
+    with measuring(assay, tmp_path, ENDLESS) as led:
+        (folder,) = (path for path in assay.runs.iterdir() if path.is_dir())
+        early = assay("collect", folder.name, "--hosts", "local-1=local", check=3)
+        assert f"{folder.name} is under way" in early.stderr
+        pids = workers(tmp_path)
+        led.process.kill()
+        led.exit_code()
+    wait_until(lambda: not any(is_alive(pid) for pid in pids.values()), "the end of the workers", WAIT_S)
+
+    assay("collect", folder.name, "--hosts", "local-1=local")
+
+    shown = " ".join(assay("show", folder.name, check=0).stdout.split())
+    assert "local-2, its leader ended before its stream was fetched" in shown
+    told = re.search(r"'assay (collect \S+ --hosts local-2=local)'", shown)
+    assert told, shown
+    done = assay(*told[1].split(), check=0)
+    run = re.search(r"'assay show (\S+)'", done.stdout)
+    assert run
+    rates = of_clients(assay, run[1])
+    assert set(rates) == set(MEASURED)
+    assert all(rates.values())
+    assert not list(home.rglob("events.ndjson"))
+    assert "local-2: is whole in" in assay("collect", run[1], "--hosts", "local-2=local", check=0).stdout
+
+
+def test_what_an_engine_still_writes_is_not_fetched(assay: Assay, home: Path, tmp_path: Path) -> None:
+    with measuring(assay, tmp_path, ENDLESS) as led:
+        (stream,) = home.rglob("local-2/events.ndjson")
+        engine = json.loads(stream.read_text().splitlines()[0])["engine"]["pid"]
+        os.kill(engine, signal.SIGSTOP)
+        try:
+            os.kill(workers(tmp_path)["local-2"], signal.SIGKILL)
+            led.process.kill()
+            led.exit_code()
+            (folder,) = (path for path in assay.runs.iterdir() if path.is_dir())
+
+            refused = assay("collect", folder.name, "--hosts", "local-2=local", check=1)
+        finally:
+            os.kill(engine, signal.SIGCONT)
+
+    assert "local-2: its engine is still at work" in refused.stdout
+    assert not RunBundle.open(folder).is_sealed
+    wait_until(lambda: not is_alive(engine), "the end of the engine", WAIT_S)
+    assert '"event":"finished"' in stream.read_text()
+    assert "local-2: collected" in assay("collect", folder.name, "--hosts", "local-2=local", check=0).stdout
+
+
 def test_clocks_are_read_by_the_engines_where_that_is_wanted(assay: Assay, home: Path, tmp_path: Path) -> None:
     words = ("measure", tmp_path, "--read", "--size", "1m", "--time", "1s", "--hosts", "local:2", "--no-report")
     for option, most in (((), EXCHANGES), (("--echo",), BY_ECHO)):
