@@ -122,7 +122,11 @@ def test_what_was_not_fetched_with_the_first_is_lost_until_it_is_fetched(
         led.exit_code()
     wait_until(lambda: not any(is_alive(pid) for pid in pids.values()), "the end of the workers", WAIT_S)
 
-    assay("collect", folder.name, "--hosts", "local-1=local")
+    hosts = tmp_path / "hosts.txt"
+    hosts.write_text("local-1=local\nlocal-2=127.0.0.1 port=1\n")
+    part = assay("collect", folder.name, "--hosts", hosts, check=1)
+    assert "local-1: collected" in part.stdout
+    assert "local-2: ssh: Connection refused\n" in part.stdout
 
     shown = " ".join(assay("show", folder.name, check=0).stdout.split())
     assert "local-2, its leader ended before its stream was fetched" in shown

@@ -398,7 +398,7 @@ def reached(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         names = tuple(one.name for one in wanted.hosts)
         tried.append(names)
         if "b" in names:
-            raise RunError("b: connection refused")
+            raise RunError("not every client could be started. b: ssh: connection refused. Nothing was measured")
         yield crew_of(*names)
 
     monkeypatch.setattr(recalling, "gathered", gathered)
@@ -409,7 +409,14 @@ def test_one_that_cannot_be_reached_does_not_keep_the_others(tmp_path: Path, rea
     found = recalling.recall(left_behind(tmp_path), asked("a", "b"), tmp_path, lambda _: None)
 
     assert reached == [("a", "b"), ("a",), ("b",)]
-    assert (found.clients, found.failed) == (("a",), {"b": "b: connection refused"})
+    assert (found.clients, found.failed) == (("a",), {"b": "ssh: connection refused"})
+
+
+def test_who_alone_cannot_be_reached_is_an_error(tmp_path: Path, reached: list[tuple[str, ...]]) -> None:
+    with pytest.raises(RunError, match=r"b: ssh: connection refused\. Nothing was fetched$"):
+        recalling.recall(left_behind(tmp_path), asked("b"), tmp_path, lambda _: None)
+
+    assert reached == [("b",)]
 
 
 def test_who_is_whole_already_is_not_called(tmp_path: Path, reached: list[tuple[str, ...]]) -> None:

@@ -11,6 +11,8 @@ from assay.cluster.crew import Crew
 from assay.errors import RunError
 
 LOOPBACK = "127.0.0.1"
+NOT_STARTED = "not every client could be started"
+NOTHING_MEASURED = "Nothing was measured"
 JOIN_S = 120.0
 """Workers that this command starts are there by then, or are not coming."""
 JOIN_BY_HAND_S = 1800.0
@@ -42,7 +44,7 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
             """Give up where a worker has ended, before it joined too: it will not come."""
             if faults := launched.faults():
                 said = "; ".join(f"{name}: {fault}" for name, fault in faults.items())
-                raise RunError(f"not every client could be started. {said}. Nothing was measured")
+                raise RunError(f"{NOT_STARTED}. {said}. {NOTHING_MEASURED}")
             if line is not None:
                 told(line)
 

@@ -14,7 +14,7 @@ from assay.bundle.client_set import ClientSet
 from assay.cluster.asked import ClientsAsked
 from assay.cluster.collecting import Collected, collected, is_whole, to_complete
 from assay.cluster.crew import Crew
-from assay.cluster.gathering import gathered
+from assay.cluster.gathering import NOT_STARTED, NOTHING_MEASURED, gathered
 from assay.errors import InputError, RunError
 
 
@@ -68,14 +68,19 @@ def _reached(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[tuple
             crews.append(opened.enter_context(gathered(asked, told)))
         except RunError as error:
             if len(asked.hosts) < 2:
-                raise
-            told(f"{error}. Now each by itself")
+                raise RunError(f"{_about_fetching(error)}. Nothing was fetched") from error
+            told(f"{_about_fetching(error)}. Now each by itself")
             for host in asked.hosts:
                 one = dataclasses.replace(asked, hosts=(host,))
                 try:
                     crews.append(opened.enter_context(gathered(one, told)))
                 except RunError as alone:
-                    failed[host.name] = str(alone)
+                    failed[host.name] = _about_fetching(alone).removeprefix(f"{NOT_STARTED}. {host.name}: ")
         if not crews:
             raise RunError("none of the clients can be reached; what they have stays there")
         yield crews, failed
+
+
+def _about_fetching(error: RunError) -> str:
+    """Say why clients cannot be reached without what that means for a run that is about to be measured."""
+    return str(error).replace(f". {NOTHING_MEASURED}", "")
