@@ -561,13 +561,61 @@ def test_a_busy_disk_of_the_server_is_named_with_low_confidence() -> None:
     assert "srv's sda" in sum_.limiter.evidence[0]
 
 
-def test_without_observers_the_limiter_is_what_most_clients_say() -> None:
-    def of_cpu(share: float) -> SyntheticRun:
-        counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
-        run = SyntheticRun(ONE_PHASE)
-        stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
-        return run.phase([stream], seconds=10, counters=counters).end()
+def of_cpu(share: float) -> SyntheticRun:
+    """A client whose one worker was on a CPU for a share of the time."""
+    counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
+    return run.phase([stream], seconds=10, counters=counters).end()
 
+
+def test_a_busy_disk_of_the_server_yields_to_clients_that_are_sure_of_their_own() -> None:
+    watched = Client("srv", server(sent_bytes=1e6, link=False, io_ns=10 * NS), role=Role.OBSERVER)
+    clients = [Client(f"h{i}", of_cpu(0.99)) for i in range(4)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*clients, watched])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, Confidence.HIGH)
+    assert "4 of 4 clients" in sum_.limiter.evidence[0]
+    assert "srv's sda" in sum_.limiter.evidence[-1]
+
+
+def waiting() -> SyntheticRun:
+    """A client whose one operation at a time takes all of the time, and nothing is full."""
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=1000, seconds=10, latency_ns=1_000_000)
+    return run.phase([stream], seconds=10, counters=Counters(on_cpu=0.1, block_delay=0.8)).end()
+
+
+def test_a_busy_disk_of_the_server_is_what_clients_that_only_wait_may_wait_for() -> None:
+    watched = Client("srv", server(sent_bytes=1e6, link=False, io_ns=10 * NS), role=Role.OBSERVER)
+
+    document = judged(MemorySet(ONE_PHASE, [*(Client(f"h{i}", waiting()) for i in range(4)), watched]))
+
+    own = of_client(document, "h0")[0].limiter
+    assert own is not None
+    assert (own.verdict, own.confidence) == (Bottleneck.OPERATION_LATENCY, Confidence.MEDIUM)
+    (sum_,) = sums(document)
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.DEVICE_SATURATED, Confidence.LOW)
+
+
+@pytest.mark.parametrize("order", [("cpu", "waits"), ("waits", "cpu")])
+def test_where_as_many_clients_say_one_thing_as_another_nothing_is_said_of_the_sum(order: tuple[str, str]) -> None:
+    runs = {"cpu": of_cpu(0.99), "waits": waiting()}
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client(f"h{i}", runs[kind]) for i, kind in enumerate(order)])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.UNKNOWN, Confidence.LOW)
+    assert sorted(text.split(" (")[0] for text in sum_.limiter.evidence) == [
+        "client cpu single by 1 of 2 clients themselves",
+        "operation latency by 1 of 2 clients themselves",
+    ]
+
+
+def test_without_observers_the_limiter_is_what_most_clients_say() -> None:
     clients = [Client(f"h{i}", of_cpu(0.99 if i < 3 else 0.2)) for i in range(4)]
 
     document = judged(MemorySet(ONE_PHASE, clients))
@@ -699,15 +747,9 @@ def test_what_spoils_one_client_of_many_is_a_note_beside_the_sum(clients: int, s
 
 @pytest.mark.parametrize(("clients", "confidence"), [(10, Confidence.MEDIUM), (11, Confidence.HIGH)])
 def test_a_sum_is_as_sure_as_its_clients_where_hardly_one_differs(clients: int, confidence: Confidence) -> None:
-    def busy(share: float) -> SyntheticRun:
-        run = SyntheticRun(ONE_PHASE)
-        stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
-        counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
-        return run.phase([stream], seconds=10, counters=counters).end()
+    full = [Client(f"c{i}", of_cpu(0.99)) for i in range(clients - 1)]
 
-    full = [Client(f"c{i}", busy(0.99)) for i in range(clients - 1)]
-
-    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*full, Client("other", busy(0.2))])))
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*full, Client("other", of_cpu(0.2))])))
 
     assert sum_.limiter is not None
     assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, confidence)

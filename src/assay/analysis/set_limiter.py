@@ -3,12 +3,14 @@
 1. The link of an observer's machine carried `CEILING_SHARE` of what the user says that it can: `network_bandwidth`.
 2. Its disks moved that share of what the user says that they can: `device_throughput`. Or one was busy `BUSY_SHARE` of the
    time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it is full a device
-   that works in parallel is busy all the time.
+   that works in parallel is busy all the time. Where most clients are surer of something else, that counts, but for
+   `operation_latency`: that they wait, and not for what.
 3. What at least half of the clients' own limiters say, with the confidence that half of those have; where a tenth or more
    of the clients says something else it is medium at most.
-4. Else nothing: `unknown`, with what was said how often.
+4. Else, and where two things are said by half of the clients each, nothing: `unknown`, with what was said how often.
 """
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -31,6 +33,8 @@ _OWN = frozenset(
     }
 )
 """What is a client's own: where most clients are sure of one of these, a full server is no more than likely."""
+_WAITS = frozenset({Bottleneck.OPERATION_LATENCY})
+"""What says that clients wait; a busy server may be what they wait for."""
 
 
 def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) -> Conclusion | None:
@@ -45,6 +49,9 @@ def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) 
     by_clients = _most(own)
     if of_server is None:
         return by_clients
+    is_surer = by_clients is not None and by_clients.confidence is not Confidence.LOW
+    if by_clients and is_surer and of_server.confidence is Confidence.LOW and by_clients.limit not in _WAITS:
+        return dataclasses.replace(by_clients, evidence=(*by_clients.evidence, *of_server.evidence))
     is_doubted = by_clients and by_clients.limit in _OWN and by_clients.confidence is Confidence.HIGH
     if not is_doubted or of_server.confidence is Confidence.LOW:
         return of_server
@@ -99,7 +106,8 @@ def _most(own: Mapping[str, Limiter]) -> Conclusion | None:
         return None
     said = Counter(limiter.verdict for limiter in own.values()).most_common()
     limit, count = said[0]
-    if count < thresholds.MOST_OF_IT * len(own) or limit is Bottleneck.UNKNOWN:
+    is_tie = count in (others for _, others in said[1:])
+    if count < thresholds.MOST_OF_IT * len(own) or is_tie or limit is Bottleneck.UNKNOWN:
         return Conclusion(Bottleneck.UNKNOWN, Confidence.LOW, tuple(_counts(said, own)))
     those = {name: limiter for name, limiter in own.items() if limiter.verdict is limit}
     first = next(iter(those))
