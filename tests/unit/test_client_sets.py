@@ -16,7 +16,7 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import Lost, Role, Share
 from assay.bundle.facts_of_set import facts_of_set
 from assay.errors import BundleError, InputError
-from assay.host.facts import LINK_FACT
+from assay.host.facts import DEVICE_FACT, LINK_FACT
 from assay.results import Document, Result
 from assay.running.marking import mark_at
 from assay.verdicts import Bottleneck, Confidence
@@ -536,6 +536,31 @@ def test_the_full_link_of_an_observed_server_limits_the_sum() -> None:
     assert "97 %" in sum_.limiter.evidence[0]
     assert [result.client for result in document.results] == [None, "h1", "h2"]
     assert [(one.name, one.role) for one in document.clients][-1] == ("server1", "observer")
+
+
+def test_a_link_that_was_said_of_the_run_may_be_that_of_the_clients() -> None:
+    watched = Client("s1", server(sent_bytes=0.97 * LINK_BYTES_PER_S * 10, link=False), role=Role.OBSERVER)
+    clients = [Client("h1", reads_of(5)), Client("h2", reads_of(5)), watched]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients, facts={LINK_FACT: LINK_BYTES_PER_S})))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.NETWORK_BANDWIDTH, Confidence.MEDIUM)
+    assert "if s1's link is the one that --link means" in sum_.limiter.evidence[0]
+
+
+@pytest.mark.parametrize(("share", "is_device"), [(0.84, False), (0.86, True), (1.09, True), (1.2, False)])
+def test_disks_give_all_near_what_they_can_and_others_are_meant_far_above(share: float, is_device: bool) -> None:
+    most = 50e6
+    watched = Client("s1", server(sent_bytes=1e6, disk_bytes=share * most * 10, link=False), role=Role.OBSERVER)
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client("h1", reads_of(5)), watched], facts={DEVICE_FACT: most})))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict is Bottleneck.DEVICE_THROUGHPUT) is is_device
+    if is_device:
+        assert sum_.limiter.confidence is Confidence.MEDIUM
+        assert "if s1's disks are those that --device means" in sum_.limiter.evidence[0]
 
 
 def test_what_the_server_moved_stands_beside_what_the_clients_asked_for() -> None:

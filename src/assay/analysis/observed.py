@@ -1,6 +1,7 @@
 """What an observer's machine did in the window of a sum: a server's wire and its disks, on the clock of the set."""
 
 import dataclasses
+import functools
 
 from assay.analysis.device import moved_bytes, real_disks
 from assay.analysis.record import ClientRecord, PhaseRecord
@@ -26,6 +27,15 @@ class BusyDisk:
 
 
 @dataclasses.dataclass(frozen=True)
+class Given:
+    """What a link or devices can do, in bytes a second, as the user says."""
+
+    bytes_per_s: float
+    is_its_own: bool
+    """Whether it was said of this machine; else it was said once, of the run, and may be of the clients."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Observed:
     """Counters of one observer over one window."""
 
@@ -39,15 +49,23 @@ class Observed:
         """Of the observer."""
         return self.client.member.name
 
-    @property
-    def link_bytes_per_s(self) -> float | None:
+    @functools.cached_property
+    def link(self) -> Given | None:
         """What its link carries, as the user says."""
-        return _number(self.client.run.facts.get(LINK_FACT))
+        return self._given(LINK_FACT)
 
-    @property
-    def devices_bytes_per_s(self) -> float | None:
+    @functools.cached_property
+    def devices(self) -> Given | None:
         """What its devices move at most, as the user says."""
-        return _number(self.client.run.facts.get(DEVICE_FACT))
+        return self._given(DEVICE_FACT)
+
+    def _given(self, key: str) -> Given | None:
+        """Give a rate that is on record of its machine; else what is said of the run, which may mean another machine."""
+        own = next((_number(fact.value) for fact in self.client.member.facts if fact.key == key), None)
+        if own is not None:
+            return Given(own, is_its_own=True)
+        of_run = _number(self.client.run.facts.get(key))
+        return None if of_run is None else Given(of_run, is_its_own=False)
 
     def wire_bytes(self, *counters: str) -> float | None:
         """Give what its busiest interface moved, by the larger of some counters; None where there is no interface.

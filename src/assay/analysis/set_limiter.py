@@ -1,10 +1,11 @@
 """What limited a sum over clients? A server where an observer saw it full, else what most clients say of themselves.
 
-1. The link of an observer's machine carried `CEILING_SHARE` of what the user says that it can: `network_bandwidth`.
-2. Its disks moved that share of what the user says that they can: `device_throughput`. Or one was busy `BUSY_SHARE` of the
-   time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it is full a device
-   that works in parallel is busy all the time. Where most clients are surer of something else, that counts, but for
-   `operation_latency`: that they wait, and not for what.
+1. The link of an observer's machine carried `CEILING_SHARE` of what the user says that it can: `network_bandwidth`. Where
+   that was said once, of the run, it may be the clients' links that were meant: medium at most.
+2. Its disks moved that share of what the user says that they can: `device_throughput`, and as sure. Or one was busy
+   `BUSY_SHARE` of the time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it is
+   full a device that works in parallel is busy all the time. Where most clients are surer of something else, that counts,
+   but for `operation_latency`: that they wait, and not for what.
 3. What at least half of the clients' own limiters say, with the confidence that half of those have; where a tenth or more
    of the clients says something else it is medium at most.
 4. Else, and where two things are said by half of the clients each, nothing: `unknown`, with what was said how often.
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from assay.analysis import thresholds
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.named_clients import names_told
-from assay.analysis.observed import Observed
+from assay.analysis.observed import Given, Observed
 from assay.results import Limiter, Result
 from assay.units import format_bytes
 from assay.verdicts import Bottleneck, Confidence
@@ -62,27 +63,44 @@ def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) 
 
 
 def _link(at: Observed) -> Conclusion | None:
-    carries, moved = at.link_bytes_per_s, at.wire_bytes_per_s
-    if carries is None or moved is None:
+    carries, moved = at.link, at.wire_bytes_per_s
+    share = _share_of(moved, carries)
+    if carries is None or moved is None or share is None:
         return None
-    share = moved / carries
-    # Far beyond what the link carries, it is not this link that the user means.
-    if not thresholds.CEILING_SHARE <= share <= thresholds.BEYOND_LINK:
-        return None
-    said = f"{format_bytes(moved)}/s of {at.name}'s link, which carries {format_bytes(carries)}/s ({100 * share:.0f} %)"
+    whose = _whose(carries, at.name, "link is the one that --link means")
+    said = (
+        f"{format_bytes(moved)}/s of {at.name}'s link, which carries {format_bytes(carries.bytes_per_s)}/s"
+        f" ({100 * share:.0f} %){whose}"
+    )
     remedy = f"Use a faster link to {at.name}, or several."
-    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, Confidence.HIGH, (said,), max(1.0, 1 / share), remedy)
+    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, _sure(carries), (said,), max(1.0, 1 / share), remedy)
 
 
 def _ceiling(at: Observed) -> Conclusion | None:
-    most, moved = at.devices_bytes_per_s, at.disk_bytes_per_s
-    if most is None or moved is None or moved < thresholds.CEILING_SHARE * most:
+    most, moved = at.devices, at.disk_bytes_per_s
+    share = _share_of(moved, most)
+    if most is None or moved is None or share is None:
         return None
-    said = f"{at.name}'s disks moved {format_bytes(moved)}/s of the {format_bytes(most)}/s that they can"
-    headroom = max(1.0, most / moved)
-    return Conclusion(
-        Bottleneck.DEVICE_THROUGHPUT, Confidence.HIGH, (said,), headroom, f"Use faster disks in {at.name}."
-    )
+    whose = _whose(most, at.name, "disks are those that --device means")
+    said = f"{at.name}'s disks moved {format_bytes(moved)}/s of the {format_bytes(most.bytes_per_s)}/s that they can{whose}"
+    remedy = f"Use faster disks in {at.name}."
+    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, _sure(most), (said,), max(1.0, 1 / share), remedy)
+
+
+def _share_of(moved: float | None, most: Given | None) -> float | None:
+    """Give which share of a ceiling was moved where that is near it; far beyond it, something else is meant."""
+    if moved is None or most is None:
+        return None
+    share = moved / most.bytes_per_s
+    return share if thresholds.CEILING_SHARE <= share <= thresholds.BEYOND_LINK else None
+
+
+def _sure(given: Given) -> Confidence:
+    return Confidence.HIGH if given.is_its_own else Confidence.MEDIUM
+
+
+def _whose(given: Given, name: str, is_meant: str) -> str:
+    return "" if given.is_its_own else f", if {name}'s {is_meant}"
 
 
 def _busy(at: Observed) -> Conclusion | None:
