@@ -729,6 +729,14 @@ def test_a_straggler_has_less_than_four_fifths_of_what_is_usual(slow_per_s: int,
     assert ("uneven-clients" in ids(sums(document)[0], "note")) is is_named
 
 
+def test_a_handful_of_operations_makes_nobody_uneven() -> None:
+    few = [Client(f"h{i}", steady(per_s, seconds=10)) for i, per_s in enumerate((1, 1, 10))]
+    enough = [Client(f"h{i}", steady(per_s, seconds=10)) for i, per_s in enumerate((10, 10, 100))]
+
+    assert "uneven-clients" not in ids(sums(judged(MemorySet(ONE_PHASE, few)))[0])
+    assert "uneven-clients" in ids(sums(judged(MemorySet(ONE_PHASE, enough)))[0])
+
+
 def test_a_straggler_whose_cache_did_not_serve_it_is_told_so() -> None:
     def reading(per_s: int, fetched: int) -> SyntheticRun:
         run = SyntheticRun(ONE_PHASE)

@@ -76,10 +76,15 @@ class SumCase:
         squares = sum(rate * rate for rate in rates)
         return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
 
+    @property
+    def can_be_compared(self) -> bool:
+        """Whether there are several clients, and they did enough to say who was slower."""
+        return len(self.rates) >= _SEVERAL and self.case.ops >= thresholds.FEW_OPS * len(self.rates)
+
     @functools.cached_property
     def straggler(self) -> Straggler | None:
         """The slowest client, if it is far behind the others."""
-        if len(self.rates) < _SEVERAL or self.case.ops < thresholds.FEW_OPS * len(self.rates):
+        if not self.can_be_compared:
             return None
         slowest = min(self.rates, key=lambda rate: rate.iops)
         others = statistics.median(rate.iops for rate in self.rates if rate is not slowest)

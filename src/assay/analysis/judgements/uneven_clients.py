@@ -10,6 +10,8 @@ from assay.units import format_number
 
 def judge(at: SumCase) -> Iterable[Finding]:
     """Name the straggler, and say how fair the sum is."""
+    if not at.can_be_compared:
+        return
     is_fair = at.jain >= thresholds.FAIR_INDEX
     slow = at.straggler
     if is_fair and slow is None:
