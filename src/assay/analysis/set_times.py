@@ -12,7 +12,7 @@ A client that did nothing in a phase is not in its sum.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -160,7 +160,7 @@ def _first_op_ns(plan: Plan, ended: events.PhaseFinished | None) -> int | None:
 
 
 def _numbered(
-    views: Iterable[ClientView],
+    views: Collection[ClientView],
     begun: Mapping[int, Mapping[str, ClientPhase]],
     begins: Mapping[int, int],
     interval_ns: int,
