@@ -3,9 +3,9 @@
 1. The link of an observer's machine carried `CEILING_SHARE` of what the user says that it can: `network_bandwidth`. Where
    that was said once, of the run, it may be the clients' links that were meant: medium at most.
 2. Its disks moved that share of what the user says that they can: `device_throughput`, and as sure. Or one was busy
-   `BUSY_SHARE` of the time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it is
-   full a device that works in parallel is busy all the time. Where most clients are surer of something else, that counts,
-   but for `operation_latency`: that they wait, and not for what.
+   `BUSY_SHARE` of the time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it
+   is full a device that works in parallel is busy all the time. Where most clients are surer of something else, that
+   counts, but for `operation_latency`: that they wait, and not for what.
 3. What at least half of the clients' own limiters say, with the confidence that half of those have; where a tenth or more
    of the clients says something else it is medium at most.
 4. Else, and where two things are said by half of the clients each, nothing: `unknown`, with what was said how often.
