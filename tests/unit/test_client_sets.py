@@ -471,6 +471,35 @@ def test_a_client_that_never_began_makes_a_sum_of_fewer() -> None:
     assert of_client(document, "h2") == []
 
 
+def test_a_client_that_came_to_the_end_without_an_interval_is_said_to_be_absent() -> None:
+    silent = steady(100)
+    for rows in silent._rows.values():
+        rows.clear()
+
+    document = judged(MemorySet(ONE_PHASE, [Client("h1", steady(1000)), Client("h2", silent)]))
+
+    (sum_,) = sums(document)
+    assert (sum_.ops, sum_.workers, document.sums[0].clients) == (10_000, 1, 1)
+    assert "clients-lost" in ids(sum_, "invalid")
+    assert text_of(sum_, "clients-lost").startswith("This is a sum of 1 of 2 clients: h2 came to its end, and nothing")
+
+
+def test_where_a_client_was_lost_all_have_begun_when_their_starts_were_ordered() -> None:
+    slow = SyntheticRun(ONE_PHASE)
+    slow.phase([steady_stream(per_s=1000, seconds=10, latency_ns=1000, begin_s=0.5)], seconds=10, counters=QUIET)
+    cut = SyntheticRun(ONE_PHASE)
+    cut.phase([steady_stream(per_s=1000, seconds=8, latency_ns=1000)], seconds=8, counters=QUIET, is_cut=True)
+    clients = [
+        Client("h1", slow.end(), late_ns=1_000_000),
+        Client("h2", cut, late_ns=3_000_000, lost=lost_at(8.0)),
+    ]
+
+    (start,) = judged(MemorySet(ONE_PHASE, clients)).starts
+
+    assert [one.late_ns for one in start.starts] == pytest.approx([1_000_000, 3_000_000], abs=1000)
+    assert start.skew_ns == pytest.approx(2_000_000, abs=1000)
+
+
 def observer_of(its_plan: plan.Plan) -> SyntheticRun:
     run = SyntheticRun(its_plan)
     for index in range(len(its_plan.phases)):

@@ -6,6 +6,7 @@ began without a client is a sum of fewer, which is not the number that was asked
 
 from collections.abc import Iterable, Iterator
 
+from assay import events
 from assay.analysis import findings
 from assay.analysis.named_clients import names_told
 from assay.analysis.rows import NS_PER_S
@@ -51,6 +52,8 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     were = "was" if len(names) == 1 else "were"
     if lost is None and not at.clients[names[0]].member.clock:
         return f"how the clock of {names_told(names)} stood was never read"
+    if lost is None and _ended(at, names[0]):
+        return f"{names_told(names)} came to its end, and nothing is on record of what was done until then"
     if lost is None:
         return f"{names_told(names)} did nothing in it"
     found = at.case.run.client_set
@@ -59,3 +62,9 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     of = "" if len(names) == 1 else f"{names[0]}: "
     text = f"{names_told(names)} {were} lost {since} into the run ({of}{lost.reason})"
     return text if at.clients[names[0]].run.events else f"{text}, and what was measured there is not in this run"
+
+
+def _ended(at: SumCase, client: str) -> bool:
+    """Whether a client came to the end of the phase."""
+    ended = at.clients[client].run.all(events.PhaseFinished)
+    return any(event.phase_index == at.phase.index for event in ended)
