@@ -22,7 +22,18 @@ from assay.running.marking import mark_at
 from assay.verdicts import Bottleneck, Confidence
 from unit.memory_run import facts_of, hello, judged
 from unit.memory_set import FIRST_PHASE_NS, LEADER_NS, Client, MemorySet, kept
-from unit.synthetic import BLOCK_BACKED, MIB, NS, Counters, Stream, SyntheticRun, one_job, one_plan, steady_stream
+from unit.synthetic import (
+    BLOCK_BACKED,
+    MIB,
+    NS,
+    Counters,
+    Stream,
+    SyntheticRun,
+    one_job,
+    one_plan,
+    read_op,
+    steady_stream,
+)
 
 QUIET = Counters(
     process_cpu_ns=300_000_000, observer_cpu_ns=100_000_000, cpu_ns={"user_ns": 10 * NS, "idle_ns": 70 * NS}
@@ -852,6 +863,50 @@ def test_a_step_is_done_when_the_last_client_has_done_it() -> None:
     (step,) = record.steps
     assert (step.t_ns - record.start_ns, step.seconds) == (14 * NS, 4.0)
     assert (step.achieved, step.detail) == (False, "b: no right")
+
+
+def flushed(at_s: float = 21.0, step: str = "sync") -> events.StepDone:
+    return events.StepDone(
+        t_ns=round(at_s * NS), phase_index=0, step=step, subject=None, achieved=True, detail="done", seconds=1.0
+    )
+
+
+def test_a_step_that_one_client_never_spoke_of_is_not_done() -> None:
+    clients = [Client("a", steady(100).say(flushed())), Client("b", steady(100))]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients)).phases
+
+    assert [(step.achieved, step.detail) for step in record.steps] == [
+        (False, "b: it did not say that it had done this")
+    ]
+
+
+@pytest.mark.parametrize(("share", "is_done"), [(Share.ONE_SET, True), (Share.TOGETHER, True), (Share.OWN, False)])
+def test_one_client_fills_the_storage_for_all_where_they_share_a_folder(share: Share, is_done: bool) -> None:
+    clients = [Client("a", steady(100).say(flushed(5.0, "fill"))), Client("b", steady(100))]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients, share=share)).phases
+
+    assert [step.achieved for step in record.steps] == [is_done]
+
+
+def test_what_storage_had_is_not_known_of_a_sum_where_one_client_did_not_flush() -> None:
+    its_plan = one_plan(phase("p", one_job(plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)))))
+
+    def writing(*, with_flush: bool) -> SyntheticRun:
+        run = SyntheticRun(its_plan)
+        stream = steady_stream(per_s=1000, seconds=10, latency_ns=1000, bytes_each=4096, operation="write")
+        run.phase([stream], seconds=10, counters=Counters(process_write_bytes=10_000 * 4096)).end()
+        return run.say(flushed()) if with_flush else run
+
+    both = [Client("a", writing(with_flush=True)), Client("b", writing(with_flush=True))]
+    one = [both[0], Client("b", writing(with_flush=False))]
+
+    known, unknown = (sums(judged(MemorySet(its_plan, clients)))[0].committed for clients in (both, one))
+
+    assert known is not None
+    assert known.iops == pytest.approx(20_000 / 11.0, rel=1e-3)
+    assert unknown is None
 
 
 def test_arrivals_of_an_open_loop_are_those_of_all_clients() -> None:
