@@ -1,7 +1,8 @@
 """What happened in a set of clients, as events of one that did it all: on the clock of the set, each thing once.
 
-Texts say which clients they are from. A step is done when the last client has done it, and only if all of the phase said that they had; sizes of file
-sets are those of all clients, but where all use one set. The end of a phase is there where no client was lost in it.
+Texts say which clients they are from. A step is done when the last client has done it, and only if all of its phase said
+that they had; sizes of file sets are those of all clients, but where all use one set. The end of a phase is there where no
+client was lost in it.
 """
 
 import math

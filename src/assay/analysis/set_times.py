@@ -38,8 +38,8 @@ class ClientPhase:
     start_ns: int
     """When it began, by its own clock since its hello."""
     begun_ns: int
-    """When its first worker issued its first operation. When its start was ordered, where the load does not begin with one, as
-    an open loop does not, and where of one client of the phase's sum only that is known."""
+    """When its first worker issued its first operation. When its start was ordered, where the load does not begin with one,
+    as an open loop does not, and where of one client of the phase's sum only that is known."""
     shift: Shift
     """What has to be added to its times, at its start."""
     is_finished: bool
