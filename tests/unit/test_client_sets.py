@@ -19,7 +19,7 @@ from assay.errors import BundleError, InputError
 from assay.host.facts import DEVICE_FACT, LINK_FACT
 from assay.results import Document, Result
 from assay.running.marking import mark_at
-from assay.verdicts import Bottleneck, Confidence
+from assay.verdicts import Bottleneck, Confidence, TrustLevel
 from unit.memory_run import facts_of, hello, judged
 from unit.memory_set import FIRST_PHASE_NS, LEADER_NS, Client, MemorySet, kept
 from unit.synthetic import (
@@ -441,6 +441,56 @@ def test_a_sum_ends_where_a_client_was_lost() -> None:
     assert "1 of 2 clients" in text_of(after, "clients-lost")
     assert [pieces.clients for pieces in document.sums] == [2, 2, 1]
     assert document.run.exit_code == 1
+
+
+def cut_at(seconds: float, per_s: int = 1000) -> SyntheticRun:
+    """A client whose stream ends so far into its only phase."""
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=per_s, seconds=seconds, latency_ns=500_000, bytes_each=4096)
+    return run.phase([stream], seconds=seconds, counters=QUIET, is_cut=True)
+
+
+def late_and_lost(late_s: float) -> MemorySet:
+    """Three clients of 1000 operations a second: h1 begins late, h2 is lost after 8 s."""
+    return MemorySet(
+        ONE_PHASE,
+        [
+            Client("h1", steady(1000), late_ns=round(late_s * NS)),
+            Client("h2", cut_at(8.0), lost=lost_at(8.0)),
+            Client("h3", steady(1000)),
+        ],
+    )
+
+
+def test_a_sum_that_a_loss_cuts_is_of_the_time_in_which_all_were_at_work() -> None:
+    (sum_,) = sums(judged(late_and_lost(1.0)))
+
+    # All three were there for 7 s of the first 8.
+    assert sum_.window_s == pytest.approx((1.0, 8.0))
+    assert sum_.iops == pytest.approx(3000, rel=1e-3)
+    assert "start-skew" in ids(sum_, "warning")
+    assert "7.00 s before (1.00 s to 8.00 s of the phase), in which all 3 clients" in text_of(sum_, "clients-lost")
+
+
+def test_a_sum_that_a_loss_cuts_is_invalid_where_clients_hardly_met() -> None:
+    (sum_,) = sums(judged(late_and_lost(4.0)))
+
+    assert "all were at work for 50 % of the time" in text_of(sum_, "sum-invalid")
+    assert sum_.trust.level is TrustLevel.NO
+    assert "there is no sum of the time before" in text_of(sum_, "clients-lost")
+
+
+def test_what_ended_before_a_loss_ends_the_time_in_which_all_were_at_work() -> None:
+    clients = [
+        Client("h1", steady(1000, seconds=9.0)),
+        Client("h2", cut_at(10.0), lost=lost_at(10.0)),
+        Client("h3", steady(1000)),
+    ]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients)))
+
+    assert sum_.window_s == pytest.approx((0.0, 9.0), abs=1e-3)
+    assert sum_.iops == pytest.approx(3000, rel=1e-3)
 
 
 def test_the_results_of_the_others_are_as_if_nobody_had_been_lost() -> None:

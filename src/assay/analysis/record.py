@@ -21,6 +21,7 @@ from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations
 from assay.analysis.recorded_run import RecordedRun
 from assay.analysis.rows import Counters, Rows, Span
 from assay.analysis.set_times import PhaseOfSet, set_times
+from assay.analysis.work_times import at_work_until_cut
 from assay.bundle.client_set import ClientSet, Member
 from assay.bundle.common_clock import common_clock
 from assay.bundle.files import RunInfo
@@ -50,6 +51,8 @@ class PhaseRecord:
     warnings: tuple[events.Warning, ...]
     pauses: tuple[events.Paused, ...]
     steps: tuple[events.StepDone, ...]
+    until_cut: tuple[Span, ...] = ()
+    """Of a sum over clients that ends where one was lost: when each worker and each lost client was at work until then."""
 
     @property
     def intervals(self) -> Rows:
@@ -261,8 +264,14 @@ def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
     views = views_of(run, found, tables)
     clock = common_clock(found, {name: view.happened for name, view in views.items()})
     times = set_times(found, views, clock, run.plan.sample_interval_s)
+    together = _read_alone(MergedRun(run, tables, found, views, times))
+    happened = {name: view.happened for name, view in views.items()}
     return dataclasses.replace(
-        _read_alone(MergedRun(run, tables, found, views, times)),
+        together,
+        phases=tuple(
+            dataclasses.replace(phase, until_cut=at_work_until_cut(times.phases[phase.index], happened))
+            for phase in together.phases
+        ),
         client_set=found,
         members=tuple(
             ClientRecord(

@@ -1,6 +1,7 @@
 """Is the sum one of all clients that were to make load?
 
-One that is lost in a phase ends its sum: what the others did afterwards is theirs, and no part of a sum of all. A phase that
+One that is lost in a phase ends its sum: what the others did afterwards is theirs, and no part of a sum of all. Nor is what
+some did before all of them were at work. A phase that
 began without a client is a sum of fewer, which is not the number that was asked for.
 """
 
@@ -37,12 +38,14 @@ def _cut(at: SumCase) -> Iterator[Finding]:
     lost = tuple(name for name in at.phase.cut_by if at.clients[name].member.lost is not None)
     if not lost:
         return
-    edges = at.phase.edges_ns
-    counted_s = (int(edges[-1]) - int(edges[0])) / NS_PER_S
-    text = (
-        f"{_why(at, lost)} in this phase: the sum is of the {format_seconds(counted_s)} before, in which all"
-        f" {len(at.phase.clients)} clients were there, and says nothing of what the others did afterwards."
+    span, are = at.case.window.span, len(at.phase.clients)
+    begin, end = (format_seconds((ns - at.phase.begin_ns) / NS_PER_S) for ns in (span.begin_ns, span.end_ns))
+    of = (
+        f"the sum is of {format_seconds(span.seconds)} before ({begin} to {end} of the phase), in which all {are} clients were"
+        " at work"
     )
+    of = of if at.case.window.has_sum else "there is no sum of the time before, in which they hardly worked together"
+    text = f"{_why(at, lost)} in this phase: {of}, and nothing is said of what the others did afterwards."
     yield findings.warning("clients-lost", text, _CURE, brief="a client was lost")
 
 
