@@ -27,7 +27,7 @@ class BusyDisk:
 
 
 @dataclasses.dataclass(frozen=True)
-class Given:
+class SaidRate:
     """What a link or devices can do, in bytes a second, as the user says."""
 
     bytes_per_s: float
@@ -50,22 +50,22 @@ class Observed:
         return self.client.member.name
 
     @functools.cached_property
-    def link(self) -> Given | None:
+    def link(self) -> SaidRate | None:
         """What its link carries, as the user says."""
         return self._given(LINK_FACT)
 
     @functools.cached_property
-    def devices(self) -> Given | None:
+    def devices(self) -> SaidRate | None:
         """What its devices move at most, as the user says."""
         return self._given(DEVICE_FACT)
 
-    def _given(self, key: str) -> Given | None:
+    def _given(self, key: str) -> SaidRate | None:
         """Give a rate that is on record of its machine; else what is said of the run, which may mean another machine."""
         own = next((_number(fact.value) for fact in self.client.member.facts if fact.key == key), None)
         if own is not None:
-            return Given(own, is_its_own=True)
+            return SaidRate(own, is_its_own=True)
         of_run = _number(self.client.run.facts.get(key))
-        return None if of_run is None else Given(of_run, is_its_own=False)
+        return None if of_run is None else SaidRate(of_run, is_its_own=False)
 
     def wire_bytes(self, *counters: str) -> float | None:
         """Give what its busiest interface moved, by the larger of some counters; None where there is no interface.

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from assay.analysis import thresholds
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.named_clients import names_told
-from assay.analysis.observed import Given, Observed
+from assay.analysis.observed import SaidRate, Observed
 from assay.results import Limiter, Result
 from assay.units import format_bytes
 from assay.verdicts import Bottleneck, Confidence
@@ -87,7 +87,7 @@ def _ceiling(at: Observed) -> Conclusion | None:
     return Conclusion(Bottleneck.DEVICE_THROUGHPUT, _sure(most), (said,), max(1.0, 1 / share), remedy)
 
 
-def _share_of(moved: float | None, most: Given | None) -> float | None:
+def _share_of(moved: float | None, most: SaidRate | None) -> float | None:
     """Give which share of a ceiling was moved where that is near it; far beyond it, something else is meant."""
     if moved is None or most is None:
         return None
@@ -95,11 +95,11 @@ def _share_of(moved: float | None, most: Given | None) -> float | None:
     return share if thresholds.CEILING_SHARE <= share <= thresholds.BEYOND_LINK else None
 
 
-def _sure(given: Given) -> Confidence:
+def _sure(given: SaidRate) -> Confidence:
     return Confidence.HIGH if given.is_its_own else Confidence.MEDIUM
 
 
-def _whose(given: Given, name: str, is_meant: str) -> str:
+def _whose(given: SaidRate, name: str, is_meant: str) -> str:
     return "" if given.is_its_own else f", if {name}'s {is_meant}"
 
 

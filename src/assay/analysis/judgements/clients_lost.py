@@ -41,8 +41,8 @@ def _cut(at: SumCase) -> Iterator[Finding]:
     span, are = at.case.window.span, len(at.phase.clients)
     begin, end = (format_seconds((ns - at.phase.begin_ns) / NS_PER_S) for ns in (span.begin_ns, span.end_ns))
     of = (
-        f"the sum is of {format_seconds(span.seconds)} before ({begin} to {end} of the phase), in which all {are} clients were"
-        " at work"
+        f"the sum is of {format_seconds(span.seconds)} before ({begin} to {end} of the phase), in which all {are} clients"
+        " were at work"
     )
     of = of if at.case.window.has_sum else "there is no sum of the time before, in which they hardly worked together"
     text = f"{_why(at, lost)} in this phase: {of}, and nothing is said of what the others did afterwards."
