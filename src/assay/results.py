@@ -542,7 +542,7 @@ class ClientRate(Part, kw_only=True):
     label: str
     """Of its own result."""
     iops: float
-    """In the time in which all were at work."""
+    """Over the window of the sum."""
     throughput_bytes_per_s: float | None
     share: float
     """Of the sum."""
@@ -566,7 +566,9 @@ class SetOfClients(Part, kw_only=True):
     clients: int
     """That it is the sum of."""
     window_s: tuple[float, float]
-    """In which all of them were at work, in seconds since the phase was to begin."""
+    """That the sum and the rates are of, in seconds since the phase was to begin."""
+    all_at_work_s: tuple[float, float] | None
+    """The part of the window in which all of them were at work; null: there was none."""
     rates: tuple[ClientRate, ...]
     """In the order of the clients."""
     jain: float

@@ -374,6 +374,21 @@ def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     assert of_client(document, "h1")[0].ops == 10_000
 
 
+def test_rates_of_clients_are_over_the_window_that_is_told() -> None:
+    short = SyntheticRun(ONE_PHASE)
+    short.phase([steady_stream(per_s=1000, seconds=9.65, latency_ns=1000)], seconds=9.65, counters=QUIET)
+    clients = [Client("h1", short.end()), Client("h2", steady(1000))]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (pieces,) = document.sums
+    (sum_,) = sums(document)
+    assert pieces.window_s == pytest.approx(sum_.window_s)
+    length_s = pieces.window_s[1] - pieces.window_s[0]
+    assert [rate.iops * length_s for rate in pieces.rates] == pytest.approx([9650, 10_000])
+    assert pieces.all_at_work_s == pytest.approx((0.0, 9.65), abs=2e-3)
+
+
 # -- the start ---------------------------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from assay.analysis import thresholds
 from assay.analysis.limiter.conclusion import Conclusion
 from assay.analysis.named_clients import names_told
-from assay.analysis.observed import SaidRate, Observed
+from assay.analysis.observed import Observed, SaidRate
 from assay.results import Limiter, Result
 from assay.units import format_bytes
 from assay.verdicts import Bottleneck, Confidence

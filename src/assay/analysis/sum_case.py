@@ -121,14 +121,18 @@ class SumCase:
         """Write down who did what of it; `label` is that of its result."""
         rates = [rate.iops for rate in self.rates]
         common, span = self.case.window.common, self.case.window.span
-        begin_ns = max(common.begin_ns, span.begin_ns)
-        end_ns = max(begin_ns, min(common.end_ns, span.end_ns))
+        shared = Span(max(common.begin_ns, span.begin_ns), min(common.end_ns, span.end_ns))
         return SetOfClients(
             label=label,
             clients=len(self.phase.clients),
-            window_s=tuple((ns - self.phase.begin_ns) / NS_PER_S for ns in (begin_ns, end_ns)),  # type: ignore[arg-type]
+            window_s=self._since_begin(span),
+            all_at_work_s=self._since_begin(shared) if shared.end_ns > shared.begin_ns else None,
             rates=self.rates,
             jain=self.jain,
             spread=max(rates) / min(rates) if rates and min(rates) > 0 else None,
             straggler=self.straggler,
         )
+
+    def _since_begin(self, span: Span) -> tuple[float, float]:
+        begin_ns = self.phase.begin_ns
+        return (span.begin_ns - begin_ns) / NS_PER_S, (span.end_ns - begin_ns) / NS_PER_S
