@@ -332,6 +332,7 @@ def test_the_rates_of_clients_are_those_of_the_window_of_the_sum() -> None:
     (pieces,) = document.sums
     assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 500], rel=1e-2)
     assert sum(rate.iops for rate in pieces.rates) == pytest.approx(sums(document)[0].iops)
+    assert pieces.window_s is not None
     assert pieces.window_s[0] == 4.0
 
 
@@ -367,11 +368,37 @@ def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     document = judged(MemorySet(ONE_PHASE, clients))
 
     (sum_,) = sums(document)
+    (pieces,) = document.sums
     assert "sum-invalid" in ids(sum_, "invalid")
+    assert "uneven-clients" not in ids(sum_)
     assert sum_.window_s == pytest.approx((0.0, 5.0), abs=1.001)
-    assert document.sums[0].window_s[1] <= 6.0
-    assert sum_.iops == pytest.approx(1100, rel=1e-2)
+    assert (sum_.iops, sum_.iops_interval, sum_.throughput_bytes_per_s, sum_.limiter) == (None,) * 4
+    assert (pieces.window_s, pieces.jain, pieces.spread, pieces.straggler) == (None,) * 4
+    assert pieces.all_at_work_s == pytest.approx((0.0, 6.0), abs=1e-2)
+    # Each by itself, over all of its own time.
+    assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 100], rel=1e-2)
+    assert [rate.share for rate in pieces.rates] == [None, None]
     assert of_client(document, "h1")[0].ops == 10_000
+
+
+def test_a_window_without_an_interval_has_no_sum() -> None:
+    late = Client("h2", steady(1000, seconds=0.9), late_ns=100_000_000)
+
+    document = judged(MemorySet(ONE_PHASE, [Client("h1", steady(1000, seconds=0.9)), late]))
+
+    (sum_,) = sums(document)
+    assert "start-skew-kept" in ids(sum_)
+    assert (sum_.iops, document.sums[0].jain) == (None, None)
+    assert [rate.iops for rate in document.sums[0].rates] == pytest.approx([1000, 1000], rel=1e-2)
+
+
+@pytest.mark.parametrize(("short_s", "is_sum"), [(7.9, False), (8.1, True)])
+def test_there_is_a_sum_from_four_fifths_of_the_time_on(short_s: float, is_sum: bool) -> None:
+    clients = [Client("h1", steady(1000)), Client("h2", steady(1000, seconds=short_s))]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients)))
+
+    assert (sum_.iops is not None) is is_sum
 
 
 def test_rates_of_clients_are_over_the_window_that_is_told() -> None:
@@ -384,6 +411,7 @@ def test_rates_of_clients_are_over_the_window_that_is_told() -> None:
     (pieces,) = document.sums
     (sum_,) = sums(document)
     assert pieces.window_s == pytest.approx(sum_.window_s)
+    assert pieces.window_s is not None
     length_s = pieces.window_s[1] - pieces.window_s[0]
     assert [rate.iops * length_s for rate in pieces.rates] == pytest.approx([9650, 10_000])
     assert pieces.all_at_work_s == pytest.approx((0.0, 9.65), abs=2e-3)
@@ -491,7 +519,7 @@ def test_a_sum_that_a_loss_cuts_is_invalid_where_clients_hardly_met() -> None:
     (sum_,) = sums(judged(late_and_lost(4.0)))
 
     assert "all were at work for 50 % of the time" in text_of(sum_, "sum-invalid")
-    assert sum_.trust.level is TrustLevel.NO
+    assert (sum_.trust.level, sum_.iops) == (TrustLevel.NO, None)
     assert "there is no sum of the time before" in text_of(sum_, "clients-lost")
 
 

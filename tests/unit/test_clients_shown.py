@@ -12,7 +12,9 @@ import pytest
 from inline_snapshot import snapshot
 from rich.cells import cell_len
 
-from assay.analysis.record import RunRecord
+from assay import plan
+from assay.analysis.document import document as work_out
+from assay.analysis.record import RunRecord, read
 from assay.analysis.repeats import summaries
 from assay.analysis.set_views import client_of, of_client, own_results, record_of_client, sums_of
 from assay.compare.arms import Arm
@@ -38,8 +40,10 @@ from assay.report.run_workbook import run_sheets
 from assay.report.spreadsheets import OVER_TIME, RESULTS, tables
 from assay.results import Document, Finding
 from unit import vega
+from unit.memory_set import Client, MemorySet
 from unit.quick_run import quick_run
 from unit.set_run import LOST_S, OBSERVER, RATES, SECONDS, TITLES, set_run
+from unit.synthetic import SyntheticRun, one_job, one_plan, steady_stream
 
 MANY = 1000
 
@@ -605,6 +609,48 @@ def test_the_page_of_the_tables_names_every_column_of_clients() -> None:
 
     assert [name for schema in OF_CLIENTS.values() for name in schema if f"`{name}`" not in words] == []
     assert [name for name in OF_CLIENTS if name not in words] == []
+
+
+# -- clients that did not work together --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def apart() -> tuple[RunRecord, Document]:
+    """Two clients, the second of which was done after half of the time of the first."""
+    job = one_plan(plan.Phase(name="p", title="reads", jobs=(one_job(),)))
+    runs = [
+        SyntheticRun(job).phase([steady_stream(per_s=per_s, seconds=s, latency_ns=10**6)], seconds=s).end()
+        for per_s, s in ((100, 10), (400, 5))
+    ]
+    run = read(MemorySet(job, [Client(f"h{i}", one) for i, one in enumerate(runs, 1)]))
+    return run, work_out(run)
+
+
+def test_where_there_is_no_sum_no_rate_of_all_is_shown(apart: tuple[RunRecord, Document]) -> None:
+    run, document = apart
+    out = console(160)
+
+    shown = printed(run, document, 160)
+    render_clients(document, out)
+    each = out.file.getvalue()  # type: ignore[attr-defined]
+    html = page(run, document)
+
+    assert "no sum, for they shared too little of the time" in shown
+    assert not re.search(r"Jain|straggler|times", shown[shown.index("clients ") :].split("starts")[0])
+    assert "no sum, each by itself of 2 clients" in each
+    rows = [line.split()[:4] for line in each.splitlines() if re.match(r"h[12] +\d+\.?\d* +n/a", line)]
+    assert rows == [["h1", "100", "n/a", "n/a"], ["h2", "400", "n/a", "n/a"]]
+    assert "Jain" not in html
+    assert "no sum" in html
+    assert all(figure.slug != "clients-fairness" for figure in clients_figures(run, document))
+    for figure in clients_figures(run, document):
+        vega.check(figure)
+    assert tables(run, document)[RESULTS]["iops"].to_list()[0] is None
+    assert "no sum" in "\n".join(line.plain for line in story(document, run, "1", 100))
+    assert in_short(document) == "Sum of 2 clients."
+    found = compare([Arm.of("a", [document]), Arm.of("b", [document])])
+    assert not any(row.metric == "iops" and row.a.values for row in found.against[0].rows)
+    assert run_sheets(run, document)
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------

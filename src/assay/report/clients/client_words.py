@@ -116,14 +116,21 @@ def spread_words(told: ToldSum) -> str:
 def range_words(told: ToldSum) -> str:
     """Say from whom to whom the rates of a sum go, and how even they are; nothing where none is known."""
     ordered = told.slowest_first
+    if not told.is_sum:
+        return "no sum, for they shared too little of the time; --clients has each client's own rate"
     if not ordered:
         return ""
     slowest, fastest = ordered[0], ordered[-1]
     times = "the slowest did nothing" if told.found.spread is None else f"{format_number(told.found.spread)} times"
     return (
-        f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times},"
-        f" Jain {told.found.jain:.3f}"
+        f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times}"
+        f"{jain_words(told, ', ')}"
     )
+
+
+def jain_words(told: ToldSum, before: str = "") -> str:
+    """Say how even the clients of a sum were; nothing where that is not known."""
+    return "" if told.found.jain is None else f"{before}Jain {told.found.jain:.3f}"
 
 
 def straggler_words(told: ToldSum) -> str:

@@ -91,7 +91,8 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
         left.append(
             f"{len(shown)} of {len(document.clients):,} clients: the lost and the slowest; assay export --csv has all."
         )
-    left.append("Rates are over the window of each sum. Offset: of the clock, before the leader's.")
+    left.append("Rates are over the window of each sum; where there is none, over each client's own.")
+    left.append("Offset: of the clock, before the leader's.")
     head = "".join(f'<th scope="col"{_words(is_words)}>{markup(name)}</th>' for name, is_words in heads)
     table = (
         '<div class="scroll" tabindex="0" role="region" aria-label="Clients"><table class="sortable"><thead>'
