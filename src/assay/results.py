@@ -174,7 +174,8 @@ class Efficiency(Part, kw_only=True):
     calls_per_op: float | None
     """Read and write calls of the job's workers for each of its operations."""
     device_bytes_per_byte: float | None
-    """Bytes that the devices moved for each byte that the operations moved, in the same direction."""
+    """Bytes that the devices moved for each byte that the operations moved, in the same direction; of several clients on one
+    machine for each byte of all of them."""
     joules_per_op: float | None
     joules_per_gib: float | None
 

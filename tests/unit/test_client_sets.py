@@ -921,6 +921,132 @@ def test_a_sum_is_as_sure_as_its_clients_where_hardly_one_differs(clients: int, 
     assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, confidence)
 
 
+# -- clients on one machine --------------------------------------------------------------------------------------------
+
+OWN_BYTES = 400 * MIB
+"""What each client of `beside` reads in 10 s."""
+
+
+def beside(vda_bytes: int, *, device: str = "vda", cpus: float = 0.5, run_delay: float = 0.0) -> SyntheticRun:
+    """A client that reads 400 MiB from a device, on a machine whose vda moved so much for all."""
+    counters = Counters(
+        process_cpu_ns=round(cpus * 10 * NS),
+        process_read_bytes=OWN_BYTES,
+        devices={"vda": (vda_bytes, 0), "vdb": (OWN_BYTES, 0)},
+        cpu_ns={"user_ns": 50 * NS, "idle_ns": 30 * NS},
+        run_delay=run_delay,
+        energy_uj={"package-0": 10**9},
+    )
+    run = SyntheticRun(ONE_PHASE, facts={**BLOCK_BACKED, "target.target.device.diskstats": (device,)})
+    stream = steady_stream(per_s=40, seconds=10, latency_ns=500_000, bytes_each=MIB)
+    return run.phase([stream], seconds=10, counters=counters).end()
+
+
+def three_on(hostnames: Sequence[str], runs: Sequence[SyntheticRun]) -> list[Client]:
+    return [
+        Client(f"h{i}", run, hostname=name, late_ns=i * 1_000_000, offset_ns=i * NS)
+        for i, (name, run) in enumerate(zip(hostnames, runs, strict=True))
+    ]
+
+
+def test_clients_on_one_machine_are_held_against_its_devices_together() -> None:
+    clients = three_on(["big"] * 3, [beside(3 * OWN_BYTES) for _ in range(3)])
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    for name in ("h0", "h1", "h2"):
+        (own,) = of_client(document, name)
+        assert own.device_bytes == 3 * OWN_BYTES
+        assert own.efficiency.device_bytes_per_byte == 1.0
+        assert own.efficiency.joules_per_op is None
+        assert not ids(own) & {"foreign-io", "device-mismatch"}
+        assert own.cache.verdict == "storage"
+        assert "machine-shared" in ids(own, "note")
+    assert text_of(of_client(document, "h0")[0], "machine-shared").startswith("h1, h2 ran on the same machine")
+    assert not ids(sums(document)[0]) & {"foreign-io", "device-mismatch"}
+    assert "machine-shared" in ids(sums(document)[0], "note")
+
+
+def test_what_others_moved_beside_all_clients_of_a_machine_is_told() -> None:
+    clients = three_on(["big"] * 3, [beside(4 * OWN_BYTES) for _ in range(3)])
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    # A quarter of it: 400 of 1,600 MiB.
+    for result in document.results:
+        assert "400 MiB (25 %) were not this load's" in text_of(result, "foreign-io")
+
+
+def test_clients_on_machines_of_their_own_are_held_against_these_alone() -> None:
+    clients = three_on(["a", "b", "c"], [beside(3 * OWN_BYTES) for _ in range(3)])
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (own,) = of_client(document, "h1")
+    assert own.efficiency.device_bytes_per_byte == 3.0
+    assert own.efficiency.joules_per_op == pytest.approx(1000 / 400)
+    assert "(67 %) were not this load's" in text_of(own, "foreign-io")
+    assert "machine-shared" not in ids(own)
+
+
+def test_a_client_on_another_device_of_the_machine_has_no_part_in_this_one() -> None:
+    runs = [beside(2 * OWN_BYTES), beside(2 * OWN_BYTES), beside(2 * OWN_BYTES, device="vdb")]
+
+    document = judged(MemorySet(ONE_PHASE, three_on(["big"] * 3, runs)))
+
+    for name in ("h0", "h1", "h2"):
+        (own,) = of_client(document, name)
+        assert own.efficiency.device_bytes_per_byte == 1.0
+        assert "foreign-io" not in ids(own)
+
+
+@pytest.mark.parametrize(("cpus", "id_"), [(2.5, "cpu-oversubscribed"), (1.0, "cpu-contention")])
+def test_clients_of_one_machine_that_take_its_cpus_from_each_other_are_too_many(cpus: float, id_: str) -> None:
+    runs = [beside(3 * OWN_BYTES, cpus=cpus, run_delay=0.4) for _ in range(3)]
+
+    document = judged(MemorySet(ONE_PHASE, three_on(["big"] * 3, runs)))
+
+    # The machine has 8 CPUs, and 5 of them were busy.
+    (own,) = of_client(document, "h1")
+    assert ids(own) & {"cpu-oversubscribed", "cpu-contention"} == {id_}
+    assert f"{3 * cpus:.1f} of 8 CPUs" in text_of(own, id_)
+    if id_ == "cpu-contention":
+        assert "all else on the machine 2.0" in text_of(own, id_)
+
+
+def test_nothing_is_said_of_a_machine_where_it_is_not_known_what_a_client_did() -> None:
+    cut = SyntheticRun(ONE_PHASE)
+    counters = Counters(process_cpu_ns=NS, process_read_bytes=OWN_BYTES // 2, devices={"vda": (3 * OWN_BYTES, 0)})
+    stream = steady_stream(per_s=40, seconds=5, latency_ns=500_000, bytes_each=MIB)
+    cut.phase([stream], seconds=5, counters=counters, is_cut=True)
+    alone = three_on(["big"] * 2, [beside(3 * OWN_BYTES), beside(3 * OWN_BYTES)])
+    clients = [*alone, Client("h2", cut, hostname="big", lost=lost_at(5.0))]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (own,) = of_client(document, "h0")
+    assert own.device_bytes == 3 * OWN_BYTES
+    assert own.efficiency.device_bytes_per_byte is None
+    assert "foreign-io" not in ids(own)
+    assert "what one of them did in this time is not known" in text_of(own, "machine-shared")
+
+
+def test_a_backing_file_in_memory_is_seen_by_what_the_disks_gave_to_all_clients_of_the_machine() -> None:
+    def on_a_loop() -> SyntheticRun:
+        facts = {**BLOCK_BACKED, "target.target.device.diskstats": ("loop0",)}
+        counters = Counters(process_read_bytes=OWN_BYTES, devices={"loop0": (3 * OWN_BYTES, 0), "sda": (OWN_BYTES, 0)})
+        stream = steady_stream(per_s=40, seconds=10, latency_ns=500_000, bytes_each=MIB)
+        return SyntheticRun(ONE_PHASE, facts=facts).phase([stream], seconds=10, counters=counters).end()
+
+    document = judged(MemorySet(ONE_PHASE, three_on(["big"] * 3, [on_a_loop() for _ in range(3)])))
+
+    # The disk gave a third of what the three read.
+    for name in ("h0", "h1", "h2"):
+        (own,) = of_client(document, name)
+        assert own.cache.hit_ratio == pytest.approx(2 / 3)
+        assert "backing-file-cached" in ids(own)
+
+
 # -- what happened -----------------------------------------------------------------------------------------------------
 
 

@@ -9,11 +9,12 @@ compared exactly.
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from assay import events
+from assay.analysis.machines_of_set import machines_of
 from assay.analysis.merged import MergedRun
 from assay.analysis.of_client import tables_of, views_of
 from assay.analysis.phase_tables import Tables
@@ -178,6 +179,8 @@ class RunRecord:
     """Of a run of several clients: then the phases are those of all together on one clock, as if one machine had done it."""
     members: tuple["ClientRecord", ...] = ()
     """Of such a run: what each of them recorded, observers too; of a lost one what is known."""
+    machine: "SharedMachine | None" = dataclasses.field(default=None, compare=False, repr=False)
+    """Of one of several clients that shares its machine with others of them: counters of the machine are of all of these."""
     of_set: Mapping[int, PhaseOfSet] = dataclasses.field(default_factory=dict)
     """Of such a run: by index of a phase, who is in its sum, and how the times of each stand to those of the set."""
 
@@ -249,6 +252,26 @@ class ClientRecord:
     """By index of a phase: what has to be added to its times to make them those of the set."""
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class SharedMachine:
+    """The machine of one of several clients of a run, where others of them had it too; `shared_machine.py` adds them up."""
+
+    client: str
+    clients: Mapping[str, RunRecord]
+    """What each of them recorded, by its own clock, this one too."""
+    unheard: frozenset[str]
+    """Those that were lost: what they did after their last word is not known."""
+    of_set: Mapping[int, PhaseOfSet]
+    """By index of a phase, how their times stand to those of the set."""
+    totals: dict[Hashable, float | None]
+    """What was added up before, for any of them."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Name the others."""
+        return tuple(name for name in self.clients if name != self.client)
+
+
 def read(run: RecordedRun) -> RunRecord:
     """Read a run and cut it into its phases; one of several clients as a whole, and each of them.
 
@@ -266,6 +289,8 @@ def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
     times = set_times(found, views, clock, run.plan.sample_interval_s)
     together = _read_alone(MergedRun(run, tables, found, views, times))
     happened = {name: view.happened for name, view in views.items()}
+    alone = {name: _read_alone(view) for name, view in views.items()}
+    machines = _shared_machines(machines_of(found, views), found, alone, times.phases)
     return dataclasses.replace(
         together,
         phases=tuple(
@@ -276,7 +301,7 @@ def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
         members=tuple(
             ClientRecord(
                 member=member,
-                run=_read_alone(views[member.name]),
+                run=dataclasses.replace(alone[member.name], machine=machines.get(member.name)),
                 shift_ns={
                     index: one.shift.ns
                     for index, phase in times.phases.items()
@@ -287,6 +312,21 @@ def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
         ),
         of_set=times.phases,
     )
+
+
+def _shared_machines(
+    machines: Iterable[Sequence[str]],
+    found: ClientSet,
+    alone: Mapping[str, RunRecord],
+    of_set: Mapping[int, PhaseOfSet],
+) -> dict[str, SharedMachine]:
+    """Give the machine of each client that shares it."""
+    lost = frozenset(one.name for one in found.members if one.lost is not None and not one.lost.is_collected)
+    shared: dict[str, SharedMachine] = {}
+    for names in machines:
+        clients, totals = {name: alone[name] for name in names}, dict[Hashable, float | None]()
+        shared |= {name: SharedMachine(name, clients, lost & frozenset(names), of_set, totals) for name in names}
+    return shared
 
 
 def _read_alone(run: RecordedRun) -> RunRecord:
