@@ -16,7 +16,7 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import Lost, Role, Share
 from assay.bundle.facts_of_set import facts_of_set
 from assay.errors import BundleError, InputError
-from assay.host.facts import DEVICE_FACT, LINK_FACT
+from assay.host.facts import DEVICE_FACT, LINK_FACT, MACHINE_ID_FACT
 from assay.results import Document, Result
 from assay.running.marking import mark_at
 from assay.verdicts import Bottleneck, Confidence, TrustLevel
@@ -987,6 +987,17 @@ def test_clients_on_machines_of_their_own_are_held_against_these_alone() -> None
     assert own.efficiency.joules_per_op == pytest.approx(1000 / 400)
     assert "(67 %) were not this load's" in text_of(own, "foreign-io")
     assert "machine-shared" not in ids(own)
+
+
+def test_machines_of_one_hostname_are_told_apart_by_their_machine_ids() -> None:
+    runs = [beside(3 * OWN_BYTES) for _ in range(3)]
+    for number, run in enumerate(runs):
+        run.facts = (*run.facts, *facts_of({MACHINE_ID_FACT: f"{number:016x}"}))
+
+    document = judged(MemorySet(ONE_PHASE, three_on(["localhost"] * 3, runs)))
+
+    assert "machine-shared" not in ids(of_client(document, "h1")[0])
+    assert "foreign-io" in ids(of_client(document, "h1")[0])
 
 
 def test_a_client_on_another_device_of_the_machine_has_no_part_in_this_one() -> None:

@@ -10,7 +10,7 @@ import platform
 import re
 import resource
 
-from assay.host.facts import Fact
+from assay.host.facts import MACHINE_ID_FACT, Fact
 from assay.host.reading import (
     Reading,
     SystemTree,
@@ -158,7 +158,7 @@ def _system_facts(tree: SystemTree) -> list[Fact]:
     distribution = release.get("PRETTY_NAME", "").strip('"') or None
     no_libc = "the C library is not glibc and does not say its version"
     return [
-        fact("host.machine_id_hash", tree.read("/etc/machine-id"), identity_hash),
+        fact(MACHINE_ID_FACT, tree.read("/etc/machine-id"), identity_hash),
         fact("host.kernel.release", tree.read("/proc/sys/kernel/osrelease")),
         fact("host.kernel.version", tree.read("/proc/sys/kernel/version")),
         fact("host.kernel.cmdline", tree.read("/proc/cmdline"), _without_secrets),
