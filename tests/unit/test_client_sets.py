@@ -16,7 +16,7 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import Lost, Role, Share
 from assay.bundle.facts_of_set import facts_of_set
 from assay.errors import BundleError, InputError
-from assay.host.facts import DEVICE_FACT, LINK_FACT, MACHINE_ID_FACT
+from assay.host.facts import DEVICE_FACT, LINK_FACT, LINK_SPEED_FACT, MACHINE_ID_FACT
 from assay.results import Document, Result
 from assay.running.marking import mark_at
 from assay.verdicts import Bottleneck, Confidence, TrustLevel
@@ -680,6 +680,20 @@ def test_a_link_that_was_said_of_the_run_may_be_that_of_the_clients() -> None:
     assert sum_.limiter is not None
     assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.NETWORK_BANDWIDTH, Confidence.MEDIUM)
     assert "if s1's link is the one that --link means" in sum_.limiter.evidence[0]
+
+
+@pytest.mark.parametrize("of_run", [LINK_BYTES_PER_S, 10 * LINK_BYTES_PER_S])
+def test_what_the_driver_says_of_the_busiest_link_of_a_server_is_sure(of_run: float) -> None:
+    run = server(sent_bytes=0.97 * LINK_BYTES_PER_S * 10, link=False)
+    speeds = {"eth0": LINK_BYTES_PER_S, "eth1": LINK_BYTES_PER_S / 1e3}
+    facts = {LINK_SPEED_FACT.format(interface=name): speed for name, speed in speeds.items()}
+    run.facts = (*run.facts, *facts_of(dict(facts)))
+    clients = [Client("h1", reads_of(5)), Client("s1", run, role=Role.OBSERVER)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients, facts={LINK_FACT: of_run})))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.NETWORK_BANDWIDTH, Confidence.HIGH)
 
 
 @pytest.mark.parametrize(("share", "is_device"), [(0.84, False), (0.86, True), (1.09, True), (1.2, False)])

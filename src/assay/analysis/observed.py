@@ -2,12 +2,13 @@
 
 import dataclasses
 import functools
+from collections.abc import Iterator, Sequence
 
 from assay.analysis.device import moved_bytes, real_disks
 from assay.analysis.record import ClientRecord, PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.set_times import PhaseOfSet
-from assay.host.facts import DEVICE_FACT, LINK_FACT
+from assay.host.facts import DEVICE_FACT, LINK_FACT, LINK_SPEED_FACT
 
 _LOOPBACK = "lo"
 _RECEIVED, _SENT = "rx_bytes", "tx_bytes"
@@ -28,11 +29,11 @@ class BusyDisk:
 
 @dataclasses.dataclass(frozen=True)
 class SaidRate:
-    """What a link or devices can do, in bytes a second, as the user says."""
+    """What a link or devices can do, in bytes a second, as a driver or the user says."""
 
     bytes_per_s: float
     is_its_own: bool
-    """Whether it was said of this machine; else it was said once, of the run, and may be of the clients."""
+    """Whether it is of this machine; else the user said it once, of the run, and may mean the clients."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,35 +51,41 @@ class Observed:
         return self.client.member.name
 
     @functools.cached_property
-    def link(self) -> SaidRate | None:
-        """What its link carries, as the user says."""
-        return self._given(LINK_FACT)
+    def links(self) -> Sequence[SaidRate]:
+        """What its link carries: as the driver of its busiest interface says, and as the user says."""
+        busiest = max(self._wires(_RECEIVED, _SENT), default=None)
+        key = LINK_SPEED_FACT.format(interface=busiest[1]) if busiest else ""
+        found = (_said(self._own_fact(key), is_its_own=True), self._given(LINK_FACT))
+        return tuple(one for one in found if one is not None)
 
     @functools.cached_property
-    def devices(self) -> SaidRate | None:
+    def devices(self) -> Sequence[SaidRate]:
         """What its devices move at most, as the user says."""
-        return self._given(DEVICE_FACT)
+        given = self._given(DEVICE_FACT)
+        return () if given is None else (given,)
 
     def _given(self, key: str) -> SaidRate | None:
         """Give a rate that is on record of its machine; else what is said of the run, which may mean another machine."""
-        own = next((_number(fact.value) for fact in self.client.member.facts if fact.key == key), None)
-        if own is not None:
-            return SaidRate(own, is_its_own=True)
-        of_run = _number(self.client.run.facts.get(key))
-        return None if of_run is None else SaidRate(of_run, is_its_own=False)
+        own = _said(self._own_fact(key), is_its_own=True)
+        return own or _said(self.client.run.facts.get(key), is_its_own=False)
+
+    def _own_fact(self, key: str) -> object:
+        return next((fact.value for fact in self.client.member.facts if fact.key == key), None)
 
     def wire_bytes(self, *counters: str) -> float | None:
         """Give what its busiest interface moved, by the larger of some counters; None where there is no interface.
 
         Bytes that go over a bridge are counted by it and by its ports: so it is the most that one of them moved.
         """
-        grown = [
-            self.record.counters.delta(self.span, "net", interface, name)
-            for interface in self.record.counters.instances("net")
-            if interface != _LOOPBACK
-            for name in counters or (_RECEIVED, _SENT)
-        ]
-        return max((value for value in grown if value is not None), default=None)
+        return max((moved for moved, _ in self._wires(*(counters or (_RECEIVED, _SENT)))), default=None)
+
+    def _wires(self, *counters: str) -> Iterator[tuple[float, str]]:
+        """Give what each interface moved by each of some counters, with its name."""
+        for interface in self.record.counters.instances("net"):
+            for name in counters if interface != _LOOPBACK else ():
+                moved = self.record.counters.delta(self.span, "net", interface, name)
+                if moved is not None:
+                    yield moved, interface
 
     def wire_bytes_for(self, direction: str) -> float | None:
         """Give what its wire moved of what clients read or write."""
@@ -126,5 +133,6 @@ def observed(client: ClientRecord, phase: PhaseOfSet, window: Span) -> Observed 
     return Observed(client, record, span) if span.end_ns > span.begin_ns else None
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and value > 0 else None
+def _said(value: object, *, is_its_own: bool) -> SaidRate | None:
+    is_rate = isinstance(value, int | float) and value > 0
+    return SaidRate(float(value), is_its_own=is_its_own) if is_rate else None  # type: ignore[arg-type]

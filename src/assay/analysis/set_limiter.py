@@ -1,7 +1,7 @@
 """What limited a sum over clients? A server where an observer saw it full, else what most clients say of themselves.
 
-1. The link of an observer's machine carried `CEILING_SHARE` of what the user says that it can: `network_bandwidth`. Where
-   that was said once, of the run, it may be the clients' links that were meant: medium at most.
+1. The link of an observer's machine carried `CEILING_SHARE` of what its driver, or the user, says that it can:
+   `network_bandwidth`. What the user says of the run may mean the clients' links: by that it is medium at most.
 2. Its disks moved that share of what the user says that they can: `device_throughput`, and as sure. Or one was busy
    `BUSY_SHARE` of the time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it
    is full a device that works in parallel is busy all the time. Where most clients are surer of something else, that
@@ -63,10 +63,11 @@ def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) 
 
 
 def _link(at: Observed) -> Conclusion | None:
-    carries, moved = at.link, at.wire_bytes_per_s
-    share = _share_of(moved, carries)
-    if carries is None or moved is None or share is None:
+    found = _nearly_all(at.wire_bytes_per_s, at.links)
+    if found is None:
         return None
+    moved, carries = found
+    share = moved / carries.bytes_per_s
     whose = _whose(carries, at.name, "link is the one that --link means")
     said = (
         f"{format_bytes(moved)}/s of {at.name}'s link, which carries {format_bytes(carries.bytes_per_s)}/s"
@@ -77,22 +78,23 @@ def _link(at: Observed) -> Conclusion | None:
 
 
 def _ceiling(at: Observed) -> Conclusion | None:
-    most, moved = at.devices, at.disk_bytes_per_s
-    share = _share_of(moved, most)
-    if most is None or moved is None or share is None:
+    found = _nearly_all(at.disk_bytes_per_s, at.devices)
+    if found is None:
         return None
+    moved, most = found
     whose = _whose(most, at.name, "disks are those that --device means")
     said = f"{at.name}'s disks moved {format_bytes(moved)}/s of the {format_bytes(most.bytes_per_s)}/s that they can{whose}"
+    headroom = max(1.0, most.bytes_per_s / moved)
     remedy = f"Use faster disks in {at.name}."
-    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, _sure(most), (said,), max(1.0, 1 / share), remedy)
+    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, _sure(most), (said,), headroom, remedy)
 
 
-def _share_of(moved: float | None, most: SaidRate | None) -> float | None:
-    """Give which share of a ceiling was moved where that is near it; far beyond it, something else is meant."""
-    if moved is None or most is None:
-        return None
-    share = moved / most.bytes_per_s
-    return share if thresholds.CEILING_SHARE <= share <= thresholds.BEYOND_LINK else None
+def _nearly_all(moved: float | None, ceilings: Sequence[SaidRate]) -> tuple[float, SaidRate] | None:
+    """Give what was moved and the first ceiling that it is near; far beyond one, something else is meant by it."""
+    for most in ceilings if moved is not None else ():
+        if thresholds.CEILING_SHARE <= (moved or 0.0) / most.bytes_per_s <= thresholds.BEYOND_LINK:
+            return moved or 0.0, most
+    return None
 
 
 def _sure(given: SaidRate) -> Confidence:
