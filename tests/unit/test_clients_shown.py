@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from assay import plan
 from assay.analysis.document import document as work_out
 from assay.analysis.record import RunRecord, read
-from assay.analysis.repeats import summaries
+from assay.analysis.repeats import summaries, why_not
 from assay.analysis.set_views import client_of, of_client, own_results, record_of_client, sums_of
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare
@@ -647,7 +647,8 @@ def test_where_there_is_no_sum_no_rate_of_all_is_shown(apart: tuple[RunRecord, D
         vega.check(figure)
     assert tables(run, document)[RESULTS]["iops"].to_list()[0] is None
     assert "no sum" in "\n".join(line.plain for line in story(document, run, "1", 100))
-    assert in_short(document) == "Sum of 2 clients."
+    assert in_short(document) == "Sum of 2 clients; no sum in row 1, for lack of a common time."
+    assert why_not(document.results[0]).startswith("sum invalid")
     found = compare([Arm.of("a", [document]), Arm.of("b", [document])])
     assert not any(row.metric == "iops" and row.a.values for row in found.against[0].rows)
     assert run_sheets(run, document)

@@ -149,6 +149,9 @@ def in_short(document: Document) -> str:
     if lost:
         names = [f"{client.name} at {since(client)} ({client.lost_reason or 'no reason known'})" for client in lost]
         parts.append(f"lost: {', '.join(names[:1])}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}")
+    apart = list(dict.fromkeys(told.row for told in told_sums(document) if not told.is_sum))
+    if apart:
+        parts.append(f"no sum in row {apart[0]}{' and more' if len(apart) > 1 else ''}, for lack of a common time")
     slow: dict[str, list[int]] = {}
     for told in told_sums(document):
         if told.found.straggler is not None and told.row not in (
