@@ -189,6 +189,19 @@ def test_the_head_names_clients_and_kinds_of_machines(four: tuple[RunRecord, Doc
     assert "machine" not in pairs
 
 
+def test_a_machine_of_several_clients_is_one_machine() -> None:
+    job = one_plan(plan.Phase(name="p", title="reads", jobs=(one_job(),)))
+    clients = [
+        Client(f"h{i}", SyntheticRun(job).phase([], seconds=1).end(), hostname=host) for i, host in enumerate("xxy")
+    ]
+    run = read(MemorySet(job, clients))
+
+    pairs = dict(head_of(work_out(run), run).pairs)
+
+    assert pairs["clients"] == "3: h0, h1, h2"
+    assert pairs["machines"] == "2 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"
+
+
 def test_the_answer_has_one_line_on_the_clients(four: tuple[RunRecord, Document]) -> None:
     _, document = four
 

@@ -271,6 +271,11 @@ class SharedMachine:
         """Name the others."""
         return tuple(name for name in self.clients if name != self.client)
 
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first of them: whoever counts machines counts that one."""
+        return next(iter(self.clients)) == self.client
+
 
 def read(run: RecordedRun) -> RunRecord:
     """Read a run and cut it into its phases; one of several clients as a whole, and each of them.

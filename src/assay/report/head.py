@@ -70,9 +70,11 @@ def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:
     more = f" and {len(loads) - _MOST_NAMED:,} more" if len(loads) > _MOST_NAMED else ""
     pairs = [("clients", f"{len(loads):,}: {', '.join(loads[:_MOST_NAMED])}{more}")]
     hellos = [hello for member in run.members if (hello := member.run.first(events.Hello)) is not None]
+    first_of_each = [member.run for member in run.members if member.run.machine is None or member.run.machine.is_first]
     kinds = Counter(
         f"{hello.machine.cpus} CPUs, {format_bytes(hello.machine.ram_bytes)} RAM, Linux {hello.machine.kernel}"
-        for hello in hellos
+        for own in first_of_each
+        if (hello := own.first(events.Hello)) is not None
     )
     told = [f"{count:,} of {kind}" for kind, count in kinds.most_common(_MOST_KINDS)]
     told += [f"{len(kinds) - _MOST_KINDS:,} other kinds"] if len(kinds) > _MOST_KINDS else []
