@@ -174,7 +174,8 @@ class Efficiency(Part, kw_only=True):
     calls_per_op: float | None
     """Read and write calls of the job's workers for each of its operations."""
     device_bytes_per_byte: float | None
-    """Bytes that the devices moved for each byte that the operations moved, in the same direction."""
+    """Bytes that the devices moved for each byte that the operations moved, in the same direction; of several clients on one
+    machine for each byte of all of them."""
     joules_per_op: float | None
     joules_per_gib: float | None
 
@@ -556,10 +557,10 @@ class ClientRate(Part, kw_only=True):
     label: str
     """Of its own result."""
     iops: float
-    """In the time in which all were at work."""
+    """Over the window of the sum; where there is no sum, that of its own result."""
     throughput_bytes_per_s: float | None
-    share: float
-    """Of the sum."""
+    share: float | None
+    """Of the sum; null: there is none."""
 
 
 class Straggler(Part, kw_only=True):
@@ -579,14 +580,17 @@ class SetOfClients(Part, kw_only=True):
     """Of the sum's result, whose `client` is null."""
     clients: int
     """That it is the sum of."""
-    window_s: tuple[float, float]
-    """In which all of them were at work, in seconds since the phase was to begin."""
+    window_s: tuple[float, float] | None
+    """That the sum and the rates are of, in seconds since the phase was to begin. Null: there is no sum, because the clients
+    shared too little of the time; each has its own rate, over its own window, and nothing is said of all of them."""
+    all_at_work_s: tuple[float, float] | None
+    """The part of the window in which all of them were at work; null: there was none."""
     rates: tuple[ClientRate, ...]
     """In the order of the clients."""
-    jain: float
-    """Fairness: (sum of rates)^2 / (n * sum of their squares), 1 where all are equal."""
+    jain: float | None
+    """Fairness: (sum of rates)^2 / (n * sum of their squares), 1 where all are equal; null: no sum, or one of nothing."""
     spread: float | None
-    """The highest rate by the lowest; null: one did nothing."""
+    """The highest rate by the lowest; null: no sum, or one did nothing."""
     straggler: Straggler | None
 
 

@@ -168,6 +168,7 @@ def _set(total: Result, own: Sequence[tuple[str, str, int]]) -> SetOfClients:
         label=total.label,
         clients=len(own),
         window_s=(0.0, float(SECONDS)),
+        all_at_work_s=(0.0, float(SECONDS)),
         rates=tuple(
             ClientRate(
                 client=name,

@@ -17,13 +17,24 @@ from assay.bundle import RunBundle
 from assay.bundle.client_set import Lost, Role, Share
 from assay.bundle.facts_of_set import facts_of_set
 from assay.errors import BundleError, InputError
-from assay.host.facts import LINK_FACT
+from assay.host.facts import DEVICE_FACT, LINK_FACT, LINK_SPEED_FACT, MACHINE_ID_FACT
 from assay.results import Document, Result
 from assay.running.marking import mark_at
-from assay.verdicts import Bottleneck, Confidence
+from assay.verdicts import Bottleneck, Confidence, TrustLevel
 from unit.memory_run import facts_of, hello, judged
 from unit.memory_set import FIRST_PHASE_NS, LEADER_NS, Client, MemorySet, kept
-from unit.synthetic import BLOCK_BACKED, MIB, NS, Counters, Stream, SyntheticRun, one_job, one_plan, steady_stream
+from unit.synthetic import (
+    BLOCK_BACKED,
+    MIB,
+    NS,
+    Counters,
+    Stream,
+    SyntheticRun,
+    one_job,
+    one_plan,
+    read_op,
+    steady_stream,
+)
 
 QUIET = Counters(
     process_cpu_ns=300_000_000, observer_cpu_ns=100_000_000, cpu_ns={"user_ns": 10 * NS, "idle_ns": 70 * NS}
@@ -322,6 +333,7 @@ def test_the_rates_of_clients_are_those_of_the_window_of_the_sum() -> None:
     (pieces,) = document.sums
     assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 500], rel=1e-2)
     assert sum(rate.iops for rate in pieces.rates) == pytest.approx(sums(document)[0].iops)
+    assert pieces.window_s is not None
     assert pieces.window_s[0] == 4.0
 
 
@@ -357,11 +369,53 @@ def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     document = judged(MemorySet(ONE_PHASE, clients))
 
     (sum_,) = sums(document)
+    (pieces,) = document.sums
     assert "sum-invalid" in ids(sum_, "invalid")
+    assert "uneven-clients" not in ids(sum_)
     assert sum_.window_s == pytest.approx((0.0, 5.0), abs=1.001)
-    assert document.sums[0].window_s[1] <= 6.0
-    assert sum_.iops == pytest.approx(1100, rel=1e-2)
+    assert (sum_.iops, sum_.iops_interval, sum_.throughput_bytes_per_s, sum_.limiter) == (None,) * 4
+    assert (pieces.window_s, pieces.jain, pieces.spread, pieces.straggler) == (None,) * 4
+    assert pieces.all_at_work_s == pytest.approx((0.0, 6.0), abs=1e-2)
+    # Each by itself, over all of its own time.
+    assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 100], rel=1e-2)
+    assert [rate.share for rate in pieces.rates] == [None, None]
     assert of_client(document, "h1")[0].ops == 10_000
+
+
+def test_a_window_without_an_interval_has_no_sum() -> None:
+    late = Client("h2", steady(1000, seconds=0.9), late_ns=100_000_000)
+
+    document = judged(MemorySet(ONE_PHASE, [Client("h1", steady(1000, seconds=0.9)), late]))
+
+    (sum_,) = sums(document)
+    assert "start-skew-kept" in ids(sum_)
+    assert (sum_.iops, document.sums[0].jain) == (None, None)
+    assert [rate.iops for rate in document.sums[0].rates] == pytest.approx([1000, 1000], rel=1e-2)
+
+
+@pytest.mark.parametrize(("short_s", "is_sum"), [(7.9, False), (8.1, True)])
+def test_there_is_a_sum_from_four_fifths_of_the_time_on(short_s: float, is_sum: bool) -> None:
+    clients = [Client("h1", steady(1000)), Client("h2", steady(1000, seconds=short_s))]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients)))
+
+    assert (sum_.iops is not None) is is_sum
+
+
+def test_rates_of_clients_are_over_the_window_that_is_told() -> None:
+    short = SyntheticRun(ONE_PHASE)
+    short.phase([steady_stream(per_s=1000, seconds=9.65, latency_ns=1000)], seconds=9.65, counters=QUIET)
+    clients = [Client("h1", short.end()), Client("h2", steady(1000))]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (pieces,) = document.sums
+    (sum_,) = sums(document)
+    assert pieces.window_s == pytest.approx(sum_.window_s)
+    assert pieces.window_s is not None
+    length_s = pieces.window_s[1] - pieces.window_s[0]
+    assert [rate.iops * length_s for rate in pieces.rates] == pytest.approx([9650, 10_000])
+    assert pieces.all_at_work_s == pytest.approx((0.0, 9.65), abs=2e-3)
 
 
 # -- the start ---------------------------------------------------------------------------------------------------------
@@ -433,6 +487,56 @@ def test_a_sum_ends_where_a_client_was_lost() -> None:
     assert document.run.exit_code == 1
 
 
+def cut_at(seconds: float, per_s: int = 1000) -> SyntheticRun:
+    """A client whose stream ends so far into its only phase."""
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=per_s, seconds=seconds, latency_ns=500_000, bytes_each=4096)
+    return run.phase([stream], seconds=seconds, counters=QUIET, is_cut=True)
+
+
+def late_and_lost(late_s: float) -> MemorySet:
+    """Three clients of 1000 operations a second: h1 begins late, h2 is lost after 8 s."""
+    return MemorySet(
+        ONE_PHASE,
+        [
+            Client("h1", steady(1000), late_ns=round(late_s * NS)),
+            Client("h2", cut_at(8.0), lost=lost_at(8.0)),
+            Client("h3", steady(1000)),
+        ],
+    )
+
+
+def test_a_sum_that_a_loss_cuts_is_of_the_time_in_which_all_were_at_work() -> None:
+    (sum_,) = sums(judged(late_and_lost(1.0)))
+
+    # All three were there for 7 s of the first 8.
+    assert sum_.window_s == pytest.approx((1.0, 8.0))
+    assert sum_.iops == pytest.approx(3000, rel=1e-3)
+    assert "start-skew" in ids(sum_, "warning")
+    assert "7.00 s before (1.00 s to 8.00 s of the phase), in which all 3 clients" in text_of(sum_, "clients-lost")
+
+
+def test_a_sum_that_a_loss_cuts_is_invalid_where_clients_hardly_met() -> None:
+    (sum_,) = sums(judged(late_and_lost(4.0)))
+
+    assert "all were at work for 50 % of the time" in text_of(sum_, "sum-invalid")
+    assert (sum_.trust.level, sum_.iops) == (TrustLevel.NO, None)
+    assert "there is no sum of the time before" in text_of(sum_, "clients-lost")
+
+
+def test_what_ended_before_a_loss_ends_the_time_in_which_all_were_at_work() -> None:
+    clients = [
+        Client("h1", steady(1000, seconds=9.0)),
+        Client("h2", cut_at(10.0), lost=lost_at(10.0)),
+        Client("h3", steady(1000)),
+    ]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients)))
+
+    assert sum_.window_s == pytest.approx((0.0, 9.0), abs=1e-3)
+    assert sum_.iops == pytest.approx(3000, rel=1e-3)
+
+
 def test_the_results_of_the_others_are_as_if_nobody_had_been_lost() -> None:
     document = judged(with_a_lost_one())
 
@@ -470,6 +574,35 @@ def test_a_client_that_never_began_makes_a_sum_of_fewer() -> None:
     assert "clients-lost" in ids(sum_, "invalid")
     assert document.clients[1].name == "h2"
     assert of_client(document, "h2") == []
+
+
+def test_a_client_that_came_to_the_end_without_an_interval_is_said_to_be_absent() -> None:
+    silent = steady(100)
+    for rows in silent._rows.values():
+        rows.clear()
+
+    document = judged(MemorySet(ONE_PHASE, [Client("h1", steady(1000)), Client("h2", silent)]))
+
+    (sum_,) = sums(document)
+    assert (sum_.ops, sum_.workers, document.sums[0].clients) == (10_000, 1, 1)
+    assert "clients-lost" in ids(sum_, "invalid")
+    assert text_of(sum_, "clients-lost").startswith("This is a sum of 1 of 2 clients: h2 came to its end, and nothing")
+
+
+def test_where_a_client_was_lost_all_have_begun_when_their_starts_were_ordered() -> None:
+    slow = SyntheticRun(ONE_PHASE)
+    slow.phase([steady_stream(per_s=1000, seconds=10, latency_ns=1000, begin_s=0.5)], seconds=10, counters=QUIET)
+    cut = SyntheticRun(ONE_PHASE)
+    cut.phase([steady_stream(per_s=1000, seconds=8, latency_ns=1000)], seconds=8, counters=QUIET, is_cut=True)
+    clients = [
+        Client("h1", slow.end(), late_ns=1_000_000),
+        Client("h2", cut, late_ns=3_000_000, lost=lost_at(8.0)),
+    ]
+
+    (start,) = judged(MemorySet(ONE_PHASE, clients)).starts
+
+    assert [one.late_ns for one in start.starts] == pytest.approx([1_000_000, 3_000_000], abs=1000)
+    assert start.skew_ns == pytest.approx(2_000_000, abs=1000)
 
 
 def observer_of(its_plan: plan.Plan) -> SyntheticRun:
@@ -547,6 +680,45 @@ def test_the_full_link_of_an_observed_server_limits_the_sum() -> None:
     assert [(one.name, one.role) for one in document.clients][-1] == ("server1", "observer")
 
 
+def test_a_link_that_was_said_of_the_run_may_be_that_of_the_clients() -> None:
+    watched = Client("s1", server(sent_bytes=0.97 * LINK_BYTES_PER_S * 10, link=False), role=Role.OBSERVER)
+    clients = [Client("h1", reads_of(5)), Client("h2", reads_of(5)), watched]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients, facts={LINK_FACT: LINK_BYTES_PER_S})))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.NETWORK_BANDWIDTH, Confidence.MEDIUM)
+    assert "if s1's link is the one that --link means" in sum_.limiter.evidence[0]
+
+
+@pytest.mark.parametrize("of_run", [LINK_BYTES_PER_S, 10 * LINK_BYTES_PER_S])
+def test_what_the_driver_says_of_the_busiest_link_of_a_server_is_sure(of_run: float) -> None:
+    run = server(sent_bytes=0.97 * LINK_BYTES_PER_S * 10, link=False)
+    speeds = {"eth0": LINK_BYTES_PER_S, "eth1": LINK_BYTES_PER_S / 1e3}
+    facts = {LINK_SPEED_FACT.format(interface=name): speed for name, speed in speeds.items()}
+    run.facts = (*run.facts, *facts_of(dict(facts)))
+    clients = [Client("h1", reads_of(5)), Client("s1", run, role=Role.OBSERVER)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, clients, facts={LINK_FACT: of_run})))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.NETWORK_BANDWIDTH, Confidence.HIGH)
+
+
+@pytest.mark.parametrize(("share", "is_device"), [(0.84, False), (0.86, True), (1.09, True), (1.2, False)])
+def test_disks_give_all_near_what_they_can_and_others_are_meant_far_above(share: float, is_device: bool) -> None:
+    most = 50e6
+    watched = Client("s1", server(sent_bytes=1e6, disk_bytes=share * most * 10, link=False), role=Role.OBSERVER)
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client("h1", reads_of(5)), watched], facts={DEVICE_FACT: most})))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict is Bottleneck.DEVICE_THROUGHPUT) is is_device
+    if is_device:
+        assert sum_.limiter.confidence is Confidence.MEDIUM
+        assert "if s1's disks are those that --device means" in sum_.limiter.evidence[0]
+
+
 def test_what_the_server_moved_stands_beside_what_the_clients_asked_for() -> None:
     asked = 2 * 5 * 10 * MIB
     watched = Client("srv", server(sent_bytes=1.04 * asked, disk_bytes=0.5 * asked, link=False), role=Role.OBSERVER)
@@ -602,13 +774,61 @@ def test_a_busy_disk_of_the_server_is_named_with_low_confidence() -> None:
     assert "srv's sda" in sum_.limiter.evidence[0]
 
 
-def test_without_observers_the_limiter_is_what_most_clients_say() -> None:
-    def of_cpu(share: float) -> SyntheticRun:
-        counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
-        run = SyntheticRun(ONE_PHASE)
-        stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
-        return run.phase([stream], seconds=10, counters=counters).end()
+def of_cpu(share: float) -> SyntheticRun:
+    """A client whose one worker was on a CPU for a share of the time."""
+    counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
+    return run.phase([stream], seconds=10, counters=counters).end()
 
+
+def test_a_busy_disk_of_the_server_yields_to_clients_that_are_sure_of_their_own() -> None:
+    watched = Client("srv", server(sent_bytes=1e6, link=False, io_ns=10 * NS), role=Role.OBSERVER)
+    clients = [Client(f"h{i}", of_cpu(0.99)) for i in range(4)]
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*clients, watched])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, Confidence.HIGH)
+    assert "4 of 4 clients" in sum_.limiter.evidence[0]
+    assert "srv's sda" in sum_.limiter.evidence[-1]
+
+
+def waiting() -> SyntheticRun:
+    """A client whose one operation at a time takes all of the time, and nothing is full."""
+    run = SyntheticRun(ONE_PHASE)
+    stream = steady_stream(per_s=1000, seconds=10, latency_ns=1_000_000)
+    return run.phase([stream], seconds=10, counters=Counters(on_cpu=0.1, block_delay=0.8)).end()
+
+
+def test_a_busy_disk_of_the_server_is_what_clients_that_only_wait_may_wait_for() -> None:
+    watched = Client("srv", server(sent_bytes=1e6, link=False, io_ns=10 * NS), role=Role.OBSERVER)
+
+    document = judged(MemorySet(ONE_PHASE, [*(Client(f"h{i}", waiting()) for i in range(4)), watched]))
+
+    own = of_client(document, "h0")[0].limiter
+    assert own is not None
+    assert (own.verdict, own.confidence) == (Bottleneck.OPERATION_LATENCY, Confidence.MEDIUM)
+    (sum_,) = sums(document)
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.DEVICE_SATURATED, Confidence.LOW)
+
+
+@pytest.mark.parametrize("order", [("cpu", "waits"), ("waits", "cpu")])
+def test_where_as_many_clients_say_one_thing_as_another_nothing_is_said_of_the_sum(order: tuple[str, str]) -> None:
+    runs = {"cpu": of_cpu(0.99), "waits": waiting()}
+
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [Client(f"h{i}", runs[kind]) for i, kind in enumerate(order)])))
+
+    assert sum_.limiter is not None
+    assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.UNKNOWN, Confidence.LOW)
+    assert sorted(text.split(" (")[0] for text in sum_.limiter.evidence) == [
+        "client cpu single by 1 of 2 clients themselves",
+        "operation latency by 1 of 2 clients themselves",
+    ]
+
+
+def test_without_observers_the_limiter_is_what_most_clients_say() -> None:
     clients = [Client(f"h{i}", of_cpu(0.99 if i < 3 else 0.2)) for i in range(4)]
 
     document = judged(MemorySet(ONE_PHASE, clients))
@@ -697,6 +917,14 @@ def test_a_straggler_has_less_than_four_fifths_of_what_is_usual(slow_per_s: int,
     assert ("uneven-clients" in ids(sums(document)[0], "note")) is is_named
 
 
+def test_a_handful_of_operations_makes_nobody_uneven() -> None:
+    few = [Client(f"h{i}", steady(per_s, seconds=10)) for i, per_s in enumerate((1, 1, 10))]
+    enough = [Client(f"h{i}", steady(per_s, seconds=10)) for i, per_s in enumerate((10, 10, 100))]
+
+    assert "uneven-clients" not in ids(sums(judged(MemorySet(ONE_PHASE, few)))[0])
+    assert "uneven-clients" in ids(sums(judged(MemorySet(ONE_PHASE, enough)))[0])
+
+
 def test_a_straggler_whose_cache_did_not_serve_it_is_told_so() -> None:
     def reading(per_s: int, fetched: int) -> SyntheticRun:
         run = SyntheticRun(ONE_PHASE)
@@ -740,18 +968,149 @@ def test_what_spoils_one_client_of_many_is_a_note_beside_the_sum(clients: int, s
 
 @pytest.mark.parametrize(("clients", "confidence"), [(10, Confidence.MEDIUM), (11, Confidence.HIGH)])
 def test_a_sum_is_as_sure_as_its_clients_where_hardly_one_differs(clients: int, confidence: Confidence) -> None:
-    def busy(share: float) -> SyntheticRun:
-        run = SyntheticRun(ONE_PHASE)
-        stream = steady_stream(per_s=1000, seconds=10, latency_ns=900_000)
-        counters = Counters(on_cpu=share, block_delay=0.0, process_cpu_ns=round(share * 10 * NS))
-        return run.phase([stream], seconds=10, counters=counters).end()
+    full = [Client(f"c{i}", of_cpu(0.99)) for i in range(clients - 1)]
 
-    full = [Client(f"c{i}", busy(0.99)) for i in range(clients - 1)]
-
-    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*full, Client("other", busy(0.2))])))
+    (sum_,) = sums(judged(MemorySet(ONE_PHASE, [*full, Client("other", of_cpu(0.2))])))
 
     assert sum_.limiter is not None
     assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.CLIENT_CPU_SINGLE, confidence)
+
+
+# -- clients on one machine --------------------------------------------------------------------------------------------
+
+OWN_BYTES = 400 * MIB
+"""What each client of `beside` reads in 10 s."""
+
+
+def beside(vda_bytes: int, *, device: str = "vda", cpus: float = 0.5, run_delay: float = 0.0) -> SyntheticRun:
+    """A client that reads 400 MiB from a device, on a machine whose vda moved so much for all."""
+    counters = Counters(
+        process_cpu_ns=round(cpus * 10 * NS),
+        process_read_bytes=OWN_BYTES,
+        devices={"vda": (vda_bytes, 0), "vdb": (OWN_BYTES, 0)},
+        cpu_ns={"user_ns": 50 * NS, "idle_ns": 30 * NS},
+        run_delay=run_delay,
+        energy_uj={"package-0": 10**9},
+    )
+    run = SyntheticRun(ONE_PHASE, facts={**BLOCK_BACKED, "target.target.device.diskstats": (device,)})
+    stream = steady_stream(per_s=40, seconds=10, latency_ns=500_000, bytes_each=MIB)
+    return run.phase([stream], seconds=10, counters=counters).end()
+
+
+def three_on(hostnames: Sequence[str], runs: Sequence[SyntheticRun]) -> list[Client]:
+    return [
+        Client(f"h{i}", run, hostname=name, late_ns=i * 1_000_000, offset_ns=i * NS)
+        for i, (name, run) in enumerate(zip(hostnames, runs, strict=True))
+    ]
+
+
+def test_clients_on_one_machine_are_held_against_its_devices_together() -> None:
+    clients = three_on(["big"] * 3, [beside(3 * OWN_BYTES) for _ in range(3)])
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    for name in ("h0", "h1", "h2"):
+        (own,) = of_client(document, name)
+        assert own.device_bytes == 3 * OWN_BYTES
+        assert own.efficiency.device_bytes_per_byte == 1.0
+        assert own.efficiency.joules_per_op is None
+        assert not ids(own) & {"foreign-io", "device-mismatch"}
+        assert own.cache.verdict == "storage"
+        assert "machine-shared" in ids(own, "note")
+    assert text_of(of_client(document, "h0")[0], "machine-shared").startswith("h1, h2 ran on the same machine")
+    assert not ids(sums(document)[0]) & {"foreign-io", "device-mismatch"}
+    assert "machine-shared" in ids(sums(document)[0], "note")
+
+
+def test_what_others_moved_beside_all_clients_of_a_machine_is_told() -> None:
+    clients = three_on(["big"] * 3, [beside(4 * OWN_BYTES) for _ in range(3)])
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    # A quarter of it: 400 of 1,600 MiB.
+    for result in document.results:
+        assert "400 MiB (25 %) were not this load's" in text_of(result, "foreign-io")
+
+
+def test_clients_on_machines_of_their_own_are_held_against_these_alone() -> None:
+    clients = three_on(["a", "b", "c"], [beside(3 * OWN_BYTES) for _ in range(3)])
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (own,) = of_client(document, "h1")
+    assert own.efficiency.device_bytes_per_byte == 3.0
+    assert own.efficiency.joules_per_op == pytest.approx(1000 / 400)
+    assert "(67 %) were not this load's" in text_of(own, "foreign-io")
+    assert "machine-shared" not in ids(own)
+
+
+def test_machines_of_one_hostname_are_told_apart_by_their_machine_ids() -> None:
+    runs = [beside(3 * OWN_BYTES) for _ in range(3)]
+    for number, run in enumerate(runs):
+        run.facts = (*run.facts, *facts_of({MACHINE_ID_FACT: f"{number:016x}"}))
+
+    document = judged(MemorySet(ONE_PHASE, three_on(["localhost"] * 3, runs)))
+
+    assert "machine-shared" not in ids(of_client(document, "h1")[0])
+    assert "foreign-io" in ids(of_client(document, "h1")[0])
+
+
+def test_a_client_on_another_device_of_the_machine_has_no_part_in_this_one() -> None:
+    runs = [beside(2 * OWN_BYTES), beside(2 * OWN_BYTES), beside(2 * OWN_BYTES, device="vdb")]
+
+    document = judged(MemorySet(ONE_PHASE, three_on(["big"] * 3, runs)))
+
+    for name in ("h0", "h1", "h2"):
+        (own,) = of_client(document, name)
+        assert own.efficiency.device_bytes_per_byte == 1.0
+        assert "foreign-io" not in ids(own)
+
+
+@pytest.mark.parametrize(("cpus", "id_"), [(2.5, "cpu-oversubscribed"), (1.0, "cpu-contention")])
+def test_clients_of_one_machine_that_take_its_cpus_from_each_other_are_too_many(cpus: float, id_: str) -> None:
+    runs = [beside(3 * OWN_BYTES, cpus=cpus, run_delay=0.4) for _ in range(3)]
+
+    document = judged(MemorySet(ONE_PHASE, three_on(["big"] * 3, runs)))
+
+    # The machine has 8 CPUs, and 5 of them were busy.
+    (own,) = of_client(document, "h1")
+    assert ids(own) & {"cpu-oversubscribed", "cpu-contention"} == {id_}
+    assert f"{3 * cpus:.1f} of 8 CPUs" in text_of(own, id_)
+    if id_ == "cpu-contention":
+        assert "all else on the machine 2.0" in text_of(own, id_)
+
+
+def test_nothing_is_said_of_a_machine_where_it_is_not_known_what_a_client_did() -> None:
+    cut = SyntheticRun(ONE_PHASE)
+    counters = Counters(process_cpu_ns=NS, process_read_bytes=OWN_BYTES // 2, devices={"vda": (3 * OWN_BYTES, 0)})
+    stream = steady_stream(per_s=40, seconds=5, latency_ns=500_000, bytes_each=MIB)
+    cut.phase([stream], seconds=5, counters=counters, is_cut=True)
+    alone = three_on(["big"] * 2, [beside(3 * OWN_BYTES), beside(3 * OWN_BYTES)])
+    clients = [*alone, Client("h2", cut, hostname="big", lost=lost_at(5.0))]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    (own,) = of_client(document, "h0")
+    assert own.device_bytes == 3 * OWN_BYTES
+    assert own.efficiency.device_bytes_per_byte is None
+    assert "foreign-io" not in ids(own)
+    assert "what one of them did in this time is not known" in text_of(own, "machine-shared")
+
+
+def test_a_backing_file_in_memory_is_seen_by_what_the_disks_gave_to_all_clients_of_the_machine() -> None:
+    def on_a_loop() -> SyntheticRun:
+        facts = {**BLOCK_BACKED, "target.target.device.diskstats": ("loop0",)}
+        counters = Counters(process_read_bytes=OWN_BYTES, devices={"loop0": (3 * OWN_BYTES, 0), "sda": (OWN_BYTES, 0)})
+        stream = steady_stream(per_s=40, seconds=10, latency_ns=500_000, bytes_each=MIB)
+        return SyntheticRun(ONE_PHASE, facts=facts).phase([stream], seconds=10, counters=counters).end()
+
+    document = judged(MemorySet(ONE_PHASE, three_on(["big"] * 3, [on_a_loop() for _ in range(3)])))
+
+    # The disk gave a third of what the three read.
+    for name in ("h0", "h1", "h2"):
+        (own,) = of_client(document, name)
+        assert own.cache.hit_ratio == pytest.approx(2 / 3)
+        assert "backing-file-cached" in ids(own)
 
 
 # -- what happened -----------------------------------------------------------------------------------------------------
@@ -789,6 +1148,50 @@ def test_a_step_is_done_when_the_last_client_has_done_it() -> None:
     (step,) = record.steps
     assert (step.t_ns - record.start_ns, step.seconds) == (14 * NS, 4.0)
     assert (step.achieved, step.detail) == (False, "b: no right")
+
+
+def flushed(at_s: float = 21.0, step: str = "sync") -> events.StepDone:
+    return events.StepDone(
+        t_ns=round(at_s * NS), phase_index=0, step=step, subject=None, achieved=True, detail="done", seconds=1.0
+    )
+
+
+def test_a_step_that_one_client_never_spoke_of_is_not_done() -> None:
+    clients = [Client("a", steady(100).say(flushed())), Client("b", steady(100))]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients)).phases
+
+    assert [(step.achieved, step.detail) for step in record.steps] == [
+        (False, "b: it did not say that it had done this")
+    ]
+
+
+@pytest.mark.parametrize(("share", "is_done"), [(Share.ONE_SET, True), (Share.TOGETHER, True), (Share.OWN, False)])
+def test_one_client_fills_the_storage_for_all_where_they_share_a_folder(share: Share, is_done: bool) -> None:
+    clients = [Client("a", steady(100).say(flushed(5.0, "fill"))), Client("b", steady(100))]
+
+    (record,) = read(MemorySet(ONE_PHASE, clients, share=share)).phases
+
+    assert [step.achieved for step in record.steps] == [is_done]
+
+
+def test_what_storage_had_is_not_known_of_a_sum_where_one_client_did_not_flush() -> None:
+    its_plan = one_plan(phase("p", one_job(plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)))))
+
+    def writing(*, with_flush: bool) -> SyntheticRun:
+        run = SyntheticRun(its_plan)
+        stream = steady_stream(per_s=1000, seconds=10, latency_ns=1000, bytes_each=4096, operation="write")
+        run.phase([stream], seconds=10, counters=Counters(process_write_bytes=10_000 * 4096)).end()
+        return run.say(flushed()) if with_flush else run
+
+    both = [Client("a", writing(with_flush=True)), Client("b", writing(with_flush=True))]
+    one = [both[0], Client("b", writing(with_flush=False))]
+
+    known, unknown = (sums(judged(MemorySet(its_plan, clients)))[0].committed for clients in (both, one))
+
+    assert known is not None
+    assert known.iops == pytest.approx(20_000 / 11.0, rel=1e-3)
+    assert unknown is None
 
 
 def test_arrivals_of_an_open_loop_are_those_of_all_clients() -> None:

@@ -13,9 +13,12 @@ import pytest
 from inline_snapshot import snapshot
 from rich.cells import cell_len
 
-from assay.analysis.record import ClientRecord, RunRecord
-from assay.analysis.repeats import summaries
+from assay import plan
+from assay.analysis.document import document as work_out
+from assay.analysis.record import ClientRecord, RunRecord, read
+from assay.analysis.repeats import summaries, why_not
 from assay.analysis.set_views import client_alone, client_of, of_client, own_results, record_of_client, sums_of
+from assay.bundle.client_set import Role
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare
 from assay.console import PlainConsole
@@ -53,8 +56,10 @@ from assay.report.spreadsheets import OVER_TIME, RESULTS, tables
 from assay.results import ClientCeilings, Document, Finding, Limiter, ThreadCeiling, Trust, WayToClient
 from assay.verdicts import Bottleneck, Confidence, TrustLevel
 from unit import vega
+from unit.memory_set import Client, MemorySet
 from unit.quick_run import quick_run
 from unit.set_run import LOST_S, OBSERVER, RATES, SECONDS, TITLES, set_run
+from unit.synthetic import SyntheticRun, one_job, one_plan, steady_stream
 
 MANY = 1000
 
@@ -204,25 +209,23 @@ def test_the_head_names_clients_and_kinds_of_machines(four: tuple[RunRecord, Doc
     assert "machine" not in pairs
 
 
-@pytest.mark.parametrize(
-    ("hosts", "said"),
-    [
-        (("one", "one", "one", "one", "one"), "4 clients on 1 machine: 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
-        (("one", "one", "two", "two", "s"), "4 clients on 2 machines: 2 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
-    ],
-)
-def test_clients_that_share_a_machine_are_not_counted_as_machines(
-    four: tuple[RunRecord, Document], hosts: tuple[str, ...], said: str
-) -> None:
-    run, document = four
-    members = tuple(
-        dataclasses.replace(one, member=msgspec.structs.replace(one.member, hostname=host))
-        for one, host in zip(run.members, hosts, strict=True)
-    )
+def test_a_machine_of_several_clients_is_one_machine() -> None:
+    job = one_plan(plan.Phase(name="p", title="reads", jobs=(one_job(),)))
+    for hosts, said in (
+        ("xxy", "3 clients on 2 machines: 2 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
+        ("xxx", "3 clients on 1 machine: 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
+        ("xyz", "3 of 8 CPUs, 16.0 GiB RAM, Linux 6.18.1"),
+    ):
+        clients = [
+            Client(f"h{i}", SyntheticRun(job).phase([], seconds=1).end(), hostname=host) for i, host in enumerate(hosts)
+        ]
+        observer = Client("s1", SyntheticRun(job).phase([], seconds=1).end(), role=Role.OBSERVER)
+        run = read(MemorySet(job, [*clients, observer]))
 
-    pairs = dict(head_of(document, dataclasses.replace(run, members=members)).pairs)
+        pairs = dict(head_of(work_out(run), run).pairs)
 
-    assert pairs["machines"] == said
+        assert pairs["clients"] == "3: h0, h1, h2"
+        assert pairs["machines"] == said
 
 
 def test_the_answer_has_one_line_on_the_clients(four: tuple[RunRecord, Document]) -> None:
@@ -843,6 +846,49 @@ def test_the_page_of_the_tables_names_every_column_of_clients() -> None:
 
     assert [name for schema in OF_CLIENTS.values() for name in schema if f"`{name}`" not in words] == []
     assert [name for name in OF_CLIENTS if name not in words] == []
+
+
+# -- clients that did not work together --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def apart() -> tuple[RunRecord, Document]:
+    """Two clients, the second of which was done after half of the time of the first."""
+    job = one_plan(plan.Phase(name="p", title="reads", jobs=(one_job(),)))
+    runs = [
+        SyntheticRun(job).phase([steady_stream(per_s=per_s, seconds=s, latency_ns=10**6)], seconds=s).end()
+        for per_s, s in ((100, 10), (400, 5))
+    ]
+    run = read(MemorySet(job, [Client(f"h{i}", one) for i, one in enumerate(runs, 1)]))
+    return run, work_out(run)
+
+
+def test_where_there_is_no_sum_no_rate_of_all_is_shown(apart: tuple[RunRecord, Document]) -> None:
+    run, document = apart
+    out = console(160)
+
+    shown = printed(run, document, 160)
+    render_clients(document, out)
+    each = out.file.getvalue()  # type: ignore[attr-defined]
+    html = page(run, document)
+
+    assert "no sum, for they shared too little of the time" in shown
+    assert not re.search(r"Jain|straggler|times", shown[shown.index("clients ") :].split("starts")[0])
+    assert "no sum, each by itself of 2 clients" in each
+    rows = [line.split()[:4] for line in each.splitlines() if re.match(r"h[12] +\d+\.?\d* +n/a", line)]
+    assert rows == [["h1", "100", "n/a", "n/a"], ["h2", "400", "n/a", "n/a"]]
+    assert "Jain" not in html
+    assert "no sum" in html
+    assert all(figure.slug != "clients-fairness" for figure in clients_figures(run, document))
+    for figure in clients_figures(run, document):
+        vega.check(figure)
+    assert tables(run, document)[RESULTS]["iops"].to_list()[0] is None
+    assert "no sum" in "\n".join(line.plain for line in story(document, run, "1", 100))
+    assert in_short(document) == "Sum of 2 clients; no sum in row 1, for lack of a common time."
+    assert why_not(document.results[0]).startswith("sum invalid")
+    found = compare([Arm.of("a", [document]), Arm.of("b", [document])])
+    assert not any(row.metric == "iops" and row.a.values for row in found.against[0].rows)
+    assert run_sheets(run, document)
 
 
 # -- comparisons -------------------------------------------------------------------------------------------------------

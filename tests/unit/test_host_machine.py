@@ -127,3 +127,15 @@ def test_energy_meters_are_there_and_readable_or_the_fact_says_that_there_are_no
 
     assert without["knob.powercap.can_read_energy"] is None
     assert with_one["knob.powercap.can_read_energy"] is True
+
+
+@pytest.mark.parametrize(("text", "bytes_per_s"), [("25000", 3_125_000_000), ("-1", None), ("0", None)])
+def test_a_link_carries_what_its_driver_says(machine: FakeMachine, text: str, bytes_per_s: int | None) -> None:
+    machine.file("/sys/class/net/eth0/speed", text)
+    machine.file("/sys/class/net/eth0/device/vendor", "0x15b3")
+    machine.file("/sys/class/net/veth1/speed", "10000")
+
+    facts = values(machine_facts(machine.tree))
+
+    assert facts["host.network.eth0.link_bytes_per_s"] == bytes_per_s
+    assert not any("veth1" in key for key in facts)

@@ -61,6 +61,11 @@ def test_a_percent_sign_is_no_way_around() -> None:
     assert label_of(phase("a%2Fb", "job"), "job", "read") != label_of(phase("a/b", "job"), "job", "read")
 
 
+def test_an_at_sign_in_a_name_is_no_client() -> None:
+    assert label_of(phase("p", "job"), "job", "read@h1") == "p/read%40h1"
+    assert label_of(phase("p", "job"), "job", "read", "h1") == "p/read@h1"
+
+
 def test_a_row_can_be_asked_for_by_its_label() -> None:
     run = recorded(phase("a", "job"), phase("b", "x", "y"))
     made = document(run)

@@ -263,6 +263,19 @@ def test_the_time_of_later_requests_is_no_part_of_a_write_that_memory_takes() ->
     assert not any("of the latency is the device" in text for text in found.evidence)
 
 
+@pytest.mark.parametrize(("others", "is_its_own"), [(0.0, True), (3000.0, False), (None, False)])
+def test_requests_of_a_device_are_those_of_all_clients_of_the_machine(others: float | None, is_its_own: bool) -> None:
+    below = disk(utilisation=0.8, in_flight=0.8, await_s=0.78e-3, requests_per_s=1000)
+    one = load(ops_per_s=1000, latency_s=1e-3, device=below, others_ops_per_s=others)
+
+    found = decide(one)
+
+    # 0.78 ms of each millisecond, but where three others have three of four requests.
+    named = [text for text in found.evidence if text.endswith("of the latency is the device")]
+    assert named == (["78 % of the latency is the device"] if is_its_own else [])
+    assert found.confidence is (Confidence.HIGH if is_its_own else Confidence.MEDIUM)
+
+
 def test_an_open_loop_that_falls_behind_is_not_held_by_what_was_offered() -> None:
     behind = dataclasses.replace(PACED, offered_per_s=2000, ops_per_s=500, latency_s=2e-3, on_cpu=0.05, busiest=0.05)
 

@@ -20,8 +20,9 @@ import dataclasses
 from typing import Any
 
 from assay.analysis import thresholds
-from assay.analysis.record import PhaseRecord
+from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import NS_PER_S, Rows
+from assay.analysis.shared_machine import grown_on_machine
 from assay.analysis.window import Window
 from assay.plan import Job, WorkerKind
 from assay.results import TimeBudget
@@ -183,9 +184,9 @@ def greatest_run_delay(uses: tuple[WorkerUse, ...]) -> tuple[int, float] | None:
     return max(shares, key=lambda pair: pair[1], default=None)
 
 
-def cpus_in_use(record: PhaseRecord, window: Window) -> float | None:
-    """Return how many CPUs the engine kept busy in the window, on average."""
-    process_ns = record.process_delta(window.counted, "process_cpu_ns")
+def cpus_in_use(run: RunRecord, record: PhaseRecord, window: Window) -> float | None:
+    """Return how many CPUs the engine, or those of all clients on its machine, kept busy in the window, on average."""
+    process_ns = grown_on_machine(run, record, window.counted, "process_cpu_ns")
     if process_ns is None or window.counted.seconds <= 0:
         return None
     return process_ns / (window.counted.seconds * NS_PER_S)
@@ -198,12 +199,12 @@ def steal_share(record: PhaseRecord, window: Window) -> float | None:
     return grown["steal"] / total if "steal" in grown and total > 0 else None
 
 
-def cpus_in_use_by_others(record: PhaseRecord, window: Window) -> float | None:
+def cpus_in_use_by_others(run: RunRecord, record: PhaseRecord, window: Window) -> float | None:
     """Return how many CPUs all else on the machine kept busy, on average: programs, kernel threads and interrupts.
 
     Those of the load's own I/O are among them.
     """
-    own, grown = cpus_in_use(record, window), _host_cpu_ns(record, window)
+    own, grown = cpus_in_use(run, record, window), _host_cpu_ns(record, window)
     if own is None or not grown:
         return None
     busy_ns = sum(ns for name, ns in grown.items() if name not in _IDLE)

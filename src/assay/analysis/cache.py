@@ -17,7 +17,8 @@ device on the way says that its cache is volatile), `device` when the device has
 Sources: Ousterhout, "Always measure one level deeper" (CACM 61(7), 2018): each headline has a second counter. Verdicts
 at 0.05 and 0.95.
 Limits: caches of servers, arrays and disks are not seen. A loop device's backing file may be cached by this client;
-there the hit ratio is corrected by what any disk and wire of the machine can have delivered. A FUSE process behind that
+there the hit ratio is corrected by what any disk and wire of the machine can have delivered, of several clients on it to all
+of them alike. A FUSE process behind that
 file is a server: what it makes itself, or keeps, counts as storage.
 """
 
@@ -114,7 +115,8 @@ def _byte_balance(subject: Subject, fetched: float) -> HitRatio:
     is_loop = bool(devices) and all(name.startswith("loop") for name in devices)
     if is_loop and not any(is_served_by_a_process(subject.run, target) for target in subject.targets):
         most = most_bytes_below(subject.record, "read", subject.record.whole)
-        least_hit = 0.0 if most is None else 1.0 - most / subject.read_bytes
+        read_bytes = subject.read_bytes_on_machine
+        least_hit = 1.0 - most / read_bytes if most is not None and read_bytes else 0.0
         if least_hit > max(value, thresholds.STORAGE_HIT):
             value = least_hit
             found.append(_backing_file(devices, least_hit))

@@ -168,7 +168,7 @@ class Case:
     @functools.cached_property
     def joules(self) -> float | None:
         """What the machine took in the window; None where nobody measured it, or where it is not its operation's alone."""
-        if not self.is_whole or len(self.record.phase.jobs) > 1:
+        if not self.is_whole or len(self.record.phase.jobs) > 1 or self.run.machine is not None:
             return None
         return energy.joules(self.run, self.record.counters, self.window.span, self.window.counted)
 

@@ -5,8 +5,8 @@
     phase/operation@client     what one client of several did of it
     phase/operation#2          its second repeat, and so on; the first has no number
 
-A key follows from the Plan alone: it is the same however early a run ended. `/`, `#`, `~` and `%` in names are written as in
-URIs (`%2F`), so that no two results of a Plan with unique names have one key.
+A key follows from the Plan alone: it is the same however early a run ended. `/`, `#`, `~`, `@` and `%` in names are written
+as in URIs (`%2F`), so that no two results of a Plan with unique names have one key.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ import msgspec
 from assay.plan import Phase
 from assay.results import Result
 
-_ESCAPED = str.maketrans({"%": "%25", "/": "%2F", "#": "%23", "~": "%7E"})
+_ESCAPED = str.maketrans({"%": "%25", "/": "%2F", "#": "%23", "~": "%7E", "@": "%40"})
 
 
 def label_of(phase: Phase, job: str, operation: str, client: str | None = None) -> str:

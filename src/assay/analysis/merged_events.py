@@ -1,7 +1,8 @@
 """What happened in a set of clients, as events of one that did it all: on the clock of the set, each thing once.
 
-Texts say which clients they are from. A step is done when the last client has done it, and only if all could; sizes of file
-sets are those of all clients, but where all use one set. The end of a phase is there where no client was lost in it.
+Texts say which clients they are from. A step is done when the last client has done it, and only if all of its phase said
+that they had; sizes of file sets are those of all clients, but where all use one set. The end of a phase is there where no
+client was lost in it.
 """
 
 import math
@@ -27,6 +28,9 @@ _GRAVEST = (
     events.StoppedBy.EXHAUSTED,
 )
 _SEVERITIES = (events.Severity.INVALID, events.Severity.WARNING, events.Severity.WEAK, events.Severity.NOTE)
+_FILL = "fill"
+_IN_ONE_FOLDER = frozenset({Share.TOGETHER, Share.ONE_SET})
+"""Where one client fills the storage for all."""
 _WORST = (events.Outcome.FAILED, events.Outcome.STOPPED, events.Outcome.COMPLETE)
 
 
@@ -44,7 +48,7 @@ def merged_events(
     said = _Record(clients, times)
     found: list[events.Event] = list(_hello(clients, times))
     found += _prepared(said.all(events.Prepared), is_one_set=share is Share.ONE_SET)
-    found += _steps(said.all(events.StepDone))
+    found += _steps(said.all(events.StepDone), clients, times, share)
     found += _residency(said.all(events.Residency))
     found += _warnings(said.all(events.Warning))
     found += [
@@ -167,12 +171,19 @@ def _prepared(said: list[_Said[events.Prepared]], *, is_one_set: bool) -> Iterat
         )
 
 
-def _steps(said: list[_Said[events.StepDone]]) -> Iterator[events.Event]:
+def _steps(
+    said: list[_Said[events.StepDone]], clients: Mapping[str, ClientView], times: SetTimes, share: Share
+) -> Iterator[events.Event]:
     for same in _together(said, lambda event: (event.phase_index, event.step, event.subject)):
         every = [event for _, _, event in same]
+        phase = times.phases.get(every[0].phase_index)
+        did_it = {client for client, _, _ in same}
+        is_by_one = every[0].step == _FILL and share in _IN_ONE_FOLDER
+        silent = [name for name in (phase.clients if phase else clients) if name not in did_it and not is_by_one]
         t_ns = max(t_ns for _, t_ns, _ in same)
         begun_ns = min(t_ns - round(event.seconds * 1e9) for _, t_ns, event in same)
         failed = {client: event.detail for client, _, event in same if not event.achieved}
+        failed |= dict.fromkeys(silent, "it did not say that it had done this")
         yield msgspec.structs.replace(
             every[0],
             t_ns=t_ns,

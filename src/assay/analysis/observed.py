@@ -1,13 +1,14 @@
 """What an observer's machine did in the window of a sum: a server's wire and its disks, on the clock of the set."""
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.analysis.device import moved_bytes, real_disks
 from assay.analysis.record import ClientRecord, PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.set_times import PhaseOfSet
-from assay.host.facts import DEVICE_FACT, LINK_FACT
+from assay.host.facts import DEVICE_FACT, LINK_FACT, LINK_SPEED_FACT
 
 _LOOPBACK = "lo"
 _RECEIVED, _SENT = "rx_bytes", "tx_bytes"
@@ -38,6 +39,15 @@ class Wires:
 
 
 @dataclasses.dataclass(frozen=True)
+class SaidRate:
+    """What a link or devices can do, in bytes a second, as a driver or the user says."""
+
+    bytes_per_s: float
+    is_its_own: bool
+    """Whether it is of this machine; else the user said it once, of the run, and may mean the clients."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Observed:
     """Counters of one observer over one window."""
 
@@ -51,28 +61,50 @@ class Observed:
         """Of the observer."""
         return self.client.member.name
 
-    @property
-    def link_bytes_per_s(self) -> float | None:
-        """What its link carries, as the user says."""
-        return _number(self.client.run.facts.get(LINK_FACT))
+    @functools.cached_property
+    def links(self) -> Sequence[SaidRate]:
+        """What its link carries: as the driver of its busiest interface says, and as the user says."""
+        busiest = max(self._wires(_RECEIVED, _SENT), default=None)
+        key = LINK_SPEED_FACT.format(interface=busiest[1]) if busiest else ""
+        found = (_said(self._own_fact(key), is_its_own=True), self._given(LINK_FACT))
+        return tuple(one for one in found if one is not None)
 
-    @property
-    def devices_bytes_per_s(self) -> float | None:
+    @functools.cached_property
+    def devices(self) -> Sequence[SaidRate]:
         """What its devices move at most, as the user says."""
-        return _number(self.client.run.facts.get(DEVICE_FACT))
+        given = self._given(DEVICE_FACT)
+        return () if given is None else (given,)
+
+    def _given(self, key: str) -> SaidRate | None:
+        """Give a rate that is on record of its machine; else what is said of the run, which may mean another machine."""
+        own = _said(self._own_fact(key), is_its_own=True)
+        return own or _said(self.client.run.facts.get(key), is_its_own=False)
+
+    def _own_fact(self, key: str) -> object:
+        return next((fact.value for fact in self.client.member.facts if fact.key == key), None)
+
+    def wire_bytes(self) -> float | None:
+        """Give what its busiest interface moved in the direction in which it moved more; None where there is none.
+
+        Bytes that go over a bridge are counted by it and by its ports: so it is the most that one of them moved.
+        """
+        return max((moved for moved, _ in self._wires(_RECEIVED, _SENT)), default=None)
 
     def wires_for(self, direction: str) -> Wires | None:
         """Give what its interfaces moved in the direction in which clients read or write; None where there is none."""
-        grown = {
-            interface: moved
-            for interface in self.record.counters.instances("net")
-            if interface != _LOOPBACK
-            and (moved := self.record.counters.delta(self.span, "net", interface, _WIRE[direction])) is not None
-        }
+        grown = sorted(self._wires(_WIRE[direction]), reverse=True)
         if not grown:
             return None
-        (busiest, most), *others = sorted(grown.items(), key=lambda pair: -pair[1])
-        return Wires(busiest, most, dict(others))
+        (most, busiest), *others = grown
+        return Wires(busiest, most, {interface: moved for moved, interface in others})
+
+    def _wires(self, *counters: str) -> Iterator[tuple[float, str]]:
+        """Give what each interface moved by each of some counters, with its name."""
+        for interface in self.record.counters.instances("net"):
+            for name in counters if interface != _LOOPBACK else ():
+                moved = self.record.counters.delta(self.span, "net", interface, name)
+                if moved is not None:
+                    yield moved, interface
 
     def disk_bytes_for(self, direction: str) -> int | None:
         """Give what its disks moved in a direction; None where they were not sampled."""
@@ -116,5 +148,6 @@ def observed(client: ClientRecord, phase: PhaseOfSet, window: Span) -> Observed 
     return Observed(client, record, span) if span.end_ns > span.begin_ns else None
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and value > 0 else None
+def _said(value: object, *, is_its_own: bool) -> SaidRate | None:
+    is_rate = isinstance(value, int | float) and value > 0
+    return SaidRate(float(value), is_its_own=is_its_own) if is_rate else None  # type: ignore[arg-type]

@@ -85,13 +85,19 @@ def _operations(record: PhaseRecord, job: Job) -> list[Operation]:
 
 
 def result_of(
-    case: Case, said: Iterable[Finding], *, limiter: Conclusion | None, measures: ServedBy, client: str | None = None
+    case: Case,
+    said: Iterable[Finding],
+    *,
+    limiter: Conclusion | None,
+    measures: ServedBy,
+    client: str | None = None,
+    has_rate: bool = True,
 ) -> Result:
-    """Write one result down, with what is said of it."""
+    """Write one result down, with what is said of it; `has_rate` is false of a sum of what was not done together."""
     found = findings.ranked(said, case.run.plan.accept)
     trust = findings.trust(found)
     phase, span = case.record.phase, case.window.span
-    rated = case.ops > 0 and case.seconds > 0
+    rated = has_rate and case.ops > 0 and case.seconds > 0
     uses = case.uses if case.is_whole else ()
     return Result(
         label=label_of(phase, case.job.name, case.operation.name, client),

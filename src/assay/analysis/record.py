@@ -9,11 +9,12 @@ compared exactly.
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from assay import events
+from assay.analysis.machines_of_set import machine_of, machines_of
 from assay.analysis.merged import MergedRun
 from assay.analysis.of_client import tables_of, views_of
 from assay.analysis.phase_tables import Tables
@@ -21,6 +22,7 @@ from assay.analysis.recorded_operations import WHOLE_LOOP, Operation, operations
 from assay.analysis.recorded_run import RecordedRun
 from assay.analysis.rows import Counters, Rows, Span
 from assay.analysis.set_times import PhaseOfSet, set_times
+from assay.analysis.work_times import at_work_until_cut
 from assay.bundle.client_set import ClientSet, Member
 from assay.bundle.common_clock import common_clock
 from assay.bundle.files import RunInfo
@@ -50,6 +52,8 @@ class PhaseRecord:
     warnings: tuple[events.Warning, ...]
     pauses: tuple[events.Paused, ...]
     steps: tuple[events.StepDone, ...]
+    until_cut: tuple[Span, ...] = ()
+    """Of a sum over clients that ends where one was lost: when each worker and each lost client was at work until then."""
 
     @property
     def intervals(self) -> Rows:
@@ -175,6 +179,8 @@ class RunRecord:
     """Of a run of several clients: then the phases are those of all together on one clock, as if one machine had done it."""
     members: tuple["ClientRecord", ...] = ()
     """Of such a run: what each of them recorded, observers too; of a lost one what is known."""
+    machine: "SharedMachine | None" = dataclasses.field(default=None, compare=False, repr=False)
+    """Of one of several clients that shares its machine with others of them: counters of the machine are of all of these."""
     of_set: Mapping[int, PhaseOfSet] = dataclasses.field(default_factory=dict)
     """Of such a run: by index of a phase, who is in its sum, and how the times of each stand to those of the set."""
 
@@ -256,10 +262,29 @@ class ClientRecord:
     """By index of a phase: what has to be added to its times to make them those of the set."""
 
     @functools.cached_property
-    def host(self) -> tuple[str, str] | None:
-        """Name and kernel of its machine: clients with the same are taken to share one. None: its engine never said."""
-        hello = self.run.first(events.Hello)
-        return None if hello is None else (self.member.hostname, hello.machine.kernel)
+    def host(self) -> Hashable:
+        """Its machine: members that have the same are taken to share it."""
+        return machine_of(self.member, self.run.first(events.Hello))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SharedMachine:
+    """The machine of one of several clients of a run, where others of them had it too; `shared_machine.py` adds them up."""
+
+    client: str
+    clients: Mapping[str, RunRecord]
+    """What each of them recorded, by its own clock, this one too."""
+    unheard: frozenset[str]
+    """Those that were lost: what they did after their last word is not known."""
+    of_set: Mapping[int, PhaseOfSet]
+    """By index of a phase, how their times stand to those of the set."""
+    totals: dict[Hashable, float | None]
+    """What was added up before, for any of them."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Name the others."""
+        return tuple(name for name in self.clients if name != self.client)
 
 
 def read(run: RecordedRun) -> RunRecord:
@@ -277,13 +302,21 @@ def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
     views = views_of(run, found, tables)
     clock = common_clock(found, {name: view.happened for name, view in views.items()})
     times = set_times(found, views, clock, run.plan.sample_interval_s)
+    together = _read_alone(MergedRun(run, tables, found, views, times))
+    happened = {name: view.happened for name, view in views.items()}
+    alone = {name: _read_alone(view) for name, view in views.items()}
+    machines = _shared_machines(machines_of(found, views), found, alone, times.phases)
     return dataclasses.replace(
-        _read_alone(MergedRun(run, tables, found, views, times)),
+        together,
+        phases=tuple(
+            dataclasses.replace(phase, until_cut=at_work_until_cut(times.phases[phase.index], happened))
+            for phase in together.phases
+        ),
         client_set=found,
         members=tuple(
             ClientRecord(
                 member=member,
-                run=_read_alone(views[member.name]),
+                run=dataclasses.replace(alone[member.name], machine=machines.get(member.name)),
                 shift_ns={
                     index: one.shift.ns
                     for index, phase in times.phases.items()
@@ -294,6 +327,21 @@ def _read_set(run: RecordedRun, found: ClientSet) -> RunRecord:
         ),
         of_set=times.phases,
     )
+
+
+def _shared_machines(
+    machines: Iterable[Sequence[str]],
+    found: ClientSet,
+    alone: Mapping[str, RunRecord],
+    of_set: Mapping[int, PhaseOfSet],
+) -> dict[str, SharedMachine]:
+    """Give the machine of each client that shares it."""
+    lost = frozenset(one.name for one in found.members if one.lost is not None and not one.lost.is_collected)
+    shared: dict[str, SharedMachine] = {}
+    for names in machines:
+        clients, totals = {name: alone[name] for name in names}, dict[Hashable, float | None]()
+        shared |= {name: SharedMachine(name, clients, lost & frozenset(names), of_set, totals) for name in names}
+    return shared
 
 
 def _read_alone(run: RecordedRun) -> RunRecord:

@@ -57,9 +57,9 @@ def is_usable(result: Result) -> bool:
 
 def why_not(result: Result) -> str:
     """Say why a number may not count, in a few words."""
-    if result.iops is None or result.iops <= 0:
+    if not result.iops and not result.ops:
         return "nothing was measured"
-    return ", ".join(reason.text for reason in result.trust.reasons[:_MOST_REASONS])
+    return ", ".join(reason.text for reason in result.trust.reasons[:_MOST_REASONS]) or "it has no rate"
 
 
 def remarks(measured: Sequence[Result], rate: _Number) -> list[RepeatRemark]:

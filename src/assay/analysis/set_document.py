@@ -86,9 +86,10 @@ def _sum(at: SumCase, parts: Mapping[str, Judged]) -> Result:
     said = [finding for judge in OF_SUM for finding in judge(at.case)]
     if any(finding.id == _LOST for finding in of_set):
         said = [finding for finding in said if finding.id != _CUT]
-    shares = {rate.client: rate.share for rate in at.rates}
+    shares = {rate.client: rate.share or 0.0 for rate in at.rates}
     of_clients = carried({name: part.of_machine for name, part in parts.items()}, shares)
-    return result_of(at.case, (*of_set, *said, *of_clients), limiter=at.limiter, measures=at.measures)
+    found = (*of_set, *said, *of_clients)
+    return result_of(at.case, found, limiter=at.limiter, measures=at.measures, has_rate=at.case.window.has_sum)
 
 
 def _of_run(run: RunRecord) -> Iterator[Finding]:

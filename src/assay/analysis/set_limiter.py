@@ -1,20 +1,23 @@
 """What limited a sum over clients? A server where an observer saw it full, else what most clients say of themselves.
 
-1. The link of an observer's machine carried `CEILING_SHARE` of what the user says that it can: `network_bandwidth`.
-2. Its disks moved that share of what the user says that they can: `device_throughput`. Or one was busy `BUSY_SHARE` of the
-   time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it is full a device
-   that works in parallel is busy all the time.
+1. The link of an observer's machine carried `CEILING_SHARE` of what its driver, or the user, says that it can:
+   `network_bandwidth`. What the user says of the run may mean the clients' links: by that it is medium at most.
+2. Its disks moved that share of what the user says that they can: `device_throughput`, and as sure. Or one was busy
+   `BUSY_SHARE` of the time with `DEEP_QUEUE` requests in flight: `device_saturated`, with low confidence, as long before it
+   is full a device that works in parallel is busy all the time. Where most clients are surer of something else, that
+   counts, but for `operation_latency`: that they wait, and not for what.
 3. What at least half of the clients' own limiters say, with the confidence that half of those have; where a tenth or more
    of the clients says something else it is medium at most.
-4. Else nothing: `unknown`, with what was said how often.
+4. Else, and where two things are said by half of the clients each, nothing: `unknown`, with what was said how often.
 """
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.analysis import thresholds
 from assay.analysis.limiter.conclusion import Conclusion
-from assay.analysis.observed import Observed
+from assay.analysis.observed import Observed, SaidRate
 from assay.results import Limiter, Result
 from assay.units import format_bytes, format_names
 from assay.verdicts import Bottleneck, Confidence
@@ -30,6 +33,8 @@ _OWN = frozenset(
     }
 )
 """What is a client's own: where most clients are sure of one of these, a full server is no more than likely."""
+_WAITS = frozenset({Bottleneck.OPERATION_LATENCY})
+"""What says that clients wait; a busy server may be what they wait for."""
 
 
 def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) -> Conclusion | None:
@@ -44,6 +49,9 @@ def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) 
     by_clients = _most(own)
     if of_server is None:
         return by_clients
+    is_surer = by_clients is not None and by_clients.confidence is not Confidence.LOW
+    if by_clients and is_surer and of_server.confidence is Confidence.LOW and by_clients.limit not in _WAITS:
+        return dataclasses.replace(by_clients, evidence=(*by_clients.evidence, *of_server.evidence))
     is_doubted = by_clients and by_clients.limit in _OWN and by_clients.confidence is Confidence.HIGH
     if not is_doubted or of_server.confidence is Confidence.LOW:
         return of_server
@@ -54,27 +62,46 @@ def limiter_of_set(observed: Sequence[Observed], results: Mapping[str, Result]) 
 
 
 def _link(at: Observed) -> Conclusion | None:
-    carries, moved = at.link_bytes_per_s, at.wire_bytes_per_s
-    if carries is None or moved is None:
+    found = _nearly_all(at.wire_bytes_per_s, at.links)
+    if found is None:
         return None
-    share = moved / carries
-    # Far beyond what the link carries, it is not this link that the user means.
-    if not thresholds.CEILING_SHARE <= share <= thresholds.BEYOND_LINK:
-        return None
-    said = f"{format_bytes(moved)}/s of {at.name}'s link, which carries {format_bytes(carries)}/s ({100 * share:.0f} %)"
+    moved, carries = found
+    share = moved / carries.bytes_per_s
+    whose = _whose(carries, at.name, "link is the one that --link means")
+    said = (
+        f"{format_bytes(moved)}/s of {at.name}'s link, which carries {format_bytes(carries.bytes_per_s)}/s"
+        f" ({100 * share:.0f} %){whose}"
+    )
     remedy = f"Use a faster link to {at.name}, or several."
-    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, Confidence.HIGH, (said,), max(1.0, 1 / share), remedy)
+    return Conclusion(Bottleneck.NETWORK_BANDWIDTH, _sure(carries), (said,), max(1.0, 1 / share), remedy)
 
 
 def _ceiling(at: Observed) -> Conclusion | None:
-    most, moved = at.devices_bytes_per_s, at.disk_bytes_per_s
-    if most is None or moved is None or moved < thresholds.CEILING_SHARE * most:
+    found = _nearly_all(at.disk_bytes_per_s, at.devices)
+    if found is None:
         return None
-    said = f"{at.name}'s disks moved {format_bytes(moved)}/s of the {format_bytes(most)}/s that they can"
-    headroom = max(1.0, most / moved)
-    return Conclusion(
-        Bottleneck.DEVICE_THROUGHPUT, Confidence.HIGH, (said,), headroom, f"Use faster disks in {at.name}."
-    )
+    moved, most = found
+    whose = _whose(most, at.name, "disks are those that --device means")
+    said = f"{at.name}'s disks moved {format_bytes(moved)}/s of the {format_bytes(most.bytes_per_s)}/s that they can{whose}"
+    headroom = max(1.0, most.bytes_per_s / moved)
+    remedy = f"Use faster disks in {at.name}."
+    return Conclusion(Bottleneck.DEVICE_THROUGHPUT, _sure(most), (said,), headroom, remedy)
+
+
+def _nearly_all(moved: float | None, ceilings: Sequence[SaidRate]) -> tuple[float, SaidRate] | None:
+    """Give what was moved and the first ceiling that it is near; far beyond one, something else is meant by it."""
+    for most in ceilings if moved is not None else ():
+        if thresholds.CEILING_SHARE <= (moved or 0.0) / most.bytes_per_s <= thresholds.BEYOND_LINK:
+            return moved or 0.0, most
+    return None
+
+
+def _sure(given: SaidRate) -> Confidence:
+    return Confidence.HIGH if given.is_its_own else Confidence.MEDIUM
+
+
+def _whose(given: SaidRate, name: str, is_meant: str) -> str:
+    return "" if given.is_its_own else f", if {name}'s {is_meant}"
 
 
 def _busy(at: Observed) -> Conclusion | None:
@@ -98,7 +125,8 @@ def _most(own: Mapping[str, Limiter]) -> Conclusion | None:
         return None
     said = Counter(limiter.verdict for limiter in own.values()).most_common()
     limit, count = said[0]
-    if count < thresholds.MOST_OF_IT * len(own) or limit is Bottleneck.UNKNOWN:
+    is_tie = count in (others for _, others in said[1:])
+    if count < thresholds.MOST_OF_IT * len(own) or is_tie or limit is Bottleneck.UNKNOWN:
         return Conclusion(Bottleneck.UNKNOWN, Confidence.LOW, tuple(_counts(said, own)))
     those = {name: limiter for name, limiter in own.items() if limiter.verdict is limit}
     first = next(iter(those))

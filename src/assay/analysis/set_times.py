@@ -8,11 +8,11 @@ interval, so that it is numbered by rounding down. The last tick of a phase may 
 the one before has its place.
 
 A phase's sum ends with the last interval of the first client that was lost in it: beyond, it would be one of fewer clients.
-A client that did nothing in a phase is not in its sum.
+A client that did nothing in a phase is not in its sum, nor is one of which no interval is on record.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -38,8 +38,8 @@ class ClientPhase:
     start_ns: int
     """When it began, by its own clock since its hello."""
     begun_ns: int
-    """When its first worker issued its first operation; where the load does not begin with one, as an open loop does not,
-    when its start was ordered."""
+    """When its first worker issued its first operation. When its start was ordered, where the load does not begin with one,
+    as an open loop does not, and where of one client of the phase's sum only that is known."""
     shift: Shift
     """What has to be added to its times, at its start."""
     is_finished: bool
@@ -160,7 +160,7 @@ def _first_op_ns(plan: Plan, ended: events.PhaseFinished | None) -> int | None:
 
 
 def _numbered(
-    views: Iterable[ClientView],
+    views: Collection[ClientView],
     begun: Mapping[int, Mapping[str, ClientPhase]],
     begins: Mapping[int, int],
     interval_ns: int,
@@ -212,7 +212,7 @@ def _phase(
 ) -> tuple[PhaseOfSet, pl.DataFrame]:
     """Say where a phase of a set lies; its ticks that are in the sum, with `set_ns`, too."""
     last = dict(ticks.group_by(CLIENT).agg(pl.col("number").max() - pl.col("first").min()).iter_rows())
-    of_sum = [name for name in loads if name in begun and (begun[name].is_finished or last.get(name, 0) > 0)]
+    of_sum = [name for name in loads if name in last and (begun[name].is_finished or last[name] > 0)]
     cut_by = tuple(name for name in of_sum if not begun[name].is_finished)
     counted = ticks.filter(pl.col(CLIENT).is_in(of_sum))
     if cut_by:
@@ -232,7 +232,10 @@ def _phase(
     phase = PhaseOfSet(
         index=index,
         begin_ns=grid.begin_ns,
-        clients={name: found[name] for name in of_sum if name in found},
+        clients={
+            name: dataclasses.replace(found[name], begun_ns=found[name].start_ns) if cut_by else found[name]
+            for name in of_sum
+        },
         observers={name: one for name, one in found.items() if name not in loads},
         absent=tuple(name for name in loads if name not in of_sum),
         cut_by=cut_by,

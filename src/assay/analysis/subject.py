@@ -8,6 +8,7 @@ from assay.analysis import device
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import READS, Operation, direct_wanted
 from assay.analysis.rows import Rows, Span
+from assay.analysis.shared_machine import on_machine
 from assay.plan import Job
 from assay.plan.durability import WRITES
 from assay.plan.walk import job_ops, job_sets
@@ -89,30 +90,57 @@ class Subject:
         """What all recorded reads of the phase moved, over the whole phase."""
         return self.record.moved_bytes("read", self.record.whole)
 
+    @functools.cached_property
+    def read_bytes_on_machine(self) -> float | None:
+        """What all recorded reads of the phase moved, of all clients on its machine."""
+
+        def read(_: RunRecord, record: PhaseRecord, span: Span) -> float:
+            return float(record.moved_bytes("read", span))
+
+        return on_machine(self.run, self.record, self.record.whole, "read", read)
+
     def app_bytes(self, span: Span) -> int | None:
         """Return what the recorded operations that share its devices moved in its direction.
 
-        None where these are not known, or where one of them has data on others too: its part in it cannot be told.
+        Those of all clients on its machine. None where these are not known, or where one of them has data on others too: its
+        part in it cannot be told.
         """
-        mine, total = self.devices, 0
-        if self.operation.direction is None or mine is None:
+        direction, mine = self.operation.direction, frozenset(self.devices or ())
+        if direction is None or not mine:
             return None
-        for job, operation in self.record.moving(self.operation.direction):
-            theirs = frozenset(_devices_of(self.run, _targets_of(self.run, job, operation)) or ())
-            if theirs.isdisjoint(mine):
-                continue
-            if theirs != frozenset(mine):
-                return None
-            total += self.record.rows(job.name, operation.name).total("bytes", span)
-        return total
+        total = on_machine(
+            self.run,
+            self.record,
+            span,
+            ("bytes", direction, mine),
+            lambda run, record, own_span: _bytes_on(run, record, direction, mine, own_span),
+        )
+        return None if total is None else int(total)
+
+    def fetched_bytes(self, span: Span) -> float | None:
+        """Return what the kernel fetched in a span for all clients of its machine that use devices of its phase."""
+        mine = frozenset(self.devices_of_all or ())
+
+        def fetched(run: RunRecord, record: PhaseRecord, own_span: Span) -> float | None:
+            is_elsewhere = bool(mine) and mine.isdisjoint(_devices_of_phase(run, record) or mine)
+            return 0.0 if is_elsewhere else record.process_delta(own_span, "process_read_bytes")
+
+        return on_machine(self.run, self.record, span, ("fetched", mine), fetched)
+
+    def ops_on_devices(self, span: Span) -> float | None:
+        """Return how many operations of its kind its devices served in a span, of all clients of its machine."""
+        mine, job, name = frozenset(self.devices or ()), self.job.name, self.operation.name
+
+        def done(run: RunRecord, record: PhaseRecord, own_span: Span) -> float:
+            is_elsewhere = bool(mine) and mine.isdisjoint(_devices_of(run, self.targets) or mine)
+            return 0.0 if is_elsewhere else float(record.rows(job, name).total("ops", own_span))
+
+        return on_machine(self.run, self.record, span, ("ops", job, name, mine), done)
 
     @property
     def devices_of_all(self) -> tuple[str, ...] | None:
         """Names of the devices of everything that the phase works on; None: some are not known."""
-        targets = dict.fromkeys(
-            self.run.plan.file_set(name).target for job in self.record.phase.jobs for name in job_sets(job)
-        )
-        return _devices_of(self.run, tuple(targets))
+        return _devices_of_phase(self.run, self.record)
 
     @property
     def is_plain_direct(self) -> bool:
@@ -125,6 +153,24 @@ class Subject:
         moving = self.record.moving(direction)
         targets = dict.fromkeys(name for job, op in moving for name in _targets_of(self.run, job, op))
         return _devices_of(self.run, tuple(targets))
+
+
+def _devices_of_phase(run: RunRecord, record: PhaseRecord) -> tuple[str, ...] | None:
+    targets = dict.fromkeys(run.plan.file_set(name).target for job in record.phase.jobs for name in job_sets(job))
+    return _devices_of(run, tuple(targets))
+
+
+def _bytes_on(run: RunRecord, record: PhaseRecord, direction: str, devices: frozenset[str], span: Span) -> int | None:
+    """Give what the operations of a phase moved of what lies on devices; None where one has data on others too."""
+    total = 0
+    for job, operation in record.moving(direction):
+        theirs = frozenset(_devices_of(run, _targets_of(run, job, operation)) or ())
+        if theirs.isdisjoint(devices):
+            continue
+        if theirs != devices:
+            return None
+        total += record.rows(job.name, operation.name).total("bytes", span)
+    return total
 
 
 def _targets_of(run: RunRecord, job: Job, operation: Operation) -> tuple[str, ...]:

@@ -4,7 +4,8 @@
 
 is Jain's index of fairness: 1 where all are equal, 1 / n where one has all (Jain, Chiu and Hawe, DEC-TR-301, 1984). Rates of
 clients are over the window of the sum, so that they add up to its rate. One is a straggler where it has less than
-`STRAGGLER_SHARE` of the median of the others.
+`STRAGGLER_SHARE` of the median of the others. Where the clients shared too little of the time for a sum (`Window.has_sum`),
+each has the rate of its own result, and nothing is said of all of them.
 """
 
 import dataclasses
@@ -41,7 +42,9 @@ class SumCase:
 
     @functools.cached_property
     def rates(self) -> tuple[ClientRate, ...]:
-        """What each client did of it, in the order of the set."""
+        """What each client did of it, in the order of the set; where there is no sum, each in its own window."""
+        if not self.case.window.has_sum:
+            return tuple(self._own_rate(name) for name in self.phase.clients if name in self.results)
         counted, seconds = self.case.window.counted, self.case.seconds
         done = {name: self._done(name, counted) for name in self.phase.clients}
         total = sum(ops for ops, _ in done.values())
@@ -59,6 +62,17 @@ class SumCase:
             if name in self.results
         )
 
+    def _own_rate(self, client: str) -> ClientRate:
+        own = self.results[client]
+        moved = own.throughput_bytes_per_s
+        return ClientRate(
+            client=client,
+            label=own.label,
+            iops=own.iops or 0.0,
+            throughput_bytes_per_s=(moved or 0.0) if self.case.moves_data else None,
+            share=None,
+        )
+
     def _done(self, client: str, counted: Span) -> tuple[int, int]:
         """Operations and bytes of a client in a window of the set."""
         record = self.clients[client].run.phases_by_index.get(self.phase.index)
@@ -70,16 +84,22 @@ class SumCase:
         return int(rows.column("ops")[inside].sum()), int(rows.column("bytes")[inside].sum())
 
     @functools.cached_property
-    def jain(self) -> float:
-        """Fairness; 1 where nobody did anything."""
-        rates = [rate.iops for rate in self.rates]
+    def jain(self) -> float | None:
+        """Fairness; None where nobody did anything, and where there is no sum."""
+        rates = [rate.iops for rate in self.rates] if self.case.window.has_sum else []
         squares = sum(rate * rate for rate in rates)
-        return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
+        return sum(rates) ** 2 / (len(rates) * squares) if squares else None
+
+    @property
+    def can_be_compared(self) -> bool:
+        """Whether there is a sum of several clients, and they did enough to say who was slower."""
+        is_sum_of_several = self.case.window.has_sum and len(self.rates) >= _SEVERAL
+        return is_sum_of_several and self.case.ops >= thresholds.FEW_OPS * len(self.rates)
 
     @functools.cached_property
     def straggler(self) -> Straggler | None:
         """The slowest client, if it is far behind the others."""
-        if len(self.rates) < _SEVERAL or self.case.ops < thresholds.FEW_OPS * len(self.rates):
+        if not self.can_be_compared:
             return None
         slowest = min(self.rates, key=lambda rate: rate.iops)
         others = statistics.median(rate.iops for rate in self.rates if rate is not slowest)
@@ -97,8 +117,8 @@ class SumCase:
 
     @functools.cached_property
     def limiter(self) -> Conclusion | None:
-        """What limited all of them together; None for a part of a job, and where nothing was done."""
-        if not self.case.is_whole or not self.case.ops:
+        """What limited all of them together; None for a part of a job, where nothing was done, and where there is no sum."""
+        if not self.case.is_whole or not self.case.ops or not self.case.window.has_sum:
             return None
         return limiter_of_set(self.observed, self.results)
 
@@ -114,16 +134,21 @@ class SumCase:
 
     def taken_to_pieces(self, label: str) -> SetOfClients:
         """Write down who did what of it; `label` is that of its result."""
-        rates = [rate.iops for rate in self.rates]
+        has_sum = self.case.window.has_sum
+        rates = [rate.iops for rate in self.rates] if has_sum else []
         common, span = self.case.window.common, self.case.window.span
-        begin_ns = max(common.begin_ns, span.begin_ns)
-        end_ns = max(begin_ns, min(common.end_ns, span.end_ns))
+        shared = Span(max(common.begin_ns, span.begin_ns), min(common.end_ns, span.end_ns))
         return SetOfClients(
             label=label,
             clients=len(self.phase.clients),
-            window_s=tuple((ns - self.phase.begin_ns) / NS_PER_S for ns in (begin_ns, end_ns)),  # type: ignore[arg-type]
+            window_s=self._since_begin(span) if has_sum else None,
+            all_at_work_s=self._since_begin(shared) if shared.end_ns > shared.begin_ns else None,
             rates=self.rates,
             jain=self.jain,
             spread=max(rates) / min(rates) if rates and min(rates) > 0 else None,
             straggler=self.straggler,
         )
+
+    def _since_begin(self, span: Span) -> tuple[float, float]:
+        begin_ns = self.phase.begin_ns
+        return (span.begin_ns - begin_ns) / NS_PER_S, (span.end_ns - begin_ns) / NS_PER_S

@@ -250,7 +250,7 @@ CARRIED_SHARE = 0.05
 AGREED_SHARE = 0.90
 """Of the clients that say the same of what limits them, above which a sum may be as sure of it as they are."""
 BEYOND_LINK = 1.10
-"""Times what a link carries, beyond which it is not the link that was meant."""
+"""Times what a link carries, or devices move, beyond which it is not they that were meant."""
 OTHER_WIRE_SHARE = 0.05
 """Of what clients asked for: where an interface beside the busiest moved more, a wire does not tell what caches gave."""
 

@@ -14,6 +14,9 @@ and last completion:
 the phase, since its jobs are one mix. The span ends at the last completion and not at a tick, except that a phase which
 was stopped by its time while operations were outstanding lasts until that time: a device that hangs must not look fast.
 
+A sum over clients that ends where one was lost ends with an interval, and counts what was before; the client that was lost
+was at work from its start on.
+
 Limits: this is the structural window. Whether the level inside it is steady is another judgement.
 """
 
@@ -24,6 +27,7 @@ from assay import events
 from assay.analysis import thresholds
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
+from assay.analysis.work_times import workers_at_work
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Window:
     counted: Span
     """From the start of the first interval counted to the end of the last: which rows and samples belong to it."""
     at_work: AtWork | None = None
-    """None: the phase was cut, or no worker did anything."""
+    """None: no worker did anything; or the phase was cut, and is no sum over clients that others came to the end of."""
     lacks_interval: bool = False
     """Whether no whole interval lay in the part that is wanted, so that all of the phase stands for it."""
 
@@ -59,6 +63,12 @@ class Window:
     def common(self) -> Span:
         """The part of it in which all workers were at work."""
         return self.at_work.common if self.at_work else self.span
+
+    @property
+    def has_sum(self) -> bool:
+        """Whether a sum over the workers means something: they shared most of the time, and intervals of it are known."""
+        shared = self.at_work is None or self.at_work.overlap >= thresholds.OVERLAP_SUM
+        return shared and not self.lacks_interval
 
     @property
     def is_resolved(self) -> bool:
@@ -69,18 +79,16 @@ class Window:
 def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     """Find the window of a phase."""
     tolerance_ns = int(thresholds.GRID_TOLERANCE * sample_interval_s * NS_PER_S)
-    if record.finished is None:
-        return _cut_window(record, tolerance_ns)
-    worked = workers_at_work(record.finished)
+    worked = workers_at_work(record.finished) if record.finished else record.until_cut
     if not worked:
-        return Window(record.whole, record.whole)
+        return Window(record.whole, record.whole) if record.finished else _cut_window(record, tolerance_ns)
     ramp_end_ns = record.start_ns + int(record.phase.ramp_s * NS_PER_S)
-    firsts = [max(first, ramp_end_ns) if record.phase.ramp_s > 0 else first for first, _ in worked]
-    lasts = [last for _, last in worked]
+    firsts = [max(own.begin_ns, ramp_end_ns) if record.phase.ramp_s > 0 else own.begin_ns for own in worked]
+    lasts = [own.end_ns for own in worked]
     span = Span(min(firsts), max(lasts))
     common_ns = max(0, min(lasts) - max(firsts))
     overlap = common_ns / (span.end_ns - span.begin_ns) if span.end_ns > span.begin_ns else 1.0
-    end_ns = _end_ns(record, record.finished, span)
+    end_ns = _end_ns(record, span)
     at_work = AtWork(
         skew_s=(max(firsts) - min(firsts)) / NS_PER_S,
         tail_s=(max(lasts) - min(lasts)) / NS_PER_S,
@@ -102,15 +110,6 @@ def find_window(record: PhaseRecord, sample_interval_s: float) -> Window:
     return Window(used, counted, at_work)
 
 
-def workers_at_work(finished: events.PhaseFinished) -> list[tuple[int, int]]:
-    """Give the first issue and the last completion of each worker that did anything."""
-    return [
-        (worker.first_op_ns, worker.last_op_ns)
-        for worker in finished.workers
-        if worker.first_op_ns is not None and worker.last_op_ns is not None
-    ]
-
-
 def _inside(record: PhaseRecord, limits: Span, tolerance_ns: int) -> Sequence[Span]:
     return [
         interval
@@ -129,8 +128,11 @@ def _cut_window(record: PhaseRecord, tolerance_ns: int) -> Window:
     return Window(span, span, lacks_interval=not inside)
 
 
-def _end_ns(record: PhaseRecord, finished: events.PhaseFinished, span: Span) -> int:
+def _end_ns(record: PhaseRecord, span: Span) -> int:
     """End of the span: with operations that never came back, the phase went on for as long as it was to."""
+    finished = record.finished
+    if finished is None:
+        return record.whole.end_ns
     if not any(worker.abandoned for worker in finished.workers):
         return span.end_ns
     phase = record.phase

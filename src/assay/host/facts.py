@@ -7,6 +7,12 @@ LINK_FACT = "given.link_bytes_per_s"
 DEVICE_FACT = "given.device_bytes_per_s"
 """Key of what the user says that the devices move at most."""
 
+MACHINE_ID_FACT = "host.machine_id_hash"
+"""Key of what tells installed systems apart."""
+
+LINK_SPEED_FACT = "host.network.{interface}.link_bytes_per_s"
+"""Key of what the driver of a network interface says that its link carries, in each direction."""
+
 CEILINGS_FACT = "host.ceilings"
 """Begins the keys of what an earlier run measured that one thread of this machine shows at most."""
 

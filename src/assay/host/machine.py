@@ -10,7 +10,7 @@ import platform
 import re
 import resource
 
-from assay.host.facts import Fact
+from assay.host.facts import LINK_SPEED_FACT, MACHINE_ID_FACT, Fact
 from assay.host.reading import (
     Reading,
     SystemTree,
@@ -27,6 +27,7 @@ from assay.host.reading import (
 )
 
 _CPU = "/sys/devices/system/cpu"
+_NET = "/sys/class/net"
 # The first CPU's block fits in; on machines with hundreds of CPUs the kernel takes long to print all of them.
 _CPUINFO_HEAD_BYTES = 8192
 
@@ -158,7 +159,7 @@ def _system_facts(tree: SystemTree) -> list[Fact]:
     distribution = release.get("PRETTY_NAME", "").strip('"') or None
     no_libc = "the C library is not glibc and does not say its version"
     return [
-        fact("host.machine_id_hash", tree.read("/etc/machine-id"), identity_hash),
+        fact(MACHINE_ID_FACT, tree.read("/etc/machine-id"), identity_hash),
         fact("host.kernel.release", tree.read("/proc/sys/kernel/osrelease")),
         fact("host.kernel.version", tree.read("/proc/sys/kernel/version")),
         fact("host.kernel.cmdline", tree.read("/proc/cmdline"), _without_secrets),
@@ -212,6 +213,22 @@ def _load_facts(tree: SystemTree) -> list[Fact]:
     ]
 
 
+def _link_facts(tree: SystemTree) -> list[Fact]:
+    """Speeds of the links behind network interfaces of hardware: those of virtual ones mean nothing (sysfs-class-net)."""
+    return [
+        fact(LINK_SPEED_FACT.format(interface=name), tree.read(f"{_NET}/{name}/speed"), _mbit_to_bytes)
+        for name in tree.names(_NET)
+        if tree.names(f"{_NET}/{name}/device")
+    ]
+
+
+def _mbit_to_bytes(text: str) -> int:
+    """Megabits a second to bytes; a link that is down, or whose driver does not know, has none (0 or -1)."""
+    if int(text) <= 0:
+        raise ValueError(text)
+    return int(text) * 1_000_000 // 8
+
+
 def _steal_share(cpu_line: str) -> float:
     """Share of all CPU time since boot that the hypervisor gave to others (proc_stat(5): the eighth number)."""
     name, *numbers = cpu_line.split()
@@ -237,4 +254,5 @@ def machine_facts(tree: SystemTree | None = None) -> tuple[Fact, ...]:
         *_memory_facts(tree),
         *_ulimit_facts(),
         *_load_facts(tree),
+        *_link_facts(tree),
     )

@@ -78,7 +78,7 @@ def _clients(document: Document, run: "RunRecord") -> list[tuple[str, str]]:
 
 def _machines(run: "RunRecord") -> str:
     """Count the machines that made load, by their kinds: `3 clients on 1 machine: 8 CPUs, ...`."""
-    loads = [one for one in run.members if one.member.role is Role.LOAD and one.host is not None]
+    loads = [one for one in run.members if one.member.role is Role.LOAD and one.run.first(events.Hello) is not None]
     of_host = {one.host: hello.machine for one in loads if (hello := one.run.first(events.Hello)) is not None}
     kinds = Counter(
         f"{machine.cpus} CPUs, {format_bytes(machine.ram_bytes)} RAM, Linux {machine.kernel}"

@@ -276,7 +276,7 @@ def _legend(columns: Sequence[_Column], measured: Sequence[Result]) -> str:
     shown = {column.heading for column in columns}
     parts = ["±95 %: of the rate in its window, at 95 % confidence. p50, p99, max: latency, issue to completion."]
     if _CLIENTS in shown:
-        parts.append("clients: that a row is the sum of, while all of them were at work.")
+        parts.append("clients: that a row is the sum of.")
     if "resp p99" in shown:
         parts.append("resp: response time, from the scheduled arrival.")
     if any(map(is_with_flush, measured)):

@@ -15,12 +15,12 @@ import msgspec
 from assay import __version__, events, xdg
 from assay.bundle.strict_json import decode
 from assay.errors import InputError
-from assay.host.facts import CEILINGS_FACT, Fact
+from assay.host.facts import CEILINGS_FACT, MACHINE_ID_FACT, Fact
 from assay.plan import Ceilings, Plan
 
 _NAME = "ceilings.json"
 _MOST_BYTES = 64 << 10
-_MACHINE = ("host.machine_id_hash", "host.cpu.model", "host.cpu.usable", "host.kernel.release")
+_MACHINE = (MACHINE_ID_FACT, "host.cpu.model", "host.cpu.usable", "host.kernel.release")
 """Facts that have to be the same for a ceiling to be the same."""
 
 

@@ -32,6 +32,7 @@ from assay.analysis.judgements import (
     said,
     sample,
     server_moved,
+    shared_machine,
     steady,
     uneven_clients,
     wall_clock,
@@ -55,6 +56,7 @@ OF_RESULT: tuple[Callable[[Case], Iterable[Finding]], ...] = (
     counters.judge,
     invariants.judge,
     client.judge,
+    shared_machine.judge,
     pauses.judge,
     said.judge,
     errors.judge,
@@ -79,6 +81,7 @@ OF_MACHINE: frozenset[Callable[[Case], Iterable[Finding]]] = frozenset(
         counters.judge,
         invariants.judge,
         client.judge,
+        shared_machine.judge,
         pauses.judge,
         data.judge,
     }

@@ -22,8 +22,8 @@ def judge(case: Case) -> Iterable[Finding]:
     hello = case.run.first(events.Hello)
     delay = greatest_run_delay(case.uses)
     if delay is not None and delay[1] > thresholds.RUN_DELAY_SHARE:
-        busy = cpus_in_use(case.record, case.window)
-        others = cpus_in_use_by_others(case.record, case.window)
+        busy = cpus_in_use(case.run, case.record, case.window)
+        others = cpus_in_use_by_others(case.run, case.record, case.window)
         found.append(_run_delay(delay, busy, others, hello.machine.cpus if hello else None))
     steal = steal_share(case.record, case.window)
     if steal is not None and steal > thresholds.STEAL_SHARE:

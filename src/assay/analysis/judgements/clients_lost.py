@@ -1,11 +1,13 @@
 """Is the sum one of all clients that were to make load?
 
-One that is lost in a phase ends its sum: what the others did afterwards is theirs, and no part of a sum of all. A phase that
+One that is lost in a phase ends its sum: what the others did afterwards is theirs, and no part of a sum of all. Nor is what
+some did before all of them were at work. A phase that
 began without a client is a sum of fewer, which is not the number that was asked for.
 """
 
 from collections.abc import Iterable, Iterator
 
+from assay import events
 from assay.analysis import findings
 from assay.analysis.rows import NS_PER_S
 from assay.analysis.sum_case import SumCase
@@ -35,12 +37,14 @@ def _cut(at: SumCase) -> Iterator[Finding]:
     lost = tuple(name for name in at.phase.cut_by if at.clients[name].member.lost is not None)
     if not lost:
         return
-    edges = at.phase.edges_ns
-    counted_s = (int(edges[-1]) - int(edges[0])) / NS_PER_S
-    text = (
-        f"{_why(at, lost)} in this phase: the sum is of the {format_seconds(counted_s)} before, in which all"
-        f" {len(at.phase.clients)} clients were there, and says nothing of what the others did afterwards."
+    span, are = at.case.window.span, len(at.phase.clients)
+    begin, end = (format_seconds((ns - at.phase.begin_ns) / NS_PER_S) for ns in (span.begin_ns, span.end_ns))
+    of = (
+        f"the sum is of {format_seconds(span.seconds)} before ({begin} to {end} of the phase), in which all {are} clients"
+        " were at work"
     )
+    of = of if at.case.window.has_sum else "there is no sum of the time before, in which they hardly worked together"
+    text = f"{_why(at, lost)} in this phase: {of}, and nothing is said of what the others did afterwards."
     yield findings.warning("clients-lost", text, _CURE, brief="a client was lost")
 
 
@@ -50,6 +54,8 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     were = "was" if len(names) == 1 else "were"
     if lost is None and not at.clients[names[0]].member.clock:
         return f"how the clock of {format_names(names)} stood was never read"
+    if lost is None and _ended(at, names[0]):
+        return f"{format_names(names)} came to its end, and nothing is on record of what was done until then"
     if lost is None:
         return f"{format_names(names)} did nothing in it"
     found = at.case.run.client_set
@@ -58,3 +64,9 @@ def _why(at: SumCase, names: tuple[str, ...]) -> str:
     of = "" if len(names) == 1 else f"{names[0]}: "
     text = f"{format_names(names)} {were} lost {since} into the run ({of}{lost.reason})"
     return text if at.clients[names[0]].run.events else f"{text}, and what was measured there is not in this run"
+
+
+def _ended(at: SumCase, client: str) -> bool:
+    """Whether a client came to the end of the phase."""
+    ended = at.clients[client].run.all(events.PhaseFinished)
+    return any(event.phase_index == at.phase.index for event in ended)

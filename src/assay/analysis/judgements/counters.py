@@ -37,14 +37,14 @@ def _no_device(kind: str) -> Finding:
 
 def _reads(case: Case) -> tuple[Finding, ...]:
     whole, devices = case.record.whole, case.subject.devices_of_phase("read")
-    fetched = case.record.process_delta(whole, "process_read_bytes")
+    fetched = case.subject.fetched_bytes(whole)
     delivered = None if devices is None else moved_bytes(case.record, devices, "read", whole)
     if fetched is None or delivered is None or devices is None:
         return ()
-    return _read(", ".join(devices), fetched, delivered, case.subject.read_bytes)
+    return _read(", ".join(devices), fetched, delivered, case.subject.read_bytes_on_machine or 0.0)
 
 
-def _read(device: str, fetched: float, delivered: int, read_bytes: int) -> tuple[Finding, ...]:
+def _read(device: str, fetched: float, delivered: int, read_bytes: float) -> tuple[Finding, ...]:
     difference = delivered - fetched
     largest = max(delivered, fetched)
     is_small = abs(difference) <= thresholds.DEVICE_MISMATCH * largest

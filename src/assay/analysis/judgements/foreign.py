@@ -2,8 +2,9 @@
 
 Of all that the devices of an operation moved in the window, the load's own part is known where its counters are: what the
 kernel fetched for its process, what its writes gave when each of them waits for storage. A load that only reads wrote next
-to nothing itself. A write may cost more than its own bytes (journal, copies), so only what is beyond that is others'. Where
-as much was dirty in memory when the window began, that is named: it was written before, by this run or by others.
+to nothing itself. Where several clients share the machine, the load is what all of them did. A write may cost more than its
+own bytes (journal, copies), so only what is beyond that is others'. Where as much was dirty in memory when the window began,
+that is named: it was written before, by this run or by others.
 
 Limits: where files are made or removed, their share of what was written is not told from that of others; of writes that
 memory takes, nobody can say whose they are when they reach the device.
@@ -86,7 +87,7 @@ def foreign_bytes(case: Case) -> Foreign | None:
     if devices is None or not case.window.is_resolved:
         return None
     read, written = (moved_bytes(record, devices, way, span) for way in ("read", "write"))
-    fetched = record.process_delta(span, "process_read_bytes")
+    fetched = case.subject.fetched_bytes(span)
     if read is None or written is None or fetched is None:
         return None
     theirs = 0.0

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from assay import events
 from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
+from assay.analysis.shared_machine import grown_on_machine
 from assay.results import Finding
 from assay.units import format_bytes
 
@@ -19,7 +20,7 @@ def judge(case: Case) -> Iterable[Finding]:
     """Say it of reads through the page cache."""
     hello, whole = case.run.first(events.Hello), case.record.whole
     pages = case.record.counters.delta(whole, "vmstat", "", "workingset_refault_file")
-    fetched = case.record.process_delta(whole, "process_read_bytes")
+    fetched = grown_on_machine(case.run, case.record, whole, "process_read_bytes")
     if case.operation.direction != "read" or case.subject.is_direct or not (case.ops and hello and pages and fetched):
         return
     refaulted = pages * hello.machine.page_size_bytes

@@ -10,7 +10,10 @@ from assay.units import format_number
 
 def judge(at: SumCase) -> Iterable[Finding]:
     """Name the straggler, and say how fair the sum is."""
-    is_fair = at.jain >= thresholds.FAIR_INDEX
+    jain = at.jain
+    if not at.can_be_compared or jain is None:
+        return
+    is_fair = jain >= thresholds.FAIR_INDEX
     slow = at.straggler
     if is_fair and slow is None:
         return
@@ -18,13 +21,13 @@ def judge(at: SumCase) -> Iterable[Finding]:
     least, most = min(rates, key=rates.__getitem__), max(rates, key=rates.__getitem__)
     text = (
         f"The clients did not get the same: {least} had {format_number(rates[least])} a second and {most}"
-        f" {format_number(rates[most])} (Jain's index {at.jain:.2f} over {len(rates)})."
+        f" {format_number(rates[most])} (Jain's index {jain:.2f} over {len(rates)})."
     )
     if slow is not None:
         text += f" {slow.client} had {100 * slow.ratio:.0f} % of what is usual for the others. Why: {slow.cause}"
         text += "" if text.endswith(".") else "."
     cure = "Look at each client's own results; what the slow ones have and the others do not is the cause."
     if is_fair:
-        yield findings.note("uneven-clients", text, cure, effect=1 - at.jain)
+        yield findings.note("uneven-clients", text, cure, effect=1 - jain)
     else:
-        yield findings.weak("uneven-clients", text, cure, brief="clients differ", effect=1 - at.jain)
+        yield findings.weak("uneven-clients", text, cure, brief="clients differ", effect=1 - jain)

@@ -7,7 +7,8 @@ from assay.analysis import findings, thresholds
 from assay.analysis.case import Case
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S
-from assay.analysis.window import AtWork, workers_at_work
+from assay.analysis.window import AtWork
+from assay.analysis.work_times import workers_at_work
 from assay.results import Finding
 from assay.units import format_seconds
 
@@ -17,6 +18,7 @@ def judge(case: Case) -> Iterable[Finding]:
     record, window = case.record, case.window
     if record.finished is None:
         yield _unfinished(record)
+        yield from _skew(window.at_work) if window.at_work else ()
     elif window.at_work:
         yield from _skew(window.at_work)
         yield from _outstanding(record.finished, window.at_work)

@@ -58,12 +58,13 @@ def gather(
         busiest=max((use.busy_share for use in workers if use.busy_share is not None), default=None),
         user_share=budget.user_share(workers),
         cpus=hello.machine.cpus if hello else None,
-        own_cpus=budget.cpus_in_use(record, window),
+        own_cpus=budget.cpus_in_use(subject.run, record, window),
         steal=budget.steal_share(record, window),
         cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),
         throttled=_throttled(record, span),
         cached_read_share=_cached_read_share(subject, window),
         device=_device(subject, span),
+        others_ops_per_s=_others_ops_per_s(subject, window),
         device_ceiling_bytes_per_s=_number(subject.run.facts.get(DEVICE_FACT)),
         link_bytes_per_s=_number(subject.run.facts.get(LINK_FACT)),
         wire_bytes_per_s=_wire(record, span),
@@ -83,6 +84,15 @@ def _cached_read_share(subject: Subject, window: Window) -> float | None:
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _others_ops_per_s(subject: Subject, window: Window) -> float | None:
+    """What other clients of the run on this machine asked of its devices; None where that is not known."""
+    if subject.run.machine is None:
+        return 0.0
+    total = subject.ops_on_devices(window.counted)
+    own = subject.rows.total("ops", window.counted)
+    return None if total is None else max(0.0, total - own) / window.span.seconds
 
 
 def _schedule(subject: Subject) -> tuple[float | None, float]:

@@ -225,17 +225,24 @@ def _device_share(at: Signals) -> float:
     request, as after read-ahead, each has its part. What memory takes has none: its requests come after it.
     """
     device = at.device
-    if device is None or device.await_s is None or at.is_absorbed or not at.latency_s or not at.ops_per_s:
+    if device is None or device.await_s is None or at.is_absorbed or not at.latency_s:
         return 0.0
-    each = min(1.0, device.requests_per_s / at.ops_per_s)
+    each = min(1.0, _of_each(at, device.requests_per_s))
     return each * device.await_s / at.latency_s
 
 
 def _flush_share(at: Signals) -> float:
     device = at.device
-    if device is None or device.flush_s is None or at.is_absorbed or not at.latency_s or not at.ops_per_s:
+    if device is None or device.flush_s is None or at.is_absorbed or not at.latency_s:
         return 0.0
-    return device.flushes_per_s / at.ops_per_s * device.flush_s / at.latency_s
+    return _of_each(at, device.flushes_per_s) * device.flush_s / at.latency_s
+
+
+def _of_each(at: Signals, per_s: float) -> float:
+    """Give what each operation has of what a device does a second; 0 where it is not known whose else that is."""
+    if at.others_ops_per_s is None or not at.ops_per_s:
+        return 0.0
+    return per_s / (at.ops_per_s + at.others_ops_per_s)
 
 
 def _percent(share: float) -> str:

@@ -86,6 +86,8 @@ class Signals:
 
     # -- what is below
     device: DeviceSignals | None = None
+    others_ops_per_s: float | None = 0.0
+    """Operations of the same kind that other clients of the run, on the same machine, ask of the device; None: not known."""
     device_ceiling_bytes_per_s: float | None = None
     """What the devices give at most, as the user says."""
     link_bytes_per_s: float | None = None

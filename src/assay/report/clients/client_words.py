@@ -94,6 +94,8 @@ def spread_words(told: ToldSum) -> str:
 def range_words(told: ToldSum) -> str:
     """Say from whom to whom the rates of a sum go, and how even they are; nothing where none is known."""
     ordered = told.slowest_first
+    if not told.is_sum:
+        return "no sum, for they shared too little of the time; --clients has each client's own rate"
     if not ordered:
         return ""
     slowest, fastest = ordered[0], ordered[-1]
@@ -101,9 +103,14 @@ def range_words(told: ToldSum) -> str:
     if told.times is not None:
         times = f"{format_number(told.times)} times"
     return (
-        f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times},"
-        f" Jain {told.found.jain:.3f}{told.of_operations}"
+        f"{told.told(slowest)} ({slowest.client}) to {told.told(fastest)} {told.unit.label} ({fastest.client}): {times}"
+        f"{jain_words(told, ', ')}"
     )
+
+
+def jain_words(told: ToldSum, before: str = "") -> str:
+    """Say how even the clients of a sum were; nothing where that is not known."""
+    return "" if told.found.jain is None else f"{before}Jain {told.found.jain:.3f}{told.of_operations}"
 
 
 def straggler_words(told: ToldSum) -> str:
@@ -128,6 +135,9 @@ def in_short(document: Document) -> str:
     if lost:
         names = [f"{client.name} at {since(client)} ({client.lost_reason or 'no reason known'})" for client in lost]
         parts.append(f"lost: {format_names(names, 1)}")
+    apart = list(dict.fromkeys(told.row for told in told_sums(document) if not told.is_sum))
+    if apart:
+        parts.append(f"no sum in row {apart[0]}{' and more' if len(apart) > 1 else ''}, for lack of a common time")
     slow: dict[str, list[int]] = {}
     for told in told_sums(document):
         if told.found.straggler is not None and told.row not in (

@@ -47,8 +47,11 @@ def clients_block(document: Document, width: int) -> list[Text]:
 
 
 def chosen(sums: Sequence[ToldSum], most: int = _MOST_SUMS) -> list[ToldSum]:
-    """Choose sums, where they are very many: those with a straggler, then the least even, in the order of their rows."""
-    ranked = sorted(range(len(sums)), key=lambda i: (sums[i].found.straggler is None, sums[i].found.jain))
+    """Choose sums, where they are very many: those with a straggler, then the least even, in the order of their rows.
+
+    Those that are none, because the clients did not work together, come before even ones.
+    """
+    ranked = sorted(range(len(sums)), key=lambda i: (sums[i].found.straggler is None, sums[i].found.jain or 0.0))
     return [sums[i] for i in sorted(ranked[:most])]
 
 

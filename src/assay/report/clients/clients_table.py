@@ -50,7 +50,8 @@ def ends(ordered: Sequence[ClientRate]) -> tuple[Sequence[ClientRate], Sequence[
 
 
 def _of_sum(told: ToldSum, own: dict[str, Result], width: int) -> list[Text]:
-    heading = f"row {told.row}  {one_line(told.title)}, sum of {told.found.clients:,} clients"
+    what = "sum of" if told.is_sum else "no sum, each by itself of"
+    heading = f"row {told.row}  {one_line(told.title)}, {what} {told.found.clients:,} clients"
     columns = (
         fill("client", _NAME)
         + f"{told.unit.label:>{_RATE}}{'share':>{_SHARE}}{'by median':>{_SHARE + 2}}  "
@@ -69,10 +70,11 @@ def _of_sum(told: ToldSum, own: dict[str, Result], width: int) -> list[Text]:
 def _row(told: ToldSum, rate: ClientRate, result: Result | None, width: int) -> Text:
     by_median = told.by_median(rate)
     by = ABSENT if by_median is None else f"{format_percent(by_median)} %"
+    share = ABSENT if rate.share is None else f"{format_percent(rate.share)} %"
     limit = (limit_words(result) if result else "") or "-"
     start = (
         fill(cut(rate.client, _NAME - 1), _NAME)
-        + f"{told.told(rate):>{_RATE}}{format_percent(rate.share) + ' %':>{_SHARE}}{by:>{_SHARE + 2}}  "
+        + f"{told.told(rate):>{_RATE}}{share:>{_SHARE}}{by:>{_SHARE + 2}}  "
         + fill(cut(limit, _LIMIT - 1), _LIMIT)
     )
     if result is None:

@@ -40,10 +40,15 @@ class ToldSum:
         """The clients by their rates."""
         return sorted(self.found.rates, key=self.value)
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether the clients did it together: else there is nothing to be said of all of them."""
+        return self.found.window_s is not None
+
     @functools.cached_property
     def median(self) -> float:
-        """Of the clients' rates, in the unit."""
-        return statistics.median(map(self.value, self.found.rates)) if self.found.rates else 0.0
+        """Of the clients' rates, in the unit; 0 where they are not of one time."""
+        return statistics.median(map(self.value, self.found.rates)) if self.found.rates and self.is_sum else 0.0
 
     @property
     def times(self) -> float | None:

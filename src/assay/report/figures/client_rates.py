@@ -237,7 +237,7 @@ def _chart(found: ClientRows, told: ToldSum, lost: Sequence[tuple[str, float]]) 
     least, most = _HEIGHT_PX
     layers = [
         _cells(found, told, x, y, names),
-        *outside_window(told.found.window_s, end_s, x),
+        *(outside_window(told.found.window_s, end_s, x) if told.found.window_s else ()),
         *_crosses(found, lost, x, y),
     ]
     return Layered(layers, max(least, min(most, _ROW_PX * rows)))

@@ -7,7 +7,7 @@ from assay.report import theme
 from assay.report import vega_lite as vl
 from assay.report.axes import Layered, linear_ticks, records
 from assay.report.by_result import ROW_PX, rows
-from assay.report.clients.client_words import spread_words, straggler_words
+from assay.report.clients.client_words import jain_words, spread_words, straggler_words
 from assay.report.clients.clients_block import chosen
 from assay.report.clients.told_sums import ToldSum, told_sums
 from assay.report.figure import Figure, Table, sentence
@@ -63,7 +63,7 @@ def _table(sums: Sequence[ToldSum]) -> Table:
                 format_number(told.median),
                 f"{told.told(fastest)} ({fastest.client})",
                 told.unit.label,
-                f"{told.found.jain:.3f}{told.of_operations}",
+                ABSENT if told.found.jain is None else f"{told.found.jain:.3f}{told.of_operations}",
                 ABSENT if told.times is None else format_number(told.times),
                 "none" if straggler is None else f"{straggler.client}: {straggler.cause}",
             )
@@ -85,7 +85,7 @@ def _chart(shown: Sequence[ToldSum]) -> Layered:
                 "row": i,
                 "from": told.by_median(slowest) or 0.0,
                 "to": told.by_median(fastest) or 0.0,
-                "title": f"{told.title}: Jain {told.found.jain:.3f}{told.of_operations}",
+                "title": f"{told.title}{jain_words(told, ': ')}",
             }
         )
     most = max(1.0, *(float(stroke["by"]) for stroke in strokes))  # type: ignore[arg-type]

@@ -93,9 +93,9 @@ def _table(document: Document, sums: Sequence[ToldSum]) -> str:
         left.append(
             f"{len(shown)} of {len(document.clients):,} clients: the lost and the slowest; assay export --csv has all."
         )
+    left.append("Rates are over the window of each sum; where there is none, over each client's own.")
     left.append(
-        "Rates are those of the time in which all were at work. Limits are of all results of a client, trust is that of"
-        " the worst. Offset: of the clock, before the leader's."
+        "Limits are of all results of a client, trust is that of the worst. Offset: of the clock, before the leader's."
     )
     head = "".join(f'<th scope="col"{_words(is_words)}>{markup(name)}</th>' for name, is_words in heads)
     table = (

@@ -1,0 +1,32 @@
+"""Did other clients of the run have the same machine?
+
+What the counters of a machine tell is of all of them then: it is held against what they did together, and that stands with
+each of them.
+"""
+
+from collections.abc import Iterator
+
+from assay.analysis import findings
+from assay.analysis.case import Case
+from assay.analysis.shared_machine import grown_on_machine
+from assay.results import Finding
+from assay.units import format_names
+
+_ALWAYS = "process_cpu_ns"
+"""A counter that every engine has."""
+
+
+def judge(case: Case) -> Iterator[Finding]:
+    """Name the others, and say what follows."""
+    shared = case.run.machine
+    if shared is None or not case.ops:
+        return
+    text = f"{format_names(shared.others)} ran on the same machine: "
+    if grown_on_machine(case.run, case.record, case.window.counted, _ALWAYS) is None:
+        text += (
+            "what one of them did in this time is not known, so nothing is said of what others did there, and numbers for"
+            " each byte or operation of a device are null."
+        )
+    else:
+        text += "what is said of its devices, CPUs and memory is of all of them together. Energy is nobody's own."
+    yield findings.note("machine-shared", text, "Give each client a machine of its own to see them apart.")

@@ -1,0 +1,46 @@
+"""When was each worker of a phase at work? Of a sum that ends where a client was lost, as far as that is known."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay import events
+from assay.analysis.rows import Span
+from assay.analysis.set_times import PhaseOfSet
+
+
+def at_work_until_cut(phase: PhaseOfSet, happened: Mapping[str, Sequence[events.Event]]) -> tuple[Span, ...]:
+    """Give the work of each worker that finished, and of each lost client, as far as it lies before the cut.
+
+    A lost client says nothing of its workers: all of them are taken to have worked from its start on.
+
+    Args:
+        phase: Of the set.
+        happened: What each client said, by its own clock.
+
+    Returns:
+        Spans in the time of the set; none where the phase has its end for all.
+    """
+    return tuple(_until_cut(phase, happened)) if phase.cut_by else ()
+
+
+def _until_cut(phase: PhaseOfSet, happened: Mapping[str, Sequence[events.Event]]) -> Iterator[Span]:
+    cut_ns = int(phase.edges_ns[-1])
+    for name, times in phase.clients.items():
+        if name in phase.cut_by:
+            begin_ns = times.start_ns + times.shift.ns
+            yield Span(begin_ns, max(begin_ns, cut_ns))
+            continue
+        for event in happened[name]:
+            if not isinstance(event, events.PhaseFinished) or event.phase_index != phase.index:
+                continue
+            for own in workers_at_work(event):
+                begin_ns = own.begin_ns + times.shift.ns
+                yield Span(begin_ns, max(begin_ns, min(own.end_ns + times.shift.ns, cut_ns)))
+
+
+def workers_at_work(finished: events.PhaseFinished) -> list[Span]:
+    """Give the time from the first issue to the last completion of each worker that did anything."""
+    return [
+        Span(worker.first_op_ns, worker.last_op_ns)
+        for worker in finished.workers
+        if worker.first_op_ns is not None and worker.last_op_ns is not None
+    ]
