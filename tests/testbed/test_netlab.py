@@ -141,6 +141,7 @@ def test_counters_of_both_ends_agree_in_frames_of_a_wire(lab: NetLab, tmp_path: 
     size_bytes = 8 * MIB
     one, other = lab.hosts[:2]
     before = {host.name: lab.counters(host) for host in (one, other)}
+    again_before = _sent_again(lab, one)
 
     received_bytes = _send(lab, one, other, size_bytes, tmp_path)
 
@@ -149,8 +150,19 @@ def test_counters_of_both_ends_agree_in_frames_of_a_wire(lab: NetLab, tmp_path: 
     # Broadcasts of anybody go to everybody.
     assert sent.sent_bytes == pytest.approx(received.received_bytes, rel=1e-3)
     assert sent.sent_bytes <= sent.sent_packets * 1514
-    # 66 bytes of Ethernet, IP and TCP a frame, full or not, and some more in those that open the connection.
-    assert sent.sent_bytes == pytest.approx(size_bytes + 66 * sent.sent_packets, rel=1e-4)
+    # 66 bytes of Ethernet, IP and TCP a frame, full or not, and some more in those that open the connection; on a busy
+    # machine some are sent again.
+    again = _sent_again(lab, one) - again_before
+    surplus = sent.sent_bytes - (size_bytes + 66 * sent.sent_packets)
+    assert -size_bytes * 1e-4 <= surplus <= again * 1448 + size_bytes * 1e-4
+
+
+def _sent_again(lab: NetLab, host: LabHost) -> int:
+    """Segments of TCP that a host has sent more than once."""
+    names, numbers = (
+        line.split() for line in lab.run(host, ["cat", "/proc/net/snmp"]).stdout.splitlines() if line.startswith("Tcp:")
+    )
+    return int(numbers[names.index("RetransSegs")])
 
 
 def test_a_limit_holds_the_bytes_of_the_wire(lab: NetLab, tmp_path: Path) -> None:
