@@ -24,8 +24,10 @@ ENDLESS, SHORT = "1h", "6s"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where clients keep what they record."""
+    """Where clients keep what they record; temporary files are the test's own, too."""
     state = tmp_path / "state"
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setenv("XDG_STATE_HOME", str(state))
     return state
 
@@ -99,6 +101,7 @@ def test_what_clients_recorded_is_fetched_after_their_leader_was_killed(
     wait_until(lambda: not any(is_alive(pid) for pid in pids.values()), "the end of the workers", WAIT_S)
     (folder,) = (path for path in assay.runs.iterdir() if path.is_dir())
     assert not RunBundle.open(folder).is_sealed
+    assert not list((tmp_path / "temporary").glob("assay-join-*")), "no folder that had the key is left"
 
     done = assay("collect", folder.name, "--hosts", "local-1=local,local-2=local", check=0)
 

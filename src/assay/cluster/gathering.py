@@ -1,6 +1,7 @@
 """From the clients that a command line asks for to a crew that is there."""
 
 import contextlib
+import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,7 +37,8 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
     if address is None and hosts and all(host.address is None for host in hosts):
         address = LOOPBACK
     with contextlib.ExitStack() as opened:
-        folder = asked.join or Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="assay-join-")))
+        # The leader makes it, and removes it once all have joined: a leader that is killed later leaves none behind.
+        folder = asked.join or Path(tempfile.gettempdir()) / f"assay-join-{secrets.token_hex(8)}"
         lead = opened.enter_context(Lead(address, folder, asked.is_insecure))
         launched = opened.enter_context(launch(hosts, folder, roles, told, ssh_user=asked.ssh_user))
 
