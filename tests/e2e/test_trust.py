@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from e2e.command import Assay, Measure
+from testbed.devices import MIB, filesystem, loop_device
 
 SPARSE_FLUSHES = """
 name = "one-in-sixteen"
@@ -47,6 +48,20 @@ actions = [
     { op = "write", set = "data", access = "random", size = "4KiB" },
     { op = "fdatasync", set = "data" },
 ]
+"""
+
+
+REWRITING = """
+name = "rewriting"
+[[file_set]]
+name = "data"
+size = {bytes}
+keep = true
+[[phase]]
+name = "rewrite"
+seconds = "{seconds}s"
+[[phase.job]]
+op = {{ op = "write", set = "data", access = "random", size = "4KiB" }}
 """
 
 
@@ -102,6 +117,41 @@ def test_writes_that_are_each_flushed_are(measure: Measure, tmp_path: Path) -> N
 
     assert row["cache"]["verdict"] == "flushed"
     assert "absorbed" not in [finding["id"] for finding in row["findings"]]
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs"])
+def test_storage_had_no_more_by_the_end_of_the_flush_than_its_device_counted(
+    kind: Literal["ext4", "xfs", "btrfs"], assay: Assay, tmp_path: Path
+) -> None:
+    with loop_device(1024 * MIB, backing=tmp_path) as device, filesystem(device, kind) as directory:
+        # Laid out once and kept, so that all that the device gets from then on is of the writes.
+        words = ("run", _kept_load(tmp_path), directory, "--json", "--no-report")
+        assay(*words)
+        before = _written_bytes(device)
+        (row,) = _rows(assay(*words).stdout)
+        written = _written_bytes(device) - before
+        assay("clean", directory)
+
+    committed = row["committed"]
+    had_bytes = committed["throughput_bytes_per_s"] * (PHASE_S + committed["flush_seconds"])
+    # Blocks came again and again, and each was on storage at the end, once at least. With them come the journal and copies.
+    assert committed["stored_share"] < 1
+    assert 0.9 * SET_BYTES < had_bytes < 1.01 * written
+
+
+SET_BYTES, PHASE_S = 32 * MIB, 3
+
+
+def _kept_load(folder: Path) -> Path:
+    path = folder / "rewriting.toml"
+    path.write_text(REWRITING.format(bytes=SET_BYTES, seconds=PHASE_S))
+    return path
+
+
+def _written_bytes(device: Path) -> int:
+    """What a device has counted of writes: sectors of 512 bytes, the seventh word of /sys/block/*/stat."""
+    return int(Path(f"/sys/block/{device.name}/stat").read_text().split()[6]) * 512
 
 
 def test_no_trusted_number_is_without_interval_time_and_operations(assay: Assay, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class Crew(Protocol):
         """Send a control line to each engine named. Those that are gone are passed over."""
 
     def read_clocks(self) -> Mapping[str, ClockReading]:
-        """Read every client's clock now. Those that do not answer are not in it, and are said by `hear`."""
+        """Read every client's clock now. Those that do not answer are not in it."""
 
     def fetch(self, client: str, into: Path, told: Fetching = lambda _done, _all: None) -> None:
         """Bring a client's stream here, whole and on storage; raises RunError. The client keeps its copy.

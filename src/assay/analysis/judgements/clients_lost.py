@@ -1,8 +1,8 @@
 """Is the sum one of all clients that were to make load?
 
 One that is lost in a phase ends its sum: what the others did afterwards is theirs, and no part of a sum of all. Nor is what
-some did before all of them were at work. A phase that
-began without a client is a sum of fewer, which is not the number that was asked for.
+some did before all of them were at work. A phase that began without a client is a sum of fewer, which is not the number that
+was asked for.
 """
 
 from collections.abc import Iterable, Iterator
