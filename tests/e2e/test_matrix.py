@@ -207,6 +207,15 @@ def test_a_file_that_was_changed_is_another_campaign_once_something_is_measured(
     assert "changed since" in assay("matrix", file, check=2).stderr
 
 
+def test_a_folder_without_its_runs_is_refused_before_more_are_measured(place: Path, assay: Assay) -> None:
+    file = one(place)
+    assert assay("matrix", file).returncode in {0, 1}
+
+    for words in ((), ("--show",)):
+        refused = assay("matrix", file, *words, "--runs", place / "other", check=2)
+        assert f"{place / 'other'} has none of the 1 runs of this campaign" in refused.stderr
+
+
 def test_words_that_a_load_refuses_end_the_campaign_and_a_mended_file_begins_it(place: Path, assay: Assay) -> None:
     file = one(place)
     right = file.read_text()

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from assay import events, plan
 from assay.bundle import RunBundle
 from assay.results import Document, Result
+from assay.verdicts import Confidence, TrustLevel
 from unit.bundle_streams import begun
 from unit.memory_run import hello, judged
 from unit.synthetic import (
@@ -416,6 +418,43 @@ def test_waiting_for_a_cpu_that_the_load_itself_uses_is_oversubscription() -> No
 
     assert "cpu-oversubscribed" in ids(result, "note")
     assert "cpu-contention" not in ids(result)
+
+
+def shared_cpu(*, idle_ns: int, on_cpu: float = 0.125, run_delay: float = 0.25, cpus: float = 0.5) -> Result:
+    """Workers that waited for a CPU beside a load that used `cpus` of two, in a phase of 5 s."""
+    spent = {"user_ns": 10 * NS - idle_ns, "idle_ns": idle_ns}
+    counters = Counters(on_cpu=on_cpu, run_delay=run_delay, process_cpu_ns=round(5 * cpus * NS), cpu_ns=spent)
+    return run_with(counters, cpus=2)
+
+
+def test_workers_that_wait_for_a_cpu_while_nothing_else_runs_wait_for_each_other() -> None:
+    result = shared_cpu(idle_ns=round(7.5 * NS))
+
+    (finding,) = (finding for finding in result.findings if finding.id == "workers-share-cpu")
+    assert "cpu-contention" not in ids(result)
+    assert result.trust.level is TrustLevel.WEAK
+    assert finding.text == (
+        "Worker 0 was ready to run but waited for a CPU for 25 % of its time; the load itself used 0.5 of 2 CPUs, all else "
+        "on the machine 0.0: the load's own workers shared a CPU while another was free."
+    )
+    assert result.limiter is not None
+    assert result.limiter.confidence is Confidence.LOW
+    assert result.limiter.evidence[-1] == "its workers waited for a CPU for 25 % of their time, behind each other"
+
+
+@pytest.mark.parametrize(
+    ("why", "result"),
+    [
+        ("others ran for as long", {"idle_ns": round(6.5 * NS)}),
+        ("the load ran less beside it than it waited", {"idle_ns": round(8.2 * NS), "cpus": 0.36}),
+        ("one worker alone has nobody to wait for", {"idle_ns": round(8.8 * NS), "on_cpu": 0.24, "cpus": 0.24}),
+    ],
+)
+def test_a_wait_for_a_cpu_that_the_load_does_not_account_for_is_contention(why: str, result: dict[str, Any]) -> None:
+    found = shared_cpu(**result)
+
+    assert "cpu-contention" in ids(found, "warning"), why
+    assert "workers-share-cpu" not in ids(found)
 
 
 def test_time_that_the_hypervisor_took_is_contention() -> None:

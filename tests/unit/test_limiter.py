@@ -256,6 +256,27 @@ def test_memory_and_device_have_both_to_be_nearly_full(share: float, is_named: b
         assert (found.limit is Bottleneck.WRITEBACK_DEVICE) is is_named
 
 
+def test_what_the_device_does_while_the_worker_runs_is_no_part_of_its_latency() -> None:
+    # Measured: blocks read from memory, changed and written, and a flush at the end, on a loop device.
+    rewriting = load(
+        ops_per_s=145_109,
+        latency_s=6.89e-6,
+        on_cpu=0.544,
+        run_delay=0.042,
+        block_delay=0.351,
+        busiest=0.57,
+        own_cpus=0.56,
+        device=disk(utilisation=0.9, in_flight=20, await_s=20e-3, requests_per_s=1133, flush_s=1e-3, flushes_per_s=8.9),
+    )
+
+    found = decide(rewriting)
+
+    assert found.limit is Bottleneck.OPERATION_LATENCY
+    assert found.evidence[1] == "54 % of the latency is this client's CPU"
+    waiting = decide(dataclasses.replace(rewriting, on_cpu=0.2, run_delay=0.0))
+    assert waiting.evidence[1] == "80 % of the latency is the device"
+
+
 def test_the_time_of_later_requests_is_no_part_of_a_write_that_memory_takes() -> None:
     found = decide(dataclasses.replace(NEARLY_DIRTY, dirty_share=0.3))
 

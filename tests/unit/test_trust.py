@@ -312,6 +312,26 @@ def flushed_writes(
 ANYWHERE = plan.RandomAccess()
 
 
+@pytest.mark.parametrize(("direct", "measures"), [(plan.Direct.OFF, ServedBy.MIXED), (plan.Direct.ON, ServedBy.STORAGE)])
+def test_what_flushed_changes_were_made_of_is_of_storage_where_no_memory_had_it(
+    direct: plan.Direct, measures: ServedBy
+) -> None:
+    kinds = {"read": plan.OpKind.READ, "write": plan.OpKind.WRITE, "fsync": plan.OpKind.FSYNC}
+    together = plan.Group(
+        name="rewrite", actions=tuple(plan.Do(op=read_op(name, kind=kind)) for name, kind in kinds.items())
+    )
+    job = one_job(together, open=plan.OpenFlags(direct=direct))
+    streams = [
+        steady_stream(per_s=1000, seconds=5, latency_ns=300_000, bytes_each=BLOCK, operation=name)
+        for name in (*kinds, "rewrite")
+    ]
+
+    document = run_of(*streams, seconds=5, job=job, direct=direct is plan.Direct.ON, cache=plan.CacheCondition.AS_IS)
+
+    (whole,) = (result for result in document.results if result.operation == "rewrite")
+    assert whole.measures is measures
+
+
 def test_what_is_written_over_in_memory_reaches_storage_once() -> None:
     result = flushed_writes(dirtied=1_024_000, access=ANYWHERE)
 

@@ -184,6 +184,22 @@ def greatest_run_delay(uses: tuple[WorkerUse, ...]) -> tuple[int, float] | None:
     return max(shares, key=lambda pair: pair[1], default=None)
 
 
+def waited_for_own(uses: tuple[WorkerUse, ...], own_cpus: float | None, others_cpus: float | None) -> bool:
+    """Say whether the load's own other threads account for each long wait for a CPU; False where that is not known.
+
+    While a worker waits for a CPU, something else runs there: programs that kept `others_cpus` CPUs busy cannot have held it
+    up for more than that share of its time, nor the load's own threads for more than they ran beside it.
+    """
+    if own_cpus is None or others_cpus is None or others_cpus > thresholds.RUN_DELAY_SHARE:
+        return False
+    for use in uses:
+        if use.run_delay_ns is None or use.run_delay_ns <= thresholds.RUN_DELAY_SHARE * use.wall_ns:
+            continue
+        if use.on_cpu_ns is None or use.run_delay_ns + use.on_cpu_ns > (own_cpus + others_cpus) * use.wall_ns:
+            return False
+    return True
+
+
 def cpus_in_use(run: RunRecord, record: PhaseRecord, window: Window) -> float | None:
     """Return how many CPUs the engine, or those of all clients on its machine, kept busy in the window, on average."""
     process_ns = grown_on_machine(run, record, window.counted, "process_cpu_ns")

@@ -9,7 +9,7 @@ from assay.verdicts import Bottleneck, ServedBy
 
 UNKNOWN = "unknown: its own counters show nothing that the others do not have"
 _STOOD_STILL = "client-paused"
-_OWN_CPU = ("cpu-contention", "cpu-oversubscribed")
+_OWN_CPU = ("cpu-contention", "cpu-oversubscribed", "workers-share-cpu")
 _CPU = frozenset({Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.CLIENT_CPU_ALL})
 _OF_LIMIT = {
     Bottleneck.NETWORK_BANDWIDTH: "its link was full",

@@ -91,12 +91,14 @@ def matrix(
     is_whole = True
     if not show:
         is_whole = _measured(campaign, folder, place, destroy_data, tuple(over or ()), resume=resume, retry=retry)
-    outcome = _outcome(read_only(folder), place)
+    lines = read_only(folder)
+    _need_runs(lines, place)
+    outcome = _outcome(lines, place)
     _print(outcome, json=json, csv=csv, patterns=["*"] if all_ and outcome.rows else result or [])
     if not is_whole:
         say(f"stopped; the same command goes on. What was measured is kept: {folder}", err=True)
         raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(int(bool(outcome.failed) or _has_doubtful(read_only(folder))))
+    raise typer.Exit(int(bool(outcome.failed) or _has_doubtful(lines)))
 
 
 def _measured(
@@ -120,6 +122,7 @@ def _measured(
     overwritten = None if device is None else overwritten_device(device, over)
     progress = _Progress()
     with opened(folder, must_be_there=resume) as journal:
+        _need_runs(journal.lines, runs)
         carried = MeasuredCampaign(
             campaign, journal, overwritten=overwritten, runs=runs, say=progress.say, tick=progress.tick
         )
@@ -127,6 +130,18 @@ def _measured(
             return carried.carry_out(retry=retry)
         finally:
             progress.end()
+
+
+def _need_runs(lines: "Sequence[AnyLine]", runs: Path) -> None:
+    """Refuse a folder that has none of the runs: what is still to come would be kept apart from them."""
+    from assay.campaign.journal import SlotMeasured
+    from assay.errors import InputError
+
+    ids = [line.run_id for line in lines if isinstance(line, SlotMeasured)]
+    if ids and not any((runs / run_id).is_dir() for run_id in ids):
+        raise InputError(
+            f"{runs} has none of the {len(ids)} runs of this campaign; --runs names the folder that has them"
+        )
 
 
 def _undone(folder: Path) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from e2e.faults.clocks import LIBRARY, OFFSET, SOURCE, set_ahead
 from e2e.planted.case import CLIENT, MEMORY, STORAGE, Case, Expected, Scene
 from e2e.planted.loads import CACHED_READ, RANDOM_READ, data, only
@@ -103,6 +105,22 @@ def crowd(_folder: Path, *, workers_each_cpu: int, block: str) -> Iterator[Scene
             directory=disk.directory,
             load=only(job, keys='cache = "warm"'),
             took=lambda said: used.seconds > said.row["seconds"],
+        )
+
+
+@contextmanager
+def one_cpu(_folder: Path, *, workers: int, block: str) -> Iterator[Scene]:
+    """Workers that have to share a CPU, while the machine's others are free."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("a CPU that is free needs a second one")
+    cpu = max(os.sched_getaffinity(0))
+    job = f'workers = {workers}\ncpus = [{cpu}]\nop = {{ op = "read", set = "data", access = "random", size = "{block}" }}'
+    with memory_disk() as disk:
+        used = _CpuTime()
+        yield Scene(
+            directory=disk.directory,
+            load=only(job, keys='cache = "warm"'),
+            took=lambda said: 0.8 * said.row["seconds"] < used.seconds,
         )
 
 
@@ -204,6 +222,12 @@ CASES = (
             {"workers_each_cpu": 8, "block": "64KiB"},
         ),
         expected=Expected(limiter=frozenset({"client_cpu_all"}), found=frozenset({"cpu-oversubscribed"})),
+    ),
+    Case(
+        cause="workers that share one of several CPUs",
+        plant=one_cpu,
+        parameters=({"workers": 2, "block": "4KiB"}, {"workers": 3, "block": "4KiB"}, {"workers": 2, "block": "64KiB"}),
+        expected=Expected(no_lie=CLIENT, found=frozenset({"workers-share-cpu"}), trust=frozenset({"weak"})),
     ),
     Case(
         cause="a client that stood still",

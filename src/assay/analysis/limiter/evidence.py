@@ -41,6 +41,8 @@ def gather(
     outstanding = float(job.workers * job.queue_depth)
     offered_per_s, late_share = _schedule(subject)
     curve = tuple(_curve(subject))
+    own_cpus = budget.cpus_in_use(subject.run, record, window)
+    others_cpus = budget.cpus_in_use_by_others(subject.run, record, window)
     return Signals(
         outstanding=outstanding,
         ops_per_s=subject.rows.total("ops", span) / window.span.seconds,
@@ -58,7 +60,8 @@ def gather(
         busiest=max((use.busy_share for use in workers if use.busy_share is not None), default=None),
         user_share=budget.user_share(workers),
         cpus=hello.machine.cpus if hello else None,
-        own_cpus=budget.cpus_in_use(subject.run, record, window),
+        own_cpus=own_cpus,
+        waited_for_own=budget.waited_for_own(workers, own_cpus, others_cpus),
         steal=budget.steal_share(record, window),
         cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),
         throttled=_throttled(record, span),

@@ -146,7 +146,7 @@ def operation_latency(at: Signals) -> Conclusion | None:
         return None
     shares = {"the device": _device_share(at), "flushes of the device": _flush_share(at)}
     if max(shares.values()) < thresholds.MOST_OF_IT:
-        shares["the device and its flushes"] = sum(shares.values())
+        shares["the device and its flushes"] = _while_waiting(at, sum(shares.values()))
     if at.on_cpu is not None:
         shares["this client's CPU"] = min(1.0, at.on_cpu * at.workers / at.outstanding)
     what, share = max(shares.items(), key=lambda pair: pair[1])
@@ -228,14 +228,24 @@ def _device_share(at: Signals) -> float:
     if device is None or device.await_s is None or at.is_absorbed or not at.latency_s:
         return 0.0
     each = min(1.0, _of_each(at, device.requests_per_s))
-    return each * device.await_s / at.latency_s
+    return _while_waiting(at, each * device.await_s / at.latency_s)
 
 
 def _flush_share(at: Signals) -> float:
     device = at.device
     if device is None or device.flush_s is None or at.is_absorbed or not at.latency_s:
         return 0.0
-    return _of_each(at, device.flushes_per_s) * device.flush_s / at.latency_s
+    return _while_waiting(at, _of_each(at, device.flushes_per_s) * device.flush_s / at.latency_s)
+
+
+def _while_waiting(at: Signals, share: float) -> float:
+    """Leave of the device's part of a latency what the workers waited: write-back goes on while they run.
+
+    So does the end of a call that submits, for a little. Of workers with several operations in flight it says nothing.
+    """
+    if at.on_cpu is None or at.outstanding > at.workers or share <= at.waiting + thresholds.LITTLE:
+        return share
+    return at.waiting
 
 
 def _of_each(at: Signals, per_s: float) -> float:

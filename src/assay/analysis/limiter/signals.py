@@ -75,6 +75,8 @@ class Signals:
     cpus: int | None = None
     own_cpus: float | None = None
     """CPUs that the load kept busy."""
+    waited_for_own: bool = False
+    """The workers waited for a CPU behind each other alone."""
     steal: float | None = None
     cpu_limit: float | None = None
     """CPUs that the control group may have."""
@@ -111,12 +113,14 @@ class Signals:
 
     @property
     def neighbours(self) -> str | None:
-        """What others took of the CPUs, in words; None: nothing to speak of."""
+        """What others, or who shares a CPU with whom, took of the CPUs, in words; None: nothing to speak of."""
         if self.steal is not None and self.steal > thresholds.STEAL_SHARE:
             return f"the hypervisor gave {100 * self.steal:.0f} % of the CPU time to others"
         delayed = self.run_delay is not None and self.run_delay > thresholds.RUN_DELAY_SHARE
         if not delayed or self.takes_all_cpus or self.throttled >= thresholds.THROTTLED_SHARE:
             return None
         waited = f"its workers waited for a CPU for {100 * (self.run_delay or 0):.0f} % of their time"
+        if self.waited_for_own:
+            return f"{waited}, behind each other"
         is_known = self.cpus is not None and self.own_cpus is not None
         return f"{waited}, and not for each other" if is_known else waited
