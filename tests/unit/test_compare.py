@@ -312,6 +312,27 @@ def test_a_run_that_something_disturbed_is_named_with_what_it_was(measured: tupl
     assert f"B, {row.title}: b-1 left out: 61 % of the I/O is others'." in told
 
 
+def test_a_neighbour_in_half_of_the_runs_makes_no_difference_of_equals(measured: tuple[Document, Result]) -> None:
+    busy = Trust(level=TrustLevel.WEAK, reasons=(Reason(id="foreign-io", text="40 % of the I/O is others'"),))
+    random = np.random.default_rng(1)
+
+    def side(name: str, begin: int) -> Arm:
+        whole = arm(
+            measured, name, [x * (0.7 if i % 2 else 1.0) for i, x in enumerate(rates(random, 1e4, 8))], begin=begin
+        )
+        documents = list(whole.documents)
+        for i in range(1, 8, 2):
+            disturbed = msgspec.structs.replace(documents[i].results[0], trust=busy, trusted=False)
+            documents[i] = msgspec.structs.replace(documents[i], results=(disturbed,))
+        return Arm.of(name, documents)
+
+    _, row = held(compare([side("a", 0), side("b", 1)], effect=0.2))
+
+    assert row.a.left_out == ("a-1", "a-3", "a-5", "a-7")
+    assert row.a.remarks[0] == "a-1 left out: 40 % of the I/O is others'"
+    assert row.verdict is VERDICT.EQUIVALENT
+
+
 def test_after_a_round_each_ratio_is_told_with_its_interval_as_it_narrows(measured: tuple[Document, Result]) -> None:
     random = np.random.default_rng(1)
     fast, slow = rates(random, 1e4, 10), rates(random, 0.9e4, 10)

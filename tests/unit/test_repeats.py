@@ -29,6 +29,7 @@ from unit.synthetic import SyntheticRun, one_job, one_plan, steady_stream
 
 QUIET = [10_000.0, 10_100.0, 9_900.0, 10_050.0, 9_950.0]
 BUSY = Trust(level=TrustLevel.NO, reasons=(Reason(id="foreign-io", text="61 % of the I/O is others'"),))
+TOO_SHORT = Trust(level=TrustLevel.WEAK, reasons=(Reason(id="too-short", text="too short"),))
 A_LITTLE_BUSY = Trust(level=TrustLevel.WEAK, reasons=(Reason(id="foreign-io", text="12 % of the I/O is others'"),))
 
 
@@ -109,16 +110,39 @@ def test_fewer_than_three_that_count_have_no_interval_and_none_has_no_number(one
 
 
 def test_a_weak_repeat_among_good_ones_is_named_and_what_all_have_is_of_the_load(one: Result) -> None:
-    weak: dict[str, object] = {"trust": A_LITTLE_BUSY, "trusted": False}
+    weak: dict[str, object] = {"trust": TOO_SHORT, "trusted": False}
 
     found = summed(one, QUIET, {1: weak})
     every = summed(one, QUIET, dict.fromkeys(range(5), weak))
 
     assert [(r.repeat, r.kind) for r in found.remarks] == [(1, "weak")]
     assert len(found.counted) == 5
-    assert found.trust.reasons[0].text == "12 % of the I/O is others' in 1 of 5"
+    assert found.trust.reasons[0].text == "too short in 1 of 5"
     assert every.remarks == ()
-    assert every.trust.reasons[0].text == "12 % of the I/O is others'"
+    assert every.trust.reasons[0].text == "too short"
+
+
+@pytest.mark.parametrize(("disturbed", "is_left_out"), [(1, True), (3, True), (4, False), (6, False)])
+def test_repeats_that_others_disturbed_are_left_out_where_half_and_three_had_the_device_for_themselves(
+    one: Result, disturbed: int, is_left_out: bool
+) -> None:
+    busy: dict[str, object] = {"trust": A_LITTLE_BUSY, "trusted": False}
+    rates = [10_000.0, 10_100.0, 9_900.0, 10_050.0, 9_950.0, 10_000.0]
+    slowed = [rate * 0.7 if i < disturbed else rate for i, rate in enumerate(rates)]
+
+    found = summed(one, slowed, dict.fromkeys(range(disturbed), busy))
+
+    if is_left_out:
+        assert found.counted == tuple(range(disturbed, 6))
+        assert [(r.repeat, r.kind, r.text) for r in found.remarks] == [
+            (i, "left_out", "12 % of the I/O is others'") for i in range(disturbed)
+        ]
+        assert found.iops.value == pytest.approx(10_000, rel=0.005)
+        assert (found.trust.level, found.drift) == (TrustLevel.YES, None)
+    else:
+        assert found.counted == (0, 1, 2, 3, 4, 5)
+        assert "foreign-io" in [reason.id for reason in found.trust.reasons]
+        assert found.trust.level is TrustLevel.WEAK
 
 
 def test_a_repeat_that_stands_out_counts_and_the_first_has_its_cause(one: Result) -> None:

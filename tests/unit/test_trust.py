@@ -312,7 +312,9 @@ def flushed_writes(
 ANYWHERE = plan.RandomAccess()
 
 
-@pytest.mark.parametrize(("direct", "measures"), [(plan.Direct.OFF, ServedBy.MIXED), (plan.Direct.ON, ServedBy.STORAGE)])
+@pytest.mark.parametrize(
+    ("direct", "measures"), [(plan.Direct.OFF, ServedBy.MIXED), (plan.Direct.ON, ServedBy.STORAGE)]
+)
 def test_what_flushed_changes_were_made_of_is_of_storage_where_no_memory_had_it(
     direct: plan.Direct, measures: ServedBy
 ) -> None:

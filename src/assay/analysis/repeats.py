@@ -1,7 +1,7 @@
 """What do the repeats of a result say together?
 
-The unit is the repeat. Those that are not to be trusted are left out and named; from the others comes what is typical, with
-its interval from three on (`statistics/repeated.py`). There is no common number of repeats that are numbers of different
+The unit is the repeat. Those that are not to be trusted are left out and named, and so are those in which others used the
+device, where enough had it for themselves; from the rest comes what is typical, with its interval from three on (`statistics/repeated.py`). There is no common number of repeats that are numbers of different
 things: one from storage and one from the page cache, one flushed and one absorbed.
 
 Trust follows from the repeats that count: none of them, no trust; it is weak where one that counts is, where so many are
@@ -25,6 +25,8 @@ DIFFER, DRIFT, FEW, WIDE = "repeats-differ", "repeats-drift", "few-repeats", "re
 _MOST_REASONS = 2
 _OF_ONE = "wide-interval"
 """Reason of a repeat whose own window leaves its rate open."""
+_COMPANY = "foreign-io"
+"""Reason of a repeat in which others used the device too."""
 _WRITES = frozenset({"absorbed", "device", "flushed"})
 _Number = Callable[[Result], float | None]
 
@@ -55,6 +57,23 @@ def is_usable(result: Result) -> bool:
     return result.trust.level is not TrustLevel.NO and result.iops is not None and result.iops > 0
 
 
+def undisturbed(usable: Sequence[Result]) -> list[int]:
+    """Give the places of the repeats that nobody disturbed; of all, where these are fewer than three or than half.
+
+    What is left out is chosen by its cause and not by its value, so that the choice moves no number. A neighbour of most
+    repeats is no accident: it is where the load was measured, and stays.
+    """
+    alone = [i for i, result in enumerate(usable) if all(reason.id != _COMPANY for reason in result.trust.reasons)]
+    is_enough = len(alone) >= thresholds.REPEATS_LEAST and 2 * len(alone) >= len(usable)
+    return alone if is_enough else list(range(len(usable)))
+
+
+def _counting(measured: Sequence[Result]) -> list[int]:
+    """Give the places of the repeats that count."""
+    usable = [place for place, result in enumerate(measured) if is_usable(result)]
+    return [usable[i] for i in undisturbed([measured[place] for place in usable])]
+
+
 def why_not(result: Result) -> str:
     """Say why a number may not count, in a few words."""
     if not result.iops and not result.ops:
@@ -69,7 +88,7 @@ def remarks(measured: Sequence[Result], rate: _Number) -> list[RepeatRemark]:
         measured: The repeats, in order; a remark names the place of one.
         rate: What they are compared by.
     """
-    usable = [place for place, result in enumerate(measured) if is_usable(result)]
+    usable = _counting(measured)
     found = [
         RepeatRemark(repeat=place, kind="left_out", text=why_not(result))
         for place, result in enumerate(measured)
@@ -108,7 +127,8 @@ def _apart(place: int, rates: Sequence[float], *, is_first: bool) -> str:
 
 
 def _summary(label: str, measured: Sequence[Result]) -> Summary:
-    usable = [result for result in measured if is_usable(result)]
+    counting = _counting(measured)
+    usable = [measured[place] for place in counting]
     kinds = tuple(sorted({kind_words(result) for result in usable or measured}))
     first = measured[0]
     is_with_flush = any(result.committed is not None for result in measured)
@@ -120,7 +140,7 @@ def _summary(label: str, measured: Sequence[Result]) -> Summary:
         return _number([of(result) for result in measured], [of(result) for result in usable] if is_one else [])
 
     said = remarks(measured, _iops)
-    drift = trend([_iops(result) if is_usable(result) else None for result in measured]) if is_one else None
+    drift = trend([_iops(result) if i in counting else None for i, result in enumerate(measured)]) if is_one else None
     iops = number(_iops)
     trust = _unusable(measured, usable, kinds) or _trust(len(measured), usable, iops, drift)
     return Summary(

@@ -253,8 +253,9 @@ def _title(sample: Sample) -> str:
 
 
 def counted_of(samples: Sequence[Sample]) -> list[Sample]:
-    """Give the samples that count: those that may be trusted where enough of them are left, else all."""
-    usable = [sample for sample in samples if sample.is_usable]
+    """Give the samples that count: those that may be trusted and had no company where enough are left, else all."""
+    trusted = [sample for sample in samples if sample.is_usable]
+    usable = [trusted[i] for i in repeats.undisturbed([sample.result for sample in trusted])]
     return usable if len(usable) >= min(LEAST_LEFT, len(samples)) else list(samples)
 
 
@@ -365,8 +366,8 @@ def _drifts(labels: Sequence[str], a: dict[str, list[Sample]], b: dict[str, list
     """
     for label in labels:
         begun = sorted(
-            [(s.started_utc, s.result.repeat, 0, IOPS.value(s.result)) for s in a[label] if s.is_usable]
-            + [(s.started_utc, s.result.repeat, 1, IOPS.value(s.result)) for s in b[label] if s.is_usable],
+            [(s.started_utc, s.result.repeat, 0, IOPS.value(s.result)) for s in counted_of(a[label]) if s.is_usable]
+            + [(s.started_utc, s.result.repeat, 1, IOPS.value(s.result)) for s in counted_of(b[label]) if s.is_usable],
             key=lambda one: one[:3],
         )
         rated = [(side, rate) for *_, side, rate in begun if rate]

@@ -227,7 +227,7 @@ CASES = (
         cause="workers that share one of several CPUs",
         plant=one_cpu,
         parameters=({"workers": 2, "block": "4KiB"}, {"workers": 3, "block": "4KiB"}, {"workers": 2, "block": "64KiB"}),
-        expected=Expected(no_lie=CLIENT, found=frozenset({"workers-share-cpu"}), trust=frozenset({"weak"})),
+        expected=Expected(no_lie=CLIENT, found=frozenset({"workers-share-cpu"}), trust=frozenset({"weak", "no"})),
     ),
     Case(
         cause="a client that stood still",
