@@ -420,10 +420,17 @@ def test_waiting_for_a_cpu_that_the_load_itself_uses_is_oversubscription() -> No
     assert "cpu-contention" not in ids(result)
 
 
-def shared_cpu(*, idle_ns: int, on_cpu: float = 0.125, run_delay: float = 0.25, cpus: float = 0.5) -> Result:
+def shared_cpu(
+    *, idle_ns: int, on_cpu: float = 0.125, run_delay: float = 0.25, cpus: float = 0.5, throttled_s: float = 0.0
+) -> Result:
     """Workers that waited for a CPU beside a load that used `cpus` of two, in a phase of 5 s."""
-    spent = {"user_ns": 10 * NS - idle_ns, "idle_ns": idle_ns}
-    counters = Counters(on_cpu=on_cpu, run_delay=run_delay, process_cpu_ns=round(5 * cpus * NS), cpu_ns=spent)
+    counters = Counters(
+        on_cpu=on_cpu,
+        run_delay=run_delay,
+        process_cpu_ns=round(5 * cpus * NS),
+        cpu_ns={"user_ns": 10 * NS - idle_ns, "idle_ns": idle_ns},
+        others={("cgroup", "/quota", "throttled_ns"): (0.0, throttled_s * NS)},
+    )
     return run_with(counters, cpus=2)
 
 
@@ -435,7 +442,7 @@ def test_workers_that_wait_for_a_cpu_while_nothing_else_runs_wait_for_each_other
     assert result.trust.level is TrustLevel.WEAK
     assert finding.text == (
         "Worker 0 was ready to run but waited for a CPU for 25 % of its time; the load itself used 0.5 of 2 CPUs, all else "
-        "on the machine 0.0: the load's own workers shared a CPU while another was free."
+        "on the machine 0.0: the load's own workers waited for each other."
     )
     assert result.limiter is not None
     assert result.limiter.confidence is Confidence.LOW
@@ -447,6 +454,7 @@ def test_workers_that_wait_for_a_cpu_while_nothing_else_runs_wait_for_each_other
     [
         ("others ran for as long", {"idle_ns": round(6.5 * NS)}),
         ("the load ran less beside it than it waited", {"idle_ns": round(8.2 * NS), "cpus": 0.36}),
+        ("its control group had had its share", {"idle_ns": round(7.5 * NS), "throttled_s": 1.0}),
         ("one worker alone has nobody to wait for", {"idle_ns": round(8.8 * NS), "on_cpu": 0.24, "cpus": 0.24}),
     ],
 )

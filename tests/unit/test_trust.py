@@ -414,6 +414,26 @@ def test_a_flush_that_a_virtual_machine_s_host_answers_shows_nothing_of_a_medium
         assert result.iops_interval.high / result.iops - 1 == pytest.approx(share, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("on_cpu", "is_virtual", "share"), [(0.98, True, 0.39), (0.98, False, 0.26), (0.3, True, 0.26)]
+)
+def test_what_a_virtual_machine_s_processors_limit_is_less_sure_to_come_again(
+    on_cpu: float, is_virtual: bool, share: float
+) -> None:
+    facts: dict[str, FactValue] = {**BLOCK_BACKED, "host.virtualisation.is_virtual": is_virtual}
+    run = SyntheticRun(one_plan(plan.Phase(name="p", title="p", jobs=(one_job(),), cache=COLD)), facts=facts)
+    streams = [steady_stream(per_s=1000, seconds=30, latency_ns=1_000_000, bytes_each=BLOCK)]
+    read = 30_000 * BLOCK
+    counters = Counters(
+        process_cpu_ns=NS, process_read_bytes=read, devices={"vda": (read, 0)}, on_cpu=on_cpu, block_delay=0.0
+    )
+    result = only(judged(run.phase(streams, seconds=30, counters=counters, direct=True).end()))
+
+    assert result.iops
+    assert result.iops_interval
+    assert result.iops_interval.high / result.iops - 1 == pytest.approx(share, abs=0.01)
+
+
 def test_a_write_that_waits_for_the_flush_or_for_a_device_without_a_cache_is_flushed() -> None:
     for one in (direct_writes(cache="write through"), direct_writes(cache="write back", dsync=True)):
         assert (one.cache.verdict, one.trust.level, one.committed) == ("flushed", TrustLevel.YES, None)

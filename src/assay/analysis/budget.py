@@ -215,6 +215,15 @@ def steal_share(record: PhaseRecord, window: Window) -> float | None:
     return grown["steal"] / total if "steal" in grown and total > 0 else None
 
 
+def throttled_share(record: PhaseRecord, window: Window) -> float:
+    """Return the share of the window in which the kernel stopped this control group, or one above it, on a CPU."""
+    counters, span = record.counters, window.counted
+    if span.seconds <= 0:
+        return 0.0
+    stopped = [counters.delta(span, "cgroup", group, "throttled_ns") for group in counters.instances("cgroup")]
+    return min(1.0, max((ns or 0.0 for ns in stopped), default=0.0) / (span.seconds * NS_PER_S))
+
+
 def cpus_in_use_by_others(run: RunRecord, record: PhaseRecord, window: Window) -> float | None:
     """Return how many CPUs all else on the machine kept busy, on average: programs, kernel threads and interrupts.
 

@@ -16,7 +16,7 @@ from assay.analysis.case import Case
 from assay.analysis.efficiency import efficiency
 from assay.analysis.judgements import OF_MACHINE, OF_RESULT
 from assay.analysis.labels import label_of
-from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.recorded_operations import WHOLE_LOOP, Operation
 from assay.analysis.rows import NS_PER_S, Span
@@ -160,10 +160,19 @@ def _interval(case: Case) -> Estimate | None:
     if rate is None or rate.mean <= 0:
         return None
     iops, within = case.ops / case.seconds, rate.half_width / rate.mean
-    is_of_host = bool(case.unflushed_caches) and case.subject.is_on_a_host
-    half = math.hypot(within, thresholds.RUN_TO_RUN_HOST if is_of_host else thresholds.RUN_TO_RUN)
+    half = math.hypot(within, _run_to_run(case))
     low, high = max(0.0, iops * (1 - half)), iops * (1 + half)
     return Estimate(low=low, high=high, within_share=within, effective=rate.effective)
+
+
+def _run_to_run(case: Case) -> float:
+    """Give the share of a rate by which another run may differ, however steady both are."""
+    if case.subject.is_on_a_host:
+        if case.unflushed_caches:
+            return thresholds.RUN_TO_RUN_HOST
+        if case.limiter is not None and case.limiter.limit in CLIENT_CPU:
+            return thresholds.RUN_TO_RUN_CPU
+    return thresholds.RUN_TO_RUN
 
 
 def _steady(case: Case) -> Steady:

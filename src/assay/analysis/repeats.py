@@ -1,8 +1,9 @@
 """What do the repeats of a result say together?
 
 The unit is the repeat. Those that are not to be trusted are left out and named, and so are those in which others used the
-device, where enough had it for themselves; from the rest comes what is typical, with its interval from three on (`statistics/repeated.py`). There is no common number of repeats that are numbers of different
-things: one from storage and one from the page cache, one flushed and one absorbed.
+device, where enough had it for themselves; from the rest comes what is typical, with its interval from three on
+(`statistics/repeated.py`). There is no common number of repeats that are numbers of different things: one from storage and
+one from the page cache, one flushed and one absorbed.
 
 Trust follows from the repeats that count: none of them, no trust; it is weak where one that counts is, where so many are
 left out that there is no interval, or where the rate drifts. How well a repeat knows its rate alone is no doubt where the

@@ -13,13 +13,11 @@ from collections.abc import Sequence
 
 from assay.analysis import budget, thresholds
 from assay.analysis.cache import HitRatio, reaches_device
-from assay.analysis.limiter.conclusion import Conclusion
+from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
 from assay.analysis.recorded_operations import READS
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.verdicts import Bottleneck, ServedBy
-
-_CLIENT = frozenset({Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.CLIENT_CPU_ALL})
 
 
 def served_by(
@@ -31,7 +29,7 @@ def served_by(
 ) -> ServedBy:
     """Say what the number of an operation is one of."""
     user = budget.user_share(tuple(uses))
-    if limiter and limiter.limit in _CLIENT and user is not None and user >= thresholds.USER_SHARE:
+    if limiter and limiter.limit in CLIENT_CPU and user is not None and user >= thresholds.USER_SHARE:
         return ServedBy.CLIENT_CPU
     if limiter and limiter.limit is Bottleneck.NETWORK_BANDWIDTH:
         return ServedBy.LINK

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from assay.analysis import thresholds
+from assay.analysis.limiter.conclusion import CLIENT_CPU
 from assay.results import Finding, Result
 from assay.verdicts import Bottleneck, ServedBy
 
 UNKNOWN = "unknown: its own counters show nothing that the others do not have"
 _STOOD_STILL = "client-paused"
 _OWN_CPU = ("cpu-contention", "cpu-oversubscribed", "workers-share-cpu")
-_CPU = frozenset({Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.CLIENT_CPU_ALL})
 _OF_LIMIT = {
     Bottleneck.NETWORK_BANDWIDTH: "its link was full",
     Bottleneck.THROTTLE_CPU: "its control group may use no more of its CPUs",
@@ -37,7 +37,7 @@ def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
     limit = own.limiter.verdict if own.limiter else None
     if limit is not None and not _most_say(limit, others):
         evidence = "; ".join(own.limiter.evidence) if own.limiter else ""
-        if limit in _CPU:
+        if limit in CLIENT_CPU:
             yield f"its own CPU: {evidence}"
         elif limit in _OF_LIMIT:
             yield f"{_OF_LIMIT[limit]}: {evidence}"

@@ -3,14 +3,21 @@
 CPU contention is METHOD 4.2 G0: a worker that was runnable but waited for a CPU for more than 10 % of its time, or a
 hypervisor that took more than 5 %, measured the neighbours. Workers that keep 90 % of all CPUs busy crowd out
 themselves: that is oversubscription, not contamination. Nor is it contamination where nothing else ran: workers that the
-kernel keeps on one CPU while another is free wait for each other (docs/decisions/0024).
+kernel keeps on one CPU wait for each other, though another may be free (docs/decisions/0024).
 """
 
 from collections.abc import Iterable
 
 from assay import events
 from assay.analysis import findings, thresholds
-from assay.analysis.budget import cpus_in_use, cpus_in_use_by_others, greatest_run_delay, steal_share, waited_for_own
+from assay.analysis.budget import (
+    cpus_in_use,
+    cpus_in_use_by_others,
+    greatest_run_delay,
+    steal_share,
+    throttled_share,
+    waited_for_own,
+)
 from assay.analysis.case import Case
 from assay.results import Finding
 
@@ -25,7 +32,8 @@ def judge(case: Case) -> Iterable[Finding]:
     if delay is not None and delay[1] > thresholds.RUN_DELAY_SHARE:
         busy = cpus_in_use(case.run, case.record, case.window)
         others = cpus_in_use_by_others(case.run, case.record, case.window)
-        is_own = waited_for_own(case.uses, busy, others)
+        is_throttled = throttled_share(case.record, case.window) >= thresholds.THROTTLED_SHARE
+        is_own = not is_throttled and waited_for_own(case.uses, busy, others)
         found.append(_run_delay(delay, busy, others, hello.machine.cpus if hello else None, is_own=is_own))
     steal = steal_share(case.record, case.window)
     if steal is not None and steal > thresholds.STEAL_SHARE:
@@ -53,7 +61,7 @@ def _run_delay(
     used = "" if busy is None or not cpus else f"; the load itself used {busy:.1f} of {cpus} CPUs"
     used += f", all else on the machine {others:.1f}" if used and others is not None else ""
     if is_own:
-        text = f"{text}{used}: the load's own workers shared a CPU while another was free."
+        text = f"{text}{used}: the load's own workers waited for each other."
         cure = "Use one worker and a larger queue depth, or run again and compare: the kernel chose who shares a CPU."
         return findings.weak("workers-share-cpu", text, cure, brief="workers shared a CPU", effect=share)
     cure = "Stop other programs if there are any, or use no more workers than there are CPUs, then run again."

@@ -4,6 +4,9 @@ import dataclasses
 
 from assay.verdicts import Bottleneck, Confidence
 
+CLIENT_CPU = frozenset({Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.CLIENT_CPU_ALL})
+"""The processors of this client."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Conclusion:

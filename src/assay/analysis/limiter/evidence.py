@@ -64,7 +64,7 @@ def gather(
         waited_for_own=budget.waited_for_own(workers, own_cpus, others_cpus),
         steal=budget.steal_share(record, window),
         cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),
-        throttled=_throttled(record, span),
+        throttled=budget.throttled_share(record, window),
         cached_read_share=_cached_read_share(subject, window),
         device=_device(subject, span),
         others_ops_per_s=_others_ops_per_s(subject, window),
@@ -123,13 +123,6 @@ def _curve(subject: Subject) -> Iterator[CurvePoint]:
 
 def _in_flight(at: CurvePoint) -> float:
     return at.outstanding
-
-
-def _throttled(record: PhaseRecord, span: Span) -> float:
-    """Share of a span in which the kernel stopped this control group, or one above it, on a CPU."""
-    counters = record.counters
-    stopped = [counters.delta(span, "cgroup", group, "throttled_ns") for group in counters.instances("cgroup")]
-    return min(1.0, max((ns or 0.0 for ns in stopped), default=0.0) / (span.seconds * NS_PER_S))
 
 
 def _wire(record: PhaseRecord, span: Span) -> float | None:
