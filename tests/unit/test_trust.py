@@ -415,7 +415,7 @@ def test_a_flush_that_a_virtual_machine_s_host_answers_shows_nothing_of_a_medium
 
 
 @pytest.mark.parametrize(
-    ("on_cpu", "is_virtual", "share"), [(0.98, True, 0.39), (0.98, False, 0.26), (0.3, True, 0.26)]
+    ("on_cpu", "is_virtual", "share"), [(0.98, True, 0.47), (0.98, False, 0.26), (0.3, True, 0.26)]
 )
 def test_what_a_virtual_machine_s_processors_limit_is_less_sure_to_come_again(
     on_cpu: float, is_virtual: bool, share: float

@@ -42,8 +42,8 @@ RUN_TO_RUN = 0.26
 the root of 2 times the standard deviation between runs, 9.4 %."""
 RUN_TO_RUN_HOST = 0.53
 """The same of writes that a virtual machine's host may have taken into its memory: of 19 %."""
-RUN_TO_RUN_CPU = 0.39
-"""The same of numbers that the processors of a virtual machine limit, which its host lends to others too: of 14 %."""
+RUN_TO_RUN_CPU = 0.47
+"""The same of numbers that the processors of a virtual machine limit, which its host lends to others too: of 17 %."""
 EARLIER_SHARE = 0.20
 """Of a phase, from where on other levels before the last are no mere start."""
 LOOK_AGAIN = 0.25
