@@ -363,6 +363,32 @@ def test_nothing_is_committed_that_nobody_counted() -> None:
         assert (result.committed and result.committed.stored_share) == stored, (dirtied, access, facts)
 
 
+@pytest.mark.parametrize(("limit", "is_told"), [(1000 * BLOCK, True), (100_000 * BLOCK, False)])
+def test_who_takes_half_of_a_full_limit_is_told_however_idle_the_device_is(limit: int, is_told: bool) -> None:
+    facts: dict[str, FactValue] = {
+        **BLOCK_BACKED,
+        "target.target.device.0.name": "vda",
+        "target.target.device.0.number": "254:0",
+        "host.cgroup.io_limits": (f"254:0 rbps={limit}",),
+    }
+    run = SyntheticRun(one_plan(plan.Phase(name="p", title="p", jobs=(one_job(),), cache=COLD)), facts=facts)
+    streams = [steady_stream(per_s=520, seconds=30, latency_ns=1_900_000, bytes_each=BLOCK)]
+    own, every = 520 * 30 * BLOCK, 1000 * 30 * BLOCK
+    more = {
+        ("diskstats", "vda", name): (0.0, 30_000.0)
+        for name in ("reads", "read_ns", "writes", "write_ns", "weighted_io_ns")
+    }
+    counters = Counters(
+        process_cpu_ns=NS, process_read_bytes=own, devices={"vda": (every, 0)}, device_ns=NS, others=more, on_cpu=0.01
+    )
+
+    result = only(judged(run.phase(streams, seconds=30, counters=counters, direct=True).end()))
+
+    # The device had a request for 1 s of the 30.
+    assert ("foreign-io" in ids(result, "weak")) is is_told
+    assert (result.limiter is not None and result.limiter.verdict == "throttle_io") is is_told
+
+
 def direct_writes(*, cache: str, flush_s: float | None = None, dsync: bool = False, is_virtual: bool = False) -> Result:
     """1,000 direct writes a second for 5 s on a device that says what cache it has, and a flush after them."""
     job = one_job(

@@ -21,7 +21,7 @@ from assay.plan.durability import CHANGES, WRITES
 from assay.plan.walk import job_ops
 from assay.results import Finding
 from assay.units import format_bytes
-from assay.verdicts import ServedBy
+from assay.verdicts import Bottleneck, ServedBy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,9 @@ def judge(case: Case) -> Iterable[Finding]:
         return
     if theirs < thresholds.FOREIGN_BYTES_PER_S * case.window.counted.seconds:
         return
-    if busiest_share(case.record, case.subject.devices_of_all or (), case.window.counted) < thresholds.USED_SHARE:
+    if not _is_shared_limit(case) and (
+        busiest_share(case.record, case.subject.devices_of_all or (), case.window.counted) < thresholds.USED_SHARE
+    ):
         return
     names = ", ".join(case.subject.devices_of_all or ())
     text = (
@@ -79,6 +81,11 @@ def _dirty_before(case: Case) -> float:
     begin_ns = case.window.counted.begin_ns
     pages = (case.record.counters.at(begin_ns, "vmstat", "", name) for name in ("nr_dirty", "nr_writeback"))
     return sum(count or 0.0 for count in pages) * (hello.machine.page_size_bytes if hello else 0)
+
+
+def _is_shared_limit(case: Case) -> bool:
+    """Whether a limit of the control group was full: others in it take from the load, however idle the device."""
+    return case.limiter is not None and case.limiter.limit is Bottleneck.THROTTLE_IO
 
 
 def foreign_bytes(case: Case) -> Foreign | None:
