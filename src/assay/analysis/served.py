@@ -67,8 +67,8 @@ def _of_changes(subject: Subject) -> ServedBy:
     if subject.touches_memory:
         return ServedBy.WRITE_BACK if subject.is_memory else ServedBy.MIXED
     if reaches_device(subject):
-        if reads_too and not subject.is_direct:
-            # Flushes make the changes wait for storage, and no reads: memory may have had what they asked for.
-            return ServedBy.MIXED
-        return ServedBy.STORAGE if subject.devices is not None else ServedBy.UNKNOWN
+        if subject.devices is None:
+            return ServedBy.UNKNOWN
+        # Flushes make the changes wait for storage, and no reads: memory may have had what they asked for.
+        return ServedBy.MIXED if reads_too and not subject.is_direct else ServedBy.STORAGE
     return ServedBy.MIXED if reads_too else ServedBy.WRITE_BACK
