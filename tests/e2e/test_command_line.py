@@ -43,7 +43,10 @@ def _counted(what: str) -> tuple[int, list[str], str]:
     """How many functions it calls, which modules are loaded then, and what it says."""
     done = subprocess.run(
         [sys.executable, "-c", COUNTED.format(what=what)],
-        capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "100"},
     )
     calls, *modules = done.stderr.split()
     return int(calls), modules, done.stdout
