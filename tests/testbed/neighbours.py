@@ -42,9 +42,22 @@ def cpu_hog(cpu: int, *, count: int = 1) -> Iterator[None]:
 
 @contextmanager
 def disk_reader(
-    folder: Path, *, block_bytes: int = 1 << 20, size_bytes: int = 64 << 20, count: int = 1
+    folder: Path,
+    *,
+    block_bytes: int = 1 << 20,
+    size_bytes: int = 64 << 20,
+    count: int = 1,
+    prefix: Sequence[str] = (),
 ) -> Iterator[None]:
-    """Have so many programs read a file over and over with O_DIRECT, as fast as its device lets them."""
+    """Have so many programs read a file over and over with O_DIRECT, as fast as its device lets them.
+
+    Args:
+        folder: Where the file is made.
+        block_bytes: Of one read.
+        size_bytes: Of the file.
+        count: Programs.
+        prefix: Words in front of their command.
+    """
     descriptor, name = tempfile.mkstemp(prefix="assay-neighbour-", dir=folder)
     file = Path(name)
     try:
@@ -54,7 +67,7 @@ def disk_reader(
             out.flush()
             os.fsync(out.fileno())
         with ExitStack() as undo:
-            words = [sys.executable, "-c", _READER, str(file), str(block_bytes)]
+            words = [*prefix, sys.executable, "-c", _READER, str(file), str(block_bytes)]
             for _ in range(count):
                 _begun(undo, words)
             yield

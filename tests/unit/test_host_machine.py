@@ -37,7 +37,10 @@ def test_a_v2_limit_of_a_parent_group_holds_if_it_is_the_tightest(machine: FakeM
 
     assert facts["host.cgroup.cpu_limit_cpus"] == 1.5
     assert facts["host.cgroup.memory_limit_bytes"] == 2**30
-    assert facts["host.cgroup.io_limits"] == ("8:0 rbps=1048576", "8:0 wiops=100")
+    assert facts["host.cgroup.io_limits"] == (
+        "8:0 rbps=1048576 of /sys/fs/cgroup/system.slice",
+        "8:0 wiops=100 of /sys/fs/cgroup/system.slice",
+    )
 
 
 def test_v1_limits_are_read_where_each_controller_is_mounted(machine: FakeMachine) -> None:
@@ -50,6 +53,7 @@ def test_v1_limits_are_read_where_each_controller_is_mounted(machine: FakeMachin
     machine.file("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000")
     machine.file("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712")
     machine.file("/sys/fs/cgroup/blkio/job/blkio.throttle.write_bps_device", "254:0 20971520")
+    machine.file("/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device", "254:0 1")
 
     facts = values(cgroup_facts(machine.tree))
 

@@ -363,30 +363,76 @@ def test_nothing_is_committed_that_nobody_counted() -> None:
         assert (result.committed and result.committed.stored_share) == stored, (dirtied, access, facts)
 
 
-@pytest.mark.parametrize(("limit", "is_told"), [(1000 * BLOCK, True), (100_000 * BLOCK, False)])
-def test_who_takes_half_of_a_full_limit_is_told_however_idle_the_device_is(limit: int, is_told: bool) -> None:
+def beside_a_limit(
+    limit: str, *, group: tuple[float, float] | None, device_per_s: float = 1000, size_bytes: int = BLOCK
+) -> Result:
+    """520 direct reads a second for 30 s on a device that is idle for most of it, by a control group with a limit.
+
+    Args:
+        limit: As the fact has it.
+        group: Bytes and requests a second that the group read; None: its counters were not recorded.
+        device_per_s: Reads a second of the device, of 4 KiB.
+        size_bytes: Of one operation.
+    """
     facts: dict[str, FactValue] = {
         **BLOCK_BACKED,
         "target.target.device.0.name": "vda",
         "target.target.device.0.number": "254:0",
-        "host.cgroup.io_limits": (f"254:0 rbps={limit}",),
+        "host.cgroup.io_limits": (f"254:0 {limit}",),
     }
-    run = SyntheticRun(one_plan(plan.Phase(name="p", title="p", jobs=(one_job(),), cache=COLD)), facts=facts)
-    streams = [steady_stream(per_s=520, seconds=30, latency_ns=1_900_000, bytes_each=BLOCK)]
-    own, every = 520 * 30 * BLOCK, 1000 * 30 * BLOCK
-    more = {
-        ("diskstats", "vda", name): (0.0, 30_000.0)
+    job = one_job(plan.Do(op=read_op(size_bytes=size_bytes)))
+    run = SyntheticRun(one_plan(plan.Phase(name="p", title="p", jobs=(job,), cache=COLD)), facts=facts)
+    streams = [steady_stream(per_s=520, seconds=30, latency_ns=1_900_000, bytes_each=size_bytes)]
+    others: dict[tuple[str, str, str], tuple[float, float]] = {
+        ("diskstats", "vda", name): (0.0, 30 * device_per_s)
         for name in ("reads", "read_ns", "writes", "write_ns", "weighted_io_ns")
     }
+    if group is not None:
+        instance = "254:0 /sys/fs/cgroup/above" if " of " in limit else "254:0"
+        for name, per_s in zip(("read_bytes", "reads"), group, strict=True):
+            others["cgroup_io", instance, name] = (7.0, 7.0 + 30 * per_s)
     counters = Counters(
-        process_cpu_ns=NS, process_read_bytes=own, devices={"vda": (every, 0)}, device_ns=NS, others=more, on_cpu=0.01
+        process_cpu_ns=NS,
+        process_read_bytes=520 * 30 * size_bytes,
+        devices={"vda": (int(device_per_s) * 30 * BLOCK, 0)},
+        device_ns=NS,  # A request for 1 s of the 30.
+        others=others,
+        on_cpu=0.01,
     )
+    return only(judged(run.phase(streams, seconds=30, counters=counters, direct=True).end()))
 
-    result = only(judged(run.phase(streams, seconds=30, counters=counters, direct=True).end()))
 
-    # The device had a request for 1 s of the 30.
-    assert ("foreign-io" in ids(result, "weak")) is is_told
-    assert (result.limiter is not None and result.limiter.verdict == "throttle_io") is is_told
+@pytest.mark.parametrize(
+    ("limit", "group", "size_bytes", "share"),
+    [
+        (f"rbps={1000 * BLOCK}", (1000 * BLOCK, 1000), BLOCK, 0.48),
+        (f"rbps={1000 * BLOCK} of /sys/fs/cgroup/above", (1000 * BLOCK, 1000), BLOCK, 0.48),
+        ("riops=1000", (1000 * BLOCK, 1000), BLOCK, 0.48),
+        # By bytes it is 3 % of theirs; what the limit counts are requests.
+        ("riops=1040", (520 * 16 * BLOCK + 520 * BLOCK, 1040), 16 * BLOCK, 0.5),
+        # What is more than the operations is theirs as far as their bytes go: 26 requests of 4 KiB at most.
+        ("riops=1040", (520 * 16 * BLOCK + 26 * BLOCK, 1040), 16 * BLOCK, 0.0),
+        (f"rbps={520 * BLOCK}", (520 * BLOCK, 520), BLOCK, 0.0),
+    ],
+)
+def test_who_takes_of_a_full_limit_is_told_however_idle_the_device_is(
+    limit: str, group: tuple[float, float], size_bytes: int, share: float
+) -> None:
+    result = beside_a_limit(limit, group=group, size_bytes=size_bytes)
+
+    found = [finding for finding in result.findings if finding.id == "foreign-io"]
+    assert [finding.effect for finding in found] == ([pytest.approx(share, abs=0.005)] if share else [])
+    assert result.limiter is not None
+    assert (result.limiter.verdict, result.limiter.confidence) == ("throttle_io", "high")
+
+
+def test_a_limit_is_not_full_of_what_others_do_outside_of_it() -> None:
+    within, unknown = (beside_a_limit("riops=1000", group=group) for group in ((520 * BLOCK, 520), None))
+
+    assert within.limiter is None or within.limiter.verdict != "throttle_io"
+    # The device's counters alone do not say whose its requests were.
+    assert unknown.limiter is not None
+    assert (unknown.limiter.verdict, unknown.limiter.confidence) == ("throttle_io", "medium")
 
 
 def direct_writes(*, cache: str, flush_s: float | None = None, dsync: bool = False, is_virtual: bool = False) -> Result:

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Where one hierarchy shows our group.
 #[derive(Debug, PartialEq)]
-struct Place {
-    mount: PathBuf,
-    group: PathBuf,
+pub(super) struct Place {
+    pub mount: PathBuf,
+    pub group: PathBuf,
 }
 
 /// cpu.stat of the groups that we are in.
@@ -81,14 +81,14 @@ fn cached_bytes(line: &str) -> Option<u64> {
 
 impl Place {
     /// Our group's folder, then those above it up to the mount.
-    fn levels(&self) -> Vec<PathBuf> {
+    pub fn levels(&self) -> Vec<PathBuf> {
         let above = self.group.ancestors().take_while(|folder| folder.starts_with(&self.mount));
         above.map(Path::to_path_buf).collect()
     }
 }
 
 /// Our group in the hierarchy of a version 1 controller, or in that of version 2 (empty name).
-fn find(controller: &str) -> Option<Place> {
+pub(super) fn find(controller: &str) -> Option<Place> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     locate(controller, &groups, &mounts)

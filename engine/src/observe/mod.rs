@@ -17,6 +17,7 @@ pub mod delay_accounting;
 mod disk;
 mod energy;
 pub mod facts;
+mod io_limits;
 mod memory;
 mod net;
 pub mod pauses;
@@ -36,6 +37,7 @@ pub struct HostObserver {
     memory: memory::Memory,
     cpu: cpu::Cpu,
     cgroup: cgroup::Cgroup,
+    io_limits: io_limits::IoLimits,
     energy: energy::Energy,
     text: Vec<u8>,
 }
@@ -50,6 +52,7 @@ impl HostObserver {
             memory: memory::Memory::open(),
             cpu: cpu::Cpu::open(),
             cgroup: cgroup::Cgroup::open(),
+            io_limits: io_limits::IoLimits::open(),
             energy: energy::Energy::open(),
             text: Vec::new(),
         }
@@ -70,6 +73,7 @@ impl HostObserver {
         self.memory.sample(&mut self.text, &mut samples);
         self.cpu.sample(&mut self.text, &mut samples);
         self.cgroup.sample(&mut self.text, &mut samples);
+        self.io_limits.sample(&mut self.text, &mut samples);
         self.energy.sample(&mut self.text, &mut samples);
         samples
     }

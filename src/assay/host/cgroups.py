@@ -61,7 +61,7 @@ def _memory_limit(tree: SystemTree, folder: str, version: int) -> int | None:
 
 
 def _io_limits(tree: SystemTree, folder: str, version: int) -> list[str]:
-    """Throttles as `major:minor rbps=N`."""
+    """Throttles of one group as `major:minor rbps=N`."""
     limits = []
     if version == 2:
         for line in (tree.read(f"{folder}/io.max").text or "").splitlines():
@@ -85,13 +85,16 @@ def _tightest(key: str, limits: list[tuple[float, str]], folders: list[str], con
 
 
 def io_limits(tree: SystemTree, mounts: Sequence[Mount]) -> tuple[tuple[str, ...], str]:
-    """Throttles of this process's block I/O and their source."""
+    """Throttles of this process's block I/O, those of a group above with ` of FOLDER`, and their source."""
     for controller in ("blkio", "io"):
         version, folders = _folders(tree, mounts, controller)
         # The v2 line answers for every controller; only v1 calls this one blkio.
         if folders and not (controller == "blkio" and version == 2):
-            limits = [limit for folder in folders for limit in _io_limits(tree, folder, version)]
-            return tuple(dict.fromkeys(limits)), folders[0]
+            limits = _io_limits(tree, folders[0], version)
+            # In version 1 a limit of a group above is not one of those below it.
+            for above in folders[1:] if version == 2 else ():
+                limits += [f"{limit} of {above}" for limit in _io_limits(tree, above, version)]
+            return tuple(limits), folders[0]
     return (), "n/a: no 'io' or 'blkio' controller to be seen"
 
 

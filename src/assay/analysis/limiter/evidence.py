@@ -1,12 +1,11 @@
 """The figures of one window that the rules are asked about, from what was recorded."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay import events
 from assay.analysis import budget, thresholds
 from assay.analysis.ceilings import cached_read_bytes_per_s, ceilings_of
-from assay.analysis.device import numbered
+from assay.analysis.io_limits import most_used
 from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.analysis.record import PhaseRecord
 from assay.analysis.recorded_operations import work_of
@@ -16,15 +15,6 @@ from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.host.facts import DEVICE_FACT, LINK_FACT
 from assay.results import LatencyNs
-
-_LIMIT = re.compile(r"(\d+:\d+) ([rw])(bps|iops)=(\d+)")
-_LIMITED = {("r", "bps"): "read_bytes", ("w", "bps"): "write_bytes", ("r", "iops"): "reads", ("w", "iops"): "writes"}
-_WORDS = {
-    ("r", "bps"): "bytes a second that may be read",
-    ("w", "bps"): "bytes a second that may be written",
-    ("r", "iops"): "reads a second that are allowed",
-    ("w", "iops"): "writes a second that are allowed",
-}
 
 
 def gather(
@@ -164,7 +154,7 @@ def _device(subject: Subject, span: Span) -> DeviceSignals | None:
     requests = sum(total[name] for name in counted)
     times_ns = sum(total[name.removesuffix("s") + "_ns"] for name in counted)
     moved = sum(total[name.removesuffix("s") + "_bytes"] for name in counted)
-    limit_share, limit = _closest_limit(subject, span)
+    used = most_used(subject, span)
     return DeviceSignals(
         names=names,
         utilisation=max(min(1.0, device["io_ns"] / (span.seconds * NS_PER_S)) for device in devices),
@@ -174,8 +164,9 @@ def _device(subject: Subject, span: Span) -> DeviceSignals | None:
         requests_per_s=requests / span.seconds,
         bytes_per_s=moved / span.seconds,
         flushes_per_s=total["flushes"] / span.seconds,
-        limit_share=limit_share,
-        limit=limit,
+        limit_share=used.share if used else None,
+        limit=str(used.limit) if used else "",
+        is_limit_of_group=used is not None and used.is_of_group,
     )
 
 
@@ -189,25 +180,3 @@ def _grown(record: PhaseRecord, span: Span, device: str) -> Mapping[str, float] 
     if any(grown[name] is None for name in _ALWAYS):
         return None
     return {name: value or 0.0 for name, value in grown.items()}
-
-
-def _closest_limit(subject: Subject, span: Span) -> tuple[float | None, str]:
-    """Which limit of this control group is used most, and how much of it."""
-    names = {number: name for target in subject.targets for number, name in numbered(subject.run, target)}
-    used: list[tuple[float, str]] = []
-    for text in _limits(subject.run.facts.get("host.cgroup.io_limits")):
-        number, way, unit, limit = text
-        name = names.get(number)
-        moved = name and subject.record.counters.delta(span, "diskstats", name, _LIMITED[way, unit])
-        if moved is not None and name:
-            share = float(moved) / span.seconds / int(limit)
-            used.append((share, f"the {int(limit):,} {_WORDS[way, unit]} of {name}"))
-    return max(used, default=(None, ""))
-
-
-def _limits(texts: object) -> Iterator[tuple[str, str, str, str]]:
-    for text in texts if isinstance(texts, tuple | list) else ():
-        if found := _LIMIT.fullmatch(str(text)):
-            number, way, unit, limit = found.groups()
-            if int(limit) > 0:
-                yield number, way, unit, limit

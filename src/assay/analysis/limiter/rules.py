@@ -49,7 +49,8 @@ def throttle_io(at: Signals) -> Conclusion | None:
     if below is None or below.limit_share is None or below.limit_share < thresholds.LIMIT_SHARE:
         return None
     said = f"{_percent(below.limit_share)} of {below.limit}"
-    return Conclusion(Bottleneck.THROTTLE_IO, HIGH, (said,), remedy="Lift the limit, or run outside it.")
+    sure = HIGH if below.is_limit_of_group else MEDIUM
+    return Conclusion(Bottleneck.THROTTLE_IO, sure, (said,), remedy="Lift the limit, or run outside it.")
 
 
 def client_cpu(at: Signals) -> Conclusion | None:

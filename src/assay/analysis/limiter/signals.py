@@ -26,6 +26,8 @@ class DeviceSignals:
     """Of a limit set for this control group, the closest: how much of it is used."""
     limit: str = ""
     """That limit, in words."""
+    is_limit_of_group: bool = True
+    """Whether the group's own counters say so; else the device's, which count everybody."""
 
 
 @dataclasses.dataclass(frozen=True)
