@@ -6,8 +6,8 @@ to nothing itself. Where several clients share the machine, the load is what all
 own bytes (journal, copies), so only what is beyond that is others'. Where as much was dirty in memory when the window began,
 that is named: it was written before, by this run or by others.
 
-A limit of the control group that was full is used like a device by the programs of that group, and by no others: these take from
-the load, however idle the device.
+A limit of the control group that was full is used like a device by the programs of that group, and by no others: these take
+from the load, however idle the device.
 
 Limits: where files are made or removed, their share of what was written is not told from that of others; of writes that
 memory takes, nobody can say whose they are when they reach the device.
