@@ -303,6 +303,45 @@ def test_an_open_loop_that_falls_behind_is_not_held_by_what_was_offered() -> Non
     assert decide(behind).limit is Bottleneck.OPERATION_LATENCY
 
 
+@pytest.mark.parametrize(
+    ("issued", "late", "idle", "said"),
+    [
+        (None, 0.0, 0.8, None),  # At equal times 37 of 40 a second are too few.
+        (1.0, 0.0, 0.8, "100.0 % of the 40.0 arrivals a second were served on time"),
+        (1.0, 0.17, 0.8, "100.0 % of the 40.0 arrivals a second were served"),
+        (0.97, 0.2, 0.8, None),
+        (1.0, 0.17, 0.1, None),
+    ],
+)
+def test_arrivals_at_random_are_held_against_those_that_came(
+    issued: float | None, late: float, idle: float, said: str | None
+) -> None:
+    found = decide(load(ops_per_s=37, offered_per_s=40, issued_share=issued, late_share=late, idle=idle))
+
+    assert (found.limit is Bottleneck.OFFERED_LOAD) is (said is not None)
+    assert said is None or found.evidence == (said,)
+
+
+@pytest.mark.parametrize(
+    ("share", "idle", "limit", "confidence"),
+    [
+        (0.998, 0.45, Bottleneck.OFFERED_LOAD, Confidence.HIGH),
+        (0.995, 0.004, Bottleneck.OFFERED_LOAD, Confidence.MEDIUM),
+        (0.9, 0.3, Bottleneck.UNKNOWN, Confidence.LOW),
+    ],
+)
+def test_a_closed_loop_at_its_own_limit_is_held_by_it(
+    share: float, idle: float, limit: Bottleneck, confidence: Confidence
+) -> None:
+    found = decide(load(ops_per_s=100, own_limit_share=share, own_limit="100 operations", idle=idle))
+
+    assert (found.limit, found.confidence) == (limit, confidence)
+    assert (
+        limit is Bottleneck.UNKNOWN
+        or "of the 100 operations a second that the load holds itself to" in found.evidence[0]
+    )
+
+
 def test_a_depth_that_brings_more_is_latency_and_one_that_does_not_is_a_full_device() -> None:
     deep = dataclasses.replace(DIRECT_64, fewer=fewer(None))
     shallow = dataclasses.replace(

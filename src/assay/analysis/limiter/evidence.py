@@ -14,7 +14,9 @@ from assay.analysis.schedule import scheduled_rate
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.host.facts import DEVICE_FACT, LINK_FACT
+from assay.plan import Open, OpenShare, Spacing
 from assay.results import LatencyNs
+from assay.units import format_bytes, format_number
 
 
 def gather(
@@ -29,7 +31,8 @@ def gather(
     hello = subject.run.first(events.Hello)
     latency_s = None if latency_ns.mean is None else latency_ns.mean / NS_PER_S
     outstanding = float(job.workers * job.queue_depth)
-    offered_per_s, late_share = _schedule(subject)
+    offered_per_s, issued_share, late_share = _schedule(subject)
+    own_limit_share, own_limit = _own_limit(subject, window)
     curve = tuple(_curve(subject))
     own_cpus = budget.cpus_in_use(subject.run, record, window)
     others_cpus = budget.cpus_in_use_by_others(subject.run, record, window)
@@ -41,7 +44,10 @@ def gather(
         more=min((at for at in curve if at.outstanding >= 2 * outstanding), key=_in_flight, default=None),
         is_absorbed=is_absorbed,
         offered_per_s=offered_per_s,
+        issued_share=issued_share,
         late_share=late_share,
+        own_limit_share=own_limit_share,
+        own_limit=own_limit,
         idle=shares.idle,
         workers=job.workers,
         on_cpu=shares.on_cpu,
@@ -88,14 +94,29 @@ def _others_ops_per_s(subject: Subject, window: Window) -> float | None:
     return None if total is None else max(0.0, total - own) / window.span.seconds
 
 
-def _schedule(subject: Subject) -> tuple[float | None, float]:
-    """Arrivals a second of an open loop, and which part of them was late."""
+def _schedule(subject: Subject) -> tuple[float | None, float | None, float]:
+    """Arrivals a second of an open loop, which part was issued where they came at random, and which part was late."""
     job, facts = subject.job, subject.facts
     arrivals = facts.arrivals if facts else None
     rate_per_s = scheduled_rate(job.arrival, arrivals)
     if rate_per_s is None or arrivals is None or not arrivals.scheduled:
-        return rate_per_s, 0.0
-    return rate_per_s, (arrivals.missed + arrivals.unissued) / arrivals.scheduled
+        return rate_per_s, None, 0.0
+    issued = (arrivals.scheduled - arrivals.unissued) / arrivals.scheduled
+    is_random = isinstance(job.arrival, Open | OpenShare) and job.arrival.spacing is not Spacing.UNIFORM
+    return rate_per_s, issued if is_random else None, (arrivals.missed + arrivals.unissued) / arrivals.scheduled
+
+
+def _own_limit(subject: Subject, window: Window) -> tuple[float | None, str]:
+    """Which of its own limits a closed loop comes closest to, and how close."""
+    limit, rows, seconds = subject.job.limit, subject.rows, window.span.seconds
+    used: list[tuple[float, str]] = []
+    if limit.ops_per_s:
+        words = f"{format_number(limit.ops_per_s)} operations"
+        used.append((rows.total("ops", window.counted) / seconds / limit.ops_per_s, words))
+    if limit.bytes_per_s:
+        words = format_bytes(limit.bytes_per_s)
+        used.append((rows.total("bytes", window.counted) / seconds / limit.bytes_per_s, words))
+    return max(used, default=(None, ""))
 
 
 def _curve(subject: Subject) -> Iterator[CurvePoint]:

@@ -19,13 +19,21 @@ _FASTER = "Only a faster device helps."
 def offered_load(at: Signals) -> Conclusion | None:
     """G1: the load asked for no more."""
     if at.offered_per_s is not None:
-        kept = at.ops_per_s / at.offered_per_s if at.offered_per_s else 0.0
+        kept = at.issued_share
+        if kept is None:
+            kept = at.ops_per_s / at.offered_per_s if at.offered_per_s else 0.0
+        is_late = at.late_share > thresholds.LATE_SHARE
         # At random times some come while another is served, however little there is to do.
         has_rest = at.idle is not None and at.idle >= thresholds.MOST_OF_IT
-        if kept < thresholds.ACHIEVED_SHARE or (at.late_share > thresholds.LATE_SHARE and not has_rest):
+        if kept < thresholds.ACHIEVED_SHARE or (is_late and not has_rest):
             return None
-        said = f"{100 * min(kept, 1.0):.1f} % of the {format_number(at.offered_per_s)} arrivals a second were served on time"
+        served = "served" if is_late else "served on time"
+        said = f"{100 * min(kept, 1.0):.1f} % of the {format_number(at.offered_per_s)} arrivals a second were {served}"
         return Conclusion(Bottleneck.OFFERED_LOAD, HIGH, (said,), remedy="Ask for a higher rate.")
+    if at.own_limit_share is not None and at.own_limit_share >= thresholds.ACHIEVED_SHARE:
+        said = f"{100 * at.own_limit_share:.1f} % of the {at.own_limit} a second that the load holds itself to"
+        sure = HIGH if at.idle is not None and at.idle >= thresholds.LITTLE else MEDIUM
+        return Conclusion(Bottleneck.OFFERED_LOAD, sure, (said,), remedy="Ask for a higher rate.")
     if at.idle is not None and at.idle >= thresholds.MOST_OF_IT:
         said = f"the load's own schedule left its workers idle for {_percent(at.idle)} of the time"
         return Conclusion(Bottleneck.OFFERED_LOAD, MEDIUM, (said,), remedy="Think less, or ask for more.")

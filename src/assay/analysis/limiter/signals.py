@@ -59,8 +59,15 @@ class Signals:
     # -- what the load asks for
     offered_per_s: float | None = None
     """Arrivals a second of an open loop."""
+    issued_share: float | None = None
+    """Of all that were due, those that were issued before the end; where they came at random times, so that no window has
+    the rate that was asked for."""
     late_share: float = 0.0
     """Part of them that were issued when the next one was due already."""
+    own_limit_share: float | None = None
+    """Of the rate that the load itself holds its closed loop to, what was reached; None: there is no such limit."""
+    own_limit: str = ""
+    """That limit, in words."""
     idle: float | None = None
     """Share of the workers' time in which their own schedule gave them nothing to do."""
 
