@@ -119,6 +119,8 @@ RESIDENCY_APART = 0.15
 """Difference of the hit ratios by bytes and by residency, from where on one of them is to be doubted (METHOD 4.4, C3)."""
 DIRECT_WRITES, DURABLE_WRITES = 1.15, 5.0
 """Bytes that a device may write for each byte of a plain direct write, and of a write that a journal may go with."""
+TREE_BYTES = 262144.0
+"""Bytes that go with each write besides, where a file system may write anew what it changes (btrfs: 140 KiB measured)."""
 RANDOM_PASS_SHARE = 0.10
 """Random reads of at most this share of the set hardly meet a block twice: at most half of it, so 5 %, are repeats."""
 ONE_PASS_SHARE = 1.01

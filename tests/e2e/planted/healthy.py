@@ -107,6 +107,7 @@ CASES = (
             {"flush_ms": 10, "kind": "ext4"},
             {"flush_ms": 5, "kind": "xfs"},
             {"flush_ms": 20, "kind": "ext4"},
+            {"flush_ms": 8, "kind": "btrfs"},
         ),
         expected=Expected(limiter=LATENCY, measures=STORAGE, is_healthy=True),
     ),

@@ -28,6 +28,8 @@ from assay.units import format_bytes
 from assay.verdicts import Bottleneck, ServedBy
 
 _LEAST_REQUEST_BYTES = 4096
+_IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "jfs", "vfat", "exfat"})
+"""File systems that write over what they change, and little besides; others may write their trees anew."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,11 +169,12 @@ def _own_written(case: Case) -> float | None:
     jobs = case.record.phase.jobs
     if not any(op.op in CHANGES for job in jobs for op in job_ops(job)):
         return 0.0
-    if case.reaches_device and case.app_bytes is not None and len(jobs) == 1 and _only_writes(case):
-        return case.app_bytes * (
-            thresholds.DIRECT_WRITES if case.subject.is_plain_direct else thresholds.DURABLE_WRITES
-        )
-    return None
+    writes = case.subject.ops_on_devices(case.window.counted)
+    if not case.reaches_device or case.app_bytes is None or writes is None or len(jobs) > 1 or not _only_writes(case):
+        return None
+    times = thresholds.DIRECT_WRITES if case.subject.is_plain_direct else thresholds.DURABLE_WRITES
+    is_in_place = _IN_PLACE.issuperset(case.subject.file_systems)
+    return case.app_bytes * times + (0 if is_in_place else writes * thresholds.TREE_BYTES)
 
 
 def _only_writes(case: Case) -> bool:
