@@ -472,6 +472,23 @@ def direct_writes(
 
 
 @pytest.mark.parametrize(
+    ("workers", "requests", "measures"),
+    [(1, 2.0, "storage"), (1, 0.2, "unknown"), (8, 0.2, "storage"), (8, 0.1, "unknown")],
+)
+def test_a_flush_is_the_storages_where_each_found_something_to_wait_for(
+    workers: int, requests: float, measures: str
+) -> None:
+    job = one_job(plan.Do(op=read_op("fsync", kind=plan.OpKind.FSYNC)), workers=workers)
+    run = SyntheticRun(one_plan(plan.Phase(name="p", title="p", jobs=(job,))))
+    stream = steady_stream(per_s=100, seconds=20, latency_ns=5_000_000, bytes_each=0, operation="fsync")
+    half = (0.0, requests * 100 * 20 / 2)
+    others = {("diskstats", "vda", name): half for name in ("writes", "flushes")}
+    run.phase([stream], seconds=20, counters=Counters(devices={"vda": (0, 0)}, others=others))
+
+    assert only(judged(run.end())).measures == measures
+
+
+@pytest.mark.parametrize(
     ("kind", "dsync", "times", "is_told"),
     [
         ("ext4", True, 4, False),

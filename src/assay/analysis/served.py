@@ -2,8 +2,9 @@
 
 Reads are what delivered their bytes: storage, memory, or both, by the hit ratio. Changes are what took them: storage where
 their rate waits for it, else memory that writes back later. Lookups are answered from what the kernel keeps of names and
-attributes, unless the devices were read meanwhile. Behind all of them stands what limited the number: a client that had no
-time left, in programs and not in the kernel, was measured itself; so was a link that was full.
+attributes, unless the devices were read meanwhile. Flushes are storage's where each found something to wait for. Behind all
+of them stands what limited the number: a client that had no time left, in programs and not in the kernel, was measured
+itself; so was a link that was full.
 
 Limits: what a server, an array or a disk keeps in memory is not seen from here, so a number through a network is at best
 one of the server as a whole, which is `unknown`.
@@ -17,7 +18,10 @@ from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
 from assay.analysis.recorded_operations import READS
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
+from assay.plan.durability import FLUSHES
 from assay.verdicts import Bottleneck, ServedBy
+
+_OF_A_FLUSH = ("writes", "flushes")
 
 
 def served_by(
@@ -40,7 +44,8 @@ def served_by(
         return _of_lookups(subject, window)
     if operation.changes:
         return _of_changes(subject)
-    return ServedBy.UNKNOWN
+    is_flush = bool(operation.ops) and all(op.op in FLUSHES for op in operation.ops)
+    return _of_flushes(subject, window) if is_flush else ServedBy.UNKNOWN
 
 
 def _of_reads(subject: Subject, hit: HitRatio) -> ServedBy:
@@ -60,6 +65,18 @@ def _of_lookups(subject: Subject, window: Window) -> ServedBy:
     if subject.devices is None or fetched is None:
         return ServedBy.UNKNOWN
     return ServedBy.MIXED if fetched else ServedBy.PAGE_CACHE
+
+
+def _of_flushes(subject: Subject, window: Window) -> ServedBy:
+    """Those of clean files are calls and no more; one request of a device answers all flushes that are in flight at most."""
+    if subject.is_memory:
+        return ServedBy.PAGE_CACHE
+    counters, span = subject.record.counters, window.counted
+    devices = subject.devices or ()
+    requests = sum(counters.delta(span, "diskstats", name, kind) or 0.0 for name in devices for kind in _OF_A_FLUSH)
+    in_flight = subject.job.workers * subject.job.queue_depth
+    waited = requests * in_flight >= subject.rows.total("ops", span) > 0
+    return ServedBy.STORAGE if waited else ServedBy.UNKNOWN
 
 
 def _of_changes(subject: Subject) -> ServedBy:
