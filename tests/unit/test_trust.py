@@ -313,12 +313,18 @@ ANYWHERE = plan.RandomAccess()
 
 
 @pytest.mark.parametrize(
-    ("direct", "measures"), [(plan.Direct.OFF, ServedBy.MIXED), (plan.Direct.ON, ServedBy.STORAGE)]
+    ("direct", "fetched", "measures", "is_honoured"),
+    [
+        (plan.Direct.OFF, 1.0, ServedBy.MIXED, True),
+        (plan.Direct.ON, 1.0, ServedBy.STORAGE, True),
+        (plan.Direct.ON, 0.0, ServedBy.MIXED, False),
+    ],
 )
-def test_what_flushed_changes_were_made_of_is_of_storage_where_no_memory_had_it(
-    direct: plan.Direct, measures: ServedBy
+@pytest.mark.parametrize("flushed", [True, False])
+def test_reads_and_changes_together_are_of_storage_where_no_memory_had_either(
+    direct: plan.Direct, fetched: float, measures: ServedBy, is_honoured: bool, flushed: bool
 ) -> None:
-    kinds = {"read": plan.OpKind.READ, "write": plan.OpKind.WRITE, "fsync": plan.OpKind.FSYNC}
+    kinds = {"read": plan.OpKind.READ, "write": plan.OpKind.WRITE, **({"fsync": plan.OpKind.FSYNC} if flushed else {})}
     together = plan.Group(
         name="rewrite", actions=tuple(plan.Do(op=read_op(name, kind=kind)) for name, kind in kinds.items())
     )
@@ -327,11 +333,24 @@ def test_what_flushed_changes_were_made_of_is_of_storage_where_no_memory_had_it(
         steady_stream(per_s=1000, seconds=5, latency_ns=300_000, bytes_each=BLOCK, operation=name)
         for name in (*kinds, "rewrite")
     ]
+    moved = 5000 * BLOCK
+    counters = Counters(process_read_bytes=round(fetched * moved), devices={"vda": (round(fetched * moved), moved)})
 
-    document = run_of(*streams, seconds=5, job=job, direct=direct is plan.Direct.ON, cache=plan.CacheCondition.AS_IS)
+    document = run_of(
+        *streams,
+        seconds=5,
+        job=job,
+        direct=direct is plan.Direct.ON,
+        cache=plan.CacheCondition.AS_IS,
+        counters=counters,
+    )
 
-    (whole,) = (result for result in document.results if result.operation == "rewrite")
-    assert whole.measures is measures
+    by_name = {result.operation: result for result in document.results}
+    assert by_name["rewrite"].measures is measures
+    for name in ("rewrite", "read"):
+        assert ("direct-not-honoured" not in ids(by_name[name])) is is_honoured
+    if direct is plan.Direct.ON:
+        assert by_name["read"].measures is (ServedBy.STORAGE if is_honoured else ServedBy.PAGE_CACHE)
 
 
 def test_what_is_written_over_in_memory_reaches_storage_once() -> None:

@@ -5,10 +5,11 @@ Reads (byte balance): the kernel counts what it fetched from storage for the eng
 
     hit ratio = 1 - fetched / read          over the whole phase, from the first counter sample to the last
 
-It holds for phases of one job that only reads, on a block-backed file system or NFS; O_DIRECT is checked by it too,
-since some file systems accept the flag and cache all the same. Where that cannot be told, reads that asked the page cache
-alone first (RWF_NOWAIT, the flag `cached_first` of a load) say what it had. Else the residency before the start stands in
-for it, as long as no byte was read twice. tmpfs and ramfs *are* memory, whatever flags a file was opened with.
+It holds for phases of one job that only reads, or that writes past the page cache too (which fetches next to nothing), on
+a block-backed file system or NFS; O_DIRECT is checked by it too, since some file systems accept the flag and cache all the
+same. Where that cannot be told, reads that asked the page cache alone first (RWF_NOWAIT, the flag `cached_first` of a load)
+say what it had. Else the residency before the start stands in for it, as long as no byte was read twice. tmpfs and ramfs
+*are* memory, whatever flags a file was opened with.
 
 Writes: `flushed` when their rate waits for storage (O_SYNC, O_DSYNC, a flush that follows each of them; O_DIRECT where no
 device on the way says that its cache is volatile), `device` when the device has them but may still lose them, else
@@ -29,7 +30,7 @@ from assay.analysis import findings, thresholds
 from assay.analysis.device import is_served_by_a_process, most_bytes_below, volatile_caches
 from assay.analysis.subject import MEMORY_FILE_SYSTEMS, Subject
 from assay.plan import Coverage, OpKind, RandomAccess
-from assay.plan.durability import changes_per_flush
+from assay.plan.durability import CHANGES, WRITES, changes_per_flush
 from assay.plan.walk import job_ops
 from assay.results import Cache, Finding
 
@@ -74,7 +75,7 @@ def hit_ratio(subject: Subject) -> HitRatio:
         text = f"{own[0]} has a cache of its own, which no counter of the kernel tells apart from storage."
         return _unknown(text, "Use a set of more than twice the RAM, or limit that cache, before believing in storage.")
     fetched = subject.record.process_delta(subject.record.whole, "process_read_bytes")
-    if _is_counted(subject) and _reads_only(subject) and fetched is not None and subject.read_bytes > 0:
+    if _is_counted(subject) and _fetches_to_read(subject) and fetched is not None and subject.read_bytes > 0:
         return _byte_balance(subject, fetched)
     return _asked_first(subject) or _without_counters(subject)
 
@@ -83,7 +84,7 @@ def _without_counters(subject: Subject) -> HitRatio:
     if subject.is_direct:
         text = f"The files were open with O_DIRECT; whether {_where(subject)} honours it could not be checked."
         return _unknown(text, "Compare with the server's own counters.")
-    if not _reads_only(subject):
+    if not _fetches_to_read(subject):
         text = "Reads share the phase with other work, so the bytes fetched for it cannot be told apart."
         return _unknown(text, "Read in a phase of its own, or with cached_first = true, to get a hit ratio.")
     return _by_residency(subject)
@@ -98,9 +99,10 @@ def _is_counted(subject: Subject) -> bool:
     )
 
 
-def _reads_only(subject: Subject) -> bool:
-    data = {OpKind.WRITE, OpKind.COPY, OpKind.CLONE, OpKind.TRUNCATE, OpKind.TRUNCATE_AT}
-    data |= {OpKind.FALLOCATE, OpKind.PUNCH_HOLE}
+def _fetches_to_read(subject: Subject) -> bool:
+    """Whether the one job of the phase fetches data for its reads alone."""
+    data = {OpKind.COPY, OpKind.CLONE, OpKind.TRUNCATE, OpKind.TRUNCATE_AT, OpKind.FALLOCATE, OpKind.PUNCH_HOLE}
+    data |= set() if subject.is_direct else {OpKind.WRITE}
     return len(subject.record.phase.jobs) == 1 and not any(op.op in data for op in job_ops(subject.job))
 
 
@@ -196,7 +198,9 @@ def _write_verdict(subject: Subject) -> str:
 
 def reaches_device(subject: Subject) -> bool:
     """Whether the rate of a change waits for the device: it passes the page cache by, or is flushed each time."""
-    passes_by = subject.operation.direction == "write" and subject.is_direct
+    changes = {op.op for op in subject.operation.ops} & CHANGES
+    only_writes = bool(changes) and changes <= WRITES
+    passes_by = subject.is_direct and (subject.operation.direction == "write" or only_writes)
     return not subject.touches_memory and (passes_by or _is_flushed_each_time(subject))
 
 

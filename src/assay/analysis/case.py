@@ -147,9 +147,10 @@ class Case:
 
     @functools.cached_property
     def hit(self) -> HitRatio:
-        """Share of the bytes read that storage did not deliver."""
+        """Share of the bytes read that storage did not deliver; of a group that writes as well, where both pass it by."""
         if self.operation.direction != "read":
-            return HitRatio(None, None)
+            is_direct = self.subject.is_direct and self.operation.reads_too
+            return cache.hit_ratio(self.subject) if is_direct else HitRatio(None, None)
         return by_latency(self.subject, cache.hit_ratio(self.subject), self.latencies)
 
     @functools.cached_property

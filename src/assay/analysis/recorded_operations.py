@@ -47,6 +47,11 @@ class Operation:
         return any(op.op in CHANGES for op in self.ops)
 
     @property
+    def reads_too(self) -> bool:
+        """Whether it reads data, whatever else it does."""
+        return any(op.op in READS for op in self.ops)
+
+    @property
     def looks(self) -> bool:
         """Whether it looks names, attributes or lists up, and neither reads data nor changes anything."""
         kinds = {op.op for op in self.ops}

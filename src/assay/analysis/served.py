@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from assay.analysis import budget, thresholds
 from assay.analysis.cache import HitRatio, reaches_device
 from assay.analysis.limiter.conclusion import CLIENT_CPU, Conclusion
-from assay.analysis.recorded_operations import READS
 from assay.analysis.subject import Subject
 from assay.analysis.window import Window
 from assay.plan.durability import FLUSHES
@@ -43,7 +42,7 @@ def served_by(
     if operation.looks:
         return _of_lookups(subject, window)
     if operation.changes:
-        return _of_changes(subject)
+        return _of_changes(subject, hit)
     is_flush = bool(operation.ops) and all(op.op in FLUSHES for op in operation.ops)
     return _of_flushes(subject, window) if is_flush else ServedBy.UNKNOWN
 
@@ -79,13 +78,14 @@ def _of_flushes(subject: Subject, window: Window) -> ServedBy:
     return ServedBy.STORAGE if waited else ServedBy.UNKNOWN
 
 
-def _of_changes(subject: Subject) -> ServedBy:
-    reads_too = any(op.op in READS for op in subject.operation.ops)
+def _of_changes(subject: Subject, hit: HitRatio) -> ServedBy:
+    reads_too = subject.operation.reads_too
     if subject.touches_memory:
         return ServedBy.WRITE_BACK if subject.is_memory else ServedBy.MIXED
     if reaches_device(subject):
         if subject.devices is None:
             return ServedBy.UNKNOWN
         # Flushes make the changes wait for storage, and no reads: memory may have had what they asked for.
-        return ServedBy.MIXED if reads_too and not subject.is_direct else ServedBy.STORAGE
+        from_storage = hit.value is not None and hit.value <= thresholds.STORAGE_HIT
+        return ServedBy.MIXED if reads_too and not from_storage else ServedBy.STORAGE
     return ServedBy.MIXED if reads_too else ServedBy.WRITE_BACK

@@ -20,7 +20,9 @@ def judge(case: Case) -> Iterable[Finding]:
         return (*memory, *case.hit.findings, *(_wanted(case) or _from_memory(case)))
     if case.is_absorbed:
         return (_memory(case),) if case.subject.is_memory else (_absorbed(case),)
-    return _through_server(case)
+    # A group that reads as well, past the page cache.
+    read = () if case.hit.value is None else (*case.hit.findings, *_wanted(case))
+    return (*read, *_through_server(case))
 
 
 def _memory(case: Case) -> Finding:
