@@ -429,8 +429,9 @@ def beside_a_limit(
         ("riops=1000", (1000 * BLOCK, 1000), BLOCK, 0.48),
         # By bytes it is 3 % of theirs; what the limit counts are requests.
         ("riops=1040", (520 * 16 * BLOCK + 520 * BLOCK, 1040), 16 * BLOCK, 0.5),
-        # What is more than the operations is theirs as far as their bytes go: 26 requests of 4 KiB at most.
-        ("riops=1040", (520 * 16 * BLOCK + 26 * BLOCK, 1040), 16 * BLOCK, 0.0),
+        # What is more than the operations is theirs as far as their bytes go: 208 and 80 requests of 512 bytes at most.
+        ("riops=1040", (520 * 16 * BLOCK + 26 * BLOCK, 1040), 16 * BLOCK, 0.2),
+        ("riops=1040", (520 * 16 * BLOCK + 10 * BLOCK, 1040), 16 * BLOCK, 0.0),
         (f"rbps={520 * BLOCK}", (520 * BLOCK, 520), BLOCK, 0.0),
     ],
 )
@@ -452,6 +453,7 @@ def test_a_limit_is_not_full_of_what_others_do_outside_of_it() -> None:
     # The device's counters alone do not say whose its requests were.
     assert unknown.limiter is not None
     assert (unknown.limiter.verdict, unknown.limiter.confidence) == ("throttle_io", "medium")
+    assert "foreign-io" in ids(unknown, "weak")
 
 
 def direct_writes(
@@ -488,6 +490,26 @@ def direct_writes(
         )
         run.say(done)
     return only(judged(run.end()))
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_reached"),
+    [
+        (plan.RateLimit(ops_per_s=100), True),
+        (plan.RateLimit(ops_per_s=110), False),
+        (plan.RateLimit(bytes_per_s=100 * BLOCK), True),
+        (plan.RateLimit(bytes_per_s=110 * BLOCK), False),
+    ],
+)
+def test_a_load_that_reached_its_own_limit_was_held_by_it(limit: plan.RateLimit, is_reached: bool) -> None:
+    job = one_job(limit=limit)
+    counters = Counters(on_cpu=0.05, run_delay=0.0, idle=0.4, block_delay=0.5)
+
+    stream = steady_stream(per_s=100, seconds=20, latency_ns=5_000_000, bytes_each=BLOCK)
+    result = only(run_of(stream, seconds=20, job=job, counters=counters))
+
+    assert result.limiter is not None
+    assert (result.limiter.verdict == "offered_load") is is_reached
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from assay.results import Finding
 from assay.units import format_bytes
 from assay.verdicts import Bottleneck, ServedBy
 
-_LEAST_REQUEST_BYTES = 4096
+_LEAST_REQUEST_BYTES = 512
 _IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs", "jfs", "vfat", "exfat"})
 """File systems that write over what they change, and little besides; others may write their trees anew."""
 
@@ -60,9 +60,8 @@ def _on_devices(case: Case) -> Finding | None:
         return None
     share = foreign.theirs / foreign.total if foreign.total else 0.0
     devices = case.subject.devices_of_all or ()
-    if share <= thresholds.FOREIGN_SHARE_WEAK or (
-        busiest_share(case.record, devices, case.window.counted) < thresholds.USED_SHARE
-    ):
+    is_idle = busiest_share(case.record, devices, case.window.counted) < thresholds.USED_SHARE
+    if share <= thresholds.FOREIGN_SHARE_WEAK or (is_idle and not _is_held_by_somebody(case)):
         return None
     theirs, total = foreign.theirs, foreign.total
     text = (
@@ -82,9 +81,19 @@ def _on_devices(case: Case) -> Finding | None:
     )
 
 
+def _is_held_by_somebody(case: Case) -> bool:
+    """Whether a limit was full of what nobody can say whose it is: where the group's own counters were not recorded."""
+    used = most_used(case.subject, case.window.counted) if _is_full_limit(case) else None
+    return used is not None and not used.is_of_group
+
+
+def _is_full_limit(case: Case) -> bool:
+    return case.limiter is not None and case.limiter.limit is Bottleneck.THROTTLE_IO
+
+
 def _within_limit(case: Case) -> Finding | None:
     """Judge what others of the control group took of a limit that was full."""
-    if case.limiter is None or case.limiter.limit is not Bottleneck.THROTTLE_IO:
+    if not _is_full_limit(case):
         return None
     used = most_used(case.subject, case.window.counted)
     through = _bytes_through(case, used.limit) if used else None
@@ -92,11 +101,11 @@ def _within_limit(case: Case) -> Finding | None:
         return None
     theirs, total = through
     done = "read" if used.limit.direction == "read" else "wrote"
-    share, said = theirs / total, f"{format_bytes(total)} that this control group {done}, {format_bytes(theirs)}"
+    share, said = theirs / total, f"{format_bytes(total)} that the control group {done}, {format_bytes(theirs)}"
     requests = _requests_through(case, used.limit, theirs)
     if requests is not None and requests[0] > share * requests[1]:
         theirs, total = requests
-        share, said = theirs / total, f"{total:,.0f} {used.limit.direction}s of this control group, {theirs:,.0f}"
+        share, said = theirs / total, f"{total:,.0f} {used.limit.direction}s of the control group, {theirs:,.0f}"
     if share <= thresholds.FOREIGN_SHARE_WEAK:
         return None
     return _foreign_io(
@@ -117,7 +126,7 @@ def _bytes_through(case: Case, limit: IoLimit) -> tuple[float, float] | None:
 def _requests_through(case: Case, limit: IoLimit, foreign: float) -> tuple[float, float] | None:
     """Requests that went through a limit of them, for others and for all; None where that cannot be told.
 
-    Others made no more than their bytes have blocks: of a file that lies in pieces, an operation is several requests.
+    Others made no more than their bytes have sectors: of a file that lies in pieces, an operation is several requests.
     """
     if not limit.is_of_operations or not case.subject.is_plain_direct or case.operation.direction != limit.direction:
         return None
