@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+const NAMES: [&str; 4] = ["read_bytes", "write_bytes", "reads", "writes"];
 const V1_LIMITS: [&str; 4] = ["read_bps", "write_bps", "read_iops", "write_iops"];
 
 /// Counters of one device, by name.
@@ -40,39 +41,34 @@ impl IoLimits {
         Self(first.into_iter().chain(second).collect())
     }
 
-    /// `read_bytes`, `write_bytes`, `reads`, `writes` of each device with a limit; nothing before its first I/O.
+    /// `read_bytes`, `write_bytes`, `reads`, `writes` of each device with a limit. The kernel has no line before the first I/O
+    /// of the group: that is none so far.
     pub fn sample(&self, text: &mut Vec<u8>, samples: &mut Vec<HostSample>) {
         for group in &self.0 {
-            for (device, moved) in group.counters.read(text) {
-                if group.devices.contains(&device) {
-                    let space = if group.folder.is_empty() { "" } else { " " };
-                    let instance = format!("{device}{space}{}", group.folder);
-                    samples.push(HostSample::new("cgroup_io", &instance, moved.into_iter()));
-                }
+            let Some(mut moved) = group.counters.read(text) else { continue };
+            for device in &group.devices {
+                let space = if group.folder.is_empty() { "" } else { " " };
+                let instance = format!("{device}{space}{}", group.folder);
+                let mut values = Moved::from(NAMES.map(|name| (name, 0.0)));
+                values.extend(moved.remove(device).unwrap_or_default());
+                samples.push(HostSample::new("cgroup_io", &instance, values.into_iter()));
             }
         }
     }
 }
 
 impl Counters {
-    fn read(&self, text: &mut Vec<u8>) -> BTreeMap<String, Moved> {
+    /// By device; None when the kernel says nothing any more.
+    fn read(&self, text: &mut Vec<u8>) -> Option<BTreeMap<String, Moved>> {
         let mut devices = BTreeMap::new();
         match self {
             Self::V1 { bytes, operations } => {
-                if let Some(table) = bytes.read(text) {
-                    add_v1(&mut devices, &table, ["read_bytes", "write_bytes"]);
-                }
-                if let Some(table) = operations.read(text) {
-                    add_v1(&mut devices, &table, ["reads", "writes"]);
-                }
+                add_v1(&mut devices, &bytes.read(text)?, ["read_bytes", "write_bytes"]);
+                add_v1(&mut devices, &operations.read(text)?, ["reads", "writes"]);
             }
-            Self::V2(stat) => {
-                if let Some(table) = stat.read(text) {
-                    devices.extend(table.lines().filter_map(v2_line));
-                }
-            }
+            Self::V2(stat) => devices.extend(stat.read(text)?.lines().filter_map(v2_line)),
         }
-        devices
+        Some(devices)
     }
 }
 
@@ -217,6 +213,17 @@ mod tests {
         let own = ("254:0".to_owned(), moved(500.0, 5.0, 0.0, 0.0));
         let all = (format!("254:0 {}", above.display()), moved(900.0, 9.0, 0.0, 0.0));
         assert_eq!(sampled(&limits), [own, all]);
+    }
+
+    #[test]
+    fn a_group_without_io_so_far_has_moved_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path(), "io.max", "254:0 rbps=1 wbps=max riops=max wiops=max\n");
+        written(folder.path(), "io.stat", "");
+
+        let limits = IoLimits(v2(&place(folder.path(), folder.path().to_owned())));
+
+        assert_eq!(sampled(&limits), [("254:0".to_owned(), moved(0.0, 0.0, 0.0, 0.0))]);
     }
 
     #[test]
