@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assay.analysis.document import document
+from assay.analysis.histogram import shares_at_most
 from assay.analysis.record import RunRecord, read
 from assay.analysis.set_views import sums_of
 from assay.bundle.catalog import open_run, resolve, runs_directory
@@ -200,7 +201,7 @@ class LoadedRun:
             }
         )
         summed = rows.group_by("low_ns", "high_ns").agg(pl.col("ops").sum()).sort("low_ns")
-        share = pl.col("ops").cum_sum() / pl.col("ops").sum()
+        share = pl.Series(shares_at_most(summed["ops"].to_numpy()))
         return summed.with_columns(share_at_most=share).cast(pl.Schema(_LATENCY))
 
     @functools.cached_property

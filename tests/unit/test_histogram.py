@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.analysis import histogram
@@ -27,6 +27,15 @@ def test_buckets_leave_no_gap_and_do_not_overlap() -> None:
     ends = histogram.bucket_lowest_ns(index) + histogram.bucket_width_ns(index)
 
     assert np.array_equal(ends[:-1], histogram.bucket_lowest_ns(index)[1:])
+
+
+@given(st.integers(min_value=1, max_value=10**12), st.integers(min_value=0, max_value=10**12))
+@example(49, 0)  # 49 * (1 / 49) is 0.9999999999999999
+def test_all_values_are_a_share_of_exactly_one(first: int, second: int) -> None:
+    shares = histogram.shares_at_most(np.array([first, second], dtype=np.int64))
+
+    assert shares.tolist() == [first / (first + second), 1.0]
+    assert histogram.shares_at_most(np.array([], dtype=np.int64)).size == 0
 
 
 @pytest.mark.parametrize("seed", range(5))

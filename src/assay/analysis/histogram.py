@@ -80,6 +80,16 @@ def quantiles_ns(value_ns: FloatArray, count: IntArray, quantiles: Iterable[Frac
     ]
 
 
+def shares_at_most(count: IntArray) -> FloatArray:
+    """Share of all values up to each of them, the last exactly 1; `count` is in the order of the values.
+
+    It is a division of arrays: a table's division by one number multiplies by its reciprocal, and of 49 values all
+    would be a little less than 1.
+    """
+    up_to = np.cumsum(count)
+    return up_to / up_to[-1:]
+
+
 def percentiles_ns(
     index: IntArray, count: IntArray, quantiles: Iterable[Fraction], max_ns: float
 ) -> list[float | None]:
