@@ -421,15 +421,29 @@ def test_waiting_for_a_cpu_that_the_load_itself_uses_is_oversubscription() -> No
 
 
 def shared_cpu(
-    *, idle_ns: int, on_cpu: float = 0.125, run_delay: float = 0.25, cpus: float = 0.5, throttled_s: float = 0.0
+    *,
+    idle_ns: int,
+    on_cpu: float = 0.125,
+    run_delay: float = 0.25,
+    cpus: float = 0.5,
+    throttled_s: float = 0.0,
+    kernel: tuple[float, float] | None = None,
 ) -> Result:
-    """Workers that waited for a CPU beside a load that used `cpus` of two, in a phase of 5 s."""
+    """Workers that waited for a CPU beside a load that used `cpus` of two, in a phase of 5 s.
+
+    `kernel` is how many CPUs the kernel's threads used, and between looks how far apart.
+    """
+    others = {("cgroup", "/quota", "throttled_ns"): (0.0, throttled_s * NS)}
+    if kernel is not None:
+        used, apart_s = kernel
+        others["kernel_threads", "", "on_cpu_ns"] = (7.0, 7.0 + used * apart_s * NS)
+        others["kernel_threads", "", "looked_ns"] = (9.0, 9.0 + apart_s * NS)
     counters = Counters(
         on_cpu=on_cpu,
         run_delay=run_delay,
         process_cpu_ns=round(5 * cpus * NS),
         cpu_ns={"user_ns": 10 * NS - idle_ns, "idle_ns": idle_ns},
-        others={("cgroup", "/quota", "throttled_ns"): (0.0, throttled_s * NS)},
+        others=others,
     )
     return run_with(counters, cpus=2)
 
@@ -456,13 +470,33 @@ def test_workers_that_wait_for_a_cpu_while_nothing_else_runs_wait_for_each_other
         ("the load ran less beside it than it waited", {"idle_ns": round(8.2 * NS), "cpus": 0.36}),
         ("its control group had had its share", {"idle_ns": round(7.5 * NS), "throttled_s": 1.0}),
         ("one worker alone has nobody to wait for", {"idle_ns": round(8.8 * NS), "on_cpu": 0.24, "cpus": 0.24}),
+        ("other programs ran beside the kernel's threads", {"idle_ns": round(4.0 * NS), "kernel": (0.5, 5)}),
+        ("the looks at those say nothing of most of the time", {"idle_ns": round(4.0 * NS), "kernel": (0.7, 2)}),
+        ("they ran less than it waited", {"idle_ns": round(6.5 * NS), "kernel": (0.2, 5), "run_delay": 0.7}),
+        ("its group had had its share", {"idle_ns": round(4.0 * NS), "kernel": (0.7, 5), "throttled_s": 1.0}),
     ],
 )
 def test_a_wait_for_a_cpu_that_the_load_does_not_account_for_is_contention(why: str, result: dict[str, Any]) -> None:
     found = shared_cpu(**result)
 
     assert "cpu-contention" in ids(found, "warning"), why
-    assert "workers-share-cpu" not in ids(found)
+    assert not {"workers-share-cpu", "kernel-shares-cpu"} & set(ids(found))
+
+
+def test_workers_that_wait_behind_threads_of_the_kernel_alone_were_not_disturbed_by_programs() -> None:
+    result = shared_cpu(idle_ns=4 * NS, kernel=(0.62, 4.5))
+
+    (finding,) = (finding for finding in result.findings if finding.id == "kernel-shares-cpu")
+    assert "cpu-contention" not in ids(result)
+    assert result.trust.level is TrustLevel.WEAK
+    assert finding.text == (
+        "Worker 0 was ready to run but waited for a CPU for 25 % of its time; the load itself used 0.5 of 2 CPUs, threads "
+        "of the kernel 0.6, all else on the machine 0.1: the workers waited for threads of the kernel, and for each other."
+    )
+    assert "other programs" not in finding.cure
+    assert result.limiter is not None
+    assert result.limiter.confidence is Confidence.LOW
+    assert result.limiter.evidence[-1].endswith("behind threads of the kernel and each other")
 
 
 def test_time_that_the_hypervisor_took_is_contention() -> None:

@@ -100,7 +100,7 @@ pub struct WorkerSample {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostSample {
-    /// `diskstats`, `net`, `pressure`, `vmstat`, `meminfo`, `cpu`, `cgroup`, `cgroup_io`, `energy`, `load`.
+    /// `diskstats`, `net`, `pressure`, `vmstat`, `meminfo`, `cpu`, `cgroup`, `cgroup_io`, `kernel_threads`, `energy`, `load`.
     pub source: String,
     /// Device, interface, resource; empty if there is just one.
     pub instance: String,

@@ -18,6 +18,7 @@ mod disk;
 mod energy;
 pub mod facts;
 mod io_limits;
+mod kernel_threads;
 mod memory;
 mod net;
 pub mod pauses;
@@ -38,6 +39,7 @@ pub struct HostObserver {
     cpu: cpu::Cpu,
     cgroup: cgroup::Cgroup,
     io_limits: io_limits::IoLimits,
+    kernel_threads: Option<kernel_threads::KernelThreads>,
     energy: energy::Energy,
     text: Vec<u8>,
 }
@@ -53,6 +55,7 @@ impl HostObserver {
             cpu: cpu::Cpu::open(),
             cgroup: cgroup::Cgroup::open(),
             io_limits: io_limits::IoLimits::open(),
+            kernel_threads: kernel_threads::KernelThreads::open(),
             energy: energy::Energy::open(),
             text: Vec::new(),
         }
@@ -74,6 +77,9 @@ impl HostObserver {
         self.cpu.sample(&mut self.text, &mut samples);
         self.cgroup.sample(&mut self.text, &mut samples);
         self.io_limits.sample(&mut self.text, &mut samples);
+        if let Some(threads) = &mut self.kernel_threads {
+            threads.sample(&mut self.text, &mut samples);
+        }
         self.energy.sample(&mut self.text, &mut samples);
         samples
     }
@@ -116,7 +122,7 @@ mod tests {
 
         let second = observer.sample();
 
-        for source in ["net", "pressure"] {
+        for source in ["net", "pressure", "kernel_threads"] {
             for before in first.iter().filter(|sample| sample.source == source) {
                 let after = second.iter().find(|s| s.source == source && s.instance == before.instance);
                 let after = after.expect("an interface or resource stays");

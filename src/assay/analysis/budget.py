@@ -20,9 +20,8 @@ import dataclasses
 from typing import Any
 
 from assay.analysis import thresholds
-from assay.analysis.record import PhaseRecord, RunRecord
+from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Rows
-from assay.analysis.shared_machine import grown_on_machine
 from assay.analysis.window import Window
 from assay.plan import Job, WorkerKind
 from assay.results import TimeBudget
@@ -39,8 +38,6 @@ _COUNTERS = (
 )
 _UNITS = 1 << 20
 """Shares are whole multiples of 2**-20, which binary floating point adds without rounding: they sum to 1 exactly."""
-_IDLE = frozenset({"idle", "iowait", "steal"})
-"""Time in which a CPU of this machine did nothing."""
 
 UNKNOWN = TimeBudget(on_cpu=None, run_delay=None, block_delay=None, idle=None, other_wait=None)
 
@@ -184,37 +181,6 @@ def greatest_run_delay(uses: tuple[WorkerUse, ...]) -> tuple[int, float] | None:
     return max(shares, key=lambda pair: pair[1], default=None)
 
 
-def waited_for_own(uses: tuple[WorkerUse, ...], own_cpus: float | None, others_cpus: float | None) -> bool:
-    """Say whether the load's own other threads account for each long wait for a CPU; False where that is not known.
-
-    While a worker waits for a CPU, something else runs there: programs that kept `others_cpus` CPUs busy cannot have held it
-    up for more than that share of its time, nor the load's own threads for more than they ran beside it.
-    """
-    if own_cpus is None or others_cpus is None or others_cpus > thresholds.RUN_DELAY_SHARE:
-        return False
-    for use in uses:
-        if use.run_delay_ns is None or use.run_delay_ns <= thresholds.RUN_DELAY_SHARE * use.wall_ns:
-            continue
-        if use.on_cpu_ns is None or use.run_delay_ns + use.on_cpu_ns > (own_cpus + others_cpus) * use.wall_ns:
-            return False
-    return True
-
-
-def cpus_in_use(run: RunRecord, record: PhaseRecord, window: Window) -> float | None:
-    """Return how many CPUs the engine, or those of all clients on its machine, kept busy in the window, on average."""
-    process_ns = grown_on_machine(run, record, window.counted, "process_cpu_ns")
-    if process_ns is None or window.counted.seconds <= 0:
-        return None
-    return process_ns / (window.counted.seconds * NS_PER_S)
-
-
-def steal_share(record: PhaseRecord, window: Window) -> float | None:
-    """Return the share of all CPU time that the hypervisor gave to others (/proc/stat, field 8)."""
-    grown = _host_cpu_ns(record, window)
-    total = sum(grown.values())
-    return grown["steal"] / total if "steal" in grown and total > 0 else None
-
-
 def throttled_share(record: PhaseRecord, window: Window) -> float:
     """Return the share of the window in which the kernel stopped this control group, or one above it, on a CPU."""
     counters, span = record.counters, window.counted
@@ -222,24 +188,3 @@ def throttled_share(record: PhaseRecord, window: Window) -> float:
         return 0.0
     stopped = [counters.delta(span, "cgroup", group, "throttled_ns") for group in counters.instances("cgroup")]
     return min(1.0, max((ns or 0.0 for ns in stopped), default=0.0) / (span.seconds * NS_PER_S))
-
-
-def cpus_in_use_by_others(run: RunRecord, record: PhaseRecord, window: Window) -> float | None:
-    """Return how many CPUs all else on the machine kept busy, on average: programs, kernel threads and interrupts.
-
-    Those of the load's own I/O are among them.
-    """
-    own, grown = cpus_in_use(run, record, window), _host_cpu_ns(record, window)
-    if own is None or not grown:
-        return None
-    busy_ns = sum(ns for name, ns in grown.items() if name not in _IDLE)
-    # The host counts in ticks, the load by the clock: a little less than nothing is nothing.
-    return max(0.0, busy_ns / (window.counted.seconds * NS_PER_S) - own)
-
-
-def _host_cpu_ns(record: PhaseRecord, window: Window) -> dict[str, float]:
-    """Return the CPU time of the machine in the window, by what it went into; nothing where its ticks are too coarse."""
-    if window.counted.seconds < thresholds.HOST_CPU_WINDOW_S:
-        return {}
-    counters, span = record.counters, window.counted
-    return {name.removesuffix("_ns"): counters.delta(span, "cpu", "", name) or 0.0 for name in counters.names("cpu")}

@@ -1,5 +1,6 @@
 """Causes in the client: its CPUs, those who want them too, and a clock."""
 
+import contextlib
 import os
 import resource
 import signal
@@ -12,7 +13,7 @@ import pytest
 
 from e2e.faults.clocks import LIBRARY, OFFSET, SOURCE, set_ahead
 from e2e.planted.case import CLIENT, MEMORY, STORAGE, Case, Expected, Scene
-from e2e.planted.loads import CACHED_READ, RANDOM_READ, data, only
+from e2e.planted.loads import CACHED_READ, FLUSHED_WRITES, RANDOM_READ, data, only
 from e2e.planted.storage import delayed_disk, memory_disk
 from e2e.processes import Running
 from testbed.cpu_quota import cpu_limit, times_stopped
@@ -68,18 +69,32 @@ def pinned_hog(_folder: Path, *, count: int, block: str) -> Iterator[Scene]:
 @contextmanager
 def busy_machine(_folder: Path, *, each_cpu: int, workers: int) -> Iterator[Scene]:
     """Programs that want every CPU."""
-    first, *others = sorted(os.sched_getaffinity(0))
-    with memory_disk() as disk, cpu_hog(first, count=each_cpu):
-        hogs = [cpu_hog(cpu, count=each_cpu) for cpu in others]
-        for hog in hogs:
-            hog.__enter__()
-        try:
-            yield Scene(
-                directory=disk.directory, load=only(f"workers = {workers}\n{CACHED_READ}", keys='cache = "warm"')
-            )
-        finally:
-            for hog in hogs:
-                hog.__exit__(None, None, None)
+    with memory_disk() as disk, _hogs(each_cpu):
+        yield Scene(directory=disk.directory, load=only(f"workers = {workers}\n{CACHED_READ}", keys='cache = "warm"'))
+
+
+@contextmanager
+def busy_kernel(_folder: Path, *, workers_each_cpu: int, options: str = "", hogs_each_cpu: int = 0) -> Iterator[Scene]:
+    """Threads of the kernel that checksum, compress and commit what is written, on the workers' CPUs."""
+    workers = workers_each_cpu * len(os.sched_getaffinity(0))
+    with (
+        memory_disk("btrfs", size_bytes=1 << 30, mount_options=f"noatime{options}") as disk,
+        _hogs(hogs_each_cpu),
+    ):
+        yield Scene(
+            directory=disk.directory,
+            load=only(f"workers = {workers}\n{FLUSHED_WRITES}", sets=data("128MiB")),
+            operation="commit",
+            took=lambda said: (said.row["time_budget"]["run_delay"] or 0.0) > 0.12,
+        )
+
+
+@contextmanager
+def _hogs(each_cpu: int) -> Iterator[None]:
+    with contextlib.ExitStack() as hogs:
+        for cpu in sorted(os.sched_getaffinity(0)) if each_cpu else ():
+            hogs.enter_context(cpu_hog(cpu, count=each_cpu))
+        yield
 
 
 @contextmanager
@@ -202,6 +217,31 @@ CASES = (
         cause="programs on every CPU",
         plant=busy_machine,
         parameters=({"each_cpu": 1, "workers": 1}, {"each_cpu": 2, "workers": 2}, {"each_cpu": 3, "workers": 1}),
+        expected=Expected(
+            no_lie=CLIENT, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
+        ),
+        takes_cpus=True,
+    ),
+    Case(
+        cause="threads of the kernel on the workers' CPUs",
+        plant=busy_kernel,
+        parameters=(
+            {"workers_each_cpu": 2},
+            {"workers_each_cpu": 3},
+            {"workers_each_cpu": 2, "options": ",compress-force=zstd:9"},
+        ),
+        expected=Expected(
+            no_lie=CLIENT, found=frozenset({"kernel-shares-cpu"}), found_from="weak", trust=frozenset({"weak", "no"})
+        ),
+        takes_cpus=True,
+    ),
+    Case(
+        cause="programs beside threads of the kernel",
+        plant=busy_kernel,
+        parameters=(
+            {"workers_each_cpu": 2, "hogs_each_cpu": 1},
+            {"workers_each_cpu": 1, "hogs_each_cpu": 2, "options": ",compress-force=zstd:9"},
+        ),
         expected=Expected(
             no_lie=CLIENT, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
         ),

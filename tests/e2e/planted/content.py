@@ -6,7 +6,7 @@ from pathlib import Path
 
 from e2e.command import Assay
 from e2e.planted.case import Case, Expected, Scene
-from e2e.planted.loads import RANDOM_READ, STREAM, data, only
+from e2e.planted.loads import FLUSHED_WRITES, RANDOM_READ, STREAM, data, only
 from e2e.planted.storage import SMALLEST, Kind, delayed_disk
 from testbed.devices import MIB, filesystem
 from testbed.host import command, need_tools
@@ -59,16 +59,6 @@ def compressible(_folder: Path, *, ratio: float, mib_per_s: int, job: str, opera
             took=lambda said: bool(said.row["throughput_bytes_per_s"] > 1.2 * mib_per_s * MIB),
         )
 
-
-FLUSHED_WRITES = """
-timed = ["commit"]
-[[phase.job.loop]]
-group = "commit"
-actions = [
-    { op = "write", set = "data", access = "sequential", size = "256KiB" },
-    { op = "fdatasync", set = "data" },
-]
-"""
 
 CASES = (
     Case(

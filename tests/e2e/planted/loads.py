@@ -23,6 +23,7 @@ actions = [
 ]
 """
 
+FLUSHED_WRITES = COMMIT.replace('"random", size = "4KiB"', '"sequential", size = "256KiB"')
 WRITE_AND_FLUSH = COMMIT.replace('timed = ["commit"]\n', "")
 """The same, with a row for all of it, `*`, and one for each part."""
 

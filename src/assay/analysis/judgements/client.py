@@ -2,26 +2,23 @@
 
 CPU contention is METHOD 4.2 G0: a worker that was runnable but waited for a CPU for more than 10 % of its time, or a
 hypervisor that took more than 5 %, measured the neighbours. Workers that keep 90 % of all CPUs busy crowd out
-themselves: that is oversubscription, not contamination. Nor is it contamination where nothing else ran: workers that the
-kernel keeps on one CPU wait for each other, though another may be free (docs/decisions/0024).
+themselves: that is oversubscription, not contamination. Nor is it contamination where no other program ran: workers that
+the kernel keeps on one CPU wait for each other, though another may be free, or for the kernel's threads
+(docs/decisions/0024).
 """
 
 from collections.abc import Iterable
 
 from assay import events
 from assay.analysis import findings, thresholds
-from assay.analysis.budget import (
-    cpus_in_use,
-    cpus_in_use_by_others,
-    greatest_run_delay,
-    steal_share,
-    throttled_share,
-    waited_for_own,
-)
+from assay.analysis.budget import greatest_run_delay, throttled_share
 from assay.analysis.case import Case
+from assay.analysis.cpus import CpuUse, HeldUpBy, cpu_use, steal_share
 from assay.results import Finding
 
 _RELEASE = "release"
+_SHOWN_CPUS = 0.05
+"""Less is 0.0 in print."""
 
 
 def judge(case: Case) -> Iterable[Finding]:
@@ -30,11 +27,10 @@ def judge(case: Case) -> Iterable[Finding]:
     hello = case.run.first(events.Hello)
     delay = greatest_run_delay(case.uses)
     if delay is not None and delay[1] > thresholds.RUN_DELAY_SHARE:
-        busy = cpus_in_use(case.run, case.record, case.window)
-        others = cpus_in_use_by_others(case.run, case.record, case.window)
+        use = cpu_use(case.run, case.record, case.window)
         is_throttled = throttled_share(case.record, case.window) >= thresholds.THROTTLED_SHARE
-        is_own = not is_throttled and waited_for_own(case.uses, busy, others)
-        found.append(_run_delay(delay, busy, others, hello.machine.cpus if hello else None, is_own=is_own))
+        held_up_by = None if is_throttled else use.held_up(case.uses)
+        found.append(_run_delay(delay, use, held_up_by, hello.machine.cpus if hello else None))
     steal = steal_share(case.record, case.window)
     if steal is not None and steal > thresholds.STEAL_SHARE:
         text = f"The hypervisor gave {100 * steal:.0f} % of this machine's CPU time to others."
@@ -50,19 +46,32 @@ def judge(case: Case) -> Iterable[Finding]:
     return tuple(found)
 
 
-def _run_delay(
-    delay: tuple[int, float], busy: float | None, others: float | None, cpus: int | None, *, is_own: bool
-) -> Finding:
+def _run_delay(delay: tuple[int, float], use: CpuUse, held_up_by: HeldUpBy | None, cpus: int | None) -> Finding:
     worker, share = delay
     text = f"Worker {worker} was ready to run but waited for a CPU for {100 * share:.0f} % of its time"
-    if busy is not None and cpus and busy >= thresholds.OWN_CPU_SHARE * cpus:
-        text += f"; the load itself kept {busy:.1f} of {cpus} CPUs busy."
+    if use.own is not None and cpus and use.own >= thresholds.OWN_CPU_SHARE * cpus:
+        text += f"; the load itself kept {use.own:.1f} of {cpus} CPUs busy."
         return findings.note("cpu-oversubscribed", text, "Use fewer workers to see the storage instead of the CPUs.")
-    used = "" if busy is None or not cpus else f"; the load itself used {busy:.1f} of {cpus} CPUs"
-    used += f", all else on the machine {others:.1f}" if used and others is not None else ""
-    if is_own:
-        text = f"{text}{used}: the load's own workers waited for each other."
+    text += _used(use, cpus)
+    if held_up_by is HeldUpBy.OWN:
+        text += ": the load's own workers waited for each other."
         cure = "Use one worker and a larger queue depth, or run again and compare: the kernel chose who shares a CPU."
         return findings.weak("workers-share-cpu", text, cure, brief="workers shared a CPU", effect=share)
+    if held_up_by is HeldUpBy.KERNEL:
+        text += ": the workers waited for threads of the kernel, and for each other."
+        cure = "Use fewer workers, or a machine with more CPUs: the file system's and the device's own work needs some."
+        return findings.weak("kernel-shares-cpu", text, cure, brief="waited for kernel threads", effect=share)
     cure = "Stop other programs if there are any, or use no more workers than there are CPUs, then run again."
-    return findings.warning("cpu-contention", f"{text}{used}.", cure)
+    return findings.warning("cpu-contention", f"{text}.", cure)
+
+
+def _used(use: CpuUse, cpus: int | None) -> str:
+    if use.own is None or not cpus:
+        return ""
+    text = f"; the load itself used {use.own:.1f} of {cpus} CPUs"
+    if use.others is None:
+        return text
+    if use.kernel is None or use.kernel < _SHOWN_CPUS:
+        return f"{text}, all else on the machine {use.others:.1f}"
+    programs = max(0.0, use.others - use.kernel)
+    return f"{text}, threads of the kernel {use.kernel:.1f}, all else on the machine {programs:.1f}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay import events
 from assay.analysis import budget, thresholds
 from assay.analysis.ceilings import cached_read_bytes_per_s, ceilings_of
+from assay.analysis.cpus import cpu_use, steal_share
 from assay.analysis.io_limits import most_used
 from assay.analysis.limiter.signals import CurvePoint, DeviceSignals, Signals
 from assay.analysis.record import PhaseRecord
@@ -34,8 +35,7 @@ def gather(
     offered_per_s, issued_share, late_share = _schedule(subject)
     own_limit_share, own_limit = _own_limit(subject, window)
     curve = tuple(_curve(subject))
-    own_cpus = budget.cpus_in_use(subject.run, record, window)
-    others_cpus = budget.cpus_in_use_by_others(subject.run, record, window)
+    cpus = cpu_use(subject.run, record, window)
     return Signals(
         outstanding=outstanding,
         ops_per_s=subject.rows.total("ops", span) / window.span.seconds,
@@ -56,9 +56,9 @@ def gather(
         busiest=max((use.busy_share for use in workers if use.busy_share is not None), default=None),
         user_share=budget.user_share(workers),
         cpus=hello.machine.cpus if hello else None,
-        own_cpus=own_cpus,
-        waited_for_own=budget.waited_for_own(workers, own_cpus, others_cpus),
-        steal=budget.steal_share(record, window),
+        own_cpus=cpus.own,
+        held_up_by=cpus.held_up(workers),
+        steal=steal_share(record, window),
         cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),
         throttled=budget.throttled_share(record, window),
         cached_read_share=_cached_read_share(subject, window),

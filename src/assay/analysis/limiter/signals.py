@@ -3,6 +3,9 @@
 import dataclasses
 
 from assay.analysis import thresholds
+from assay.analysis.cpus import HeldUpBy
+
+_HELD_UP_BY = {HeldUpBy.OWN: "each other", HeldUpBy.KERNEL: "threads of the kernel and each other"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,8 +87,8 @@ class Signals:
     cpus: int | None = None
     own_cpus: float | None = None
     """CPUs that the load kept busy."""
-    waited_for_own: bool = False
-    """The workers waited for a CPU behind each other alone."""
+    held_up_by: HeldUpBy | None = None
+    """Who the workers waited for a CPU behind, where it was not other programs."""
     steal: float | None = None
     cpu_limit: float | None = None
     """CPUs that the control group may have."""
@@ -129,7 +132,7 @@ class Signals:
         if not delayed or self.takes_all_cpus or self.throttled >= thresholds.THROTTLED_SHARE:
             return None
         waited = f"its workers waited for a CPU for {100 * (self.run_delay or 0):.0f} % of their time"
-        if self.waited_for_own:
-            return f"{waited}, behind each other"
+        if self.held_up_by is not None:
+            return f"{waited}, behind {_HELD_UP_BY[self.held_up_by]}"
         is_known = self.cpus is not None and self.own_cpus is not None
         return f"{waited}, and not for each other" if is_known else waited
