@@ -483,6 +483,23 @@ def test_a_wait_for_a_cpu_that_the_load_does_not_account_for_is_contention(why: 
     assert not {"workers-share-cpu", "kernel-shares-cpu"} & set(ids(found))
 
 
+def test_a_number_from_a_machine_whose_cpus_others_had_is_weak() -> None:
+    busy = shared_cpu(idle_ns=NS // 2, run_delay=0.04, kernel=(0.4, 5))
+    free = shared_cpu(idle_ns=3 * NS, run_delay=0.04, kernel=(0.4, 5))
+    of_kernel = shared_cpu(idle_ns=NS // 2, run_delay=0.04, cpus=0.6, kernel=(1.2, 5))
+
+    (finding,) = (finding for finding in busy.findings if finding.id == "cpus-busy")
+    assert busy.trust.level is TrustLevel.WEAK
+    assert finding.text == (
+        "No CPU was free; the load itself used 0.5 of 2 CPUs, threads of the kernel 0.4, all else on the machine 1.0: what "
+        "woke up had to wait for one, or to take it from a program."
+    )
+    assert busy.limiter is not None
+    assert busy.limiter.confidence is Confidence.LOW
+    assert "cpus-busy" not in ids(free)
+    assert "cpus-busy" not in ids(of_kernel)
+
+
 def test_workers_that_wait_behind_threads_of_the_kernel_alone_were_not_disturbed_by_programs() -> None:
     result = shared_cpu(idle_ns=4 * NS, kernel=(0.62, 4.5))
 
@@ -500,8 +517,8 @@ def test_workers_that_wait_behind_threads_of_the_kernel_alone_were_not_disturbed
 
 
 def test_time_that_the_hypervisor_took_is_contention() -> None:
-    quiet = run_with(Counters(cpu_ns={"user_ns": 50 * NS, "idle_ns": 46 * NS, "steal_ns": 4 * NS}))
-    robbed = run_with(Counters(cpu_ns={"user_ns": 50 * NS, "idle_ns": 44 * NS, "steal_ns": 6 * NS}))
+    quiet = run_with(Counters(cpu_ns={"user_ns": 10 * NS, "idle_ns": 86 * NS, "steal_ns": 4 * NS}))
+    robbed = run_with(Counters(cpu_ns={"user_ns": 10 * NS, "idle_ns": 84 * NS, "steal_ns": 6 * NS}))
 
     assert quiet.trusted
     assert "cpu-contention" in ids(robbed, "warning")

@@ -1,9 +1,8 @@
 //! How busy are the kernel's own threads? Source `kernel_threads`, one instance.
 //!
 //! Threads of the kernel checksum, encrypt, compress, write back and commit what programs asked for, on the same CPUs. The
-//! machine's CPU time holds theirs and that of programs alike; only each thread's own count tells them apart: the first two
-//! numbers of /proc/PID/schedstat, the time on a CPU and the time ready for one, of every child of kthreadd (process 2),
-//! whose list is in /proc/2/task/2/children.
+//! machine's CPU time holds theirs and that of programs alike; only each thread's own count tells them apart: the first
+//! number of /proc/PID/schedstat of every child of kthreadd (process 2), whose list is in /proc/2/task/2/children.
 //!
 //! There can be thousands, so they are looked at a second or more apart, and never for more than [`MOST_SHARE`] of a CPU;
 //! between two looks the last is told again. `looked_ns` is the time of the look, so that both values grow over the same
@@ -36,18 +35,11 @@ struct Look {
     took: Duration,
 }
 
-/// What one thread ran for, and waited for a CPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Count {
-    on_cpu_ns: u64,
-    run_delay_ns: u64,
-}
-
-/// The same of all threads since the first look, added up as they come and go.
+/// What threads ran for since the first look, added up as they come and go.
 #[derive(Default)]
 struct Total {
-    of_each: HashMap<u32, Count>,
-    all: Count,
+    of_each: HashMap<u32, u64>,
+    on_cpu_ns: u64,
 }
 
 impl KernelThreads {
@@ -59,16 +51,14 @@ impl KernelThreads {
         Some(Self { children, total: Total::default(), opened: Instant::now(), last: None })
     }
 
-    /// `on_cpu_ns`, `run_delay_ns` and `looked_ns`, all totals since the start.
+    /// `on_cpu_ns` and `looked_ns`, both totals since the start.
     pub fn sample(&mut self, text: &mut Vec<u8>, samples: &mut Vec<HostSample>) {
         if self.last.as_ref().is_none_or(Look::is_over) {
             self.look(text);
         }
         if let Some(look) = &self.last {
             let looked_ns = look.at.duration_since(self.opened).as_nanos() as f64;
-            let Count { on_cpu_ns, run_delay_ns } = self.total.all;
-            let values =
-                [("on_cpu_ns", on_cpu_ns as f64), ("run_delay_ns", run_delay_ns as f64), ("looked_ns", looked_ns)];
+            let values = [("on_cpu_ns", self.total.on_cpu_ns as f64), ("looked_ns", looked_ns)];
             samples.push(HostSample::new("kernel_threads", "", values.into_iter()));
         }
     }
@@ -77,7 +67,7 @@ impl KernelThreads {
         let at = Instant::now();
         let Some(list) = self.children.read(text) else { return };
         let numbers: Vec<u32> = list.split_ascii_whitespace().filter_map(|number| number.parse().ok()).collect();
-        let counts = numbers.into_iter().filter_map(|number| Some((number, count(number, text)?))).collect();
+        let counts = numbers.into_iter().filter_map(|number| Some((number, on_cpu_ns(number, text)?))).collect();
         self.total.add(counts);
         self.last = Some(Look { at, took: at.elapsed() });
     }
@@ -91,29 +81,24 @@ impl Look {
 }
 
 impl Total {
-    /// Threads with the counts of each since it began. A number that counts less than before is that of a new thread.
-    fn add(&mut self, counts: HashMap<u32, Count>) {
+    /// Threads with what each ran for since it began. A number that counts less than before is that of a new thread.
+    fn add(&mut self, counts: HashMap<u32, u64>) {
         let known = std::mem::replace(&mut self.of_each, counts);
         if known.is_empty() {
             return;
         }
-        for (number, now) in &self.of_each {
-            let is_same =
-                |before: &&Count| before.on_cpu_ns <= now.on_cpu_ns && before.run_delay_ns <= now.run_delay_ns;
-            let before = known.get(number).filter(is_same).copied().unwrap_or_default();
-            self.all.on_cpu_ns += now.on_cpu_ns - before.on_cpu_ns;
-            self.all.run_delay_ns += now.run_delay_ns - before.run_delay_ns;
+        for (number, now_ns) in &self.of_each {
+            let before_ns = known.get(number).filter(|before_ns| *before_ns <= now_ns).unwrap_or(&0);
+            self.on_cpu_ns += now_ns - before_ns;
         }
     }
 }
 
 /// Of one thread; None when it has ended.
-fn count(number: u32, text: &mut Vec<u8>) -> Option<Count> {
+fn on_cpu_ns(number: u32, text: &mut Vec<u8>) -> Option<u64> {
     let file = ProcFile::open(format!("/proc/{number}/schedstat"))?;
     text.resize(text.len().max(128), 0);
-    let line = file.read_head(&mut text[..128])?;
-    let mut numbers = line.split_ascii_whitespace().map_while(|number| number.parse().ok());
-    Some(Count { on_cpu_ns: numbers.next()?, run_delay_ns: numbers.next()? })
+    file.read_head(&mut text[..128])?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -123,17 +108,16 @@ mod tests {
     #[test]
     fn time_of_threads_that_come_and_go_is_added_up() {
         let mut total = Total::default();
-        let mut after = |counts: &[(u32, u64, u64)]| {
-            let count = |&(number, on_cpu_ns, run_delay_ns)| (number, Count { on_cpu_ns, run_delay_ns });
-            total.add(counts.iter().map(count).collect());
-            (total.all.on_cpu_ns, total.all.run_delay_ns)
+        let mut after = |counts: &[(u32, u64)]| {
+            total.add(counts.iter().copied().collect());
+            total.on_cpu_ns
         };
 
-        assert_eq!(after(&[(3, 1_000, 7), (4, 50, 0)]), (0, 0), "what was before the first look is not of the run");
-        assert_eq!(after(&[(3, 1_700, 9), (4, 50, 0)]), (700, 2));
-        assert_eq!(after(&[(3, 1_700, 9), (9, 30, 4)]), (730, 6), "one ended, one is new");
-        assert_eq!(after(&[(3, 1_800, 9), (9, 20, 4)]), (850, 10), "the number 9 is that of another thread");
-        assert_eq!(after(&[(3, 1_800, 9), (9, 20, 4)]), (850, 10));
+        assert_eq!(after(&[(3, 1_000), (4, 50)]), 0, "what they ran for before the first look is not of the run");
+        assert_eq!(after(&[(3, 1_700), (4, 50)]), 700);
+        assert_eq!(after(&[(3, 1_700), (9, 30)]), 730, "one ended, one is new");
+        assert_eq!(after(&[(3, 1_800), (9, 20)]), 850, "the number 9 is that of another thread");
+        assert_eq!(after(&[(3, 1_800), (9, 20)]), 850);
     }
 
     #[test]

@@ -18,6 +18,7 @@ from assay.analysis.window import Window
 
 _IDLE = frozenset({"idle", "iowait", "steal"})
 """Time in which a CPU of this machine did nothing."""
+_INTERRUPTS = frozenset({"irq", "softirq"})
 
 
 class HeldUpBy(enum.Enum):
@@ -37,8 +38,28 @@ class CpuUse:
     """By the engine, or those of all clients on its machine."""
     others: float | None
     """By all else on the machine: programs, kernel threads and interrupts, those of the load's own I/O among them."""
-    kernel: float | None
+    kernel: float | None = None
     """Of those, by the kernel's own threads."""
+    interrupts: float = 0.0
+    """Of those, by interrupts."""
+
+    @property
+    def programs(self) -> float | None:
+        """By other programs; where threads of the kernel were not seen, by those as well."""
+        if self.others is None:
+            return None
+        return max(0.0, self.others - (self.kernel or 0.0) - self.interrupts)
+
+    def is_crowded(self, cpus: int) -> bool:
+        """Say whether no CPU was free, and other programs had a part of them.
+
+        Whatever woke up then had to wait, or to take a CPU from a program: the workers, and threads of the kernel that work
+        for them, whose waits are in no time budget.
+        """
+        if self.own is None or self.others is None or self.programs is None:
+            return False
+        is_full = self.own + self.others >= thresholds.OWN_CPU_SHARE * cpus
+        return is_full and self.programs > thresholds.PROGRAMS_SHARE * cpus
 
     def held_up(self, uses: Sequence[WorkerUse]) -> HeldUpBy | None:
         """Say who accounts for each long wait for a CPU, where it was not other programs; None where that is not known.
@@ -63,13 +84,14 @@ def cpu_use(run: RunRecord, record: PhaseRecord, window: Window) -> CpuUse:
     seconds = window.counted.seconds
     process_ns = grown_on_machine(run, record, window.counted, "process_cpu_ns")
     if process_ns is None or seconds <= 0:
-        return CpuUse(None, None, None)
+        return CpuUse(None, None)
     own, grown = process_ns / (seconds * NS_PER_S), _host_cpu_ns(record, window)
     if not grown:
-        return CpuUse(own, None, None)
-    busy_ns = sum(ns for name, ns in grown.items() if name not in _IDLE)
+        return CpuUse(own, None)
+    cpus = {name: ns / (seconds * NS_PER_S) for name, ns in grown.items() if name not in _IDLE}
+    interrupts = sum(used for name, used in cpus.items() if name in _INTERRUPTS)
     # The host counts in ticks, the load by the clock: a little less than nothing is nothing.
-    return CpuUse(own, max(0.0, busy_ns / (seconds * NS_PER_S) - own), _of_kernel(record, window))
+    return CpuUse(own, max(0.0, sum(cpus.values()) - own), _of_kernel(record, window), interrupts)
 
 
 def steal_share(record: PhaseRecord, window: Window) -> float | None:

@@ -10,7 +10,7 @@ from assay.verdicts import Bottleneck, ServedBy
 
 UNKNOWN = "unknown: its own counters show nothing that the others do not have"
 _STOOD_STILL = "client-paused"
-_OWN_CPU = ("cpu-contention", "cpu-oversubscribed", "workers-share-cpu", "kernel-shares-cpu")
+_OWN_CPU = ("cpu-contention", "cpu-oversubscribed", "workers-share-cpu", "kernel-shares-cpu", "cpus-busy")
 _OF_LIMIT = {
     Bottleneck.NETWORK_BANDWIDTH: "its link was full",
     Bottleneck.THROTTLE_CPU: "its control group may use no more of its CPUs",

@@ -156,7 +156,9 @@ STEAL_SHARE = 0.05
 HOST_CPU_WINDOW_S = 1.0
 """/proc/stat counts in ticks of 10 ms: the CPU time of the machine is used in windows of at least a hundred."""
 OWN_CPU_SHARE = 0.90
-"""Above this share of all CPUs the workers crowd out themselves."""
+"""Above this share of all CPUs the workers crowd out themselves; with all else, no CPU is free."""
+PROGRAMS_SHARE = 0.1
+"""Of all CPUs, what other programs have to keep busy to matter where none is free."""
 TIMER_SHARE = 0.02
 """Two clock reads as a share of the median latency."""
 PAUSE_S = 1.0

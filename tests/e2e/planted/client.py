@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from e2e.faults.clocks import LIBRARY, OFFSET, SOURCE, set_ahead
-from e2e.planted.case import CLIENT, MEMORY, STORAGE, Case, Expected, Scene
-from e2e.planted.loads import CACHED_READ, FLUSHED_WRITES, RANDOM_READ, data, only
-from e2e.planted.storage import delayed_disk, memory_disk
+from e2e.planted.case import CLIENT, MEMORY, SLOW_DEVICE, STORAGE, Case, Expected, Scene
+from e2e.planted.loads import CACHED_READ, FLUSHED_WRITES, RANDOM_READ, STREAM, data, only
+from e2e.planted.storage import Kind, delayed_disk, file_disk, memory_disk
 from e2e.processes import Running
 from testbed.cpu_quota import cpu_limit, times_stopped
 from testbed.host import command, need_tools
@@ -74,27 +74,31 @@ def busy_machine(_folder: Path, *, each_cpu: int, workers: int) -> Iterator[Scen
 
 
 @contextmanager
-def busy_kernel(_folder: Path, *, workers_each_cpu: int, options: str = "", hogs_each_cpu: int = 0) -> Iterator[Scene]:
+def busy_beside_io(folder: Path, *, each_cpu: int, job: str, kind: Kind) -> Iterator[Scene]:
+    """Programs that want every CPU, while the load waits for storage and threads of the kernel work for it."""
+    with file_disk(folder / "disk", kind) as disk, _hogs(each_cpu):
+        yield Scene(directory=disk.directory, load=only(job, sets=data("64MiB")))
+
+
+@contextmanager
+def _hogs(each_cpu: int) -> Iterator[None]:
+    with contextlib.ExitStack() as hogs:
+        for cpu in sorted(os.sched_getaffinity(0)):
+            hogs.enter_context(cpu_hog(cpu, count=each_cpu))
+        yield
+
+
+@contextmanager
+def busy_kernel(_folder: Path, *, workers_each_cpu: int, options: str = "") -> Iterator[Scene]:
     """Threads of the kernel that checksum, compress and commit what is written, on the workers' CPUs."""
     workers = workers_each_cpu * len(os.sched_getaffinity(0))
-    with (
-        memory_disk("btrfs", size_bytes=1 << 30, mount_options=f"noatime{options}") as disk,
-        _hogs(hogs_each_cpu),
-    ):
+    with memory_disk("btrfs", size_bytes=1 << 30, mount_options=f"noatime{options}") as disk:
         yield Scene(
             directory=disk.directory,
             load=only(f"workers = {workers}\n{FLUSHED_WRITES}", sets=data("128MiB")),
             operation="commit",
             took=lambda said: (said.row["time_budget"]["run_delay"] or 0.0) > 0.12,
         )
-
-
-@contextmanager
-def _hogs(each_cpu: int) -> Iterator[None]:
-    with contextlib.ExitStack() as hogs:
-        for cpu in sorted(os.sched_getaffinity(0)) if each_cpu else ():
-            hogs.enter_context(cpu_hog(cpu, count=each_cpu))
-        yield
 
 
 @contextmanager
@@ -228,7 +232,7 @@ CASES = (
         parameters=(
             {"workers_each_cpu": 2},
             {"workers_each_cpu": 3},
-            {"workers_each_cpu": 2, "options": ",compress-force=zstd:9"},
+            {"workers_each_cpu": 4, "options": ",compress-force=zstd:1"},
         ),
         expected=Expected(
             no_lie=CLIENT, found=frozenset({"kernel-shares-cpu"}), found_from="weak", trust=frozenset({"weak", "no"})
@@ -236,14 +240,18 @@ CASES = (
         takes_cpus=True,
     ),
     Case(
-        cause="programs beside threads of the kernel",
-        plant=busy_kernel,
+        cause="programs on every CPU, a load that waits for its device",
+        plant=busy_beside_io,
         parameters=(
-            {"workers_each_cpu": 2, "hogs_each_cpu": 1},
-            {"workers_each_cpu": 1, "hogs_each_cpu": 2, "options": ",compress-force=zstd:9"},
+            {"each_cpu": 1, "job": RANDOM_READ, "kind": "ext4"},
+            {"each_cpu": 2, "job": STREAM, "kind": "btrfs"},
+            {"each_cpu": 2, "job": RANDOM_READ, "kind": "xfs"},
         ),
         expected=Expected(
-            no_lie=CLIENT, found=frozenset({"cpu-contention"}), found_from="warning", trust=frozenset({"weak", "no"})
+            no_lie=SLOW_DEVICE,
+            found=frozenset({"cpu-contention", "cpus-busy"}),
+            found_from="weak",
+            trust=frozenset({"weak", "no"}),
         ),
         takes_cpus=True,
     ),

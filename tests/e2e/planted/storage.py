@@ -37,6 +37,17 @@ def memory_disk(kind: Kind = "ext4", *, size_bytes: int = 0, mount_options: str 
 
 
 @contextmanager
+def file_disk(folder: Path, kind: Kind = "ext4") -> Iterator[Disk]:
+    """A file on the disk below a folder as a device, past the page cache: the kernel's own threads do its I/O."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        loop_device(SMALLEST[kind], backing=folder) as device,
+        filesystem(device, kind, mkfs_options=BLOCKS[kind], mount_options="noatime") as directory,
+    ):
+        yield Disk(device, directory)
+
+
+@contextmanager
 def delayed_disk(read_ms: int, kind: Kind = "ext4", *, write_ms: int = 0) -> Iterator[Disk]:
     """A disk whose reads take so long, some of them at once."""
     with (

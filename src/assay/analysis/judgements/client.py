@@ -25,12 +25,17 @@ def judge(case: Case) -> Iterable[Finding]:
     """Judge CPUs, clock and engine."""
     found: list[Finding] = []
     hello = case.run.first(events.Hello)
+    cpus = hello.machine.cpus if hello else None
+    use = cpu_use(case.run, case.record, case.window)
     delay = greatest_run_delay(case.uses)
     if delay is not None and delay[1] > thresholds.RUN_DELAY_SHARE:
-        use = cpu_use(case.run, case.record, case.window)
         is_throttled = throttled_share(case.record, case.window) >= thresholds.THROTTLED_SHARE
         held_up_by = None if is_throttled else use.held_up(case.uses)
-        found.append(_run_delay(delay, use, held_up_by, hello.machine.cpus if hello else None))
+        found.append(_run_delay(delay, use, held_up_by, cpus))
+    elif cpus and use.programs is not None and use.is_crowded(cpus):
+        text = f"No CPU was free{_used(use, cpus)}: what woke up had to wait for one, or to take it from a program."
+        cure = "Stop other programs, then run again."
+        found.append(findings.weak("cpus-busy", text, cure, brief="no CPU was free", effect=use.programs / cpus))
     steal = steal_share(case.record, case.window)
     if steal is not None and steal > thresholds.STEAL_SHARE:
         text = f"The hypervisor gave {100 * steal:.0f} % of this machine's CPU time to others."

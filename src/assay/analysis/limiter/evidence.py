@@ -57,6 +57,7 @@ def gather(
         user_share=budget.user_share(workers),
         cpus=hello.machine.cpus if hello else None,
         own_cpus=cpus.own,
+        is_crowded=bool(hello and cpus.is_crowded(hello.machine.cpus)),
         held_up_by=cpus.held_up(workers),
         steal=steal_share(record, window),
         cpu_limit=_number(subject.run.facts.get("host.cgroup.cpu_limit_cpus")),

@@ -87,6 +87,8 @@ class Signals:
     cpus: int | None = None
     own_cpus: float | None = None
     """CPUs that the load kept busy."""
+    is_crowded: bool = False
+    """No CPU was free, and other programs had a part of them."""
     held_up_by: HeldUpBy | None = None
     """Who the workers waited for a CPU behind, where it was not other programs."""
     steal: float | None = None
@@ -130,7 +132,7 @@ class Signals:
             return f"the hypervisor gave {100 * self.steal:.0f} % of the CPU time to others"
         delayed = self.run_delay is not None and self.run_delay > thresholds.RUN_DELAY_SHARE
         if not delayed or self.takes_all_cpus or self.throttled >= thresholds.THROTTLED_SHARE:
-            return None
+            return "no CPU was free: other programs had a part of them" if self.is_crowded else None
         waited = f"its workers waited for a CPU for {100 * (self.run_delay or 0):.0f} % of their time"
         if self.held_up_by is not None:
             return f"{waited}, behind {_HELD_UP_BY[self.held_up_by]}"
