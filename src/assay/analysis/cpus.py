@@ -112,7 +112,7 @@ def _host_cpu_ns(record: PhaseRecord, window: Window) -> dict[str, float]:
 def _of_kernel(record: PhaseRecord, window: Window) -> float | None:
     """Return how many CPUs the kernel's threads kept busy; None where they were not seen.
 
-    They are looked at a second or more apart, so it is the mean between the last looks before the window's two ends; None
+    Looks at them may be seconds apart, so it is the mean between the last looks before the window's two ends; None
     where those lie apart for less than half of the window.
     """
     names = ("on_cpu_ns", "looked_ns")
