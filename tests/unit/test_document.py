@@ -492,7 +492,7 @@ def test_a_number_from_a_machine_whose_cpus_others_had_is_weak() -> None:
     assert busy.trust.level is TrustLevel.WEAK
     assert finding.text == (
         "No CPU was free; the load itself used 0.5 of 2 CPUs, threads of the kernel 0.4, all else on the machine 1.0: what "
-        "woke up had to wait for one, or to take it from a program."
+        "woke up had to wait for one, or to take it from what ran there."
     )
     assert busy.limiter is not None
     assert busy.limiter.confidence is Confidence.LOW

@@ -33,8 +33,10 @@ def judge(case: Case) -> Iterable[Finding]:
         held_up_by = None if is_throttled else use.held_up(case.uses)
         found.append(_run_delay(delay, use, held_up_by, cpus))
     elif cpus and use.programs is not None and use.is_crowded(cpus):
-        text = f"No CPU was free{_used(use, cpus)}: what woke up had to wait for one, or to take it from a program."
-        cure = "Stop other programs, then run again."
+        text = (
+            f"No CPU was free{_used(use, cpus)}: what woke up had to wait for one, or to take it from what ran there."
+        )
+        cure = "Stop other programs, unless they are the storage's own (FUSE, a server here), then run again."
         found.append(findings.weak("cpus-busy", text, cure, brief="no CPU was free", effect=use.programs / cpus))
     steal = steal_share(case.record, case.window)
     if steal is not None and steal > thresholds.STEAL_SHARE:

@@ -132,7 +132,7 @@ class Signals:
             return f"the hypervisor gave {100 * self.steal:.0f} % of the CPU time to others"
         delayed = self.run_delay is not None and self.run_delay > thresholds.RUN_DELAY_SHARE
         if not delayed or self.takes_all_cpus or self.throttled >= thresholds.THROTTLED_SHARE:
-            return "no CPU was free: other programs had a part of them" if self.is_crowded else None
+            return "no CPU was free, and not for the load alone" if self.is_crowded else None
         waited = f"its workers waited for a CPU for {100 * (self.run_delay or 0):.0f} % of their time"
         if self.held_up_by is not None:
             return f"{waited}, behind {_HELD_UP_BY[self.held_up_by]}"
