@@ -44,11 +44,14 @@ class CpuUse:
     """Of those, by interrupts."""
 
     @property
+    def rest(self) -> float | None:
+        """By programs and interrupts; where threads of the kernel were not seen, by those as well."""
+        return None if self.others is None else max(0.0, self.others - (self.kernel or 0.0))
+
+    @property
     def programs(self) -> float | None:
-        """By other programs; where threads of the kernel were not seen, by those as well."""
-        if self.others is None:
-            return None
-        return max(0.0, self.others - (self.kernel or 0.0) - self.interrupts)
+        """That, less interrupts."""
+        return None if self.rest is None else max(0.0, self.rest - self.interrupts)
 
     def is_crowded(self, cpus: int) -> bool:
         """Say whether no CPU was free, and other programs had a part of them.
@@ -67,9 +70,7 @@ class CpuUse:
         What kept some CPUs busy beside the load cannot have held a worker up for more than that share of its time, nor the
         load's own threads for more than they ran beside it.
         """
-        if self.own is None or self.others is None:
-            return None
-        if self.others - (self.kernel or 0.0) > thresholds.RUN_DELAY_SHARE:
+        if self.own is None or self.others is None or self.rest is None or self.rest > thresholds.RUN_DELAY_SHARE:
             return None
         for use in uses:
             if use.run_delay_ns is None or use.run_delay_ns <= thresholds.RUN_DELAY_SHARE * use.wall_ns:

@@ -76,9 +76,8 @@ def _used(use: CpuUse, cpus: int | None) -> str:
     if use.own is None or not cpus:
         return ""
     text = f"; the load itself used {use.own:.1f} of {cpus} CPUs"
-    if use.others is None:
+    if use.rest is None:
         return text
-    if use.kernel is None or use.kernel < _SHOWN_CPUS:
-        return f"{text}, all else on the machine {use.others:.1f}"
-    programs = max(0.0, use.others - use.kernel)
-    return f"{text}, threads of the kernel {use.kernel:.1f}, all else on the machine {programs:.1f}"
+    if use.kernel is not None and use.kernel >= _SHOWN_CPUS:
+        text += f", threads of the kernel {use.kernel:.1f}"
+    return f"{text}, all else on the machine {use.rest:.1f}"
