@@ -225,7 +225,7 @@ if line.startswith(b"{{"):
         def slow(actions):
             for action in actions:
                 if action["kind"] == "repeat":
-                    wait = {{"kind": "fixed", "value": 0.005}}
+                    wait = {{"kind": "fixed", "value": {wait_s}}}
                     action["actions"].insert(0, {{"kind": "think", "seconds": wait, "burn": False}})
         for phase in plan["phases"]:
             if phase["name"] == "write-{cell}":
@@ -250,14 +250,20 @@ os.execv({engine!r}, [{engine!r}, *sys.argv[1:]])
 '''
 """Stands for what disturbs one cell of one side, in the whole matrix alone or for good."""
 
+RECORD_WAITS_S = 0.05
+
+DISTURBED_AT_MOST = (128 << 10) / (7 * RECORD_WAITS_S)
+"""Bytes a second of a disturbed cell, however fast the machine is: between eight records there are seven waits."""
+
 
 def planted_sides(tmp_path: Path, *, is_lasting: bool) -> tuple[list[str], Path]:
     """Two sides of IOzone whose second has a cell that is disturbed, and the engine that does it."""
     engine = tmp_path / "engine"
     engine.write_text(
         DISTURBING.format(
-            python=sys.executable, cell="128-16", side="/side-b", is_lasting=is_lasting, engine=str(find_engine())
-        )
+            python=sys.executable, cell="128-16", side="/side-b", is_lasting=is_lasting, engine=str(find_engine()),
+            wait_s=RECORD_WAITS_S,
+        )  # fmt: skip
     )
     engine.chmod(0o755)
     for side in "ab":
@@ -279,11 +285,13 @@ def test_a_cell_that_stands_out_is_measured_again_by_itself_and_put_right_or_con
     again = {each["label"]: each for each in write["again"]}
     mine = again["write-128-16/write"]
     assert (mine["state"], mine["rounds"], mine["file_bytes"], mine["record_bytes"]) == (state, 4, 128 << 10, 16 << 10)
-    # Eight records that wait 5 ms each are no faster than that; a few hundred times slower than into memory.
+    # Records that wait are a few thousand times slower than those that go into memory at once.
     assert mine["first_ratio"] < 0.5 * mine["neighbours_ratio"]
     cell = next(cell for cell in write["cells"] if cell["label"] == "write-128-16/write")
     assert cell["runs"] == [7, 7]
-    assert (cell["ratio"] < 0.5) is is_lasting
+    # The median of three disturbed runs and four of it alone. The waits bound it; what four short runs are by
+    # themselves is the machine's matter.
+    assert (cell["b"] < DISTURBED_AT_MOST) is is_lasting
     # What was not confirmed is in no mean; what was, is a part of all.
     unconfirmed = sum(each["state"] == "not_confirmed" for each in write["again"])
     assert write["whole"]["cells"] == 12 - unconfirmed
