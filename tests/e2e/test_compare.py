@@ -259,12 +259,8 @@ DISTURBED_AT_MOST = (128 << 10) / (7 * RECORD_WAITS_S)
 def planted_sides(tmp_path: Path, *, is_lasting: bool) -> tuple[list[str], Path]:
     """Two sides of IOzone whose second has a cell that is disturbed, and the engine that does it."""
     engine = tmp_path / "engine"
-    engine.write_text(
-        DISTURBING.format(
-            python=sys.executable, cell="128-16", side="/side-b", is_lasting=is_lasting, engine=str(find_engine()),
-            wait_s=RECORD_WAITS_S,
-        )  # fmt: skip
-    )
+    settings = {"cell": "128-16", "side": "/side-b", "is_lasting": is_lasting, "wait_s": RECORD_WAITS_S}
+    engine.write_text(DISTURBING.format(python=sys.executable, engine=str(find_engine()), **settings))
     engine.chmod(0o755)
     for side in "ab":
         (tmp_path / f"side-{side}").mkdir()
