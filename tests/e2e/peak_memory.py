@@ -36,6 +36,6 @@ class PeakMemory:
 
 
 def forget_own_peak() -> int:
-    """Let the peak of this process, and so that of its next children, begin at what it holds now, in bytes."""
+    """Let the peak of this process, and so that of its next children, begin at what it holds now; give it, in bytes."""
     Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets the peak resident set size
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

@@ -288,6 +288,7 @@ def test_a_cell_that_stands_out_is_measured_again_by_itself_and_put_right_or_con
     # The median of three disturbed runs and four of it alone. The waits bound it; what four short runs are by
     # themselves is the machine's matter.
     assert (cell["b"] < DISTURBED_AT_MOST) is is_lasting
+    assert (cell["ratio"] < 10 * mine["first_ratio"]) is is_lasting
     # What was not confirmed is in no mean; what was, is a part of all.
     unconfirmed = sum(each["state"] == "not_confirmed" for each in write["again"])
     assert write["whole"]["cells"] == 12 - unconfirmed
