@@ -16,8 +16,13 @@ hypothesis.settings.load_profile("any-speed")
 pytest.register_assert_rewrite("goldens")
 
 from goldens import Goldens  # noqa: E402 - its asserts are rewritten first
-from testbed.killed import clear_dead_devices, unwind_when_ended  # noqa: E402
-from testbed.leaks import SESSION_VARIABLE, left_over  # noqa: E402
+from testbed.killed import clear_dead_devices, end_workers, unwind_when_ended  # noqa: E402
+from testbed.leaks import ENDING_S, SESSION_VARIABLE, left_over  # noqa: E402
+
+pytest_plugins = ("suite.outcomes", "suite.lanes", "suite.skips")
+
+UNDOING_S = 120
+"""Patience with devices, mounts and servers that are being undone."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,10 +39,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=others)
 
 
-def pytest_configure() -> None:
-    """Undo all when the session is told to end, and clear what a killed one left in the way."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Undo everything when the session gets a signal, and clear what a killed one left in the way."""
     unwind_when_ended()
-    clear_dead_devices()
+    if not hasattr(config, "workerinput"):
+        clear_dead_devices()
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist would kill its workers soon afterwards
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Let the workers of an interrupted session undo everything, too."""
+    if exitstatus == pytest.ExitCode.INTERRUPTED and getattr(session.config.option, "numprocesses", None):
+        end_workers(UNDOING_S)
 
 
 @pytest.fixture(scope="session")
@@ -63,5 +76,5 @@ def _nothing_is_left() -> Iterator[None]:
     session = uuid.uuid4().hex
     os.environ[SESSION_VARIABLE] = session
     yield
-    left = left_over(session)
+    left = left_over(session, ENDING_S)
     assert not left, "left behind by this test session: " + "; ".join(left)

@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 
 from bench.terminal import printed
+from testbed.prestarted import Prestarted
 
 COMMAND = Path(sys.executable).parent / "assay"
 TIMEOUT_S = 900.0
 """Patience, for a machine of any speed: no test means to say how long something takes."""
 NOBODY = 65534
+
+prestarted: Prestarted | None = None
+"""Starts what `Assay` runs, in sessions of end-to-end tests."""
 
 
 @dataclass(frozen=True)
@@ -47,19 +51,24 @@ class Assay:
         environment = {**os.environ, "ASSAY_RUNS": str(self.runs), **(env or {})}
         if self.home is not None:
             environment |= {"HOME": str(self.home), "XDG_DATA_HOME": str(self.home / "data")}
-        done = subprocess.run(
-            [*prefix, COMMAND, *args],
-            cwd=cwd or self.home,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-            user=self.user,
-            group=self.user,
-            extra_groups=None if self.user is None else [],
-        )
+        folder = cwd or self.home
+        if prestarted and self.user is None and not prefix and prestarted.can_start(environment):
+            words = [os.fspath(word) for word in args]
+            done = prestarted.run(str(COMMAND), words, str(folder or Path.cwd()), environment, TIMEOUT_S)
+        else:
+            done = subprocess.run(
+                [*prefix, COMMAND, *args],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                user=self.user,
+                group=self.user,
+                extra_groups=None if self.user is None else [],
+            )
         if check is not None and done.returncode != check:
             pytest.fail(f"assay {' '.join(map(str, args))}: exit code {done.returncode}, not {check}\n{_output(done)}")
         return done

@@ -12,7 +12,19 @@ from assay import events
 from assay.errors import RunError
 from assay.running.engine import find_engine
 from bench.running import speak
+from e2e import command
 from e2e.command import COMMAND, NOBODY, Assay, Measure, need_command
+from testbed.prestarted import Prestarted
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _prestarted() -> Iterator[None]:
+    """Load Assay once for all starts that only have to be fast."""
+    server = Prestarted()
+    command.prestarted = server
+    yield
+    command.prestarted = None
+    server.end()
 
 
 @pytest.fixture

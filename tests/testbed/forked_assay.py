@@ -4,7 +4,6 @@ Loading what Assay is made of takes longer than a short run. Here it is done onc
 input there is a line for each run, a `Task` as JSON; on standard output the answer, a `Done`, when it has ended.
 """
 
-import contextlib
 import os
 import signal
 import sys
@@ -12,12 +11,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assay import session, start
+from assay import session
 from assay.analysis import document, record
 from assay.cli import app, run
 from assay.loads import native, suites
-from testbed.nth_call import COULD_NOT_START, Failing
+from testbed.nth_call import Failing
 from testbed.nth_call import start as start_failing
+from testbed.prestarted import become
 
 LOADED = (session, app, run, document, record, native, suites)
 """What a run needs; commands load it when they are given."""
@@ -71,17 +71,7 @@ def _assay(task: Task) -> None:
         descriptor = os.open(path, flags, 0o644)
         os.dup2(descriptor, number)
         os.close(descriptor)
-    sys.argv = ["assay", *task.words]
-    code = COULD_NOT_START
-    try:
-        start.main()
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
-    finally:
-        with contextlib.suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
+    become(["assay", *task.words])
 
 
 def main() -> None:

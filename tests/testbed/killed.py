@@ -1,4 +1,4 @@
-"""What a session does when it is told to end, and what the next one clears of a session that was killed.
+"""Undo everything when a session gets a signal, and clear what a killed session left in the way.
 
 A killed session leaves its devices. Most harm nobody; one whose file a dead server showed makes every `mkfs.btrfs` and
 `losetup` of the machine fail that looks at all loop devices, so those are taken away: they have a name of the testbed, and
@@ -10,25 +10,50 @@ import os
 import re
 import signal
 import sys
+import time
 from pathlib import Path
 from types import FrameType
 
 from testbed.host import command
 from testbed.leaks import loops_of_machine
 
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 _SHOWN = re.compile(r".*/assay-(nbd|truth)-[^/]+/disk\.img$")
 _MOUNTED = re.compile(r".*/assay-mount-[^/]+$")
 
 
 def unwind_when_ended() -> None:
-    """Let SIGTERM unwind the stack as Ctrl-C does, so that devices and mounts are undone."""
+    """Let the first SIGTERM or SIGINT unwind the stack, so that devices and mounts are undone; ignore later ones.
+
+    A shell starts a job in the background with SIGINT ignored, and nohup does the same with SIGHUP. Both end a session, and
+    the programs that it starts, all the same.
+    """
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
+        for each in _ENDING:
+            signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt(f"signal {number}")
 
-    signal.signal(signal.SIGTERM, interrupt)
-    # Who runs this by nohup has programs deaf to it, and a deaf Assay is as its user wants it.
+    for number in _ENDING:
+        signal.signal(number, interrupt)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def end_workers(wait_s: float) -> None:
+    """End the workers of a parallel session, which this process started, and wait until they have undone everything."""
+    children = [int(pid) for own in Path("/proc/self/task").glob("*/children") for pid in own.read_text().split()]
+    for pid in children:
+        os.kill(pid, signal.SIGTERM)
+    end_s = time.monotonic() + wait_s
+    while any(_runs(pid) for pid in children) and time.monotonic() < end_s:
+        time.sleep(0.1)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except OSError:
+        return False
 
 
 def clear_dead_devices() -> None:

@@ -6,12 +6,15 @@ Processes are told by an environment variable that every child inherits. Zombies
 """
 
 import os
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.host import command
 
 SESSION_VARIABLE = "ASSAY_TEST_SESSION"
+ENDING_S = 60.0
+"""Patience with a process that was told to end, on a machine of any speed."""
 
 
 @dataclass
@@ -60,8 +63,11 @@ def processes_of(session: str) -> list[str]:
     return found
 
 
-def left_over(session: str) -> list[str]:
-    """Say what is left, one line each, or nothing."""
+def left_over(session: str, ending_s: float = 0) -> list[str]:
+    """List what is left, one line each; wait for processes that are still ending, for `ending_s` at most."""
+    end_s = time.monotonic() + ending_s
+    while (processes := processes_of(session)) and time.monotonic() < end_s:
+        time.sleep(0.1)
     attached = loops_of_machine()
     mounted = mounts_of_machine()
     return [
@@ -70,7 +76,7 @@ def left_over(session: str) -> list[str]:
         *(f"cgroup {path}" for path in sorted(made.cgroups) if path.exists()),
         *(f"namespace {name}" for name in sorted(made.namespaces) if Path("/run/netns", name).exists()),
         *(f"interface {name}" for name in sorted(made.interfaces) if Path("/sys/class/net", name).exists()),
-        *(f"process {process}" for process in processes_of(session)),
+        *(f"process {process}" for process in processes),
     ]
 
 

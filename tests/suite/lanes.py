@@ -1,0 +1,67 @@
+"""Split the tests into two lanes: most run in parallel, and those that need a quiet machine run alone afterwards.
+
+A test with the marker `quiet` holds a measurement against a known truth in real time: a throttled device, a planted delay,
+a share of a CPU. `make test` runs `--lane parallel` on several workers, then `--lane quiet` in one process.
+
+In the parallel lane, tests that share state run on one worker, one after another: the tests of a file that has fixtures of
+module scope, all tests of a file of `tests/unit`, and tests with the same `xdist_group` (state of the whole machine).
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from suite import outcomes
+
+UNIT = "tests/unit/"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--lane`."""
+    parser.addoption(
+        "--lane",
+        choices=("all", "parallel", "quiet"),
+        default="all",
+        help="parallel: all tests but the quiet ones; quiet: these, and what was disturbed in the parallel lane",
+    )
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Start one worker more than there are CPUs (`-n auto`): half of the time of an end-to-end test is waiting."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist writes the groups into the node ids
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the lane, and name the groups that stay together."""
+    lane = config.getoption("lane")
+    if lane != "all":
+        again = outcomes.disturbed_before() if lane == "quiet" else set()
+        chosen = [item for item in items if is_quiet(item) == (lane == "quiet") or item.nodeid in again]
+        left_out = set(items) - set(chosen)
+        items[:] = chosen
+        config.hook.pytest_deselected(items=[*left_out])
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _stays_with_its_file(item):
+            item.add_marker(pytest.mark.xdist_group(_file(item)))
+    # What waits most starts first, so that workers have enough to do until the end.
+    items.sort(key=lambda item: item.nodeid.startswith(UNIT))
+
+
+def is_quiet(item: pytest.Item) -> bool:
+    """Whether a test needs the machine to itself."""
+    return item.get_closest_marker("quiet") is not None
+
+
+def _stays_with_its_file(item: pytest.Item) -> bool:
+    file = _file(item)
+    if file.startswith(UNIT):
+        return True
+    info = getattr(item, "_fixtureinfo", None)
+    fixtures = [] if info is None else [fixture for known in info.name2fixturedefs.values() for fixture in known]
+    return any(fixture.scope in {"class", "module"} and fixture.baseid == file for fixture in fixtures)
+
+
+def _file(item: pytest.Item) -> str:
+    return Path(item.nodeid.partition("::")[0]).as_posix()
