@@ -30,12 +30,12 @@ run: $(READY)
 # What needs no device, no root and no other program: for every edit.
 unit: $(READY)
 	cargo test --locked --quiet
-	$(BIN)/pytest -q tests/unit
+	$(BIN)/pytest -q -n auto --dist loadfile tests/unit
 
-# Cargo first: timing tests in tests/ want a machine that compiles nothing.
+# All tests: cargo's, then most of pytest's in parallel, then those that need a quiet machine (tests/suite). Ends, red, after
+# MOST_S seconds where that is given.
 test: $(READY)
-	cargo test --locked
-	$(BIN)/pytest
+	cd tests && PYTHONPATH=.. ../$(BIN)/python -m suite $(if $(MOST_S),--most-s $(MOST_S))
 
 # Another user attacks what root measures, for MINUTES with each kind of directory and file system: needs root.
 MINUTES ?= 10

@@ -19,7 +19,7 @@ from goldens import Goldens  # noqa: E402 - its asserts are rewritten first
 from testbed.killed import clear_dead_devices, end_workers, unwind_when_ended  # noqa: E402
 from testbed.leaks import ENDING_S, SESSION_VARIABLE, left_over  # noqa: E402
 
-pytest_plugins = ("suite.outcomes", "suite.lanes", "suite.skips")
+pytest_plugins = ("suite.outcomes", "suite.lanes", "suite.skips", "suite.durations")
 
 UNDOING_S = 120
 """Patience with devices, mounts and servers that are being undone."""
