@@ -26,6 +26,7 @@ from testbed.netlab import LabHost, net_lab
 from testbed.truth import TruthDisk, truth_disk
 
 pytestmark = [
+    pytest.mark.quiet,
     pytest.mark.testbed,
     pytest.mark.skipif(
         not os.environ.get("ASSAY_ELBENCHO") or not os.environ.get("ASSAY_IOR"),

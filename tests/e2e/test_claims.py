@@ -127,6 +127,7 @@ def alone(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
+@pytest.mark.quiet
 @pytest.mark.testbed
 def test_claims_of_runs_whose_rates_are_known_have_the_verdicts_that_follow(
     assay: Assay, alone: Path, tmp_path: Path

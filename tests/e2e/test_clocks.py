@@ -22,6 +22,7 @@ from assay.cluster.echo import EXCHANGES, Echo, ask
 from assay.errors import RunError
 from assay.running.engine import find_engine
 from bench.start_skew import Starting
+from suite.outcomes import Disturbed
 from testbed.host import need_root, wait_until
 from testbed.link import link
 from testbed.time_namespace import ahead_by
@@ -72,6 +73,7 @@ def test_the_offset_of_a_clock_is_found_within_its_bound(offset_ns: int, tmp_pat
     assert all(one.sent_ns <= one.there_ns - offset_ns <= one.received_ns for one in exchanges)
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("offset_ns", OFFSETS_NS[:2])
 def test_an_estimate_of_zero_would_be_found_out(offset_ns: int, tmp_path: Path) -> None:
     with echo_behind(ahead_by(offset_ns), tmp_path) as echo:
@@ -79,7 +81,7 @@ def test_an_estimate_of_zero_would_be_found_out(offset_ns: int, tmp_path: Path) 
 
     # Any bound that is worth having; a machine that stands still for a third of a second tells nothing.
     if found.bound_ns >= abs(offset_ns):
-        pytest.skip(f"no round trip took less than {2 * found.bound_ns / MS_NS:,.0f} ms")
+        raise Disturbed(f"no round trip took less than {2 * found.bound_ns / MS_NS:,.0f} ms")
     assert error_ns(found, 0) > found.bound_ns
 
 

@@ -222,6 +222,7 @@ flow=8
 """
 
 
+@pytest.mark.quiet
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_jobs_with_flow_do_as_much_of_one_another_as_with_fio(assay: Assay, tmp_path: Path) -> None:
     (theirs := tmp_path / "fio").mkdir()
@@ -243,6 +244,7 @@ startdelay=1
 """
 
 
+@pytest.mark.quiet
 def test_a_job_with_a_startdelay_begins_so_much_later(assay: Assay, tmp_path: Path) -> None:
     jobs = run_file(assay, STARTS, tmp_path)
 
@@ -269,6 +271,7 @@ ss_ramp=1
 """
 
 
+@pytest.mark.quiet
 @pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio")
 def test_a_job_ends_at_fios_steady_state(assay: Assay, tmp_path: Path) -> None:
     (theirs := tmp_path / "fio").mkdir()

@@ -124,6 +124,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         yield made
 
 
+@pytest.mark.quiet
 def test_a_device_held_to_50_mib_a_second_is_reported_as_such(measure: Measure, device: Path) -> None:
     with filesystem(device) as directory, blkio_limit(device, read_bps=50 * MIB) as limit:
         for _ in range(RUNS):
@@ -134,6 +135,7 @@ def test_a_device_held_to_50_mib_a_second_is_reported_as_such(measure: Measure, 
     assert result["throughput_bytes_per_s"] == pytest.approx(50 * MIB, rel=0.02)
 
 
+@pytest.mark.quiet
 def test_a_device_held_to_1000_reads_a_second_is_reported_as_such(measure: Measure, device: Path) -> None:
     with filesystem(device) as directory, blkio_limit(device, read_iops=1000) as limit:
         load = RANDOM.format(file_set=FILE_SET, seconds=10)
@@ -148,6 +150,7 @@ def test_a_device_held_to_1000_reads_a_second_is_reported_as_such(measure: Measu
     assert 0.5 * window_ns <= waited_ns <= 1.001 * window_ns + result["latency_ns"]["max"]
 
 
+@pytest.mark.quiet
 def test_a_read_delay_of_5_ms_is_the_median_latency(measure: Measure) -> None:
     with nbd_delay_device(5, 128 * MIB) as slow, filesystem(slow) as directory:
         load = RANDOM.format(file_set=FILE_SET, seconds=3)

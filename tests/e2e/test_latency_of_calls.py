@@ -52,6 +52,7 @@ HOLDERS = {
 """By call: the operations whose latency it is in. Advice on a file that was opened is in none."""
 
 
+@pytest.mark.quiet
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 @pytest.mark.parametrize("call", HOLDERS)
 def test_a_call_that_is_held_up_is_in_the_latency_of_its_operation_alone(

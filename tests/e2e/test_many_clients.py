@@ -15,7 +15,7 @@ from e2e.command import COMMAND
 from e2e.many_clients import ManyClients, client_set, shared_variables, true_starts_ns
 from testbed.netlab import S_TO_NS, net_lab
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, pytest.mark.quiet]
 
 OFFSETS_NS = {"h2": 1000 * S_TO_NS, "h3": 300_000_000, "h4": -20 * S_TO_NS}
 HOSTS = ("h1", "h2", "h3", "h4", "h5")

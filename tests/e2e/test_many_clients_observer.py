@@ -17,7 +17,7 @@ from testbed.host import command, need_tools, wait_until
 from testbed.leaks import loops_of_machine, made
 from testbed.netlab import LabHost, NetLab, net_lab
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, pytest.mark.quiet]
 
 SERVER = "h4"
 CLIENTS = ("h1", "h2", "h3")

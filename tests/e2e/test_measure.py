@@ -54,6 +54,7 @@ def test_one_fsync_follows_each_so_many_writes_by_the_kernels_count(assay: Assay
         assert of_writes["committed"]["iops"] > 0
 
 
+@pytest.mark.quiet
 def test_a_rate_is_that_of_the_writes_and_their_response_holds_the_flush(assay: Assay, tmp_path: Path) -> None:
     words = ("--write", "--rate", "100/s", "--fsync-every", "2")
     document = _document(assay, "measure", tmp_path, *words, "--size", "4m", "--time", "1s")

@@ -22,7 +22,7 @@ from e2e.processes import events_of, running
 from testbed.devices import MIB, filesystem, loop_device, tmpfs
 from testbed.host import wait_until
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, pytest.mark.quiet]
 
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878
 """ioctls of linux/fs.h: _IOWR('X', 119, int) and _IOWR('X', 120, int)."""

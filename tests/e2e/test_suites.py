@@ -18,6 +18,7 @@ from assay.bundle import RunBundle
 from assay.loads import native, suites
 from assay.outward import markup
 from e2e.command import Assay
+from suite.outcomes import Disturbed
 from testbed.control_group import ControlGroup
 from testbed.devices import filesystem, loop_device
 from testbed.first import going_first
@@ -169,6 +170,7 @@ def test_of_an_interleaved_medium_a_sixth_is_read_back(assay: Assay, directory: 
     assert found["restore-one", "restore-one", "read"]["ops"] == 8 * MIB // (256 << 10)
 
 
+@pytest.mark.quiet
 def test_frames_are_asked_for_at_their_rate_and_late_ones_are_counted(assay: Assay, directory: Path) -> None:
     words = ("--set=size=8MiB", "--set=frame=64KiB", "--set=rate=80", "--set=streams=4", "--set=phase_seconds=2s")
 
@@ -183,6 +185,7 @@ def test_frames_are_asked_for_at_their_rate_and_late_ones_are_counted(assay: Ass
         assert 0 <= schedule["late"] <= schedule["arrivals"]
 
 
+@pytest.mark.quiet
 def test_frames_are_late_where_nothing_can_keep_up(assay: Assay, directory: Path) -> None:
     # A tebibyte a second.
     words = ("--set=size=32MiB", "--set=frame=1MiB", "--set=rate=1048576", "--set=streams=2", "--set=phase_seconds=1s")
@@ -333,6 +336,7 @@ def test_a_suite_of_the_users_runs_by_its_name_and_is_told_from_assays(
     assert {one["phase"] for one in json.loads(taken.stdout)["results"]} == {"serve"}
 
 
+@pytest.mark.quiet
 def test_two_loads_share_a_device_of_known_rate(assay: Assay) -> None:
     with (
         truth_disk(512 * MIB, most_per_s=400) as disk,
@@ -375,9 +379,10 @@ def shares_of(
         alone = [one["iops"] for one in document["results"] if one["phase"].endswith("-alone")]
         if alone == pytest.approx([PER_S] * 3, rel=NEAR):
             return {one["result"]: one for one in document["solo_shares"]}
-    pytest.skip(f"other programs of this machine disturbed every run: {alone}")
+    raise Disturbed(f"other programs of this machine disturbed every run: {alone}")
 
 
+@pytest.mark.quiet
 def test_a_load_on_devices_of_its_own_is_left_alone_and_one_on_the_same_is_not(assay: Assay, tmp_path: Path) -> None:
     with (
         loop_device(512 * MIB, backing=tmp_path) as one,
@@ -398,6 +403,7 @@ def test_a_load_on_devices_of_its_own_is_left_alone_and_one_on_the_same_is_not(a
         assert share["share"] == pytest.approx(expected, abs=0.15)
 
 
+@pytest.mark.quiet
 def test_loads_in_two_directories_of_one_device_share_its_rate(assay: Assay, tmp_path: Path) -> None:
     with (
         loop_device(512 * MIB, backing=tmp_path) as device,

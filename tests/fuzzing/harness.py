@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from fuzzing.reader import Reader
 
-CASES = int(os.environ.get("ASSAY_FUZZ", "10000"))
+CASES = int(os.environ.get("ASSAY_FUZZ", "500"))
 """Cases for each reader."""
 SEED = int(os.environ.get("ASSAY_FUZZ_SEED", "1"))
 LONGEST_CASE_S = 10.0

@@ -1,7 +1,7 @@
 """Separate a wrong result from a disturbed test: three outcomes of a test that holds a measurement against a truth.
 
 Wrong: the test fails. It is never run again.
-Disturbed: a witness saw something other than the product that can explain the result. The test calls `disturbed(why)` when
+Disturbed: a witness saw something other than the product that can explain the result. The test raises `Disturbed` when
 its own witness (fio beside it, a device's log) reports this; a failed test of the quiet lane is also disturbed when other
 programs used CPU time meanwhile (`testbed/witness.py`). It is retried alone at the end, at most twice.
 Undecided: disturbed each time. It is counted and printed; more than `MOST_UNDECIDED` fail the session.
@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Generator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal, NoReturn, cast
+from typing import Literal, cast
 
 import pytest
 
@@ -37,16 +37,7 @@ _WITNESS = pytest.StashKey[OtherPrograms]()
 
 
 class Disturbed(Exception):  # noqa: N818 - not an error of what is tested
-    """A witness saw something other than the product that explains the result."""
-
-
-def disturbed(why: str) -> NoReturn:
-    """End a test without a verdict: its witness reports that something else disturbed it.
-
-    Raises:
-        Disturbed: Always; `why` names the witness and its figure.
-    """
-    raise Disturbed(why)
+    """Raised by a test whose witness saw something other than the product that explains the result; names it and its figure."""
 
 
 def disturbed_before() -> set[str]:

@@ -33,7 +33,7 @@ from testbed.neighbours import cpu_hog, disk_reader
 from testbed.throttle import blkio_limit, v2_line
 from testbed.truth import direct_reads_ns, truth_disk
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, pytest.mark.quiet]
 
 # Without a CPU at the right time a program cannot use up its limit: it goes first, and once more where that was not enough.
 FIRST = ("nice", "-n", "-20")

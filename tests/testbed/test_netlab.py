@@ -17,7 +17,7 @@ from testbed.host import need_tools, wait_until
 from testbed.leaks import left_over, made
 from testbed.netlab import S_TO_NS, LabHost, NetLab, net_lab
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, pytest.mark.quiet]
 
 OFFSETS_NS = {"h1": 1000 * S_TO_NS, "h2": 300_000_000, "h3": -5 * S_TO_NS - 1}
 READ_CLOCK = "import time; print(time.monotonic_ns())"

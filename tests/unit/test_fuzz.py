@@ -1,6 +1,6 @@
-"""Every reader of what others wrote takes it or refuses it in words: 10,000 changed inputs each, more by `make fuzz`.
+"""Every reader of what others wrote takes it or refuses it in words: 500 changed inputs each, more by `make prove`.
 
-The files of a forged bundle get 10,000 together, those of one that was never sealed as well: what is not refused is worked
+The files of a forged bundle get 500 together, those of one that was never sealed as well: what is not refused is worked
 out as far as a command would.
 """
 

@@ -150,6 +150,7 @@ CASES = (
     ),
     Case(
         cause="a device whose file is in this machine's memory",
+        is_in_suite=True,
         plant=cached_backing,
         parameters=({"job": RANDOM_READ}, {"job": f"workers = 2\n{RANDOM_READ}"}),
         expected=Expected(
@@ -193,6 +194,7 @@ CASES = (
     ),
     Case(
         cause="writers that wait for write-back",
+        is_in_suite=True,
         plant=dirty,
         parameters=(
             {"at_most_mib": 16, "mib_per_s": 20},

@@ -193,6 +193,8 @@ class Case:
     parameters: tuple[Mapping[str, Any], ...]
     """The first are those of the suite."""
     expected: Expected
+    is_in_suite: bool = False
+    """Planted by `make test`: one case for each limiter, and one for each ceiling of trust. `make prove` plants all."""
     takes_cpus: bool = False
     """Whether it is planted that somebody waits for a CPU."""
 

@@ -200,6 +200,7 @@ def handed_over(_folder: Path, *, job: str, operation: str = "", keys: str = "")
 CASES = (
     Case(
         cause="a call of the C library for each character",
+        is_in_suite=True,
         plant=characters,
         parameters=(
             {"operation": "write", "workers": 1},
@@ -210,6 +211,7 @@ CASES = (
     ),
     Case(
         cause="programs on the worker's only CPU",
+        is_in_suite=True,
         plant=pinned_hog,
         parameters=({"count": 1, "block": "4KiB"}, {"count": 3, "block": "4KiB"}, {"count": 1, "block": "64KiB"}),
         expected=Expected(
@@ -257,12 +259,14 @@ CASES = (
     ),
     Case(
         cause="a share of a CPU (control group)",
+        is_in_suite=True,
         plant=quota,
         parameters=({"cpus": 0.3}, {"cpus": 0.15}, {"cpus": 0.6}, {"cpus": 0.8, "workers": 2}),
         expected=Expected(limiter=frozenset({"throttle_cpu"})),
     ),
     Case(
         cause="more workers than CPUs",
+        is_in_suite=True,
         plant=crowd,
         parameters=(
             {"workers_each_cpu": 4, "block": "4KiB"},

@@ -63,6 +63,7 @@ def compressible(_folder: Path, *, ratio: float, mib_per_s: int, job: str, opera
 CASES = (
     Case(
         cause="holes that are read",
+        is_in_suite=True,
         plant=never_written,
         parameters=(
             {"allocate": "sparse", "job": RANDOM_READ},

@@ -194,6 +194,7 @@ def _mean_s(requests: list[Request]) -> float:
 CASES = (
     Case(
         cause="reads that take a time",
+        is_in_suite=True,
         plant=delay,
         parameters=({"read_ms": 5}, {"read_ms": 2}, {"read_ms": 20}, {"read_ms": 5, "workers": 2}),
         expected=Expected(limiter=frozenset({"operation_latency"}), evidence="the device", measures=STORAGE),
@@ -212,6 +213,7 @@ CASES = (
     ),
     Case(
         cause="a device that serves so many a second",
+        is_in_suite=True,
         plant=full_device,
         parameters=({"per_s": 400, "depth": 4}, {"per_s": 1000, "depth": 8}, {"per_s": 150, "depth": 16}),
         expected=Expected(limiter=_QUEUED, measures=STORAGE),
@@ -276,6 +278,7 @@ CASES = (
     ),
     Case(
         cause="credits that run out late",
+        is_in_suite=True,
         plant=tired,
         parameters=(
             {"per_s": 500, "later_per_s": 150, "after_share": 0.85},

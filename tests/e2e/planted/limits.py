@@ -70,6 +70,7 @@ CASES = (
     ),
     Case(
         cause="a limit of operations a second (control group)",
+        is_in_suite=True,
         plant=operations_limit,
         parameters=(
             {"per_s": 500, "job": RANDOM_READ},
@@ -81,6 +82,7 @@ CASES = (
     ),
     Case(
         cause="a narrow link",
+        is_in_suite=True,
         plant=narrow_link,
         parameters=(
             {"mbit_per_s": 50, "job": at_depth(4, STREAM)},

@@ -120,6 +120,7 @@ CASES = (
     ),
     Case(
         cause="somebody else reads over 90 % of the device's bytes",
+        is_in_suite=True,
         plant=other_reader,
         parameters=(
             {"own_kib": 4, "other_kib": 128, "least": 0.9, "most": 1.0},
