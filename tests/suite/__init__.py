@@ -4,3 +4,14 @@
 `skips.py` turns a skip that CI does not expect into a failure. `durations.py` records what each test takes.
 `tests/conftest.py` registers these as pytest plugins; `python -m suite` (`__main__.py`) is `make test`.
 """
+
+from pathlib import Path
+
+import pytest
+
+
+def kept(config: pytest.Config) -> Path:
+    """Give the folder for what sessions leave to later ones and to people."""
+    folder = config.rootpath / "build" / "tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -19,6 +19,7 @@ from types import FrameType
 from suite import durations
 
 ROOT = Path(__file__).parents[2]
+DURATIONS = ROOT / "build" / "tests" / durations.NAME
 PYTEST = (sys.executable, "-m", "pytest")
 PARALLEL = ("-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
 """One worker more than CPUs (`lanes.py`); groups in the order of the collection."""
@@ -43,7 +44,7 @@ def main(words: Sequence[str]) -> int:
     most_s = arguments.parse_args(words).most_s
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
-    durations.FILE.unlink(missing_ok=True)
+    DURATIONS.unlink(missing_ok=True)
     begun_s = time.monotonic()
     ended: list[tuple[str, float, str]] = []
     try:
@@ -82,7 +83,7 @@ def _end_process(process: subprocess.Popen[bytes]) -> None:
 
 def _print(ended: Sequence[tuple[str, float, str]], whole_s: float) -> None:
     print(f"\n== the {SLOWEST} slowest tests")
-    for name, seconds in durations.slowest(SLOWEST):
+    for name, seconds in durations.slowest(DURATIONS, SLOWEST):
         print(f"{seconds:8.1f} s  {name}")
     print("== time of each part")
     for name, seconds, outcome in (*ended, ("in all", whole_s, "")):

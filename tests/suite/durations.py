@@ -11,24 +11,26 @@ from typing import IO
 
 import pytest
 
-FILE = Path(__file__).parents[2] / "build" / "tests" / "durations.ndjson"
+from suite import kept
+
+NAME = "durations.ndjson"
+"""In `build/tests`."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Record in the process that hears of all tests."""
     lane = config.getoption("lane")
     if lane != "all" and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Recorder(lane), "durations")
+        config.pluginmanager.register(Recorder(lane, kept(config) / NAME), "durations")
 
 
 class Recorder:
     """Writes what each test took, set-up and undoing included."""
 
-    def __init__(self, lane: str) -> None:
-        """Go on with the file: a session of `make test` has begun it."""
-        FILE.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(self, lane: str, file: Path) -> None:
+        """Go on with the file: another lane may have begun it."""
         self._lane = lane
-        self._file: IO[str] = FILE.open("a")
+        self._file: IO[str] = file.open("a")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write one part of a test."""
@@ -40,10 +42,10 @@ class Recorder:
         self._file.close()
 
 
-def slowest(count: int) -> Sequence[tuple[str, float]]:
-    """Give the tests that took longest, with seconds, of the file."""
+def slowest(file: Path, count: int) -> Sequence[tuple[str, float]]:
+    """Give the tests of a file that took longest, with seconds."""
     taken_s: Counter[str] = Counter()
-    for line in FILE.read_text().splitlines() if FILE.exists() else ():
+    for line in file.read_text().splitlines() if file.exists() else ():
         part = json.loads(line)
         taken_s[f"{part['test']} ({part['lane']})"] += part["seconds"]
     return taken_s.most_common(count)

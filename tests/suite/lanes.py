@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Keep the tests of the lane, and name the groups that stay together."""
     lane = config.getoption("lane")
     if lane != "all":
-        again = outcomes.disturbed_before() if lane == "quiet" else set()
+        again = outcomes.disturbed_before(config) if lane == "quiet" else set()
         chosen = [item for item in items if is_quiet(item) == (lane == "quiet") or item.nodeid in again]
         left_out = set(items) - set(chosen)
         items[:] = chosen

@@ -22,6 +22,7 @@ from typing import Literal, cast
 
 import pytest
 
+from suite import kept
 from testbed.witness import OtherPrograms
 
 DISTURBED = "disturbed"
@@ -31,18 +32,18 @@ MOST_UNDECIDED = 2
 HISTORY_SESSIONS, HISTORY_RETRIES = 20, 2
 """A test retried in so many of the last sessions is a defect."""
 
-_BUILD = Path(__file__).parents[2] / "build" / "tests"
-_LIST = _BUILD / "disturbed.txt"
+_LIST, _EVIDENCE, _HISTORY = "disturbed.txt", "disturbed", "retries.ndjson"
 _WITNESS = pytest.StashKey[OtherPrograms]()
 
 
 class Disturbed(Exception):  # noqa: N818 - not an error of what is tested
-    """Raised by a test whose witness saw something other than the product that explains the result; names it and its figure."""
+    """A witness saw something other than the product that explains the result; the text names it, with its figure."""
 
 
-def disturbed_before() -> set[str]:
+def disturbed_before(config: pytest.Config) -> set[str]:
     """Node ids that the parallel lane left to the quiet lane."""
-    return set(_LIST.read_text().split("\n")) - {""} if _LIST.exists() else set()
+    file = kept(config) / _LIST
+    return set(file.read_text().splitlines()) if file.exists() else set()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,7 +90,9 @@ class Tally:
         """Take over what the parallel lane left, where this is the quiet lane."""
         self.lane = config.getoption("lane")
         self.is_parallel = bool(getattr(config.option, "numprocesses", None))
-        carried = disturbed_before() if self.lane == "quiet" else set()
+        self._folder = kept(config)
+        self._history = Path(os.environ.get("ASSAY_TEST_HISTORY") or self._folder / _HISTORY)
+        carried = disturbed_before(config) if self.lane == "quiet" else set()
         self.times = Counter(dict.fromkeys(carried, 1))
         self.open = set(carried)
         self.why: dict[str, str] = {}
@@ -125,8 +128,9 @@ class Tally:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Hand what is open to the quiet lane; without a later lane, fail when too much of it is undecided."""
-        _BUILD.mkdir(parents=True, exist_ok=True)
-        _LIST.write_text("".join(f"{name}\n" for name in sorted(self.open)) if self.lane == "parallel" else "")
+        (self._folder / _LIST).write_text(
+            "".join(f"{name}\n" for name in sorted(self.open)) if self.lane == "parallel" else ""
+        )
         if self.lane == "parallel":
             return
         self._remember()
@@ -138,36 +142,31 @@ class Tally:
         if not self.times:
             return
         left = "left to the quiet lane" if self.lane == "parallel" else "UNDECIDED"
-        terminalreporter.section(f"disturbed tests; evidence in {_BUILD.name}/disturbed")
+        terminalreporter.section(f"disturbed tests; evidence in {self._folder / _EVIDENCE}")
         for name, times in sorted(self.times.items()):
             outcome = left if name in self.open else "decided by a retry"
             terminalreporter.line(f"{outcome}, disturbed {times} times: {name}: {self.why.get(name, '')}")
         if self.lane != "parallel" and len(self.open) > MOST_UNDECIDED:
             terminalreporter.line(f"{len(self.open)} tests are undecided; at most {MOST_UNDECIDED} may be", red=True)
-        for name in _defects():
+        for name in self._defects():
             terminalreporter.line(
                 f"DEFECT, retried in {HISTORY_RETRIES} of {HISTORY_SESSIONS} sessions: {name}", red=True
             )
 
     def _keep(self, name: str, report: pytest.TestReport) -> None:
-        folder = _BUILD / "disturbed"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = self._folder / _EVIDENCE
+        folder.mkdir(exist_ok=True)
         sections = "".join(f"\n== {title}\n{text}\n" for title, text in report.sections)
         file = folder / f"{re.sub('[^A-Za-z0-9]+', '-', name)[-120:]}-{self.times[name]}.txt"
         file.write_text(f"{name}\n{time.strftime('%FT%TZ', time.gmtime())}\n{report.longreprtext}\n{sections}")
 
     def _remember(self) -> None:
         session = {"ended_utc": time.strftime("%FT%TZ", time.gmtime()), "retried": sorted(self.times)}
-        with _history().open("a") as history:
+        with self._history.open("a") as history:
             history.write(json.dumps(session) + "\n")
 
-
-def _history() -> Path:
-    return Path(os.environ.get("ASSAY_TEST_HISTORY") or _BUILD / "retries.ndjson")
-
-
-def _defects() -> list[str]:
-    """Tests that were retried too often in the last sessions."""
-    lines = _history().read_text().splitlines() if _history().exists() else []
-    retried = Counter(name for line in lines[-HISTORY_SESSIONS:] for name in json.loads(line)["retried"])
-    return sorted(name for name, sessions in retried.items() if sessions >= HISTORY_RETRIES)
+    def _defects(self) -> list[str]:
+        """Tests that were retried too often in the last sessions."""
+        lines = self._history.read_text().splitlines() if self._history.exists() else []
+        retried = Counter(name for line in lines[-HISTORY_SESSIONS:] for name in json.loads(line)["retried"])
+        return sorted(name for name, sessions in retried.items() if sessions >= HISTORY_RETRIES)
