@@ -55,8 +55,9 @@ def one_client(run: str, name: str, runs: Path | None, energy: Path | None = Non
     Raises:
         InputError: the run has no such client.
     """
+    from assay.analysis.client_records import client_alone
     from assay.analysis.record import read
-    from assay.analysis.set_views import client_alone, client_of
+    from assay.analysis.set_views import client_of
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.report.head import head_of_client

@@ -27,8 +27,8 @@ def explain(
     """Explain a number: how it is known, what it is of, what limited it, what would change it, and what was judged by."""
     from rich.text import Text
 
+    from assay.analysis.client_records import client_alone
     from assay.analysis.record import read
-    from assay.analysis.set_views import client_alone
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.console import console

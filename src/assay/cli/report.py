@@ -26,8 +26,8 @@ def report(
     import gc
 
     gc.disable()  # a page is many small values and no circles: looking for those takes a tenth of the time
+    from assay.analysis.client_records import client_alone
     from assay.analysis.record import read
-    from assay.analysis.set_views import client_alone
     from assay.bundle.catalog import open_run, runs_directory
     from assay.bundle.damage import damage_told
     from assay.report.html import default_path, write_html
