@@ -20,10 +20,11 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
         sums_will_do: Whether, of very many clients, each one's own results may be missing.
     """
     from assay.bundle.catalog import resolve, runs_directory
-    from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 
     place = runs_directory(runs)
     folder = resolve(run, place)
+    from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
+
     if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):
         return kept
     from assay.analysis.record import read
