@@ -4,15 +4,17 @@ import hashlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from assay.bundle import RunBundle
 from assay.bundle.original import FOREIGN, Original
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.decode.readers import read, result_table
 from assay.errors import InputError
 from assay.input_text import read_text
 from assay.plan import Origin, Plan
+
+if TYPE_CHECKING:
+    from assay.bundle import RunBundle
 
 MOST_BYTES: Final = 32 << 20
 """Of a file: a day of vdbench's flatfile has less."""
@@ -48,7 +50,7 @@ def originals(file: str, tool: str | None = None, timezone: str | None = None) -
     ]
 
 
-def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks = NOTHING) -> RunBundle:
+def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks = NOTHING) -> "RunBundle":
     """Make a sealed run of a tool's output.
 
     Args:
@@ -75,6 +77,8 @@ def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks =
         file_sets=(),
         phases=(),
     )
+    from assay.bundle import RunBundle  # noqa: PLC0415 - only now: a file that is refused needs no tables
+
     bundle = RunBundle.create(runs, f"foreign {name} {original.machine or ''}", plan=plan, argv=argv, remarks=remarks)
     try:
         bundle.keep_original(original)

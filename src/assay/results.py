@@ -448,6 +448,10 @@ class MarkEffect(Part, kw_only=True):
     """Why a level is not there; empty: all are."""
 
 
+DETECTED = "detected"
+"""Source of a mark that analysis found; a user set the others."""
+
+
 class RunMark(Part, kw_only=True):
     """A moment at which something happened."""
 

@@ -12,8 +12,9 @@ from assay.analysis.two_sizes import SizePair
 from assay.compare.arms import Arm
 from assay.compare.comparison import Comparison, compare
 from assay.compare.surfaces.cell_runs import CellRuns
+from assay.compare.surfaces.questions import Questions
 from assay.compare.surfaces.surface import ComparedSurface
-from assay.compare.surfaces.survey import Questions, with_surfaces
+from assay.compare.surfaces.survey import with_surfaces
 from assay.results import Document, Result
 from unit.quick_run import LOADS, quick_run
 

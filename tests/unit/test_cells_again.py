@@ -26,8 +26,9 @@ from assay.compare.surfaces.cells_again import (
     with_cells_again,
 )
 from assay.compare.surfaces.landmarks import odd_cells
+from assay.compare.surfaces.questions import Questions
 from assay.compare.surfaces.surface import AgainState, CellAgain
-from assay.compare.surfaces.survey import Questions, with_surfaces
+from assay.compare.surfaces.survey import with_surfaces
 from assay.report.surface_text import surface_lines
 from assay.tools.iozone import FRONT_END
 from assay.tools.iozone.matrix import Cell

@@ -14,10 +14,11 @@ from inline_snapshot import snapshot
 from rich.cells import cell_len
 
 from assay import plan
+from assay.analysis.client_records import client_alone, record_of_client
 from assay.analysis.document import document as work_out
 from assay.analysis.record import ClientRecord, RunRecord, read
 from assay.analysis.repeats import summaries, why_not
-from assay.analysis.set_views import client_alone, client_of, of_client, own_results, record_of_client, sums_of
+from assay.analysis.set_views import client_of, of_client, own_results, sums_of
 from assay.bundle.client_set import Role
 from assay.compare.arms import Arm
 from assay.compare.comparison import compare

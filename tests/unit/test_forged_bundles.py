@@ -423,3 +423,10 @@ def test_any_change_of_any_file_is_read_or_refused_in_one_line(tmp_path: Path, s
 
     assert len(refusals) > 10
     assert [words for words in refusals if "\n" in words] == []
+
+
+def test_a_panic_of_polars_is_damage_and_a_stop_is_not(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="PanicException"), damage_told(tmp_path):
+        raise pl.exceptions.PanicException("index out of bounds")
+    with pytest.raises(KeyboardInterrupt), damage_told(tmp_path):
+        raise KeyboardInterrupt

@@ -13,9 +13,9 @@ from assay.bundle import RunBundle
 from assay.cli.comparing import surveyed
 from assay.compare.arms import Arm
 from assay.compare.comparison import Comparison, compare
+from assay.compare.surfaces.questions import Questions
 from assay.compare.surfaces.region import parse_region
 from assay.compare.surfaces.surface import ComparedSurface
-from assay.compare.surfaces.survey import Questions
 from assay.importing import keep, originals
 from assay.report import comparison_text
 from assay.verdicts import ComparisonVerdict

@@ -97,7 +97,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "campaign": {"bundle", "errors", "host", "loads", "results", "running", "targets", "tools", "units"},
     "__main__": {"start"},
     "start": {"cli", "errors", "running"},
-    "session": {
+    "execution": {
         "analysis",
         "bundle",
         "cluster",
@@ -111,6 +111,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "running",
         "tools",
     },
+    "session": {"bundle", "cluster", "errors", "execution", "host", "live", "plan", "running", "tools"},
 }
 """What each part of `assay` imports beside itself; `assay` is what the package itself defines. The commands (`cli`) put the
 parts together and may import all."""

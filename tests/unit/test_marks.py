@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay import events, plan
-from assay.analysis.marked import DETECTED, marks_of_run
+from assay.analysis.marked import marks_of_run
 from assay.analysis.record import read
 from assay.analysis.statistics.recovery import band_of, find_recovery
 from assay.analysis.statistics.share_interval import ratio_interval
@@ -34,7 +34,7 @@ from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 from assay.report.sections import marks as marks_section
 from assay.report.spreadsheets import MARKS as MARKS_TABLE
 from assay.report.spreadsheets import tables
-from assay.results import Document, MarkEffect, RunMark
+from assay.results import DETECTED, Document, MarkEffect, RunMark
 from assay.running.mark_watch import MarkWatch
 from assay.running.marking import take_words
 from assay.verdicts import RecoveryVerdict

@@ -22,6 +22,7 @@ from assay.analysis.rows import NS_PER_S, Span
 from assay.analysis.statistics.share_interval import Interval, ratio_interval
 from assay.analysis.window import find_window
 from assay.results import (
+    DETECTED,
     MarkedChange,
     MarkedChanges,
     MarkedLevel,
@@ -33,7 +34,6 @@ from assay.results import (
 from assay.units import format_seconds
 from assay.verdicts import SteadyVerdict
 
-DETECTED = "detected"
 MOST_DETECTED = 50
 """Of a run: the first."""
 _NO_CHANGES = MarkedChanges(iops=None, p50=None, p99=None)

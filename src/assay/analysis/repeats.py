@@ -10,17 +10,15 @@ left out that there is no interval, or where the rate drifts. How well a repeat 
 repeats together know it well.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from assay.analysis import thresholds
+from assay.analysis.repeats_by_label import by_label, half_share
 from assay.analysis.statistics.repeated import stands_out, trend, typical, variation
 from assay.results import Reason, RepeatedNumber, RepeatRemark, Result, Summary, Trust
 from assay.units import format_percent
 from assay.verdicts import TrustLevel
 
-_REPEAT = re.compile(r"#[0-9]+")
-"""In a label: names have their `#` escaped (labels.py)."""
 DIFFER, DRIFT, FEW, WIDE = "repeats-differ", "repeats-drift", "few-repeats", "repeats-wide"
 """Reasons that a summary has beside those of its repeats; findings of the run have more (`judgements/repeats.py`)."""
 _MOST_REASONS = 2
@@ -37,14 +35,6 @@ def summaries(measured: Sequence[Result]) -> tuple[Summary, ...]:
     if len({result.repeat for result in measured}) < 2:
         return ()
     return tuple(_summary(label, same) for label, same in by_label(measured).items())
-
-
-def by_label(measured: Iterable[Result]) -> dict[str, list[Result]]:
-    """Put results together that are repeats of one, by its label without the number of the repeat."""
-    found: dict[str, list[Result]] = {}
-    for result in measured:
-        found.setdefault(_REPEAT.sub("", result.label), []).append(result)
-    return found
 
 
 def kind_words(result: Result) -> str:
@@ -215,13 +205,6 @@ def _trust(measured: int, usable: Sequence[Result], iops: RepeatedNumber, drift:
         reasons.append(Reason(id=WIDE, text=f"± {format_percent(half)} % over the repeats"))
     reasons += [reason for reason in _reasons(usable) if half is None or reason.id != _OF_ONE]
     return Trust(level=TrustLevel.WEAK if reasons else TrustLevel.YES, reasons=tuple(reasons))
-
-
-def half_share(number: RepeatedNumber) -> float | None:
-    """Half of the interval by the typical value; None: there is no interval."""
-    if number.interval is None or not number.value:
-        return None
-    return (number.interval[1] - number.interval[0]) / 2 / number.value
 
 
 def _reasons(measured: Sequence[Result]) -> tuple[Reason, ...]:

@@ -4,12 +4,8 @@ A document of one client has one part: all of it. The results of several come su
 numbers rows, compares or draws takes one of the two parts, so that no sum stands beside its own summands.
 """
 
-import dataclasses
-
 import msgspec
 
-from assay.analysis.ceilings import ceilings_of
-from assay.analysis.record import RunRecord
 from assay.errors import InputError
 from assay.results import ClientOfRun, Document, MarkEffect, Result, RunMark
 from assay.units import format_names
@@ -52,28 +48,6 @@ def of_client(document: Document, name: str) -> Document:
         raise InputError(f"client '{name}' of run {document.run.id} is an observer: it made no load and has no results")
     own = _narrowed(document, tuple(result for result in document.results if result.client == name))
     return msgspec.structs.replace(own, clients=(), starts=(), sums=())
-
-
-def record_of_client(run: RunRecord, name: str) -> RunRecord:
-    """Give what one client recorded, by its own clock, under the name of the run that it was part of.
-
-    Raises:
-        InputError: nothing was recorded of a client of that name.
-    """
-    if name not in run.members_by_name:
-        raise InputError(f"run {run.run_id} has no record of a client '{name}'")
-    own = run.members_by_name[name].run
-    return dataclasses.replace(own, run_id=run.run_id, path=run.path, info=run.info, remarks=run.remarks)
-
-
-def client_alone(document: Document, run: RunRecord, name: str) -> tuple[Document, RunRecord]:
-    """Make the document and the record of one client, as if it had been alone, under its own ceilings.
-
-    Raises:
-        InputError: there is no such client, it made no load, or nothing was recorded of it.
-    """
-    own, record = of_client(document, name), record_of_client(run, name)
-    return msgspec.structs.replace(own, ceilings=ceilings_of(record)), record
 
 
 def _narrowed(document: Document, results: tuple[Result, ...]) -> Document:

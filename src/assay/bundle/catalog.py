@@ -231,10 +231,11 @@ def open_run(reference: str, runs: Path | None) -> "RunBundle":
     Raises:
         BundleError: there is none, or its files were changed.
     """
+    folder = resolve(reference, runs_directory(runs))
     # Only now: who looks for a run reads no tables.
     from assay.bundle.run_bundle import RunBundle  # noqa: PLC0415
 
-    bundle = RunBundle.open(resolve(reference, runs_directory(runs)))
+    bundle = RunBundle.open(folder)
     bundle.verify()
     return bundle
 

@@ -5,10 +5,11 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
-
 from assay.bundle.inside import DAMAGED_CURE
 from assay.errors import AssayError, BundleError
+
+_PANIC = "PanicException"
+"""Class of what polars raises where its own code fails, and no Exception; known by name, so that it need not be imported."""
 
 
 @contextlib.contextmanager
@@ -24,7 +25,9 @@ def damage_told(path: Path) -> Iterator[None]:
         yield
     except (AssayError, OSError):
         raise
-    except (Exception, pl.exceptions.PanicException) as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
+            raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
         raise BundleError(

@@ -1,11 +1,14 @@
 """When did each phase of a run begin and end? On the clock of the only client, or of the set where there are several."""
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from assay.bundle.client_set import ClientSet
 from assay.bundle.common_clock import common_clock
-from assay.bundle.run_bundle import RunBundle
 from assay.events import Event, PhaseFinished, Started
+
+if TYPE_CHECKING:
+    from assay.bundle.run_bundle import RunBundle
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +21,7 @@ class PhaseTime:
     """None: it has no end in the record."""
 
 
-def phase_times(bundle: RunBundle) -> list[PhaseTime]:
+def phase_times(bundle: "RunBundle") -> list[PhaseTime]:
     """Find the phases that began, in order; raises BundleError where the run is damaged."""
     found = bundle.client_set()
     return _of_one(bundle.events()) if found is None else _of_set(bundle, found)
@@ -33,7 +36,7 @@ def _of_one(happened: list[Event]) -> list[PhaseTime]:
     ]
 
 
-def _of_set(bundle: RunBundle, found: ClientSet) -> list[PhaseTime]:
+def _of_set(bundle: "RunBundle", found: ClientSet) -> list[PhaseTime]:
     """From when a phase was to begin to when the last client of those that ended it did."""
     there = set(bundle.clients)
     streams = {member.name: bundle.events(member.name) for member in found.loads if member.name in there}

@@ -10,7 +10,6 @@ import itertools
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from assay.campaign.campaign_file import Campaign, FileSystem
 
@@ -103,6 +102,8 @@ def _cell(file_system: FileSystem, levels: tuple[str, ...], chosen: dict[str, st
 
 
 def _slots(campaign: Campaign, cells: int) -> tuple[CampaignSlot, ...]:
+    import numpy as np  # noqa: PLC0415 - only now: a file that is refused needs none of it
+
     drawn = np.random.default_rng(campaign.seed)
     pairs = list(itertools.product(range(cells), range(len(campaign.loads))))
     order = [(number, *pairs[i]) for number in range(1, campaign.repeats + 1) for i in drawn.permutation(len(pairs))]

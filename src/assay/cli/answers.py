@@ -20,10 +20,11 @@ def answer_of(run: str, runs: Path | None, energy: Path | None = None, *, sums_w
         sums_will_do: Whether, of very many clients, each one's own results may be missing.
     """
     from assay.bundle.catalog import resolve, runs_directory
-    from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 
     place = runs_directory(runs)
     folder = resolve(run, place)
+    from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
+
     if energy is None and (kept := kept_answer(folder, place, sums_will_do=sums_will_do)):
         return kept
     from assay.analysis.record import read
@@ -55,8 +56,9 @@ def one_client(run: str, name: str, runs: Path | None, energy: Path | None = Non
     Raises:
         InputError: the run has no such client.
     """
+    from assay.analysis.client_records import client_alone
     from assay.analysis.record import read
-    from assay.analysis.set_views import client_alone, client_of
+    from assay.analysis.set_views import client_of
     from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.report.head import head_of_client

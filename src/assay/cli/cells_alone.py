@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from assay.compare.arms import Arm
     from assay.compare.comparison import Comparison
     from assay.compare.surfaces.cells_again import OddCell
+    from assay.compare.surfaces.questions import Questions
     from assay.compare.surfaces.surface import CellAgain
-    from assay.compare.surfaces.survey import Questions
     from assay.results import Document
     from assay.running.stopping import Stops
     from assay.tools.iozone.matrix import Cell

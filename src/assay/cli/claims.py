@@ -48,12 +48,7 @@ def claims(
     nothing.
     """
     from assay.claims.claims_file import name_of, read_claims, read_table
-    from assay.claims.judged import to_json
-    from assay.claims.judging import exit_code, judge_claims
-    from assay.cli.pipes import say
-    from assay.console import console
     from assay.errors import InputError
-    from assay.report.claims_text import markdown_table, render_claims
 
     if markdown and json:
         raise InputError("--markdown and --json: choose one")
@@ -63,6 +58,12 @@ def claims(
         if name in claimed.tables:
             raise InputError(f"--table {path}: there is a table '{name}' already")
         claimed.tables[name] = read_table(path, name)
+    from assay.claims.judged import to_json
+    from assay.claims.judging import exit_code, judge_claims
+    from assay.cli.pipes import say
+    from assay.console import console
+    from assay.report.claims_text import markdown_table, render_claims
+
     found = judge_claims(claimed, _gathering(runs), on, _meant(mb, effect, claimed.prefixes.value))
     if json:
         say(to_json(found))

@@ -43,7 +43,6 @@ def collect(
     """Fetch what clients of a run still have on their machines, once they can be reached again."""
     from assay.bundle.catalog import open_run, runs_directory
     from assay.cli.clients import clients_of
-    from assay.cluster.recalling import recall
     from assay.errors import InputError
 
     bundle = open_run(run, runs)
@@ -57,6 +56,8 @@ def collect(
             "collect: name the clients with --hosts, by the names that they had in the run"
             f" ({of_run.named}), or use --join"
         )
+    from assay.cluster.recalling import recall
+
     found = recall(bundle, asked, runs_directory(runs), lambda text: say(text, err=True))
     _tell(found, bundle.run_id, as_json=json)
     raise typer.Exit(1 if found.failed else 0)

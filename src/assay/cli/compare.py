@@ -60,7 +60,6 @@ def compare(
     between numbers of different things, such as storage and page cache, or that are not to be trusted.
     """
     from assay.cli.comparing import asked_of_surfaces, check_answered, surveyed, told
-    from assay.compare import comparison
     from assay.compare.gate import parse_gate
     from assay.errors import InputError
 
@@ -77,6 +76,8 @@ def compare(
         raise InputError("compare: two sides are the same; the ratio of a thing to itself is 1")
     if not foreign:
         _refuse_foreign(arms)
+    from assay.compare import comparison
+
     found = surveyed(comparison.compare(arms, effect / 100), arms, questions, runs)
     check_answered(found, questions)
     raise typer.Exit(told(found, arms, gates, strict=gate_strict, json=json, markdown=markdown, files=files, runs=runs))
@@ -98,7 +99,8 @@ def arm_of(side: str, runs: "Path | None") -> "Arm":
     """Gather the runs of a side."""
     from assay.bundle.run_sets import run_set
     from assay.cli.answers import answer_of
-    from assay.compare.arms import Arm
 
     found = [answer_of(run, runs, sums_will_do=True) for run in run_set(side, runs)]
+    from assay.compare.arms import Arm  # after the runs are found: it imports numpy
+
     return Arm.of(side, [each.document for each in found], own_left_out=sum(each.own_left_out for each in found))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.compare.arms import Arm
     from assay.compare.comparison import Comparison
     from assay.compare.gate import Gate, Gated
-    from assay.compare.surfaces.survey import Questions
+    from assay.compare.surfaces.questions import Questions
 
 Effect = Annotated[
     float, typer.Option("--effect", metavar="PERCENT", help="A difference that matters.", min=0.01, max=1000)
@@ -57,7 +57,6 @@ class ComparisonFiles:
 
     def check(self, sides: int) -> None:
         """Refuse what cannot be written, before the work; raises InputError and RunError."""
-        from assay.report.comparison.compared_runs import check_sides
         from assay.report.output import check_file, check_place
         from assay.report.stack import check_stack
 
@@ -69,6 +68,8 @@ class ComparisonFiles:
         if self.html is not None or self.charts is not None:
             check_stack()
         if self.is_any:
+            from assay.report.comparison.compared_runs import check_sides
+
             check_sides(sides)
 
     @property
@@ -145,8 +146,8 @@ Ceiling = Annotated[
 
 def asked_of_surfaces(regions: list[str] | None, weights: str | None, ceiling: str | None) -> "Questions":
     """Read what is asked of surfaces; raises InputError."""
+    from assay.compare.surfaces.questions import Questions
     from assay.compare.surfaces.region import MOST_REGIONS, parse_region, parse_weights
-    from assay.compare.surfaces.survey import Questions
     from assay.errors import InputError
     from assay.input_text import read_text
     from assay.units import parse_transfer_rate

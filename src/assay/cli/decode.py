@@ -41,12 +41,10 @@ def decode(
     that is not given is not guessed: what it would decide stays unknown.
     """
     from assay.cli.pipes import say
-    from assay.console import console
     from assay.decode.decodings import decodings, to_json
     from assay.decode.given import read_given
     from assay.decode.readers import read
     from assay.input_text import read_text
-    from assay.report.decode_text import render
 
     given = read_given(link, ram, server_ram, device)
     source = "/dev/stdin" if file == "-" else file
@@ -58,6 +56,9 @@ def decode(
     if json_:
         say(to_json(found))
     else:
+        from assay.console import console
+        from assay.report.decode_text import render
+
         render(found, console())
 
 

@@ -20,14 +20,15 @@ def diff(
     ] = False,
 ) -> None:
     """List every fact and every field of the Plan that differs between two runs; exit code 1 if any does."""
-    from assay.analysis.difference import diff_facts, diff_plans
     from assay.bundle.catalog import open_run
+
+    one, other = (open_run(reference, runs) for reference in (a, b))
+    from assay.analysis.difference import diff_facts, diff_plans
     from assay.bundle.damage import damage_told
     from assay.bundle.scripts import name_scripts
     from assay.console import console
     from assay.report.diff_text import render
 
-    one, other = (open_run(reference, runs) for reference in (a, b))
     for bundle in (one, other):
         bundle.check_contents()
     with damage_told(other.path):

@@ -14,12 +14,12 @@ def doctor(
     directory: Annotated[str | None, typer.Argument(metavar="DIR", help=DIRECTORY_HELP)] = None,
 ) -> None:
     """Say what this machine and this directory can measure, what not, and what to do about it."""
+    there = _directory(directory) if directory is not None else ()
     from assay.console import console
     from assay.errors import COULD_NOT_RUN
     from assay.report.doctor_text import render
 
     shown = console()
-    there = _directory(directory) if directory is not None else ()
     machine = _machine()
     render("This machine", machine, shown)
     if directory is not None:

@@ -25,25 +25,36 @@ def explain(
     runs: Runs = None,
 ) -> None:
     """Explain a number: how it is known, what it is of, what limited it, what would change it, and what was judged by."""
+    if thresholds:
+        _print_thresholds()
+        return
+    from assay.bundle.catalog import open_run
+
+    bundle = open_run(run, runs)
+    refuse_foreign("explain", bundle)
     from rich.text import Text
 
+    from assay.analysis.client_records import client_alone
     from assay.analysis.record import read
-    from assay.analysis.set_views import client_alone
-    from assay.bundle.catalog import open_run
     from assay.bundle.damage import damage_told
     from assay.console import console
     from assay.live.judging_told import document_told
-    from assay.report.explain.story import story, thresholds_story
+    from assay.report.explain.story import story
 
     out = console()
-    if thresholds:
-        out.print(Text("\n").join(thresholds_story(out.width)), soft_wrap=True)
-        return
-    bundle = open_run(run, runs)
-    refuse_foreign("explain", bundle)
     with damage_told(bundle.path):
         recorded = metered(read(bundle), energy)
         judged = document_told(recorded)
         if client is not None:
             judged, recorded = client_alone(judged, recorded, client)
         out.print(Text("\n").join(story(judged, recorded, about, out.width)), soft_wrap=True)
+
+
+def _print_thresholds() -> None:
+    from rich.text import Text
+
+    from assay.console import console
+    from assay.report.explain.story import thresholds_story
+
+    out = console()
+    out.print(Text("\n").join(thresholds_story(out.width)), soft_wrap=True)

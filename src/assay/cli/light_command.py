@@ -1,11 +1,13 @@
 """Commands that read their words without pydantic.
 
 Typer reads every option by a model of pydantic's, also one that is not given, and loading that takes longer than all else
-that `assay ls` does. Words and paths need no model; what is a number or one of a few words still has typer's.
+that `assay ls` does. Words and paths need no model, nor do defaults, plain numbers in range and one of a few words. Typer
+reads the rest, and refuses it in its own words.
 """
 
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from typer.core import TyperCommand
 
@@ -32,9 +34,26 @@ class _Words:
         return None if value is None else self._kind(value)
 
 
+class _Plain:
+    """Takes a default, a plain number in range, or one of a few words, as it is; leaves anything else to typer."""
+
+    def coerce(self, value: Any, param: Any, ctx: _Context) -> Any:
+        """Give the value of an option or argument."""
+        kind = param.type_descriptor.annotation
+        if value is None or value in get_args(kind) or (isinstance(kind, type) and isinstance(value, kind)):
+            return value
+        if kind in _NUMBERS and _NUMBERS[kind].fullmatch(value):
+            number = kind(value)
+            if (param.min is None or number >= param.min) and (param.max is None or number <= param.max):
+                return number
+        setattr(param, _READER, None)
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
 _READER = "_runtime_param"
 """Attribute in which typer keeps what reads a parameter; were it called otherwise, typer would make its own."""
 _KINDS = {str: str, Path: Path, list[str]: str}
+_NUMBERS = {int: re.compile(r"[0-9]{1,9}"), float: re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")}
 
 
 class LightCommand(TyperCommand):
@@ -48,7 +67,11 @@ class LightCommand(TyperCommand):
         """Read the words of a command line."""
         for parameter in self.params:
             described = getattr(parameter, "type_descriptor", None)
-            if described is not None and described.annotation in _KINDS:
+            if described is None:
+                continue
+            if described.annotation in _KINDS:
                 setattr(parameter, _READER, _Words(_KINDS[described.annotation]))
+            elif not parameter.multiple and parameter.nargs == 1:
+                setattr(parameter, _READER, _Plain())
         rest: list[str] = super().parse_args(ctx, args)
         return rest

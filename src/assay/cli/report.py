@@ -25,17 +25,18 @@ def report(
     """Write the report of a run as one HTML file that needs no network, and print its path."""
     import gc
 
-    gc.disable()  # a page is many small values and no circles: looking for those takes a tenth of the time
-    from assay.analysis.record import read
-    from assay.analysis.set_views import client_alone
     from assay.bundle.catalog import open_run, runs_directory
+
+    gc.disable()  # a page is many small values and no circles: looking for those takes a tenth of the time
+    bundle = open_run(run, runs)
+    refuse_foreign("report", bundle)
+    from assay.analysis.client_records import client_alone
+    from assay.analysis.record import read
     from assay.bundle.damage import damage_told
     from assay.report.html import default_path, write_html
     from assay.report.kept_answers import kept_answer
     from assay.tools import registry
 
-    bundle = open_run(run, runs)
-    refuse_foreign("report", bundle)
     with damage_told(bundle.path):
         recorded = metered(read(bundle), energy)
         kept = kept_answer(bundle.path, runs_directory(runs)) if energy is None else None

@@ -40,11 +40,6 @@ def show(
     runs: Runs = None,
 ) -> None:
     """Show what a run measured; one that died shows what it had measured until then."""
-    from assay.console import console
-    from assay.report import text
-    from assay.report.clients.clients_table import render_clients
-    from assay.results import to_json
-
     if json and classic:
         raise InputError("--json and --classic: choose one")
     if client is not None and (classic or clients):
@@ -60,11 +55,20 @@ def show(
         shown = one_client(run, client, runs, energy)
     else:
         shown = answer_of(run, runs, energy, sums_will_do=not (json or clients))
-    if clients:
-        render_clients(several_clients(shown), console())
-    elif json:
+    if json:
+        from assay.results import to_json
+
         say(to_json(shown.document))
+        return
+    from assay.console import console
+
+    if clients:
+        from assay.report.clients.clients_table import render_clients
+
+        render_clients(several_clients(shown), console())
     else:
+        from assay.report import text
+
         text.render(shown.document, shown.head, console(), has_notes=notes, has_repeats=repeats)
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from assay.bundle.client_set import OnLost, Share
 from assay.cluster.hosts import HostSpec, parse_hosts
-from assay.cluster.worker_order import JOIN
+from assay.cluster.join_file import JOIN
 from assay.errors import InputError
 
 _E = TypeVar("_E", Share, OnLost)

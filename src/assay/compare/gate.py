@@ -10,10 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from assay.compare.comparison import Comparison, Row
 from assay.errors import InputError
 from assay.verdicts import ComparisonVerdict
+
+if TYPE_CHECKING:
+    # A gate is read, and refused, before the libraries are imported that compare.
+    from assay.compare.comparison import Comparison, Row
 
 _RATES = ("throughput", "iops")
 _METRICS = (*_RATES, "rate", "p99", "seconds")
@@ -42,7 +46,7 @@ class Gate:
     bound: float
     """Ratio of B by A."""
 
-    def fits(self, row: Row) -> bool:
+    def fits(self, row: "Row") -> bool:
         """Whether a row is one that it is about."""
         metrics = _RATES if self.metric == "rate" else (self.metric,)
         return row.metric in metrics and fnmatchcase(row.label, self.label)
@@ -54,7 +58,7 @@ class Gated:
 
     gate: Gate
     arm: str
-    row: Row
+    row: "Row"
     state: GateState
     why: str
 
@@ -77,7 +81,7 @@ def parse_gate(text: str) -> Gate:
     return Gate(text.strip(), found["label"] or "*", found["metric"], found["sign"] == ">=", bound)
 
 
-def judge(gates: Sequence[Gate], comparison: Comparison) -> tuple[Gated, ...]:
+def judge(gates: Sequence[Gate], comparison: "Comparison") -> tuple[Gated, ...]:
     """Hold every gate to the rows that it is about.
 
     Raises:
@@ -86,7 +90,7 @@ def judge(gates: Sequence[Gate], comparison: Comparison) -> tuple[Gated, ...]:
     return tuple(gated for gate in gates for gated in _judge(gate, comparison))
 
 
-def _judge(gate: Gate, comparison: Comparison) -> Iterator[Gated]:
+def _judge(gate: Gate, comparison: "Comparison") -> Iterator[Gated]:
     rows = [(against.name, row) for against in comparison.against for row in against.rows if gate.fits(row)]
     if not rows:
         known = sorted({f"{row.label}: {row.metric}" for against in comparison.against for row in against.rows})
@@ -96,7 +100,7 @@ def _judge(gate: Gate, comparison: Comparison) -> Iterator[Gated]:
         yield Gated(gate, arm, row, state, why)
 
 
-def _state(gate: Gate, row: Row) -> tuple[GateState, str]:
+def _state(gate: Gate, row: "Row") -> tuple[GateState, str]:
     if row.verdict is ComparisonVerdict.NOT_COMPARABLE or row.interval is None:
         return GateState.OPEN, row.reason
     low, high = row.interval

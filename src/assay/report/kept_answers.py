@@ -10,8 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from assay.analysis.marked import DETECTED
-from assay.analysis.rows import NS_PER_S
 from assay.analysis.rules_version import rules_version
 from assay.analysis.set_views import own_results, sums_of
 from assay.bundle import files
@@ -20,8 +18,9 @@ from assay.bundle.kept_marks import marks_of
 from assay.bundle.remarks import remarks_of
 from assay.report.head import Head
 from assay.report.in_one_line import came_to
-from assay.results import Document
+from assay.results import DETECTED, Document
 
+_NS_PER_S = 1_000_000_000
 _MOST_LETTERS = 4 << 20
 """Of an answer that is kept: that of some thousand results."""
 
@@ -70,7 +69,7 @@ def kept_answer(folder: Path, runs: Path, *, sums_will_do: bool = False) -> Kept
 
 def _has_marks_of(folder: Path, document: Document) -> bool:
     """Whether an answer is of the marks that the user has set by now: what was around them has to be worked out."""
-    set_now = [(mark.t_ns / NS_PER_S, mark.label, mark.given.value) for mark in marks_of(folder)]
+    set_now = [(mark.t_ns / _NS_PER_S, mark.label, mark.given.value) for mark in marks_of(folder)]
     told = [(mark.t_s, mark.label, mark.source) for mark in document.marks if mark.source != DETECTED]
     return sorted(set_now) == sorted(told)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from assay.analysis.repeats import by_label, half_share
+from assay.analysis.repeats_by_label import by_label, half_share
 from assay.analysis.set_views import sums_of
 from assay.report.numbers import RateUnit, rate, rate_unit
 from assay.report.titles import titles_of

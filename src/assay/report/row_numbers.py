@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from assay.analysis.repeats import by_label
+from assay.analysis.repeats_by_label import by_label
 from assay.results import Document
 
 _MOST_RANGES = 4

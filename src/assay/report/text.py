@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.text import Text
 
 from assay.analysis.findings import INVALID, NOTE, SEVERITIES, WARNING, WEAK
-from assay.analysis.marked import DETECTED
 from assay.analysis.set_views import sums_of
 from assay.console import PlainConsole
 from assay.outward import one_line
@@ -25,7 +24,7 @@ from assay.report.repeats_table import repeats_table
 from assay.report.row_numbers import where_words
 from assay.report.terminal_table import table
 from assay.report.wrapping import cut, wrap
-from assay.results import Document, Finding
+from assay.results import DETECTED, Document, Finding
 
 _STYLES = {INVALID: "bold red", WARNING: "yellow", WEAK: "magenta", NOTE: "cyan"}
 _IN_A_PIPE_COLUMNS = 120

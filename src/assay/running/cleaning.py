@@ -13,7 +13,6 @@ from pathlib import Path
 import msgspec
 
 from assay import events
-from assay.bundle import RunBundle
 from assay.bundle.catalog import resolve, runs_directory
 from assay.errors import InputError, Interrupted, RunError
 from assay.plan import FileSet, Origin, Phase, Plan, Remove
@@ -43,7 +42,10 @@ def directories_of(place: str, runs: Path | None) -> list[Path]:
         return [check_directory(place)]
     # Not `session.open_run`: a run whose files are damaged may be cleaned up after all the same.
     library = runs_directory(runs)
-    bundle = RunBundle.open(resolve(place, library))
+    folder = resolve(place, library)
+    from assay.bundle import RunBundle  # noqa: PLC0415 - only now: who looks for a run reads no tables
+
+    bundle = RunBundle.open(folder)
     if bundle.is_foreign:
         raise InputError(f"{bundle.path}: is foreign: another tool measured it, and Assay left nothing anywhere for it")
     found = sorted(set(directories(bundle.plan).values()))

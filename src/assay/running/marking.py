@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from assay.bundle import RunBundle
 from assay.bundle.catalog import open_run, resolve, runs_directory
 from assay.bundle.kept_marks import KeptMark, MarkGiven, add_mark, kept_mark
 from assay.bundle.phase_times import PhaseTime, phase_times
@@ -11,6 +11,9 @@ from assay.errors import InputError
 from assay.plan import Plan
 from assay.running.under_way import UnderWay, runs_under_way, started_ns, under_way
 from assay.units import parse_seconds
+
+if TYPE_CHECKING:
+    from assay.bundle import RunBundle
 
 _MOST_WORDS = 2
 _NS_PER_S = 1e9
@@ -87,7 +90,7 @@ def _seconds(at: str) -> float:
         raise InputError(f"--at: {error}") from error
 
 
-def _begun(bundle: RunBundle, phase: str | None) -> PhaseTime:
+def _begun(bundle: "RunBundle", phase: str | None) -> PhaseTime:
     """Find the start of the phase that is meant."""
     begun = phase_times(bundle)
     if not begun:

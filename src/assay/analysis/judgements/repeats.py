@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from assay.analysis import findings
 from assay.analysis.record import RunRecord
-from assay.analysis.repeats import DIFFER, DRIFT, FEW, WIDE, half_share, summaries
+from assay.analysis.repeats import DIFFER, DRIFT, FEW, WIDE, summaries
+from assay.analysis.repeats_by_label import half_share
 from assay.results import Finding, Result, Summary
 from assay.units import format_percent
 

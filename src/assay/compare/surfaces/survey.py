@@ -1,41 +1,20 @@
 """Which surfaces does a comparison have, and what is there to say of each? METHOD 2.6."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
 from assay.analysis import thresholds
-from assay.analysis.two_sizes import SizePair
 from assay.compare.arms import Arm
 from assay.compare.comparison import Against, Comparison, Rounds, Row, in_rounds
 from assay.compare.surfaces.cell_differences import CellDifference, differences_of, never_worse
 from assay.compare.surfaces.cell_means import SurveyedCells
 from assay.compare.surfaces.cell_runs import CellRuns, cells_by_test
 from assay.compare.surfaces.landmarks import FILE, RECORD, Marked, cliffs, crossovers, crossovers_of_line, odd_cells
-from assay.compare.surfaces.region import Region, Weights
+from assay.compare.surfaces.questions import Questions
 from assay.compare.surfaces.surface import ComparedSurface, Crossover, MeanOfCells, SurfaceCell
 from assay.verdicts import ComparisonVerdict
-
-
-@dataclass(frozen=True)
-class Questions:
-    """What is asked of surfaces."""
-
-    places: Mapping[str, SizePair] = field(default_factory=dict)
-    """Where results lie, by label."""
-    regions: Sequence[Region] = ()
-    weights: Weights | None = None
-    ceiling_bytes_per_s: float | None = None
-    """No storage of this machine is faster; None: nobody says so."""
-    unconfirmed: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """Labels of cells of which some runs were shown to be disturbed, by the side that A is held against: in no mean."""
-
-    @property
-    def is_any(self) -> bool:
-        """Whether anything is asked that takes a surface."""
-        return bool(self.regions) or self.weights is not None or self.ceiling_bytes_per_s is not None
 
 
 def with_surfaces(comparison: Comparison, arms: Sequence[Arm], questions: Questions) -> Comparison:

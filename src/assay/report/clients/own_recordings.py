@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from assay.analysis.client_records import record_of_client
 from assay.analysis.record import RunRecord
 from assay.analysis.rows import NS_PER_S
-from assay.analysis.set_views import record_of_client
 from assay.report.recording import Recording
 from assay.results import Result, RunMark
 

@@ -4,7 +4,7 @@ import functools
 import statistics
 from dataclasses import dataclass
 
-from assay.analysis.repeats import by_label
+from assay.analysis.repeats_by_label import by_label
 from assay.analysis.set_views import sums_of
 from assay.report.numbers import RateUnit, rate_unit
 from assay.report.titles import titles_of

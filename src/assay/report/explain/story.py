@@ -4,8 +4,9 @@ import re
 
 from rich.text import Text
 
+from assay.analysis.client_records import client_alone
 from assay.analysis.record import RunRecord
-from assay.analysis.set_views import client_alone, of_client, sums_of
+from assay.analysis.set_views import of_client, sums_of
 from assay.analysis.threshold_table import threshold_table
 from assay.errors import InputError
 from assay.report.clients.client_words import spread_words, straggler_words

@@ -8,8 +8,6 @@ state is put together from the upper halves of two numbers of the sequence s = 6
 import itertools
 from collections.abc import Iterator
 
-import numpy as np
-
 WORDS = 624
 _AT_ONCE = 1 << 12
 
@@ -19,6 +17,8 @@ class RandomNumbers:
 
     def __init__(self, seed: int) -> None:
         """Begin the sequence of a seed."""
+        import numpy as np  # noqa: PLC0415 - only now: words that are refused need none of it
+
         self._generator = np.random.MT19937()
         key = np.array(_state(seed), dtype=np.uint32)
         self._generator.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": WORDS}}

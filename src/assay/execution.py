@@ -1,0 +1,190 @@
+"""From a Plan to an answer and an exit code: run, seal, read, assess, print, write the report.
+
+Here the parts are put together. `session` imports this module after every check of the user's words. Importing it imports
+polars, numpy, analysis and the display: all of them before the engine starts, and none while it measures.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.document import document
+from assay.analysis.record import RunRecord, read
+from assay.analysis.settling import Settling
+from assay.bundle import RunBundle
+from assay.bundle.client_set import OnLost, Share
+from assay.bundle.remarks import Remarks
+from assay.cluster.asked import ClientsAsked
+from assay.cluster.crew import Crew
+from assay.cluster.relay import period_s
+from assay.cluster.set_run import run_set
+from assay.cluster.ways import ways_of
+from assay.console import console
+from assay.errors import AssayError, BundleError, InputError, Interrupted, RunError, refusal
+from assay.host.facts import Fact
+from assay.live.as_one import AsOne
+from assay.live.json_lines import JsonLinesDisplay
+from assay.live.judging_told import document_told
+from assay.live.line_sink import line_sink
+from assay.live.several import SeveralDisplays
+from assay.live.silent import SilentDisplay
+from assay.live.terminal import TerminalDisplay
+from assay.plan import Plan
+from assay.report.head import Head, head_of
+from assay.report.kept_answers import KeptAnswer, keep_answer
+from assay.report.text import render, render_answer, render_beside
+from assay.results import Document, to_json
+from assay.running.carrying_out import Display, run_plan
+from assay.running.stopping import Stopped
+from assay.tools import registry
+
+if TYPE_CHECKING:
+    from assay.tools.front_end import Output
+
+
+class Execution:
+    """How the Plans of one command are measured, answered and printed."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        runs: Path,
+        json: bool,
+        report: bool,
+        quiet: bool,
+        remarks: Remarks,
+        live_json: str | None,
+        clients: ClientsAsked | None,
+    ) -> None:
+        """Hold what `Session` was given, and the folder of runs as an absolute path."""
+        self._argv = argv
+        self._runs = runs
+        self._json = json
+        self._report = report
+        self._quiet = quiet
+        self._remarks = remarks
+        self._live_json = live_json
+        self._clients = clients
+
+    def run(
+        self, plan: Plan, crew: Crew | None, source_text: str | None, facts: Sequence[Fact]
+    ) -> tuple[RunBundle, AssayError | None]:
+        """Measure, here or with a crew, and keep it."""
+        if crew is None or self._clients is None:
+            return run_plan(
+                plan,
+                runs=self._runs,
+                argv=self._argv,
+                display=self._display(),
+                watch=Settling(plan),
+                source_text=source_text,
+                facts=facts,
+                remarks=self._remarks,
+                prompts=sys.stderr if self._json else sys.stdout,
+            )
+        return run_set(
+            plan,
+            crew,
+            share=self._clients.share or Share.OWN,
+            on_lost=self._clients.on_lost or OnLost.CONTINUE,
+            directories=self._clients.directories,
+            listener=AsOne(self._display, Settling(plan), period_s=period_s),
+            runs=self._runs,
+            argv=self._argv,
+            source_text=source_text,
+            facts=facts,
+            remarks=self._remarks,
+            reached=ways_of(self._clients, crew.stations),
+        )
+
+    def answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
+        """Work the answer out and print it.
+
+        Args:
+            bundle: The run.
+            error: What ended it early; None: it ended by itself.
+            has_outputs: Whether the files are written that a tool's words name.
+
+        Returns the exit code; raises what ended the run early after printing what there is.
+        """
+        try:
+            exit_code = self._answer(bundle, error, has_outputs=has_outputs)
+        except BundleError as unreadable:
+            # What ended the run may have spoilt its record too; the first is what the user has to know.
+            raise error or unreadable from None
+        except Exception as untold:
+            if isinstance(untold, AssayError) or (why := refusal(untold)) is None:
+                raise
+            kept = f"The run is kept: {bundle.path}"
+            raise error or RunError(f"{why}. {kept}\n'assay show {bundle.run_id}' prints the answer again") from None
+        except Stopped as stopped:
+            raise Interrupted(
+                f"stopped while the answer was being written. The run is complete and kept: {bundle.path}\n"
+                f"'assay show {bundle.run_id}' and 'assay report {bundle.run_id}' work it out again"
+            ) from stopped
+        if error is not None:
+            if not bundle.is_gone:
+                sys.stderr.write(f"The run is kept: {bundle.path}\n")
+            raise error
+        if bundle.is_gone:
+            raise RunError(
+                f"{bundle.path} is not there any more: removed, moved away or unmounted while the answer was made"
+            )
+        return exit_code
+
+    def _display(self, beside: Callable[[], str] | None = None) -> Display:
+        """Make what shows the run: progress where it is wanted, lines of JSON where they are asked for."""
+        shown: Display = SilentDisplay() if self._quiet else TerminalDisplay(beside)
+        if self._live_json is None:
+            return shown
+        return SeveralDisplays((shown, JsonLinesDisplay(line_sink(self._live_json))))
+
+    def _answer(self, bundle: RunBundle, error: AssayError | None, *, has_outputs: bool) -> int:
+        run = read(bundle)
+        judged = document(run) if self._quiet else document_told(run)
+        head = head_of(judged, run)
+        keep_answer(bundle.path, self._runs, KeptAnswer(document=judged, head=head))
+        output = registry.output(run)
+        report = self._write_report(run, judged) if self._report and error is None else None
+        if self._json:
+            sys.stdout.write(f"{to_json(judged)}\n")
+            sys.stdout.flush()
+        elif output:
+            sys.stdout.write(output.text())
+            sys.stdout.flush()
+            self._say_beside(judged, head, output, report)
+        elif self._quiet:
+            render_answer(judged, head, console())
+            sys.stdout.flush()
+        elif judged.results or error is None:
+            render(judged, head, console(), html=report)
+            sys.stdout.flush()
+        for file in output.files() if output else ():
+            if has_outputs:
+                file.write()
+            else:
+                sys.stderr.write(
+                    f"{file.path}: not written, because a rerun writes no file that a run names; its content is in the run: "
+                    f"'assay export {run.run_id} --files DIR'\n"
+                )
+        return judged.run.exit_code
+
+    def _say_beside(self, judged: Document, head: Head, output: "Output[Any]", report: Path | None) -> None:
+        """Say on standard error what stands beside a tool's own output."""
+        sys.stderr.write(output.beside())
+        if self._quiet:
+            render_answer(judged, head, console(stderr=True))
+            return
+        render_beside(judged, head, console(stderr=True), html=report)
+
+    def _write_report(self, run: RunRecord, judged: Document) -> Path | None:
+        try:
+            from assay.report.html import write_html  # noqa: PLC0415 - it needs the libraries that draw
+
+            of_tool = registry.figures(run, judged)
+            return write_html(run, judged, self._runs / f"{run.run_id}.html", of_tool=of_tool)
+        except (RunError, InputError) as missing:
+            sys.stderr.write(f"No report: {missing} 'assay report {run.run_id} -o FILE' makes it again\n")
+            return None
