@@ -117,6 +117,20 @@ def test_a_phase_that_is_extended_lasts_until_it_is_told_to_end_or_for_its_longe
     assert not {"stopped-early", "stopped-by-error"} & {finding.id for finding in result.findings}
 
 
+@pytest.mark.parametrize(("phase_s", "job_s"), [(10.0, 6.0), (6.0, 10.0), (None, 6.0)])
+def test_a_hung_operation_lasts_until_the_first_of_the_times_of_its_phase_and_its_job(
+    phase_s: float | None, job_s: float
+) -> None:
+    job = one_job(stop=plan.Stop(seconds=job_s))
+    run = SyntheticRun(one_plan(phase(job, stop=plan.Stop(seconds=phase_s))))
+    run.phase([steady_stream(per_s=1000, seconds=4, latency_ns=1_000_000)], seconds=6, abandoned=1)
+
+    result = only(run.end())
+
+    # Either rule ends it: nothing completes after 4 s, and the operation is given up at 6 s.
+    assert (result.ops, result.seconds, result.iops) == (4_000, 6.0, pytest.approx(4_000 / 6))
+
+
 def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
     early = steady_stream(per_s=100, seconds=2, latency_ns=1_000_000)
     late = steady_stream(per_s=100, seconds=6, begin_s=4, latency_ns=1_000_000)
@@ -668,14 +682,24 @@ def test_a_run_reads_the_same_before_and_after_it_is_sealed(tmp_path: Path) -> N
     assert (before.run.sealed, after.run.sealed) == (False, True)
 
 
-def paused(seconds: float, *, window_s: float = 10.0, at_s: float = 2.0, suspended: bool = False) -> Result:
-    """A steady run whose client stood still; while a machine is suspended, the run's own clock does not go on."""
+def paused(*lengths_s: float, window_s: float = 10.0, at_s: float = 2.0, suspended: bool = False) -> Result:
+    """A steady run whose client stood still, once a second from `at_s` on.
+
+    While a machine is suspended, the run's own clock does not go on.
+    """
     run = SyntheticRun(one_plan(phase(ramp_s=1.0)))
     run.phase([steady_stream(per_s=1000, seconds=window_s, latency_ns=1_000_000)], seconds=window_s, counters=QUIET)
-    begun_ns = 10 * NS + round(at_s * NS)
-    ended_ns = begun_ns + (1 if suspended else round(seconds * NS))
-    run.say(events.Paused(t_ns=ended_ns, phase_index=0, begun_ns=begun_ns, paused_ns=round(seconds * NS)))
+    for place, seconds in enumerate(lengths_s):
+        begun_ns = 10 * NS + round((at_s + place) * NS)
+        ended_ns = begun_ns + (1 if suspended else round(seconds * NS))
+        run.say(events.Paused(t_ns=ended_ns, phase_index=0, begun_ns=begun_ns, paused_ns=round(seconds * NS)))
     return only(run.end())
+
+
+def pause_text(result: Result) -> str:
+    """Return the text of the one finding about pauses."""
+    (finding,) = (finding for finding in result.findings if finding.id == "client-paused")
+    return finding.text
 
 
 @pytest.mark.parametrize("suspended", [True, False])
@@ -714,3 +738,17 @@ def test_a_pause_is_judged_by_its_length_its_share_and_its_place() -> None:
     assert "client-paused" in ids(paused(1.2, window_s=110.0), "invalid")
     # In the ramp, which is not counted.
     assert "client-paused" in ids(paused(1.0, at_s=-0.5), "note")
+
+
+def test_a_pause_in_the_ramp_adds_nothing_to_those_of_the_window() -> None:
+    # The ramp ends after 1 s. The clock of a suspended machine stands still, so that 3 s fit into it.
+    in_ramp = paused(3.0, suspended=True, at_s=-0.5)
+    in_both = paused(3.0, 1.0, 1.5, suspended=True, at_s=0.5, window_s=110.0)
+
+    assert "stood still for 3.00 s: " in pause_text(in_ramp)
+    assert "client-paused" in ids(in_ramp, "note")
+    # 2.5 s of 109 s; with the pause of the ramp it would be 5.5 s.
+    assert "stood still for 2.50 s in 2 pauses: " in pause_text(in_both)
+    assert "client-paused" in ids(in_both, "invalid")
+    # 1 s of 109 s is less than a hundredth, 4 s would be more.
+    assert "client-paused" in ids(paused(3.0, 1.0, suspended=True, at_s=0.5, window_s=110.0), "warning")
