@@ -492,6 +492,12 @@ def direct_writes(
     return only(judged(run.end()))
 
 
+def device_cache_effect(result: Result) -> float | None:
+    """Return the share of the rate that the device's cache accounts for."""
+    (finding,) = (finding for finding in result.findings if finding.id == "device-cache")
+    return finding.effect
+
+
 @pytest.mark.parametrize(
     ("limit", "is_reached"),
     [
@@ -560,12 +566,16 @@ def test_a_direct_write_is_the_devices_until_a_flush_shows_that_the_medium_keeps
     assert (behind.trust.level, reasons(behind)) == (TrustLevel.WEAK, ["device-cache"])
     assert behind.committed
     assert behind.committed.iops == pytest.approx(500, rel=0.01)
+    # Of 1,000 a second, 5,000 in 5.1 s are 980 and 5,000 in 10 s are 500: the flush takes 2 % and 50 % of the rate.
+    assert device_cache_effect(keeps_up) == pytest.approx(1 - 5 / 5.1, abs=0.002)
+    assert device_cache_effect(behind) == pytest.approx(0.5, abs=0.002)
 
 
 def test_a_flush_that_a_virtual_machine_s_host_answers_shows_nothing_of_a_medium() -> None:
     kept = direct_writes(cache="write back", flush_s=0.1, is_virtual=True)
     flushed = direct_writes(cache="write back", dsync=True, is_virtual=True)
 
+    assert device_cache_effect(kept) == pytest.approx(1 - 5 / 5.1, abs=0.002)
     assert (kept.trust.level, reasons(kept)) == (TrustLevel.WEAK, ["device-cache"])
     assert (flushed.trust.level, reasons(flushed)) == (TrustLevel.YES, [])
     for result, share in ((kept, 0.53), (flushed, 0.26)):
@@ -714,6 +724,46 @@ def test_random_writes_far_above_random_reads_are_named() -> None:
 
     assert "writes-beat-reads" not in said(960)
     assert "writes-beat-reads" in said(1040)
+
+
+def durable_writes_after_reads(read_ns: int, write_ns: int, *, reads: int = 200, queue_depth: int = 1) -> Result:
+    """Return the result of durable writes in a run whose random reads have a known latency."""
+    look = msgspec.structs.replace(read_op(), access=plan.RandomAccess())
+    read = one_job(plan.Do(op=look), open=plan.OpenFlags(direct=plan.Direct.ON), queue_depth=queue_depth)
+    write = one_job(
+        plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)), open=plan.OpenFlags(direct=plan.Direct.ON, dsync=True)
+    )
+    phases = [plan.Phase(name=name, title=name, jobs=(job,)) for name, job in (("r", read), ("w", write))]
+    run = SyntheticRun(one_plan(*phases, sample_interval_s=INTERVAL_S))
+    for index, (operation, per_s, latency_ns) in enumerate((("read", reads // 5, read_ns), ("write", 100, write_ns))):
+        stream = steady_stream(per_s=per_s, seconds=5, latency_ns=latency_ns, bytes_each=BLOCK, operation=operation)
+        counters = Counters(process_read_bytes=reads * BLOCK, devices={"vda": (reads * BLOCK, 500 * BLOCK)})
+        run.phase([stream], seconds=5, index=index, counters=counters, direct=True)
+    return judged(run.end()).results[1]
+
+
+@pytest.mark.parametrize(
+    ("read_ns", "write_ns", "settings", "is_too_fast"),
+    [
+        # A tenth of 5 ms is 0.5 ms.
+        (5_000_000, 480_000, {}, True),
+        (5_000_000, 520_000, {}, False),
+        # Reads below 2 ms come from no moving part.
+        (2_100_000, 20_000, {}, True),
+        (1_900_000, 20_000, {}, False),
+        # A read that waits behind another takes longer than the medium needs.
+        (5_000_000, 480_000, {"queue_depth": 2}, False),
+        # Fewer than a hundred reads are no sample.
+        (5_000_000, 480_000, {"reads": 100}, True),
+        (5_000_000, 480_000, {"reads": 95}, False),
+    ],
+)
+def test_a_durable_write_in_a_tenth_of_a_slow_read_went_into_a_cache(
+    read_ns: int, write_ns: int, settings: dict[str, int], *, is_too_fast: bool
+) -> None:
+    result = durable_writes_after_reads(read_ns, write_ns, **settings)
+
+    assert ("flush-faster-than-read" in ids(result, "weak")) is is_too_fast
 
 
 @pytest.mark.parametrize(("link_bytes_per_s", "is_said"), [(9e6, False), (8e6, True), (None, False)])
