@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from assay import events, plan
-from assay.analysis.judgements import whole_run
 from assay.results import Result
-from assay.verdicts import TrustLevel
+from assay.verdicts import ServedBy, TrustLevel
 from unit.memory_run import judged
 from unit.synthetic import (
     BLOCK_BACKED,
@@ -369,8 +368,9 @@ def test_others_make_a_number_weak_above_a_tenth_of_the_bytes_and_unusable_above
     # Of all that the device read, a share was not fetched for this load.
     result = measure(fetched=READ_BYTES, delivered=round(READ_BYTES / (1 - share)), written=0)
 
-    found = [(finding.severity, finding.effect) for finding in result.findings if finding.id == "foreign-io"]
-    assert found == ([(severity, pytest.approx(share, abs=1e-6))] if severity else [])
+    found = [finding for finding in result.findings if finding.id == "foreign-io"]
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    assert [finding.effect for finding in found] == pytest.approx([share] if severity else [], abs=1e-6)
 
 
 def few_reads(others_bytes: float, busy_share: float) -> Result:
@@ -483,10 +483,16 @@ def test_writes_are_flushed_where_twenty_flushes_are_in_their_rate(writes: int, 
 
 @pytest.mark.parametrize(("of_storage", "is_named"), [(1, True), (2, False)])
 def test_a_run_is_one_of_memory_where_nine_tenths_of_its_numbers_are(of_storage: int, is_named: bool) -> None:
-    cached, stored = measure(fetched=0), measure(fetched=READ_BYTES)
-    run = SyntheticRun(one_plan())
+    fetched = [0] * 10 + [100 * 4096] * of_storage
+    phases = [plan.Phase(name=f"p{index}", title="p", jobs=(one_job(),)) for index in range(len(fetched))]
+    run = SyntheticRun(one_plan(*phases, sample_interval_s=0.1))
+    stream = steady_stream(per_s=100, seconds=1, latency_ns=1_000_000, bytes_each=4096)
+    for index, read in enumerate(fetched):
+        counters = Counters(process_read_bytes=read, devices={"vda": (read, 0)})
+        run.phase([stream], seconds=1, index=index, counters=counters)
+
+    document = judged(run.end())
 
     # 10 of 11 are 91 %, 10 of 12 are 83 %.
-    found = [finding.id for finding in whole_run.from_memory(run, [cached] * 10 + [stored] * of_storage)]
-
-    assert found == (["memory-run"] if is_named else [])
+    assert sum(result.measures is ServedBy.PAGE_CACHE for result in document.results) == 10
+    assert ("memory-run" in {finding.id for finding in document.findings}) is is_named

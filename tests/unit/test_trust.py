@@ -365,6 +365,14 @@ def test_what_is_written_over_in_memory_reaches_storage_once() -> None:
     assert "Only 5.0 % of what was written came so far" in said.text
 
 
+@pytest.mark.parametrize(("dirtied_share", "stored_share"), [(0.985, 0.985), (0.995, 1.0)])
+def test_nothing_was_written_over_where_99_percent_became_dirty(dirtied_share: float, stored_share: float) -> None:
+    result = flushed_writes(dirtied=round(dirtied_share * 5000 * BLOCK), access=ANYWHERE)
+
+    assert result.committed
+    assert result.committed.stored_share == pytest.approx(stored_share, abs=1e-6)
+
+
 def test_nothing_is_committed_that_nobody_counted() -> None:
     through_a_server: dict[str, FactValue] = {"target.target.directory": "/data", "target.target.fs.type": "fuse.sshfs"}
     everything = 5000 * BLOCK
@@ -463,7 +471,7 @@ def direct_writes(
     dsync: bool = False,
     is_virtual: bool = False,
     kind: str = "ext4",
-    times: int = 1,
+    times: float = 1,
 ) -> Result:
     """1,000 direct writes a second for 5 s on a device that says what cache it has, and a flush after them.
 
@@ -482,7 +490,7 @@ def direct_writes(
     }
     run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S), facts=facts)
     stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")
-    run.phase([stream], seconds=5, direct=True, counters=Counters(devices={"vda": (0, times * 5000 * BLOCK)}))
+    run.phase([stream], seconds=5, direct=True, counters=Counters(devices={"vda": (0, round(times * 5000 * BLOCK))}))
     if flush_s is not None:
         at_ns = 15 * NS + round(flush_s * NS)
         done = events.StepDone(
@@ -545,9 +553,19 @@ def test_a_flush_is_the_storages_where_each_found_something_to_wait_for(
         ("btrfs", True, 37, False),
         ("btrfs", False, 4, False),
         ("btrfs", True, 90, True),
+        # Others have a tenth of all beyond 1.15 / 0.9 bytes for each, and beyond 5 / 0.9 for each durable one.
+        ("ext4", False, 1.27, False),
+        ("ext4", False, 1.29, True),
+        ("ext4", True, 5.5, False),
+        ("ext4", True, 5.6, True),
+        # 256 KiB go with each write of 4 KiB: 5 and 64 times its bytes, by 0.9.
+        ("btrfs", True, 76, False),
+        ("btrfs", True, 78, True),
     ],
 )
-def test_what_a_file_system_writes_anew_is_not_put_to_others(kind: str, dsync: bool, times: int, is_told: bool) -> None:
+def test_what_a_file_system_writes_anew_is_not_put_to_others(
+    kind: str, dsync: bool, times: float, is_told: bool
+) -> None:
     result = direct_writes(cache="write through", dsync=dsync, kind=kind, times=times)
 
     assert ("foreign-io" in ids(result)) is is_told
@@ -569,6 +587,12 @@ def test_a_direct_write_is_the_devices_until_a_flush_shows_that_the_medium_keeps
     # Of 1,000 a second, 5,000 in 5.1 s are 980 and 5,000 in 10 s are 500: the flush takes 2 % and 50 % of the rate.
     assert device_cache_effect(keeps_up) == pytest.approx(1 - 5 / 5.1, abs=0.002)
     assert device_cache_effect(behind) == pytest.approx(0.5, abs=0.002)
+
+
+@pytest.mark.parametrize(("flush_s", "severity"), [(0.55, "note"), (0.56, "weak")])
+def test_the_medium_keeps_up_where_it_has_nine_tenths_of_the_rate(flush_s: float, severity: str) -> None:
+    # 5 s of writes by 5.55 s are 90.1 % of the rate, by 5.56 s 89.9 %.
+    assert "device-cache" in ids(direct_writes(cache="write back", flush_s=flush_s), severity)
 
 
 def test_a_flush_that_a_virtual_machine_s_host_answers_shows_nothing_of_a_medium() -> None:
