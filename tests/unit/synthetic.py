@@ -85,6 +85,11 @@ class Counters:
     """CPU time of the programs that each worker ran."""
     idle: float | None = 0.0
     """Share of each worker's time that it rested by the load's own rules; None: an engine that did not count it."""
+    io_calls: int | None = None
+    """System calls of each worker that read or wrote."""
+    user_cpu_ns: int | None = None
+    system_cpu_ns: int | None = None
+    """CPU time of each worker outside the kernel and in it."""
 
 
 def read_op(name: str = "read", *, kind: plan.OpKind = plan.OpKind.READ, size_bytes: int = 4096) -> plan.Op:
@@ -267,9 +272,10 @@ class SyntheticRun(MemoryRun):
                     sum(done),
                     moved,
                     *times,
-                    None,
-                    None,
-                    None,
+                    *(
+                        None if total is None else total * at // end
+                        for total in (counters.user_cpu_ns, counters.system_cpu_ns, counters.io_calls)
+                    ),
                     counters.children_cpu_ns * at // end,
                     None if counters.idle is None else round(counters.idle * at),
                 )

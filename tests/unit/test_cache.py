@@ -10,7 +10,7 @@ import pytest
 
 from assay import events, plan
 from assay.results import Result
-from assay.verdicts import TrustLevel
+from assay.verdicts import ServedBy, TrustLevel
 from unit.memory_run import judged
 from unit.synthetic import (
     BLOCK_BACKED,
@@ -346,3 +346,153 @@ def test_without_a_mode_as_fast_as_the_page_cache_nothing_is_said(shares: tuple[
 
     assert (unknown.cache.hit_ratio, unknown.cache.method) == (None, None)
     assert "hit-ratio-unknown" in ids(unknown, "note")
+
+
+# -- edges: what is measured lies just below a threshold and just above it ------------------------------------------------
+
+
+@pytest.mark.parametrize(("hit", "verdict"), [(0.049, "storage"), (0.051, "mixed"), (0.949, "mixed"), (0.951, "cache")])
+def test_storage_served_up_to_5_percent_of_hits_and_memory_from_95_percent_on(hit: float, verdict: str) -> None:
+    assert measure(fetched=round(READ_BYTES * (1 - hit))).cache.verdict == verdict
+
+
+@pytest.mark.parametrize(("times", "is_named"), [(1.09, False), (1.11, True)])
+def test_read_amplification_is_named_above_a_tenth(times: float, is_named: bool) -> None:
+    assert ("read-amplification" in ids(measure(fetched=round(times * READ_BYTES)), "note")) is is_named
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.095, None), (0.105, "weak"), (0.495, "weak"), (0.505, "warning")])
+def test_others_make_a_number_weak_above_a_tenth_of_the_bytes_and_unusable_above_half(
+    share: float, severity: str | None
+) -> None:
+    # Of all that the device read, a share was not fetched for this load.
+    result = measure(fetched=READ_BYTES, delivered=round(READ_BYTES / (1 - share)), written=0)
+
+    found = [finding for finding in result.findings if finding.id == "foreign-io"]
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    assert [finding.effect for finding in found] == pytest.approx([share] if severity else [], abs=1e-6)
+
+
+def few_reads(others_bytes: float, busy_share: float) -> Result:
+    """Return the result of 200 KiB read in 5 s, from a device that others read from as well."""
+    run = SyntheticRun(one_plan(plan.Phase(name="p", title="p", jobs=(one_job(),)), sample_interval_s=0.1))
+    stream = steady_stream(per_s=10, seconds=5, latency_ns=1_000_000, bytes_each=4096)
+    own = 50 * 4096
+    counters = Counters(
+        process_read_bytes=own,
+        devices={"vda": (own + round(others_bytes), 0)},
+        device_ns=round(busy_share * 5e9),
+    )
+    (result,) = judged(run.phase([stream], seconds=5, counters=counters, direct=True).end()).results
+    return result
+
+
+@pytest.mark.parametrize(
+    ("others_per_s", "busy_share", "is_named"),
+    [(0.95e5, 0.5, False), (1.05e5, 0.5, True), (1e7, 0.045, False), (1e7, 0.055, True)],
+)
+def test_others_matter_from_100_kb_a_second_on_where_the_device_is_used_for_a_twentieth_of_the_time(
+    others_per_s: float, busy_share: float, is_named: bool
+) -> None:
+    # Of each device's bytes, others have most: 500 kB in 5 s, and 50 MB, beside 205 kB of this load.
+    assert ("foreign-io" in ids(few_reads(5 * others_per_s, busy_share))) is is_named
+
+
+@pytest.mark.parametrize(
+    ("fetched", "delivered", "is_named"),
+    [
+        # The device delivered less than was fetched, by 14 and 16 % of it.
+        (1.0, 0.86, False),
+        (1.0, 0.84, True),
+        # A fifth less, which is 4.8 and 5.2 % of the bytes read.
+        (0.24, 0.192, False),
+        (0.26, 0.208, True),
+    ],
+)
+def test_a_device_that_delivers_less_is_named_where_15_percent_and_5_percent_of_the_bytes_read_are_missing(
+    fetched: float, delivered: float, is_named: bool
+) -> None:
+    result = measure(fetched=round(fetched * READ_BYTES), delivered=round(delivered * READ_BYTES))
+
+    assert ("device-mismatch" in ids(result, "note")) is is_named
+
+
+@pytest.mark.parametrize(
+    ("times", "found"),
+    [(0.84, {"device-mismatch"}), (0.86, set()), (1.14, set()), (1.16, {"write-amplification"})],
+)
+def test_a_device_that_writes_15_percent_more_or_less_than_was_written_through_is_named(
+    times: float, found: set[str]
+) -> None:
+    result = measure(fetched=0, delivered=round(times * READ_BYTES), kind=plan.OpKind.WRITE, direct=True)
+
+    assert ids(result) & {"device-mismatch", "write-amplification"} == found
+
+
+@pytest.mark.parametrize(
+    ("access", "passes", "is_one_pass"),
+    [
+        # Random reads of a tenth of the set hardly meet a block twice.
+        (plan.RandomAccess(), 0.099, True),
+        (plan.RandomAccess(), 0.101, False),
+        # Reads in order do not up to its end, give or take 1 %.
+        (plan.Sequential(), 1.009, True),
+        (plan.Sequential(), 1.011, False),
+    ],
+)
+def test_residency_is_the_hit_ratio_where_hardly_a_byte_was_read_twice(
+    access: plan.Access, passes: float, is_one_pass: bool
+) -> None:
+    read = msgspec.structs.replace(read_op(size_bytes=MIB), access=access)
+
+    result = measure(
+        fetched=0,
+        file_system="fuse.x",
+        block_backed=False,
+        resident=(0.25, 1.0),
+        job=one_job(plan.Do(op=read)),
+        set_bytes=round(READ_BYTES / passes),
+    )
+
+    assert (result.cache.hit_ratio, result.cache.method) == ((0.25, "residency") if is_one_pass else (None, None))
+
+
+@pytest.mark.parametrize(("times", "is_cached"), [(4.4, True), (5.6, False)])
+def test_a_mode_below_five_times_a_read_from_the_page_cache_is_that_of_the_page_cache(
+    times: float, is_cached: bool
+) -> None:
+    # The lower mode lies at 5 us, in a class that is 9 % wide.
+    result = random_reads((0.3, 0.7), ceiling=times / 5e-6)
+
+    assert (result.cache.method == "latency") is is_cached
+
+
+@pytest.mark.parametrize(("times", "is_small"), [(1.99, True), (2.01, False)])
+def test_a_set_is_small_below_twice_the_memory(times: float, is_small: bool) -> None:
+    # The machine of these runs has 16 GiB.
+    assert ("small-set" in ids(measure(fetched=READ_BYTES, set_bytes=round(times * (16 << 30))), "note")) is is_small
+
+
+@pytest.mark.parametrize(("writes", "verdict"), [(24, "flushed"), (26, "absorbed")])
+def test_writes_are_flushed_where_twenty_flushes_are_in_their_rate(writes: int, verdict: str) -> None:
+    # 500 writes are 20.8 times 24, and 19.2 times 26.
+    job = one_job(plan.Repeat(times=writes, actions=(WRITE,)), FSYNC, timed=("write",))
+
+    assert measure(fetched=0, delivered=READ_BYTES, kind=plan.OpKind.WRITE, job=job).cache.verdict == verdict
+
+
+@pytest.mark.parametrize(("of_storage", "is_named"), [(1, True), (2, False)])
+def test_a_run_is_one_of_memory_where_nine_tenths_of_its_numbers_are(of_storage: int, is_named: bool) -> None:
+    fetched = [0] * 10 + [100 * 4096] * of_storage
+    phases = [plan.Phase(name=f"p{index}", title="p", jobs=(one_job(),)) for index in range(len(fetched))]
+    run = SyntheticRun(one_plan(*phases, sample_interval_s=0.1))
+    stream = steady_stream(per_s=100, seconds=1, latency_ns=1_000_000, bytes_each=4096)
+    for index, read in enumerate(fetched):
+        counters = Counters(process_read_bytes=read, devices={"vda": (read, 0)})
+        run.phase([stream], seconds=1, index=index, counters=counters)
+
+    document = judged(run.end())
+
+    # 10 of 11 are 91 %, 10 of 12 are 83 %.
+    assert sum(result.measures is ServedBy.PAGE_CACHE for result in document.results) == 10
+    assert ("memory-run" in {finding.id for finding in document.findings}) is is_named

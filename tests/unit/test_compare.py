@@ -333,24 +333,25 @@ def test_a_neighbour_in_half_of_the_runs_makes_no_difference_of_equals(measured:
     assert row.verdict is VERDICT.EQUIVALENT
 
 
-def test_after_a_round_each_ratio_is_told_with_its_interval_as_it_narrows(measured: tuple[Document, Result]) -> None:
-    random = np.random.default_rng(1)
-    fast, slow = rates(random, 1e4, 10), rates(random, 0.9e4, 10)
+def test_the_line_of_a_round_has_each_ratio_with_an_interval_that_narrows(measured: tuple[Document, Result]) -> None:
+    # The logarithm of each ratio is that of 0.9, or 0.02 to either side of it; the second five rounds repeat the first.
+    apart = [-0.02, 0.02, 0.0, -0.02, 0.02] * 2
+    fast = [1e4, 1.3e4, 0.8e4, 1.1e4, 0.9e4] * 2
+    slow = [0.9 * rate * math.exp(x) for rate, x in zip(fast, apart, strict=True)]
 
-    said = {
-        n: comparison_text.so_far_words(
-            compare([arm(measured, "a", fast[:n]), arm(measured, "b", slow[:n], begin=1)]), n
-        )
-        for n in (1, 5, 10)
-    }
+    found = {n: compare([arm(measured, "a", fast[:n]), arm(measured, "b", slow[:n], begin=1)]) for n in (1, 5, 10)}
+    lines = {n: comparison_text.so_far_words(comparison, n) for n, comparison in found.items()}
 
-    assert said[1][0].startswith("round 1: ")
-    assert said[1][0].endswith("no interval yet")
-    widths = [float(line.rpartition("± ")[2].removesuffix(" %)")) for line in (said[5][0], said[10][0])]
-    assert widths[0] > widths[1] > 0
-    _, row = held(compare([arm(measured, "a", fast), arm(measured, "b", slow, begin=1)]))
-    assert row.interval is not None
-    assert f"{row.ratio:.3f} ({row.interval[0]:.3f} to {row.interval[1]:.3f}, " in said[10][0]
+    assert lines[1][0].startswith("round 1: ")
+    assert lines[1][0].endswith("0.882, no interval yet")
+    # Five pairs: a standard deviation of 0.02, and t(0.975, 4) = 2.776: 2.776 * 0.02 / sqrt(5) = 0.0248.
+    # Ten pairs: the ninth of the 55 Walsh averages from each end (P(W <= 8) = 0.0244); the lowest ten are all -0.02.
+    halves = {5: 2.776445 * 0.02 / math.sqrt(5), 10: 0.02}
+    for n, half in halves.items():
+        _, row = held(found[n])
+        assert row.interval == pytest.approx((0.9 * math.exp(-half), 0.9 * math.exp(half)), rel=1e-6)
+    assert lines[5][0].endswith("0.900 (0.878 to 0.923, ± 2.5 %)")
+    assert lines[10][0].endswith("0.900 (0.882 to 0.918, ± 2.0 %)")
     three = compare([arm(measured, name, fast[:5], begin=i, step=3) for i, name in enumerate("abc")])
     assert [line.partition(",")[0] for line in comparison_text.so_far_words(three, 5)] == [
         "round 5:",

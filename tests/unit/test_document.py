@@ -117,6 +117,21 @@ def test_a_phase_that_is_extended_lasts_until_it_is_told_to_end_or_for_its_longe
     assert not {"stopped-early", "stopped-by-error"} & {finding.id for finding in result.findings}
 
 
+@pytest.mark.parametrize(("phase_s", "job_s"), [(10.0, 6.0), (6.0, 10.0), (None, 6.0)])
+def test_a_hung_operation_lasts_until_the_first_of_the_times_of_its_phase_and_its_job(
+    phase_s: float | None, job_s: float
+) -> None:
+    job = one_job(stop=plan.Stop(seconds=job_s))
+    run = SyntheticRun(one_plan(phase(job, stop=plan.Stop(seconds=phase_s))))
+    run.phase([steady_stream(per_s=1000, seconds=4, latency_ns=1_000_000)], seconds=6, abandoned=1)
+
+    result = only(run.end())
+
+    # Either rule ends it: nothing completes after 4 s, and the operation is given up at 6 s.
+    assert (result.ops, result.seconds) == (4_000, 6.0)
+    assert result.iops == pytest.approx(4_000 / 6)
+
+
 def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
     early = steady_stream(per_s=100, seconds=2, latency_ns=1_000_000)
     late = steady_stream(per_s=100, seconds=6, begin_s=4, latency_ns=1_000_000)
@@ -668,14 +683,24 @@ def test_a_run_reads_the_same_before_and_after_it_is_sealed(tmp_path: Path) -> N
     assert (before.run.sealed, after.run.sealed) == (False, True)
 
 
-def paused(seconds: float, *, window_s: float = 10.0, at_s: float = 2.0, suspended: bool = False) -> Result:
-    """A steady run whose client stood still; while a machine is suspended, the run's own clock does not go on."""
+def paused(*lengths_s: float, window_s: float = 10.0, at_s: float = 2.0, suspended: bool = False) -> Result:
+    """A steady run whose client stood still, once a second from `at_s` on.
+
+    While a machine is suspended, the run's own clock does not go on.
+    """
     run = SyntheticRun(one_plan(phase(ramp_s=1.0)))
     run.phase([steady_stream(per_s=1000, seconds=window_s, latency_ns=1_000_000)], seconds=window_s, counters=QUIET)
-    begun_ns = 10 * NS + round(at_s * NS)
-    ended_ns = begun_ns + (1 if suspended else round(seconds * NS))
-    run.say(events.Paused(t_ns=ended_ns, phase_index=0, begun_ns=begun_ns, paused_ns=round(seconds * NS)))
+    for place, seconds in enumerate(lengths_s):
+        begun_ns = 10 * NS + round((at_s + place) * NS)
+        ended_ns = begun_ns + (1 if suspended else round(seconds * NS))
+        run.say(events.Paused(t_ns=ended_ns, phase_index=0, begun_ns=begun_ns, paused_ns=round(seconds * NS)))
     return only(run.end())
+
+
+def pause_text(result: Result) -> str:
+    """Return the text of the one finding about pauses."""
+    (finding,) = (finding for finding in result.findings if finding.id == "client-paused")
+    return finding.text
 
 
 @pytest.mark.parametrize("suspended", [True, False])
@@ -714,3 +739,180 @@ def test_a_pause_is_judged_by_its_length_its_share_and_its_place() -> None:
     assert "client-paused" in ids(paused(1.2, window_s=110.0), "invalid")
     # In the ramp, which is not counted.
     assert "client-paused" in ids(paused(1.0, at_s=-0.5), "note")
+
+
+def test_a_pause_in_the_ramp_adds_nothing_to_those_of_the_window() -> None:
+    # The ramp ends after 1 s. The clock of a suspended machine stands still, so that 3 s fit into it.
+    in_ramp = paused(3.0, suspended=True, at_s=-0.5)
+    in_both = paused(3.0, 1.0, 1.5, suspended=True, at_s=0.5, window_s=110.0)
+
+    assert "stood still for 3.00 s: " in pause_text(in_ramp)
+    assert "client-paused" in ids(in_ramp, "note")
+    # 2.5 s of 109 s; with the pause of the ramp it would be 5.5 s.
+    assert "stood still for 2.50 s in 2 pauses: " in pause_text(in_both)
+    assert "client-paused" in ids(in_both, "invalid")
+    # 1 s of 109 s is less than a hundredth, 4 s would be more.
+    assert "client-paused" in ids(paused(3.0, 1.0, suspended=True, at_s=0.5, window_s=110.0), "warning")
+
+
+# -- edges: what is measured lies just below a threshold and just above it ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "id_", "severity"),
+    [
+        # A skew of 0.9 and 1.1 % of the minute.
+        (0.54, None, None),
+        (0.66, "start-skew", "note"),
+        # Both at work for 95.2 and 94.8 % of it.
+        (2.9, "start-skew", "note"),
+        (3.1, "start-skew", "warning"),
+        # And for 80.3 and 79.7 %.
+        (11.8, "start-skew", "warning"),
+        (12.2, "sum-invalid", "invalid"),
+    ],
+)
+def test_a_late_start_is_judged_by_the_time_that_workers_share(
+    begin_s: float, id_: str | None, severity: str | None
+) -> None:
+    result = only(late_worker(begin_s, 60))
+
+    found = [(one.id, one.severity) for one in result.findings if one.id in {"start-skew", "sum-invalid"}]
+    assert found == ([(id_, severity)] if id_ else [])
+
+
+@pytest.mark.parametrize(("last_s", "severity"), [(9.6, "note"), (9.4, "warning")])
+def test_an_operation_that_hangs_is_grave_where_nothing_completes_for_a_twentieth_of_the_phase(
+    last_s: float, severity: str
+) -> None:
+    run = SyntheticRun(one_plan(phase(stop=plan.Stop(seconds=10.0))))
+    run.phase([steady_stream(per_s=1000, seconds=last_s, latency_ns=1_000_000)], seconds=10, abandoned=1)
+
+    assert [one.severity for one in only(run.end()).findings if one.id == "abandoned"] == [severity]
+
+
+@pytest.mark.parametrize(("slower_per_s", "is_uneven"), [(91, False), (89, True)])
+def test_workers_that_the_first_one_stops_are_uneven_below_nine_tenths_of_its_work(
+    slower_per_s: int, is_uneven: bool
+) -> None:
+    job = one_job(workers=2, stop=plan.Stop(ops=1000, of=plan.StopOf.FIRST))
+    streams = [
+        steady_stream(per_s=per_s, seconds=10, latency_ns=1_000_000, worker=worker)
+        for worker, per_s in enumerate((100, slower_per_s))
+    ]
+    run = SyntheticRun(one_plan(phase(job))).phase(streams, seconds=10, stopped_by=events.StoppedBy.OPS)
+
+    result = only(run.end())
+
+    assert ("uneven-workers" in ids(result, "invalid")) is is_uneven
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_named"), [(5340, False), (5360, True), (4660, False), (4640, True), (None, False)]
+)
+def test_calls_and_operations_that_are_a_twentieth_and_a_hundred_apart_are_named(
+    calls: int | None, is_named: bool
+) -> None:
+    # 5,000 reads of one call each: a twentieth is 250.
+    run = SyntheticRun(one_plan(phase()))
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)
+    run.phase([stream], seconds=5, counters=Counters(io_calls=calls))
+
+    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+
+
+@pytest.mark.parametrize(
+    ("kernel_cpus", "idle_cpus", "is_busy"),
+    [
+        # Of two CPUs, other programs had 0.19 and 0.21: what the load's 0.5 and the kernel's threads leave of 1.9.
+        (1.21, 0.1, False),
+        (1.19, 0.1, True),
+        # Of two CPUs, 1.82 and 1.78 were busy.
+        (0.4, 0.18, True),
+        (0.4, 0.22, False),
+    ],
+)
+def test_no_cpu_is_free_where_nine_tenths_are_busy_and_other_programs_have_a_tenth(
+    kernel_cpus: float, idle_cpus: float, is_busy: bool
+) -> None:
+    result = shared_cpu(idle_ns=round(5 * idle_cpus * NS), run_delay=0.04, kernel=(kernel_cpus, 5))
+
+    assert ("cpus-busy" in ids(result, "weak")) is is_busy
+
+
+@pytest.mark.parametrize(("run_delay", "is_named"), [(0.095, False), (0.105, True)])
+def test_a_worker_that_waits_for_a_cpu_for_a_tenth_of_its_time_measures_the_neighbours(
+    run_delay: float, is_named: bool
+) -> None:
+    result = run_with(Counters(run_delay=run_delay, process_cpu_ns=NS), cpus=2)
+
+    assert ("cpu-contention" in ids(result, "warning")) is is_named
+
+
+@pytest.mark.parametrize(("run_delay", "limit"), [(0.975, "client_cpu_single"), (0.985, "operation_latency")])
+def test_a_worker_that_had_a_cpu_for_less_than_a_fiftieth_of_its_time_is_not_called_busy(
+    run_delay: float, limit: str
+) -> None:
+    # It was on a CPU for all of the time in which it did not wait for one.
+    counters = Counters(run_delay=run_delay, on_cpu=1 - run_delay, block_delay=0.0)
+    run = SyntheticRun(one_plan(phase()))
+    run.phase([steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)], seconds=5, counters=counters)
+
+    result = only(run.end())
+
+    assert result.limiter is not None
+    assert result.limiter.verdict == limit
+
+
+@pytest.mark.parametrize(("ticks", "is_known"), [(19, False), (21, True)])
+def test_user_and_system_are_told_apart_from_twenty_ticks_of_cpu_time_on(ticks: int, is_known: bool) -> None:
+    # The kernel's ticks are of 10 ms; six in ten of them, and the rest, are outside of it.
+    tick_ns = NS // 100
+    counters = Counters(
+        on_cpu=0.95,
+        block_delay=0.0,
+        user_cpu_ns=(ticks - 7) * tick_ns,
+        system_cpu_ns=7 * tick_ns,
+    )
+    run = SyntheticRun(one_plan(phase()))
+    run.phase([steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)], seconds=5, counters=counters)
+
+    result = only(run.end())
+
+    assert result.limiter is not None
+    assert result.limiter.verdict == "client_cpu_single"
+    assert any("in programs (user)" in text for text in result.limiter.evidence) is is_known
+
+
+@pytest.mark.parametrize(
+    ("ops", "seconds", "is_small"), [(99, 5.0, True), (100, 5.0, False), (980, 0.98, True), (1020, 1.02, False)]
+)
+def test_a_sample_is_small_below_a_hundred_operations_or_a_second(ops: int, seconds: float, is_small: bool) -> None:
+    done_ns = np.linspace(seconds / ops * NS, seconds * NS, ops).astype(np.int64)
+    stream = Stream(done_ns, np.full(ops, int(seconds / ops * NS), dtype=np.int64), 4096)
+    run = SyntheticRun(one_plan(phase(), sample_interval_s=0.1)).phase([stream], seconds=seconds)
+
+    assert ("small-sample" in ids(only(run.end()), "weak")) is is_small
+
+
+@pytest.mark.parametrize(
+    ("ops", "known"),
+    [(19, 0), (20, 1), (99, 1), (100, 2), (999, 2), (1000, 3), (9_999, 3), (10_000, 4)],
+)
+def test_a_percentile_needs_ten_values_beyond_it(ops: int, known: int) -> None:
+    # 10 / (1 - q): 20 for the median, 100 for p90, 1,000 for p99, 10,000 for p99.9.
+    done_ns = np.linspace(5 / ops * NS, 5 * NS, ops).astype(np.int64)
+    stream = Stream(done_ns, np.full(ops, 100_000, dtype=np.int64), 4096)
+
+    latency = only(SyntheticRun(one_plan(phase())).phase([stream], seconds=5).end()).latency_ns
+
+    percentiles = (latency.p50, latency.p90, latency.p99, latency.p99_9)
+    assert [value is not None for value in percentiles] == [place < known for place in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("ended_utc", "is_named"), [("2026-01-02T03:05:06.9Z", False), ("2026-01-02T03:05:07.1Z", True)]
+)
+def test_a_wall_clock_was_stepped_from_two_seconds_on(ended_utc: str, is_named: bool) -> None:
+    # A run of a minute that began at 03:04:05.
+    assert bool(clock_findings(60.0, ended_utc)) is is_named

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.arrays import FloatArray
-from assay.analysis.statistics.levels import find_levels, settled
+from assay.analysis.statistics.levels import Level, Levels, find_levels, settled
 from assay.analysis.thresholds import MOST_VALUES
 
 SEEDS = range(100)
@@ -104,3 +104,25 @@ def test_what_has_no_logarithm_is_refused(values: list[float]) -> None:
 
 def test_one_value_is_one_level() -> None:
     assert [(level.begin, level.end) for level in find_levels(np.array([5.0])).levels] == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "is_settled"),
+    [
+        # Three values, and three in ten of all.
+        (4, 2, False),
+        (4, 3, True),
+        (7, 3, True),
+        (8, 3, False),
+        (71, 29, False),
+        (70, 30, True),
+    ],
+)
+def test_a_series_has_settled_with_three_values_and_three_tenths_at_its_last_level(
+    before: int, last: int, is_settled: bool
+) -> None:
+    levels = (Level(0, before, 2.0), Level(before, before + last, 1.0))
+
+    found = settled(Levels(levels=levels, noise=0.01, gathered=1, outliers=0))
+
+    assert found == (levels[1] if is_settled else None)

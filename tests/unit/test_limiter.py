@@ -395,3 +395,130 @@ def test_where_nothing_is_known_nothing_is_claimed() -> None:
 )
 def test_the_traced_run_has_the_limits_that_its_author_found(signals: Signals, limit: Bottleneck) -> None:
     assert decide(signals).limit is limit
+
+
+# -- edges: a signal just below a threshold and just above it -----------------------------------------------------------
+
+SINGLE, LATENCY, UNKNOWN = Bottleneck.CLIENT_CPU_SINGLE, Bottleneck.OPERATION_LATENCY, Bottleneck.UNKNOWN
+BUSY_DISK = disk(utilisation=0.95, in_flight=5.0, await_s=0.9e-3, requests_per_s=8000, bytes_per_s=80 * MB)
+QUEUED = load(outstanding=8, ops_per_s=8000, latency_s=1e-3, on_cpu=0.1, device=BUSY_DISK)
+"""Of each operation, 90 % is the time of its request in a device that is busy."""
+
+
+@pytest.mark.parametrize(
+    ("signals", "name", "edges", "limits"),
+    [
+        # A worker is busy from 90 % of its time on.
+        (load(on_cpu=0.89), "busiest", (0.89, 0.91), (UNKNOWN, SINGLE)),
+        # The load takes all CPUs from 90 % of them on.
+        (load(on_cpu=0.5, busiest=0.5), "own_cpus", (1.78, 1.82), (UNKNOWN, Bottleneck.CLIENT_CPU_ALL)),
+        # A control group is throttled from 5 % of the time on.
+        (load(), "throttled", (0.04, 0.06), (UNKNOWN, Bottleneck.THROTTLE_CPU)),
+        # A link is full from 85 % of what it carries on.
+        (load(link_bytes_per_s=100.0), "wire_bytes_per_s", (84.0, 86.0), (UNKNOWN, Bottleneck.NETWORK_BANDWIDTH)),
+        # Arrivals of an open loop are served down to 99 %, and late above 1 %.
+        (load(offered_per_s=1000.0), "ops_per_s", (985.0, 995.0), (UNKNOWN, Bottleneck.OFFERED_LOAD)),
+        (load(offered_per_s=1000.0), "late_share", (0.009, 0.011), (Bottleneck.OFFERED_LOAD, UNKNOWN)),
+        (load(offered_per_s=1000.0, late_share=0.1), "idle", (0.49, 0.51), (UNKNOWN, Bottleneck.OFFERED_LOAD)),
+        # A closed loop is held by its own schedule from half of its time on, and by its own rate from 99 % of it on.
+        (load(), "idle", (0.49, 0.51), (UNKNOWN, Bottleneck.OFFERED_LOAD)),
+        (load(own_limit="1 operation"), "own_limit_share", (0.985, 0.995), (UNKNOWN, Bottleneck.OFFERED_LOAD)),
+        # Little's law holds to 10 %: 1,000 a second, one in flight.
+        (load(), "latency_s", (0.89e-3, 0.91e-3), (UNKNOWN, LATENCY)),
+        (load(), "latency_s", (1.11e-3, 1.09e-3), (UNKNOWN, LATENCY)),
+        # Memory is full from 90 % of what may be dirty on, where the writers wait for less than half of their time.
+        (
+            dataclasses.replace(DIRTY, on_cpu=0.6, latency_s=None),
+            "dirty_share",
+            (0.89, 0.91),
+            (UNKNOWN, Bottleneck.WRITEBACK_DEVICE),
+        ),
+        # Operations wait for each other where one takes 1.6 times as long as with fewer in flight: here 1 ms.
+        (QUEUED, "fewer", (fewer(1e-3 / 1.55), fewer(1e-3 / 1.65)), (LATENCY, Bottleneck.DEVICE_SATURATED)),
+    ],
+)
+def test_a_limiter_is_named_on_one_side_of_its_threshold(
+    signals: Signals, name: str, edges: tuple[object, object], limits: tuple[Bottleneck, Bottleneck]
+) -> None:
+    found = tuple(decide(dataclasses.replace(signals, **{name: edge})).limit for edge in edges)  # type: ignore[arg-type]
+
+    assert found == limits
+
+
+@pytest.mark.parametrize(
+    ("signals", "name", "edges", "limits"),
+    [
+        # A limit that was set is reached from 95 % of it on.
+        (load(device=disk(limit="a limit")), "limit_share", (0.94, 0.96), (UNKNOWN, Bottleneck.THROTTLE_IO)),
+        # A device gives what it can from 85 % of its ceiling on.
+        (
+            load(device=disk(), device_ceiling_bytes_per_s=100.0),
+            "bytes_per_s",
+            (84.0, 86.0),
+            (UNKNOWN, Bottleneck.DEVICE_THROUGHPUT),
+        ),
+        # Where no other depth was measured, a device may be full if it is busy for 90 % of the time with 4 in flight.
+        (QUEUED, "utilisation", (0.89, 0.91), (LATENCY, Bottleneck.DEVICE_SATURATED)),
+        (QUEUED, "in_flight", (3.9, 4.1), (LATENCY, Bottleneck.DEVICE_SATURATED)),
+        # It is the device that they wait for if the request takes half of the latency, which is 1 ms.
+        (QUEUED, "await_s", (0.49e-3, 0.51e-3), (LATENCY, Bottleneck.DEVICE_SATURATED)),
+        # Memory that is full waits for a device that is busy for 90 % of the time.
+        (
+            dataclasses.replace(DIRTY, on_cpu=0.6, latency_s=None),
+            "utilisation",
+            (0.89, 0.91),
+            (UNKNOWN, Bottleneck.WRITEBACK_DEVICE),
+        ),
+    ],
+)
+def test_what_a_device_limits_is_named_on_one_side_of_its_threshold(
+    signals: Signals, name: str, edges: tuple[float, float], limits: tuple[Bottleneck, Bottleneck]
+) -> None:
+    assert signals.device is not None
+    devices = [dataclasses.replace(signals.device, **{name: edge}) for edge in edges]  # type: ignore[arg-type]
+
+    assert tuple(decide(dataclasses.replace(signals, device=below)).limit for below in devices) == limits
+
+
+@pytest.mark.parametrize(("share", "is_user"), [(0.59, False), (0.61, True)])
+def test_the_program_takes_the_cpu_from_six_tenths_of_its_time_on(share: float, is_user: bool) -> None:
+    text = "; ".join(decide(dataclasses.replace(PUTC, user_share=share)).evidence)
+
+    assert ("61 % of it in programs (user)" in text) is is_user
+    assert ("41 % of it in the kernel" in text) is not is_user
+
+
+@pytest.mark.parametrize(
+    ("signals", "times", "confidence"),
+    [
+        # One in flight whose time is the device's is sure; that twice as many give no more takes it back.
+        (DIRECT_1, 1.09, Confidence.LOW),
+        (DIRECT_1, 1.11, Confidence.HIGH),
+        # Eight in flight are not sure, before twice as many give half as much again.
+        (dataclasses.replace(QUEUED, device=None), 1.49, Confidence.MEDIUM),
+        (dataclasses.replace(QUEUED, device=None), 1.51, Confidence.HIGH),
+        # A device that is full gives no more.
+        (SEQUENTIAL, 1.49, Confidence.HIGH),
+        (SEQUENTIAL, 1.51, Confidence.LOW),
+        (QUEUED, 1.09, Confidence.HIGH),
+        (QUEUED, 1.11, Confidence.LOW),
+    ],
+)
+def test_twice_as_many_in_flight_confirm_a_limiter_or_refute_it(
+    signals: Signals, times: float, confidence: Confidence
+) -> None:
+    more = CurvePoint(2 * signals.outstanding, times * signals.ops_per_s, signals.latency_s or 0.0)
+
+    assert decide(dataclasses.replace(signals, more=more)).confidence is confidence
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "is_sure"),
+    [("run_delay", 0.09, True), ("run_delay", 0.11, False), ("steal", 0.04, True), ("steal", 0.06, False)],
+)
+def test_nothing_is_sure_where_others_took_a_tenth_of_the_time_or_a_twentieth_of_the_cpus(
+    name: str, share: float, is_sure: bool
+) -> None:
+    found = decide(dataclasses.replace(PUTC, **{name: share}))  # type: ignore[arg-type]
+
+    assert found.confidence is (Confidence.HIGH if is_sure else Confidence.LOW)

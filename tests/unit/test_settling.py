@@ -71,6 +71,15 @@ def test_a_rate_that_settles_later_goes_on_for_as_long_as_was_asked() -> None:
     assert 8.0 < ended_s <= 12.5
 
 
+def test_a_phase_is_looked_at_again_after_each_quarter_of_the_asked_time() -> None:
+    rates = np.full(300, 10_000.0)
+    rates[:42] *= 3
+
+    # Steady from 4.2 s on, which has to last for more than 4 s: 80 % of 5 s. After 5 s it is looked at every 1.25 s, at the
+    # next end of an interval of 0.1 s: 6.3, 7.6, 8.9 s.
+    assert ended_after_s(rates) == 8.9
+
+
 def test_a_rate_that_never_settles_is_left_to_the_longest_time() -> None:
     rates = noisy(np.linspace(20_000, 5_000, 300), 3, cv=0.02, phi=0.0)
 

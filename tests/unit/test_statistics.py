@@ -226,3 +226,30 @@ def test_few_values_have_no_modes_by_chance() -> None:
 
     assert set(found) == {1}
     assert find_modes(np.array([]), np.array([], dtype=np.int64)) == ()
+
+
+def classes(counts: dict[int, int]) -> tuple[FloatArray, IntArray]:
+    """Make a histogram from counts by class, of which an octave has eight."""
+    middles = np.array([2 ** ((place + 0.5) / 8) for place in counts])
+    return middles, np.array(list(counts.values()), dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("counts", "modes"),
+    [
+        # Two octaves are four times; 15 classes are 3.7 times.
+        ({80: 10_000, 95: 10_000}, 1),
+        ({80: 10_000, 96: 10_000}, 2),
+        # A valley of b between peaks of p is b / ((p + b) / 2) of them: smoothed, a class is half itself. 49 and 51 %.
+        ({80: 100_000, 100: 100_000, **dict.fromkeys((79, *range(81, 100), 101), 32_450)}, 2),
+        ({80: 100_000, 100: 100_000, **dict.fromkeys((79, *range(81, 100), 101), 34_230)}, 1),
+        # A peak of 15 may stand beside an empty valley by chance, 4 sqrt(15) = 15.5; one of 17 does not, 4 sqrt(17) = 16.5.
+        ({80: 30, 100: 30}, 1),
+        ({80: 34, 100: 34}, 2),
+        # Half a per cent of all is a mode, less is a tail.
+        ({80: 99_510, 100: 490}, 1),
+        ({80: 99_490, 100: 510}, 2),
+    ],
+)
+def test_two_peaks_are_two_modes_on_one_side_of_each_threshold(counts: dict[int, int], modes: int) -> None:
+    assert len(find_modes(*classes(counts))) == modes

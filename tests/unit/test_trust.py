@@ -365,6 +365,14 @@ def test_what_is_written_over_in_memory_reaches_storage_once() -> None:
     assert "Only 5.0 % of what was written came so far" in said.text
 
 
+@pytest.mark.parametrize(("dirtied_share", "stored_share"), [(0.985, 0.985), (0.995, 1.0)])
+def test_nothing_was_written_over_where_99_percent_became_dirty(dirtied_share: float, stored_share: float) -> None:
+    result = flushed_writes(dirtied=round(dirtied_share * 5000 * BLOCK), access=ANYWHERE)
+
+    assert result.committed
+    assert result.committed.stored_share == pytest.approx(stored_share, abs=1e-6)
+
+
 def test_nothing_is_committed_that_nobody_counted() -> None:
     through_a_server: dict[str, FactValue] = {"target.target.directory": "/data", "target.target.fs.type": "fuse.sshfs"}
     everything = 5000 * BLOCK
@@ -463,7 +471,7 @@ def direct_writes(
     dsync: bool = False,
     is_virtual: bool = False,
     kind: str = "ext4",
-    times: int = 1,
+    times: float = 1,
 ) -> Result:
     """1,000 direct writes a second for 5 s on a device that says what cache it has, and a flush after them.
 
@@ -482,7 +490,7 @@ def direct_writes(
     }
     run = SyntheticRun(one_plan(phase, sample_interval_s=INTERVAL_S), facts=facts)
     stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")
-    run.phase([stream], seconds=5, direct=True, counters=Counters(devices={"vda": (0, times * 5000 * BLOCK)}))
+    run.phase([stream], seconds=5, direct=True, counters=Counters(devices={"vda": (0, round(times * 5000 * BLOCK))}))
     if flush_s is not None:
         at_ns = 15 * NS + round(flush_s * NS)
         done = events.StepDone(
@@ -490,6 +498,12 @@ def direct_writes(
         )
         run.say(done)
     return only(judged(run.end()))
+
+
+def device_cache_effect(result: Result) -> float | None:
+    """Return the share of the rate that the device's cache accounts for."""
+    (finding,) = (finding for finding in result.findings if finding.id == "device-cache")
+    return finding.effect
 
 
 @pytest.mark.parametrize(
@@ -539,9 +553,19 @@ def test_a_flush_is_the_storages_where_each_found_something_to_wait_for(
         ("btrfs", True, 37, False),
         ("btrfs", False, 4, False),
         ("btrfs", True, 90, True),
+        # Others have a tenth of all beyond 1.15 / 0.9 bytes for each, and beyond 5 / 0.9 for each durable one.
+        ("ext4", False, 1.27, False),
+        ("ext4", False, 1.29, True),
+        ("ext4", True, 5.5, False),
+        ("ext4", True, 5.6, True),
+        # 256 KiB go with each write of 4 KiB: 5 and 64 times its bytes, by 0.9.
+        ("btrfs", True, 76, False),
+        ("btrfs", True, 78, True),
     ],
 )
-def test_what_a_file_system_writes_anew_is_not_put_to_others(kind: str, dsync: bool, times: int, is_told: bool) -> None:
+def test_what_a_file_system_writes_anew_is_not_put_to_others(
+    kind: str, dsync: bool, times: float, is_told: bool
+) -> None:
     result = direct_writes(cache="write through", dsync=dsync, kind=kind, times=times)
 
     assert ("foreign-io" in ids(result)) is is_told
@@ -560,12 +584,22 @@ def test_a_direct_write_is_the_devices_until_a_flush_shows_that_the_medium_keeps
     assert (behind.trust.level, reasons(behind)) == (TrustLevel.WEAK, ["device-cache"])
     assert behind.committed
     assert behind.committed.iops == pytest.approx(500, rel=0.01)
+    # Of 1,000 a second, 5,000 in 5.1 s are 980 and 5,000 in 10 s are 500: the flush takes 2 % and 50 % of the rate.
+    assert device_cache_effect(keeps_up) == pytest.approx(1 - 5 / 5.1, abs=0.002)
+    assert device_cache_effect(behind) == pytest.approx(0.5, abs=0.002)
+
+
+@pytest.mark.parametrize(("flush_s", "severity"), [(0.55, "note"), (0.56, "weak")])
+def test_the_medium_keeps_up_where_it_has_nine_tenths_of_the_rate(flush_s: float, severity: str) -> None:
+    # 5 s of writes by 5.55 s are 90.1 % of the rate, by 5.56 s 89.9 %.
+    assert "device-cache" in ids(direct_writes(cache="write back", flush_s=flush_s), severity)
 
 
 def test_a_flush_that_a_virtual_machine_s_host_answers_shows_nothing_of_a_medium() -> None:
     kept = direct_writes(cache="write back", flush_s=0.1, is_virtual=True)
     flushed = direct_writes(cache="write back", dsync=True, is_virtual=True)
 
+    assert device_cache_effect(kept) == pytest.approx(1 - 5 / 5.1, abs=0.002)
     assert (kept.trust.level, reasons(kept)) == (TrustLevel.WEAK, ["device-cache"])
     assert (flushed.trust.level, reasons(flushed)) == (TrustLevel.YES, [])
     for result, share in ((kept, 0.53), (flushed, 0.26)):
@@ -714,6 +748,46 @@ def test_random_writes_far_above_random_reads_are_named() -> None:
 
     assert "writes-beat-reads" not in said(960)
     assert "writes-beat-reads" in said(1040)
+
+
+def durable_writes_after_reads(read_ns: int, write_ns: int, *, reads: int = 200, queue_depth: int = 1) -> Result:
+    """Return the result of durable writes in a run whose random reads have a known latency."""
+    look = msgspec.structs.replace(read_op(), access=plan.RandomAccess())
+    read = one_job(plan.Do(op=look), open=plan.OpenFlags(direct=plan.Direct.ON), queue_depth=queue_depth)
+    write = one_job(
+        plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)), open=plan.OpenFlags(direct=plan.Direct.ON, dsync=True)
+    )
+    phases = [plan.Phase(name=name, title=name, jobs=(job,)) for name, job in (("r", read), ("w", write))]
+    run = SyntheticRun(one_plan(*phases, sample_interval_s=INTERVAL_S))
+    for index, (operation, per_s, latency_ns) in enumerate((("read", reads // 5, read_ns), ("write", 100, write_ns))):
+        stream = steady_stream(per_s=per_s, seconds=5, latency_ns=latency_ns, bytes_each=BLOCK, operation=operation)
+        counters = Counters(process_read_bytes=reads * BLOCK, devices={"vda": (reads * BLOCK, 500 * BLOCK)})
+        run.phase([stream], seconds=5, index=index, counters=counters, direct=True)
+    return judged(run.end()).results[1]
+
+
+@pytest.mark.parametrize(
+    ("read_ns", "write_ns", "settings", "is_too_fast"),
+    [
+        # A tenth of 5 ms is 0.5 ms.
+        (5_000_000, 480_000, {}, True),
+        (5_000_000, 520_000, {}, False),
+        # Reads below 2 ms come from no moving part.
+        (2_100_000, 20_000, {}, True),
+        (1_900_000, 20_000, {}, False),
+        # A read that waits behind another takes longer than the medium needs.
+        (5_000_000, 480_000, {"queue_depth": 2}, False),
+        # Fewer than a hundred reads are no sample.
+        (5_000_000, 480_000, {"reads": 100}, True),
+        (5_000_000, 480_000, {"reads": 95}, False),
+    ],
+)
+def test_a_durable_write_in_a_tenth_of_a_slow_read_went_into_a_cache(
+    read_ns: int, write_ns: int, settings: dict[str, int], *, is_too_fast: bool
+) -> None:
+    result = durable_writes_after_reads(read_ns, write_ns, **settings)
+
+    assert ("flush-faster-than-read" in ids(result, "weak")) is is_too_fast
 
 
 @pytest.mark.parametrize(("link_bytes_per_s", "is_said"), [(9e6, False), (8e6, True), (None, False)])
