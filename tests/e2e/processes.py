@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,8 +125,11 @@ def running(
 
 def events_of(runs: Path) -> list[dict[str, Any]]:
     """What the engines of all runs have told so far, in whole lines."""
-    lines = (line for stream in runs.glob("*/events/*.ndjson") for line in stream.read_text().splitlines(keepends=True))
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    found = []
+    for stream in runs.glob("*/events/*.ndjson"):
+        with suppress(FileNotFoundError):  # it was sealed just now
+            found += [json.loads(line) for line in stream.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    return found
 
 
 def intervals_with_operations(runs: Path) -> int:
@@ -143,7 +146,12 @@ def engines_of(pid: int) -> Sequence[int]:
 
 def is_alive(pid: int) -> bool:
     """Whether a process is there and no zombie."""
+    return state_of(pid) not in {"Z", "X"}
+
+
+def state_of(pid: int) -> str:
+    """Give the state of a process as the kernel names it in /proc; X where there is none."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return "X"

@@ -359,7 +359,7 @@ def test_a_run_whose_reader_leaves_is_measured_all_the_same(assay: Assay, direct
     assert code in {0, 1}
     assert "Traceback" not in said
     assert "Broken pipe" not in said
-    assert json.loads(assay("show", "--json", check=0).stdout)["run"]["exit_code"] == 0
+    assert json.loads(assay("show", "--json", check=0).stdout)["run"]["exit_code"] == code
 
 
 def _into_a_closed_pipe(assay: Assay, *args: str | os.PathLike[str]) -> tuple[int, str]:

@@ -34,7 +34,7 @@ def rows_of(text: str) -> list[list[float]]:
 
 @pytest.mark.parametrize("kind", ["dir", "file"])
 def test_a_run_prints_a_row_a_step_and_leaves_nothing(kind: str, assay: Assay, directory: Path) -> None:
-    done = assay("bigdir", "3000", "500", "--type", kind, cwd=directory, check=0)
+    done = assay.measured("bigdir", "3000", "500", "--type", kind, cwd=directory)
 
     rows = rows_of(done.stdout)
     assert [row[0] for row in rows] == [500, 1000, 1500, 2000, 2500, 3000]
@@ -47,7 +47,7 @@ def test_a_run_prints_a_row_a_step_and_leaves_nothing(kind: str, assay: Assay, d
 
 
 def test_the_rows_and_the_histogram_tell_the_same_total(assay: Assay, directory: Path) -> None:
-    document = json.loads(assay("bigdir", "2000", "100", "--dir", directory, "--json", check=0).stdout)
+    document = json.loads(assay.measured("bigdir", "2000", "100", "--dir", directory, "--json").stdout)
     rows = rows_of(assay("show", "last", "--classic", check=0).stdout)
 
     by_name = {result["operation"]: result for result in document["results"]}
@@ -68,7 +68,7 @@ def test_the_kernel_sees_each_entry_made_once_and_each_listing_once(
     trace = tmp_path / "trace"
     strace = ("strace", "-ff", "-y", "-qq", "-o", str(trace), "-e", "trace=mkdirat,openat2,newfstatat,close")
 
-    assay("bigdir", "1050", "500", *options, "--dir", directory, "--no-report", check=0, prefix=strace)
+    assay.measured("bigdir", "1050", "500", *options, "--dir", directory, "--no-report", prefix=strace)
 
     calls = "\n".join(file.read_text(errors="replace") for file in tmp_path.glob("trace.*"))
     made = re.findall(r'^mkdirat\(AT_FDCWD<.*/bigdir-client0001>, "(d\d{8})", \S+\) += 0$', calls, re.MULTILINE)
@@ -94,7 +94,7 @@ def test_clients_work_side_by_side_and_the_table_is_their_mean(assay: Assay, dir
 
 
 def test_a_step_of_one_lists_after_every_entry(assay: Assay, directory: Path) -> None:
-    done = assay("bigdir", "300", "--dir", directory, "--no-report", check=0)
+    done = assay.measured("bigdir", "300", "--dir", directory, "--no-report")
 
     assert [row[0] for row in rows_of(done.stdout)] == list(range(1, 301))
 

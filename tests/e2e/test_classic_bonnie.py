@@ -238,7 +238,7 @@ def test_root_says_who_works_and_a_directory_of_another_user_is_not_written_to(
 
 def test_with_json_the_tests_that_wait_for_a_line_are_named_on_standard_error(assay: Assay, tmp_path: Path) -> None:
     asked = [
-        assay("bonnie", "-d", tmp_path, *SMALL, "-s", "0", "-y", "p", *json_, check=0) for json_ in ((), ("--json",))
+        assay.measured("bonnie", "-d", tmp_path, *SMALL, "-s", "0", "-y", "p", *json_) for json_ in ((), ("--json",))
     ]
 
     numbers = [re.findall(r"^([0-9]+):$", text, re.MULTILINE) for done in asked for text in (done.stdout, done.stderr)]

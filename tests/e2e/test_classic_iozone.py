@@ -14,7 +14,7 @@ import pytest
 from e2e.command import COMMAND, TIMEOUT_S, Assay
 from goldens import Goldens
 from testbed.devices import MIB, small_ext4, tmpfs
-from testbed.host import command, wait_until
+from testbed.host import wait_until
 from unit.test_worksheet import biff_cells
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "iozone"
@@ -88,7 +88,7 @@ def rows(text: str) -> list[list[int]]:
 
 
 def test_every_number_is_bytes_by_time_of_the_calls(assay: Assay, tmp_path: Path) -> None:
-    done = assay("iozone", "-s", "4m", "-r", "64", "-i", "0", "-i", "1", "--no-report", cwd=tmp_path, check=0)
+    done = assay.measured("iozone", "-s", "4m", "-r", "64", "-i", "0", "-i", "1", "--no-report", cwd=tmp_path)
     document = json.loads(assay("show", "last", "--json").stdout)
 
     [[size, record, *values]] = rows(done.stdout)
@@ -100,13 +100,13 @@ def test_every_number_is_bytes_by_time_of_the_calls(assay: Assay, tmp_path: Path
 
 
 def test_the_text_can_be_printed_again(assay: Assay, tmp_path: Path) -> None:
-    done = assay("iozone", "-s", "128", "-i", "0", "-R", "--no-report", cwd=tmp_path, check=0)
+    done = assay.measured("iozone", "-s", "128", "-i", "0", "-R", "--no-report", cwd=tmp_path)
 
     assert assay("show", "last", "--classic", check=0).stdout == done.stdout
 
 
 def test_the_worksheet_holds_what_the_report_prints(assay: Assay, tmp_path: Path) -> None:
-    done = assay("iozone", "-ab", "x.xls", "-g", "128", "-i", "0", "--no-report", cwd=tmp_path, check=0)
+    done = assay.measured("iozone", "-ab", "x.xls", "-g", "128", "-i", "0", "--no-report", cwd=tmp_path)
 
     cells = {(row, column): value for row, column, value in biff_cells((tmp_path / "x.xls").read_bytes())}
     assert cells[3, 0] == "Writer Report"
@@ -117,7 +117,7 @@ def test_the_worksheet_holds_what_the_report_prints(assay: Assay, tmp_path: Path
 
 def test_latency_files_have_a_line_for_each_record_and_are_appended_to(assay: Assay, tmp_path: Path) -> None:
     for _ in range(2):
-        assay("iozone", "-Q", "-s", "64", "-r", "16", "-i", "0", "--no-report", cwd=tmp_path, check=0)
+        assay.measured("iozone", "-Q", "-s", "64", "-r", "16", "-i", "0", "--no-report", cwd=tmp_path)
 
     lines = (tmp_path / "wol.dat").read_text().splitlines()
     assert lines.count("Offset in kBytes   Latency in microseconds  Transfer size in bytes") == 2
@@ -128,11 +128,11 @@ def test_latency_files_have_a_line_for_each_record_and_are_appended_to(assay: As
 
 
 def test_a_file_that_was_left_serves_the_next_run_and_is_then_removed(assay: Assay, tmp_path: Path) -> None:
-    assay("iozone", "-w", "-s", "256", "-i", "0", "--no-report", cwd=tmp_path, check=0)
+    assay.measured("iozone", "-w", "-s", "256", "-i", "0", "--no-report", cwd=tmp_path)
     left = tmp_path / "assay-data" / "iozone.tmp-262144"
     assert sum(path.stat().st_size for path in left.glob("f*")) == 256 << 10
 
-    assay("iozone", "-s", "256", "-i", "1", "--no-report", cwd=tmp_path, check=0)
+    assay.measured("iozone", "-s", "256", "-i", "1", "--no-report", cwd=tmp_path)
 
     assert not (tmp_path / "assay-data").exists()
 
@@ -231,18 +231,17 @@ def test_children_are_counted_against_their_files(assay: Assay, tmp_path: Path) 
 
 def test_a_file_system_in_memory_is_called_one(assay: Assay) -> None:
     with tmpfs(400 * MIB) as memory:
-        done = assay("iozone", "-s", "1m", "-i", "0", "-f", memory / "file", "--no-report", check=0)
+        done = assay.measured("iozone", "-s", "1m", "-i", "0", "-f", memory / "file", "--no-report")
 
     assert "memory-file-system" in done.stderr
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
-def test_the_calls_on_the_file_are_those_of_the_original(tmp_path: Path) -> None:
+def test_the_calls_on_the_file_are_those_of_the_original(assay: Assay, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
-    command(
-        "strace", "-f", "-e", "trace=pwrite64,pread64,fsync", "-y", "-o", str(trace),
-        str(COMMAND), "iozone", "-s", "1m", "-r", "64", "-i", "0", "-i", "1", "-i", "2", "--no-report",
-        "--runs", str(tmp_path / "runs"), "-f", str(tmp_path / "file"),
+    assay.measured(
+        "iozone", "-s", "1m", "-r", "64", "-i", "0", "-i", "1", "-i", "2", "--no-report", "-f", tmp_path / "file",
+        prefix=("strace", "-f", "-e", "trace=pwrite64,pread64,fsync", "-y", "-o", str(trace)),
     )  # fmt: skip
 
     lines = [line for line in trace.read_text().splitlines() if "assay-data/file-" in line and "/f0" in line]
@@ -252,13 +251,13 @@ def test_the_calls_on_the_file_are_those_of_the_original(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
-def test_a_file_is_locked_while_it_is_written_and_read(tmp_path: Path) -> None:
+def test_a_file_is_locked_while_it_is_written_and_read(assay: Assay, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
-    done = command(
-        "strace", "-f", "-e", "trace=pwrite64,pread64,fcntl", "-y", "-o", str(trace),
-        str(COMMAND), "iozone", "-W", "-p", "-s", "256", "-r", "64", "-i", "0", "-i", "1", "-+n", "--no-report",
-        "--runs", str(tmp_path / "runs"), "-f", str(tmp_path / "file"),
-    )  # fmt: skip
+    done = assay.measured(
+        "iozone", "-W", "-p", "-s", "256", "-r", "64", "-i", "0", "-i", "1", "-+n", "--no-report",
+        "-f", tmp_path / "file",
+        prefix=("strace", "-f", "-e", "trace=pwrite64,pread64,fcntl", "-y", "-o", str(trace)),
+    ).stdout  # fmt: skip
 
     lines = [line for line in trace.read_text().splitlines() if "assay-data/file-" in line and "/f0" in line]
     calls = [re.search(r"F_SETLKW, {l_type=(\w+)| (pwrite64|pread64)\(", line) for line in lines]

@@ -30,7 +30,7 @@ def rows_of(text: str) -> list[list[str]]:
 
 
 def test_a_run_prints_parameters_and_a_row_an_iteration_and_leaves_nothing(assay: Assay, directory: Path) -> None:
-    done = assay("perfpl", "35840", "1", "100", "50", "3", cwd=directory, check=0)
+    done = assay.measured("perfpl", "35840", "1", "100", "50", "3", cwd=directory)
 
     lines = done.stdout.splitlines()
     assert lines[:8] == [
@@ -53,7 +53,7 @@ def test_a_run_prints_parameters_and_a_row_an_iteration_and_leaves_nothing(assay
 
 def test_each_iteration_writes_all_its_bytes_to_new_files(assay: Assay, directory: Path) -> None:
     asked = ("perfpl", "4096", "3", "200", "30", "2", "--fsync", "--dir", directory, "--json")
-    document = json.loads(assay(*asked, check=0).stdout)
+    document = json.loads(assay.measured(*asked).stdout)
 
     for repeat in (0, 1):
         of_it = {result["operation"]: result for result in document["results"] if result["repeat"] == repeat}
@@ -71,7 +71,7 @@ def test_the_kernel_sees_the_files_where_they_belong(assay: Assay, directory: Pa
         pytest.skip("strace may not trace here")
     strace = ("strace", "-ff", "-y", "-qq", "-o", str(tmp_path / "trace"), "-e", "trace=openat2,pwrite64,fsync,close")
 
-    assay("perfpl", "4096", "3", "25", "10", "2", "--dir", directory, "--no-report", check=0, prefix=strace)
+    assay.measured("perfpl", "4096", "3", "25", "10", "2", "--dir", directory, "--no-report", prefix=strace)
 
     calls = "\n".join(file.read_text(errors="replace") for file in tmp_path.glob("trace.*"))
     in_place = r'^openat2\(AT_FDCWD<.*/perfpl>, "(d\d+/file\d+)", \{flags=O_RDWR\|O_CREAT\|O_EXCL'
@@ -90,7 +90,7 @@ def test_a_forked_iteration_is_a_dd_for_each_file(assay: Assay, directory: Path,
     strace = ("strace", "-ff", "-qq", "-s", "400", "-o", str(tmp_path / "trace"), "-e", "trace=execve,fsync,write")
     asked = ("perfpl", "4096", "3", "20", "10", "2", "--mode", "fork", "--fsync", "--dir", directory, "--json")
 
-    document = json.loads(assay(*asked, check=0, prefix=strace).stdout)
+    document = json.loads(assay.measured(*asked, prefix=strace).stdout)
 
     calls = "".join(trace.read_text(errors="replace") for trace in tmp_path.glob("trace.*"))
     asked_of_dd = r'"if=/dev/zero", "of=.*/perfpl/(d\d+/file\d+)", "bs=4096", "count=3", "conv=fsync"\]'

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assay.errors import INTERRUPTED
-from e2e.command import COMMAND, TIMEOUT_S, Assay
+from e2e.command import COMMAND, MEASURED, TIMEOUT_S, Assay
 from e2e.processes import running
 from testbed.devices import MIB, tmpfs
 from testbed.host import command
@@ -46,10 +46,12 @@ def commands(folder: Path, text: str) -> Path:
     return path
 
 
-def postmark(
-    assay: Assay, directory: Path, *args: str | Path, check: int | None = None
-) -> subprocess.CompletedProcess[str]:
+def postmark(assay: Assay, directory: Path, *args: str | Path, check: int) -> subprocess.CompletedProcess[str]:
     return assay("postmark", "--no-report", *args, cwd=directory, check=check)
+
+
+def measured(assay: Assay, directory: Path, *args: str | Path) -> subprocess.CompletedProcess[str]:
+    return assay.measured("postmark", "--no-report", *args, cwd=directory)
 
 
 def runs(assay: Assay) -> list[dict[str, Any]]:
@@ -64,7 +66,7 @@ def test_the_output_is_that_of_the_original_but_for_what_was_measured(
 ) -> None:
     shutil.copy(path, directory)
 
-    done = postmark(assay, directory, path.name, check=0)
+    done = measured(assay, directory, path.name)
 
     expected = path.with_suffix(".txt").read_text().replace("DIRECTORY", str(directory))
     assert masked(done.stdout) == masked(expected)
@@ -72,7 +74,7 @@ def test_the_output_is_that_of_the_original_but_for_what_was_measured(
 
 
 def test_the_bundle_has_each_operation_as_a_whole_with_its_bytes(assay: Assay, directory: Path) -> None:
-    postmark(assay, directory, commands(directory, "run\nquit\n"), check=0)
+    measured(assay, directory, commands(directory, "run\nquit\n"))
 
     (document,) = runs(assay)
 
@@ -96,7 +98,7 @@ def test_the_bundle_has_each_operation_as_a_whole_with_its_bytes(assay: Assay, d
 
 def test_the_true_rates_stand_beside_the_text(assay: Assay, directory: Path) -> None:
     begun_s = time.monotonic()
-    done = postmark(assay, directory, commands(directory, "run\nquit\n"), check=0)
+    done = measured(assay, directory, commands(directory, "run\nquit\n"))
     wall_s = time.monotonic() - begun_s
 
     heads, row = done.stderr[done.stderr.index("By nanosecond clocks") :].splitlines()[1:3]
@@ -112,7 +114,7 @@ def test_a_report_goes_to_the_end_of_its_file(assay: Assay, directory: Path) -> 
     report.write_text("before\n")
     asked = commands(directory, f"set number 5\nset transactions 10\nshow {report}\nrun {report}\nquit\n")
 
-    done = postmark(assay, directory, asked, check=0)
+    done = measured(assay, directory, asked)
 
     assert done.stdout.endswith("Deleting files...Done\n")
     text = report.read_text()
@@ -122,9 +124,9 @@ def test_a_report_goes_to_the_end_of_its_file(assay: Assay, directory: Path) -> 
 
 
 def test_a_rerun_and_a_second_look_print_the_same_counts(assay: Assay, directory: Path) -> None:
-    first = postmark(assay, directory, commands(directory, "set number 20\nrun\nquit\n"), check=0)
+    first = measured(assay, directory, commands(directory, "set number 20\nrun\nquit\n"))
 
-    again = assay("rerun", "last", "--no-report", check=0)
+    again = assay.measured("rerun", "last", "--no-report")
     shown = assay("show", "last", "--classic", check=0)
 
     said = first.stdout[first.stdout.index("Creating files") :]
@@ -133,7 +135,7 @@ def test_a_rerun_and_a_second_look_print_the_same_counts(assay: Assay, directory
 
 
 def test_json_is_one_document_and_nothing_else(assay: Assay, directory: Path) -> None:
-    done = postmark(assay, directory, commands(directory, "show\nrun\nquit\n"), "--json", check=0)
+    done = measured(assay, directory, commands(directory, "show\nrun\nquit\n"), "--json")
 
     assert json.loads(done.stdout)["results"][0]["operation"] == "create"
 
@@ -145,7 +147,7 @@ def test_files_go_to_their_locations_and_directories(assay: Assay, directory: Pa
         f"set location {directory}/one 2\nset location +{directory}/two words\nset subdirectories 3\nset number 30\n"
     )
 
-    done = postmark(assay, directory, commands(directory, f"{asked}show\nrun\nquit\n"), check=0)
+    done = measured(assay, directory, commands(directory, f"{asked}show\nrun\nquit\n"))
 
     assert f"Working directories: \n\t{directory}/one (weight=2)\n\t{directory}/two words (weight=1)\n" in done.stdout
     (document,) = runs(assay)
@@ -298,13 +300,15 @@ def calls_of(directory: Path, argv: Sequence[str | Path], env: dict[str, str]) -
     log = directory / "strace"
     log.mkdir()
     names = ",".join(CALLS)
-    subprocess.run(
+    done = subprocess.run(
         ["strace", "-ff", "-qq", "-s", "0", "-e", f"trace={names}", "-o", log / "of", *argv],
         cwd=directory,
         env=env,
-        check=True,
+        check=False,
         capture_output=True,
+        text=True,
     )
+    assert done.returncode in MEASURED, done.stderr
     found: collections.Counter[str] = collections.Counter()
     # A file for each thread: its lines are whole.
     for lines in log.iterdir():

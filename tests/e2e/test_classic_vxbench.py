@@ -94,7 +94,7 @@ def _offsets(assay: Assay, directory: Path, call: str, *arguments: str) -> list[
         pytest.skip("strace may not trace here")
     for earlier in directory.parent.glob("trace.*"):
         earlier.unlink()
-    assay("vxbench", *arguments, "--no-report", directory / "one", check=0, prefix=strace)
+    assay.measured("vxbench", *arguments, "--no-report", directory / "one", prefix=strace)
     (offsets,) = filter(None, (_of_data(call, traced) for traced in directory.parent.glob("trace.*")))
     return offsets
 

@@ -41,10 +41,10 @@ def mount(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def run(assay: Assay, tmp_path: Path, directory: Path, share: float) -> subprocess.CompletedProcess[str]:
+def words(tmp_path: Path, directory: Path, share: float) -> tuple[str | Path, ...]:
     load = tmp_path / "load.toml"
     load.write_text(LOAD.format(share=share))
-    return assay("run", str(load), str(directory), "--no-report", "--json")
+    return ("run", load, directory, "--no-report", "--json")
 
 
 def steps(assay: Assay) -> dict[str, events.StepDone]:
@@ -69,9 +69,8 @@ def test_a_filled_file_system_is_as_full_as_asked_and_free_again_afterwards(
 ) -> None:
     before = used_share(mount)
 
-    done = run(assay, tmp_path, mount, 0.6)
+    assay.measured(*words(tmp_path, mount, 0.6))
 
-    assert done.returncode == 0, done.stderr
     said = float(steps(assay)["fill"].detail.split(";")[1].split("%")[0])
     assert said == pytest.approx(60.0, abs=0.5)
     kept = sum(path.stat().st_blocks * 512 for path in (mount / "assay-data" / "files").iterdir())
@@ -80,9 +79,8 @@ def test_a_filled_file_system_is_as_full_as_asked_and_free_again_afterwards(
 
 
 def test_an_aged_set_has_all_its_files_whole_and_more_extents(assay: Assay, tmp_path: Path, mount: Path) -> None:
-    done = run(assay, tmp_path, mount, 0.61)
+    assay.measured(*words(tmp_path, mount, 0.61))
 
-    assert done.returncode == 0, done.stderr
     folder = mount / "assay-data" / "files"
     assert len([path for path in folder.iterdir() if path.name.startswith("f")]) == 800
     replaced, said = steps(assay)["age"].detail.split(";")
@@ -93,8 +91,7 @@ def test_an_aged_set_has_all_its_files_whole_and_more_extents(assay: Assay, tmp_
 
 
 def test_filling_past_the_reserve_is_refused_with_the_numbers(assay: Assay, tmp_path: Path, mount: Path) -> None:
-    done = run(assay, tmp_path, mount, 0.999)
+    done = assay(*words(tmp_path, mount, 0.999), check=3)
 
-    assert done.returncode == 3
     assert "choose a smaller share" in done.stderr
     assert not (mount / "assay-data").exists()

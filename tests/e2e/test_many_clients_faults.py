@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from assay.bundle import RunBundle
+from assay.cluster.roster import WATCH_S
 from e2e.faults.load import write_load
 from e2e.faults.space import CREATING
 from e2e.many_clients import ManyClients, client_set, shared_variables
@@ -29,11 +30,19 @@ pytestmark = pytest.mark.testbed
 HOSTS = ("h1", "h2", "h3")
 HIT = "h2"
 OTHERS = ("h1", "h3")
-SOON_NS = 5 * 10**9
-"""A socket that closes is noticed long before silence would be, however busy the machine is."""
-SILENCE_NS = 60 * 10**9
-"""By then a client that says nothing is given up: a limit of the design, which is half of it, on a busy machine."""
-SHORT_PHASE, ENDLESS = "5s", "1h"
+SILENCE_S = 10.0
+"""A client that says nothing is given up after that, as `docs/reliability.md` promises."""
+CLOSED = "its connection closed: "
+"""The reason of a loss that was noticed at once: the kernel closes the socket of a process that ends."""
+KILLED = r".* was killed by signal 9 before it was done\."
+"""The reason where the client itself reports its engine's end."""
+SILENT = r"it said nothing for (\d+\.\d) s: "
+"""The reason of a loss that was noticed by silence, in seconds by the leader's clock.
+
+Time in which the leader itself stood still is no silence, so the figure does not depend on how busy the machine is.
+"""
+SHORT_PHASE, ENDLESS = "12s", "1h"
+"""The short one is long enough to be hit on a busy machine, and hardly longer than silence is."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,8 @@ class Failing:
     provoke: Callable[[ManyClients, LabHost], None]
     mend: Callable[[ManyClients, LabHost], None]
     """What takes it away, so that nothing of it has to be left."""
-    closes: bool
-    """Whether the kernel says at once that the client is gone."""
+    reasons: tuple[str, ...]
+    """Patterns of why the leader may give the client up: what it noticed, and so how soon."""
     leaves_data: bool = False
     """Nobody is left who could remove it."""
 
@@ -84,10 +93,10 @@ def _nothing(_many: ManyClients, _host: LabHost) -> None:
     """What is gone stays gone."""
 
 
-WORKER_KILLED = Failing("worker killed", _kill_worker, _nothing, closes=True)
-ENGINE_KILLED = Failing("engine killed", _kill_engine, _nothing, closes=True, leaves_data=True)
-WORKER_STOPPED = Failing("worker stopped", _stop_worker, _go_on, closes=False)
-LINK_CUT = Failing("link cut", _cut, _mend_link, closes=False)
+WORKER_KILLED = Failing("worker killed", _kill_worker, _nothing, (CLOSED,))
+ENGINE_KILLED = Failing("engine killed", _kill_engine, _nothing, (KILLED,), leaves_data=True)
+WORKER_STOPPED = Failing("worker stopped", _stop_worker, _go_on, (SILENT,))
+LINK_CUT = Failing("link cut", _cut, _mend_link, (SILENT, CLOSED))
 CASES = (
     (WORKER_KILLED, "continue"),
     (WORKER_KILLED, "stop"),
@@ -127,10 +136,12 @@ def test_a_client_that_fails_is_noticed_and_the_others_are_kept(
     hit = lost[HIT]
     assert hit is not None, said
     assert hit.phase_index == 1
-    assert hit.reason
+    assert any(re.match(pattern, hit.reason) for pattern in failing.reasons), hit.reason
     assert re.search(rf"\b{HIT}\b", said), said
     assert failed_ns < hit.noticed_ns
-    assert hit.noticed_ns - failed_ns < (SOON_NS if failing.closes else SILENCE_NS)
+    if silent := re.match(SILENT, hit.reason):
+        # It is looked for every `WATCH_S`, and a look may be as late as that before the rest is forgiven.
+        assert SILENCE_S <= float(silent[1]) <= SILENCE_S + 2 * WATCH_S + 0.1
     document = json.loads((tmp_path / "stdout").read_text())
     _check_what_is_kept(document, many.bundle(), policy)
     assert code == (3 if policy != "continue" else 1 if document["run"]["exit_code"] == 1 else 0), said

@@ -55,7 +55,7 @@ def test_a_folder_and_files_of_the_users_own_stay(
 
 
 def test_quick_does_not_take_away_a_set_that_was_to_be_kept(assay: Assay, directory: Path, tmp_path: Path) -> None:
-    assay("run", load_file(tmp_path, "keep = true"), directory, "--no-report", check=0)
+    assay.measured("run", load_file(tmp_path, "keep = true"), directory, "--no-report")
     kept = sorted((path, path.stat().st_ino) for path in (directory / "assay-data" / "data").iterdir())
 
     refused = [

@@ -54,6 +54,10 @@ class Scene:
     mending: ExitStack = field(default_factory=ExitStack)
     """What takes the fault away; done after the end, unless it was done before."""
     engines: list[int] = field(default_factory=list)
+    held_ns: int | None = None
+    """When the engine stood still; by the clock of the machine, as the next."""
+    provoked_ns: int | None = None
+    """When the fault had been provoked in a phase."""
     is_answered: bool = False
     """Whether the fault was taken away while the run was still on."""
     is_stopped_twice: bool = False

@@ -44,7 +44,7 @@ MANY_FILES = {
     "seconds": "0.3s",
 }
 """Takes long enough to be laid out."""
-PAUSE_BETWEEN = {"between": '{ sleep = "1s" }', "seconds": "0.3s"}
+PAUSE_BETWEEN = {"between": '{ sleep = "3s" }', "seconds": "0.3s"}
 """Time enough between two phases."""
 SHORT = {"seconds": "0.3s"}
 

@@ -15,7 +15,7 @@ MAPPED = {
 VERIFIED = {
     "set": 'size = "4MiB"\ncontent = { stamped = true }',
     "job": 'op = { op = "read", set = "data", access = "random", size = "4KiB" }',
-    "seconds": "0.7s",
+    "seconds": "2s",
 }
 
 
