@@ -8,6 +8,7 @@ programs of a busy machine make intervals wide. Words on the command line are pa
 import json
 import os
 import random
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ import pytest
 from assay.verdicts import ComparisonVerdict as Verdict
 from e2e.command import COMMAND, need_command
 from e2e.planted.case import Outcome
-from testbed.devices import MIB, filesystem, loop_device, tmpfs
+from e2e.planted.storage import delayed_disk
 from testbed.first import going_first
 from testbed.host import stop
 from testbed.killed import clear_dead_devices, unwind_when_ended
@@ -36,10 +37,23 @@ ROUNDS = int(os.environ.get("ASSAY_AB_ROUNDS", "8"))
 READS_PER_S = 400
 """Of the first side."""
 TRIES = 3
-LOAD = "--read --random --bs 4k --direct --size 16m --time 4s"
-SIZE = 64 * MIB
-NEIGHBOUR_S = (1.0, 4.0)
-"""The neighbour comes for so long and is gone for so long, by chance."""
+LOAD = """
+name = "random-read"
+reserve = "1MiB"
+[[file_set]]
+name = "data"
+size = "16MiB"
+[[phase]]
+name = "read"
+seconds = "4s"
+[[phase.job]]
+direct = "on"
+op = { op = "read", set = "data", access = "random", size = "4KiB" }
+"""
+NEIGHBOUR_S = (4.0, 12.0)
+"""The neighbour reads for so long, and is gone for so long: it is there in some of the runs."""
+NEIGHBOUR_PAUSE_S = 0.03
+"""Between two of its reads: it takes some percent of the rate."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,7 @@ def try_plant(plant: Plant, folder: Path) -> Outcome:
     """Compare until the verdict decides what it has to, a few times at most."""
     for number in range(TRIES):
         with going_first(), sides(plant) as (directories, prefix):
-            found = compared(plant, directories, prefix, folder / f"runs-{PLANTS.index(plant)}-{number}")
+            found = compared(plant, directories, prefix, folder / f"{PLANTS.index(plant)}-{number}")
         (row,) = (row for row in found["against"][0]["rows"] if row["metric"] == "iops")
         outcome = plant.assess(Verdict(row["verdict"]))
         sys.stdout.write(f"{outcome.value:8}{plant.name}: {describe(row)}\n")
@@ -113,19 +127,20 @@ def describe(row: Mapping[str, Any]) -> str:
 def sides(plant: Plant) -> Iterator[tuple[tuple[Path, Path], tuple[str, ...]]]:
     """Make two devices in memory with the rates of a plant; give their directories, and the words that a command needs."""
     with ExitStack() as undo:
-        memory = undo.enter_context(tmpfs(3 * SIZE))
-        devices = [undo.enter_context(loop_device(SIZE, backing=memory)) for _ in range(2)]
-        first, second = (undo.enter_context(filesystem(device)) for device in devices)
+        disks = [undo.enter_context(delayed_disk(0)) for _ in range(2)]
         rates = (READS_PER_S, round(plant.ratio * READS_PER_S))
-        limits = {device: {"read_iops": rate} for device, rate in zip(devices, rates, strict=True)}
-        yield (first, second), undo.enter_context(blkio_limits_each(limits)).prefix
+        limits = {disk.device: {"read_iops": rate} for disk, rate in zip(disks, rates, strict=True)}
+        yield (disks[0].directory, disks[1].directory), undo.enter_context(blkio_limits_each(limits)).prefix
 
 
-def compared(plant: Plant, directories: tuple[Path, Path], prefix: tuple[str, ...], runs: Path) -> dict[str, Any]:
+def compared(plant: Plant, directories: tuple[Path, Path], prefix: tuple[str, ...], folder: Path) -> dict[str, Any]:
     """Measure both sides in turns, beside the neighbour where there is one; give the comparison."""
-    words = [f"measure {directory} {LOAD}" for directory in directories]
+    folder.mkdir()
+    load = folder / "load.toml"
+    load.write_text(LOAD)
+    words = [shlex.join(["run", str(load), str(directory), "--no-report"]) for directory in directories]
     command = [*prefix, str(COMMAND), "ab", *words, "--rounds", str(ROUNDS), "--json"]
-    environment = {**os.environ, "ASSAY_RUNS": str(runs)}
+    environment = {**os.environ, "ASSAY_RUNS": str(folder / "runs")}
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output)
         try:
@@ -147,12 +162,15 @@ def disturb(process: "subprocess.Popen[bytes]", directories: tuple[Path, Path], 
     while process.poll() is None:
         with ExitStack() as neighbours:
             for directory in directories:
-                neighbours.enter_context(disk_reader(directory, block_bytes=4096, size_bytes=MIB // 4, prefix=prefix))
-            _pause(process, chance.uniform(*NEIGHBOUR_S))
-        _pause(process, chance.uniform(*NEIGHBOUR_S))
+                reader = disk_reader(
+                    directory, block_bytes=4096, size_bytes=4096, pause_s=NEIGHBOUR_PAUSE_S, prefix=prefix
+                )
+                neighbours.enter_context(reader)
+            _wait(process, chance.uniform(*NEIGHBOUR_S))
+        _wait(process, chance.uniform(*NEIGHBOUR_S))
 
 
-def _pause(process: "subprocess.Popen[bytes]", seconds: float) -> None:
+def _wait(process: "subprocess.Popen[bytes]", seconds: float) -> None:
     end_s = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end_s:
         time.sleep(0.05)
