@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test repeats hostile cuts calls fuzz endure faults lab goldens check fix bench lock pictures wheels clean
+.PHONY: run unit test repeats prove hostile cuts calls fuzz endure faults lab goldens check fix bench lock pictures wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -37,6 +37,12 @@ unit: $(READY)
 test: $(READY)
 	cd tests && PYTHONPATH=.. ../$(BIN)/python -m suite $(if $(MOST_S),--most-s $(MOST_S))
 
+# Every proof at its full count, for docs/proof.md: before a release, and after a change of what a step covers. It goes on where
+# it was stopped. `STEPS="lab cuts"` runs these steps again, `STEPS=--list` lists all with their state.
+PROVE := cd tests && PYTHONPATH=.. ../$(BIN)/python -m suite.prove
+prove: $(READY)
+	$(PROVE) $(STEPS)
+
 # Another user attacks what root measures, for MINUTES with each kind of directory and file system: needs root.
 MINUTES ?= 10
 hostile: $(READY)
@@ -44,11 +50,11 @@ hostile: $(READY)
 
 # Cuts the power at every flush while runs are kept, and 200 times in between, on each file system: needs root.
 cuts: $(READY)
-	ASSAY_FLUSH_CUTS=0 ASSAY_TORN_CUTS=200 $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_power_cut.py
+	$(PROVE) --no-record cuts
 
 # Fails every system call of a short run that touches its data or its record, with each error that the call can return.
 calls: $(READY)
-	ASSAY_NTH_CALLS=0 ASSAY_NTH_AT_A_TIME=$$(nproc) $(BIN)/pytest -s -o faulthandler_timeout=0 tests/e2e/test_nth_system_call.py
+	$(PROVE) --no-record calls
 
 # Ever other changed inputs for every reader, and for the whole program (as root, which runs it as nobody), for MINUTES:
 # stops at the first that is not taken or refused in words.
@@ -79,7 +85,7 @@ lab: $(READY)
 
 # Quick runs in a row on each file system, on a machine that does nothing else: do trusted numbers repeat? Needs root.
 repeats: $(READY)
-	cd tests && PYTHONPATH=.. ../$(BIN)/python -m e2e.repeats
+	$(PROVE) --no-record repeats
 
 # Writes every document that a test compares with anew, for the difference to be read and committed.
 goldens: $(READY)

@@ -245,6 +245,8 @@ fn fuzz(samples: &[String], look: impl Fn(&str) + std::panic::RefUnwindSafe) {
         let grown_bytes = peak_bytes() - before_bytes;
         assert!(grown_bytes < MOST_MEMORY_BYTES, "case {case} of seed {} took {grown_bytes} bytes: {text}", seed());
     }
+    // `make prove` reads it.
+    println!("{}: {} tried", std::thread::current().name().unwrap_or_default(), cases());
 }
 
 /// End the program when a case does not.

@@ -15,14 +15,14 @@ _BUSY = "import os; os.write(1, b'begun')\nwhile True: pass"
 # Says so when it has read all of the file once, and ends with its parent, whose end it sees as the end of its input.
 _READER = """
 import mmap, os, select, sys
-descriptor, block = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), int(sys.argv[2])
+descriptor, block, pause_s = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), int(sys.argv[2]), float(sys.argv[3])
 places = range(0, os.fstat(descriptor).st_size // block * block, block)
 buffer = mmap.mmap(-1, block)
 has_begun = False
 while True:
     for at in places:
         os.preadv(descriptor, [buffer], at)
-        if select.select([0], [], [], 0)[0]:
+        if select.select([0], [], [], pause_s)[0]:
             sys.exit()
     if not has_begun:
         os.write(1, b"begun")
@@ -47,15 +47,17 @@ def disk_reader(
     block_bytes: int = 1 << 20,
     size_bytes: int = 64 << 20,
     count: int = 1,
+    pause_s: float = 0,
     prefix: Sequence[str] = (),
 ) -> Iterator[None]:
-    """Have so many programs read a file over and over with O_DIRECT, as fast as its device lets them.
+    """Have so many programs read a file over and over with O_DIRECT, as fast as its device and their pauses let them.
 
     Args:
         folder: Where the file is made.
         block_bytes: Of one read.
         size_bytes: Of the file.
         count: Programs.
+        pause_s: After each read.
         prefix: Words in front of their command.
     """
     descriptor, name = tempfile.mkstemp(prefix="assay-neighbour-", dir=folder)
@@ -67,7 +69,7 @@ def disk_reader(
             out.flush()
             os.fsync(out.fileno())
         with ExitStack() as undo:
-            words = [*prefix, sys.executable, "-c", _READER, str(file), str(block_bytes)]
+            words = [*prefix, sys.executable, "-c", _READER, str(file), str(block_bytes), str(pause_s)]
             for _ in range(count):
                 _begun(undo, words)
             yield

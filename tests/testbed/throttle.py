@@ -38,19 +38,32 @@ def blkio_limit(
 
 @contextmanager
 def blkio_limits(devices: Sequence[Path], limits: Mapping[str, int | None]) -> Iterator[ControlGroup]:
-    """Hold each of some devices to rates of its own for the processes of one new control group.
+    """Hold each of some devices to the same rates for the processes of one new control group.
 
     Args:
         devices: Whole block devices.
         limits: As `blkio_limit` has them; None is none.
     """
+    with blkio_limits_each(dict.fromkeys(devices, limits)) as group:
+        yield group
+
+
+@contextmanager
+def blkio_limits_each(limits: Mapping[Path, Mapping[str, int | None]]) -> Iterator[ControlGroup]:
+    """Hold each device to rates of its own for the processes of one new control group.
+
+    Args:
+        limits: For each whole block device, as `blkio_limit` has them; None is none.
+    """
     need_root()
-    asked = {name: value for name, value in limits.items() if value is not None}
-    if not asked:
-        raise ValueError(f"{devices[0]}: no limit was asked for")
+    asked = {
+        device: {name: value for name, value in own.items() if value is not None} for device, own in limits.items()
+    }
+    if without := [device for device, own in asked.items() if not own]:
+        raise ValueError(f"{without[0]}: no limit was asked for")
     with control_group("blkio", "io", "blkio.throttle.read_bps_device") as group:
-        for device in devices:
-            _set_limits(group, Path(f"/sys/block/{device.name}/dev").read_text().strip(), asked)
+        for device, own in asked.items():
+            _set_limits(group, Path(f"/sys/block/{device.name}/dev").read_text().strip(), own)
         yield group
 
 

@@ -1,0 +1,184 @@
+"""Read the figures of a step from its output: one short line for the page.
+
+A reader also reports a flaw, where the output shows less than the step is to prove although its exit code is 0.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+NO_FIGURES = "no figures in the output"
+LEAST_RIGHT = 0.95
+"""Share of the planted causes that must be named, as in `e2e/test_planted.py`."""
+
+_CLOSING = re.compile(r"^(?:=+ )?(\d+ \w+(?:, \d+ \w+)*) in [\d.]+s", re.MULTILINE)
+_CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed", re.MULTILINE)
+_TRIED = re.compile(r": (\d+) tried, (\d+) taken, (\d+) MiB$", re.MULTILINE)
+_TRIED_BY_CARGO = re.compile(r"\w+: (\d+) tried$", re.MULTILINE)
+_TRIAL = re.compile(r"^(right|unsure|wrong|not planted|skipped|broken) +(\S.*)$", re.MULTILINE)
+_LEFT = re.compile(r"^left behind: ", re.MULTILINE)
+
+
+class Reading(NamedTuple):
+    """What the output of a step shows."""
+
+    figures: str
+    flaw: str = ""
+    """Why the step has not passed although its exit code is 0; empty: none."""
+
+
+def read_pytest(output: str) -> Reading:
+    """Read the counts of pytest's closing line."""
+    found = _CLOSING.findall(output)
+    if not found:
+        return Reading(NO_FIGURES, "pytest printed no closing line")
+    counts = {word: int(count) for count, word in (part.split() for part in found[-1].split(", "))}
+    shown = {word: count for word, count in counts.items() if word not in {"deselected", "warnings", "warning"}}
+    return Reading(_in_words(shown), "" if counts.get("passed") else "no test passed")
+
+
+def read_fuzzed_readers(output: str) -> Reading:
+    """Read how many cases each reader in Python was given."""
+    tried = [[int(number) for number in found] for found in _TRIED.findall(output)]
+    if not tried:
+        return Reading(_join("no reader was tried", *_closing(output)), "no reader was tried")
+    cases, taken, peaks = zip(*tried, strict=True)
+    figures = f"{len(tried)} readers, {_cases(cases)}, {sum(taken):,} of them accepted, at most {max(peaks)} MiB"
+    return Reading(_join(figures, *_closing(output)))
+
+
+def read_fuzzed_engine(output: str) -> Reading:
+    """Read how many cases each reader in Rust was given."""
+    tried = [int(number) for number in _TRIED_BY_CARGO.findall(output)]
+    closing = [f"{passed} passed, {failed} failed" for passed, failed in _CARGO.findall(output)]
+    if not tried:
+        return Reading(_join("no reader was tried", *closing), "no reader was tried")
+    return Reading(_join(f"{len(tried)} readers, {_cases(tried)}", *closing))
+
+
+def read_fuzzed_programs(output: str) -> Reading:
+    """Read how many command lines were tried, and the worst of them."""
+    found = re.findall(r"(\d+) cases: (?:\{.*\}); (slowest [\d.]+ s, largest \d+ MiB)", output)
+    faults = len(re.findall(r"^FAULT ", output, re.MULTILINE))
+    cases = [f"{int(count):,} cases, {faults} faults, {worst}" for count, worst in found]
+    return _with_closing(output, *cases)
+
+
+def read_lab(output: str) -> Reading:
+    """Count how the trials of planted causes came out."""
+    trials = [(outcome, re.split(r" \(", text)[0]) for outcome, text in _TRIAL.findall(output)]
+    if not trials:
+        return Reading(NO_FIGURES, "no cause was tried")
+    counts = Counter(outcome for outcome, _ in trials)
+    rare = ("not planted", "skipped", "broken")
+    shown = {
+        outcome: counts[outcome] for outcome in ("right", "unsure", "wrong", *(one for one in rare if counts[one]))
+    }
+    left = len(_LEFT.findall(output))
+    flaws = [
+        *([f"less than {100 * LEAST_RIGHT:.0f} % right"] if counts["right"] < LEAST_RIGHT * len(trials) else []),
+        *([f"{left} left behind"] if left else []),
+    ]
+    return Reading(
+        f"{len({cause for _, cause in trials})} causes, {len(trials)} trials: {_in_words(shown)}", "; ".join(flaws)
+    )
+
+
+def read_differences(output: str) -> Reading:
+    """Read the verdict on each planted difference."""
+    lines = re.findall(r"^(right|unsure|wrong) {2,}(.+?): (.+)$", output, re.MULTILINE)
+    if not lines:
+        return Reading(NO_FIGURES, "nothing was compared")
+    last = {plant: (outcome, text) for outcome, plant, text in lines}
+    told = [
+        f"{plant}: {text}{'' if outcome == 'right' else f' ({outcome})'}" for plant, (outcome, text) in last.items()
+    ]
+    return Reading(_join(*told), "something was left behind" if _LEFT.search(output) else "")
+
+
+def read_hostile(output: str) -> Reading:
+    """Count the attacks, and the runs and cleanings that were attacked."""
+    ends = re.findall(r"exits of runs: \{(.*)\}", output)
+    runs = sum(int(number) for each in ends for number in re.findall(r": (\d+)", each))
+    return _with_closing(output, f"{len(ends)} attacks on {runs:,} runs and cleanings")
+
+
+def read_cuts(output: str) -> Reading:
+    """Count the power cuts on each file system."""
+    found = re.findall(r"(\w+): (\d+) cuts, (\d+) of them torn", output)
+    return _with_closing(output, *(f"{kind}: {int(cuts):,} cuts, {int(torn):,} torn" for kind, cuts, torn in found))
+
+
+def read_calls(output: str) -> Reading:
+    """Count the system calls that were made to fail."""
+    found = re.findall(r"(\d+) calls in a run; (\d+) failures tried, (\d+) met", output)
+    return _with_closing(
+        output, *(f"{int(tried):,} failures of {int(calls):,} calls, {int(met):,} met" for calls, tried, met in found)
+    )
+
+
+def read_endurance(output: str) -> Reading:
+    """Read what a long run held at its beginning and later."""
+    held = re.findall(r"at most \((\d+), (\d+)\) bytes at the beginning, \((\d+), (\d+)\) later", output)
+    intervals = re.findall(r"(\d+) intervals: ", output)
+    return _with_closing(
+        output,
+        *(f"{int(count):,} intervals" for count in intervals),
+        *(f"memory {_growth(*map(int, one))} after the beginning" for one in held),
+    )
+
+
+def read_scale(output: str) -> Reading:
+    """Read the memory that the largest file set took."""
+    found = re.findall(r"(\d+) bytes with \d+ files, (\d+) with (\d+): ([\d.]+) a file", output)
+    return _with_closing(
+        output,
+        *(
+            f"{int(files):,} names: {int(many) >> 20} MiB of memory, {each} bytes a file more"
+            for _, many, files, each in found
+        ),
+    )
+
+
+def read_repeats(output: str) -> Reading:
+    """Read how many trusted numbers repeat."""
+    found = re.search(
+        r"(\d+) numbers were trusted, and (\d+) % of their intervals .*? of (\d+) rows .*? (\d+) repeat", output
+    )
+    if found is None:
+        return Reading(NO_FIGURES, "no summary in the output")
+    trusted, held, rows, repeating = found.groups()
+    return Reading(
+        f"{trusted} trusted numbers, {held} % of the intervals hold the median, {repeating} of {rows} rows repeat"
+    )
+
+
+def _cases(tried: Sequence[int]) -> str:
+    """Describe how many cases the readers were given."""
+    each = f"{min(tried):,}" if min(tried) == max(tried) else f"{min(tried):,} to {max(tried):,}"
+    return f"{sum(tried):,} cases ({each} each)"
+
+
+def _with_closing(output: str, *figures: str) -> Reading:
+    """Put the counts of pytest behind the figures of the tests."""
+    closing = read_pytest(output)
+    return Reading(_join(*figures, closing.figures), closing.flaw)
+
+
+def _closing(output: str) -> Iterator[str]:
+    if _CLOSING.search(output):
+        yield read_pytest(output).figures
+
+
+def _growth(command: int, engine: int, command_later: int, engine_later: int) -> str:
+    change = 100 * ((command_later + engine_later) / (command + engine) - 1)
+    return f"{change:+.1f} %"
+
+
+def _in_words(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {word}" for word, count in counts.items())
+
+
+def _join(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
