@@ -16,7 +16,7 @@ hypothesis.settings.load_profile("any-speed")
 pytest.register_assert_rewrite("goldens")
 
 from goldens import Goldens  # noqa: E402 - its asserts are rewritten first
-from testbed.killed import clear_dead_devices, end_workers, unwind_when_ended  # noqa: E402
+from testbed.killed import clear_dead_devices, end_workers, is_ended, unwind_when_ended  # noqa: E402
 from testbed.leaks import ENDING_S, SESSION_VARIABLE, left_over  # noqa: E402
 
 pytest_plugins = ("suite.outcomes", "suite.lanes", "suite.skips", "suite.durations")
@@ -51,6 +51,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Let the workers of an interrupted session undo everything, too."""
     if exitstatus == pytest.ExitCode.INTERRUPTED and getattr(session.config.option, "numprocesses", None):
         end_workers(UNDOING_S)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End a worker whose session a signal has ended: it would wait for more work otherwise."""
+    if hasattr(config, "workerinput") and is_ended():
+        os._exit(pytest.ExitCode.INTERRUPTED)
 
 
 @pytest.fixture(scope="session")

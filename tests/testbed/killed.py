@@ -18,6 +18,7 @@ from testbed.host import command
 from testbed.leaks import loops_of_machine
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)
+_ended_by: list[int] = []
 _SHOWN = re.compile(r".*/assay-(nbd|truth)-[^/]+/disk\.img$")
 _MOUNTED = re.compile(r".*/assay-mount-[^/]+$")
 
@@ -30,6 +31,7 @@ def unwind_when_ended() -> None:
     """
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
+        _ended_by.append(number)
         for each in _ENDING:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt(f"signal {number}")
@@ -37,6 +39,11 @@ def unwind_when_ended() -> None:
     for number in _ENDING:
         signal.signal(number, interrupt)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def is_ended() -> bool:
+    """Whether a signal has ended this session."""
+    return bool(_ended_by)
 
 
 def end_workers(wait_s: float) -> None:
