@@ -50,7 +50,7 @@ STEPS: tuple[Step, ...] = (
         id="exit-codes",
         proves="Each command ends with the documented exit code for bad input, a refusal of the machine and a signal.",
         command=run_pytest("tests/e2e/test_exit_codes.py"),
-        minutes=5,
+        minutes=3,
     ),
     Step(
         id="budgets",
