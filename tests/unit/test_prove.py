@@ -106,7 +106,7 @@ ROOT = Path(__file__).parents[2]
         (
             figures.read_scale,
             "6000000 bytes with 20000 files, 17000000 with 20000000: 0.55 a file\n.\n== 1 passed in 900.00s ==\n",
-            Reading("20,000,000 names: 16 MiB of memory, 0.55 bytes a file more; 1 passed"),
+            Reading("20,000,000 names: 16 MiB of memory, 0.55 bytes for each further file; 1 passed"),
         ),
     ],
 )

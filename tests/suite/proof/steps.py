@@ -139,7 +139,7 @@ STEPS: tuple[Step, ...] = (
         command=run_module("e2e.planted"),
         env={"ASSAY_LAB": "1"},
         folder="tests",
-        minutes=50,
+        minutes=35,
         read=figures.read_lab,
         programs=(*FILE_SYSTEMS, "nbdkit"),
     ),
