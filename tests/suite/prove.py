@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
@@ -107,7 +108,7 @@ class Prover:
         log = self._logs / f"{step.id}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         begun_s = time.time()
-        _print(f"{step.id}: begun at {_utc(begun_s)}, about {describe_time(60 * step.minutes)}")
+        _print(f"{step.id}: begun at {_utc(begun_s)[:16]}Z, about {describe_time(60 * step.minutes)}")
         with log.open("wb") as output:
             # A test that skips itself fails the step (`skips.py`).
             code = _run(step, self._root, {**_without_counts(os.environ), "CI": "true"}, output)
@@ -198,7 +199,7 @@ def _without_counts(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _utc(moment_s: float) -> str:
-    return time.strftime("%FT%TZ", time.gmtime(moment_s))
+    return datetime.fromtimestamp(moment_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _print(line: str) -> None:

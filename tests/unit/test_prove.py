@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from e2e import repeats
+from e2e.processes import WAIT_S, is_alive
 from suite import prove
 from suite.proof import figures, page
 from suite.proof.figures import Reading
 from suite.proof.machine import PAGE, read_work_tree
 from suite.proof.page import FAILED, PASSED, Record, read_records, show
 from suite.proof.steps import STEPS, Step
+from testbed.host import wait_until
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,7 +106,7 @@ ROOT = Path(__file__).parents[2]
         (
             figures.read_scale,
             "6000000 bytes with 20000 files, 17000000 with 20000000: 0.55 a file\n.\n== 1 passed in 900.00s ==\n",
-            Reading("20,000,000 names: 16 MiB of memory, 0.55 bytes a file more; 1 passed"),
+            Reading("20,000,000 names: 16 MiB of memory, 0.55 bytes for each further file; 1 passed"),
         ),
     ],
 )
@@ -396,43 +398,61 @@ def test_without_a_record_a_step_runs_whatever_the_work_tree_is(clone: Path) -> 
 STOPPED = """
 import sys
 from pathlib import Path
-from e2e import repeats
 from suite import prove
 from testbed.killed import unwind_when_ended
 from unit.test_prove import fake_step
 
-STEP = '''
+unwind_when_ended()
+sys.exit(prove.main([], [fake_step("one"), fake_step("two", sys.argv[2])], Path(sys.argv[1])))
+"""
+MAKES_A_FILE = """
 import time
 from testbed.killed import unwind_when_ended
 unwind_when_ended()
 made = pathlib.Path("build", "made")
-made.touch()
+made.write_text("a file")
 try:
     time.sleep(600)
 finally:
     made.unlink()
-'''
-unwind_when_ended()
-sys.exit(prove.main([], [fake_step("one"), fake_step("two", STEP)], Path(sys.argv[1])))
+"""
+LEAVES_A_PROGRAM = """
+import subprocess, time
+program = subprocess.Popen(["sleep", "600"])
+pathlib.Path("build", "made").write_text(str(program.pid))
+time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stopped_step_undoes_what_it_made_and_has_no_record(clone: Path, number: signal.Signals) -> None:
+def stop_second_step(clone: Path, code: str, number: signal.Signals) -> str:
+    """Run two steps, send a signal in the second, and give what is printed and what the step has made."""
     places = os.pathsep.join([str(ROOT / "tests"), str(ROOT), *sys.path[1:]])
     made = clone / "build" / "made"
     with subprocess.Popen(
-        [sys.executable, "-c", STOPPED, clone],
+        [sys.executable, "-c", STOPPED, clone, code],
         env={**os.environ, "PYTHONPATH": places},
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        while not made.exists() and process.poll() is None:
+        while not (made.exists() and made.read_text()) and process.poll() is None:
             time.sleep(0.05)
+        text = made.read_text()
         process.send_signal(number)
         shown, _ = process.communicate()
-
     assert process.returncode == 130, shown
     assert "two: stopping, and undoing what it has made" in shown
-    assert not made.exists()
     assert [*read_records(clone / PAGE)] == ["one"]
+    return text
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_step_undoes_what_it_made_and_has_no_record(clone: Path, number: signal.Signals) -> None:
+    stop_second_step(clone, MAKES_A_FILE, number)
+
+    assert not (clone / "build" / "made").exists()
+
+
+def test_a_program_that_a_stopped_step_leaves_is_ended(clone: Path) -> None:
+    pid = int(stop_second_step(clone, LEAVES_A_PROGRAM, signal.SIGTERM))
+
+    wait_until(lambda: not is_alive(pid), f"process {pid} ends", WAIT_S)

@@ -44,7 +44,9 @@ def read_fuzzed_readers(output: str) -> Reading:
     if not tried:
         return Reading(_join("no reader was tried", *_closing(output)), "no reader was tried")
     cases, taken, peaks = zip(*tried, strict=True)
-    figures = f"{len(tried)} readers, {_cases(cases)}, {sum(taken):,} of them accepted, at most {max(peaks)} MiB"
+    figures = (
+        f"{_count(len(tried), 'reader')}, {_cases(cases)}, {sum(taken):,} of them accepted, at most {max(peaks)} MiB"
+    )
     return Reading(_join(figures, *_closing(output)))
 
 
@@ -54,14 +56,14 @@ def read_fuzzed_engine(output: str) -> Reading:
     closing = [f"{passed} passed, {failed} failed" for passed, failed in _CARGO.findall(output)]
     if not tried:
         return Reading(_join("no reader was tried", *closing), "no reader was tried")
-    return Reading(_join(f"{len(tried)} readers, {_cases(tried)}", *closing))
+    return Reading(_join(f"{_count(len(tried), 'reader')}, {_cases(tried)}", *closing))
 
 
 def read_fuzzed_programs(output: str) -> Reading:
     """Read how many command lines were tried, and the worst of them."""
     found = re.findall(r"(\d+) cases: (?:\{.*\}); (slowest [\d.]+ s, largest \d+ MiB)", output)
     faults = len(re.findall(r"^FAULT ", output, re.MULTILINE))
-    cases = [f"{int(count):,} cases, {faults} faults, {worst}" for count, worst in found]
+    cases = [f"{_count(int(count), 'case')}, {_count(faults, 'fault')}, {worst}" for count, worst in found]
     return _with_closing(output, *cases)
 
 
@@ -81,7 +83,8 @@ def read_lab(output: str) -> Reading:
         *([f"{left} left behind"] if left else []),
     ]
     return Reading(
-        f"{len({cause for _, cause in trials})} causes, {len(trials)} trials: {_in_words(shown)}", "; ".join(flaws)
+        f"{_count(len({cause for _, cause in trials}), 'cause')}, {_count(len(trials), 'trial')}: {_in_words(shown)}",
+        "; ".join(flaws),
     )
 
 
@@ -101,7 +104,7 @@ def read_hostile(output: str) -> Reading:
     """Count the attacks, and the runs and cleanings that were attacked."""
     ends = re.findall(r"exits of runs: \{(.*)\}", output)
     runs = sum(int(number) for each in ends for number in re.findall(r": (\d+)", each))
-    return _with_closing(output, f"{len(ends)} attacks on {runs:,} runs and cleanings")
+    return _with_closing(output, f"{_count(len(ends), 'attack')} on {_count(runs, 'run')} and cleanings")
 
 
 def read_cuts(output: str) -> Reading:
@@ -131,11 +134,11 @@ def read_endurance(output: str) -> Reading:
 
 def read_scale(output: str) -> Reading:
     """Read the memory that the largest file set took."""
-    found = re.findall(r"(\d+) bytes with \d+ files, (\d+) with (\d+): ([\d.]+) a file", output)
+    found = re.findall(r"(\d+) bytes with \d+ files, (\d+) with (\d+): (-?[\d.]+) a file", output)
     return _with_closing(
         output,
         *(
-            f"{int(files):,} names: {int(many) >> 20} MiB of memory, {each} bytes a file more"
+            f"{int(files):,} names: {int(many) >> 20} MiB of memory, {each} bytes for each further file"
             for _, many, files, each in found
         ),
     )
@@ -157,7 +160,7 @@ def read_repeats(output: str) -> Reading:
 def _cases(tried: Sequence[int]) -> str:
     """Describe how many cases the readers were given."""
     each = f"{min(tried):,}" if min(tried) == max(tried) else f"{min(tried):,} to {max(tried):,}"
-    return f"{sum(tried):,} cases ({each} each)"
+    return f"{_count(sum(tried), 'case')} ({each} each)"
 
 
 def _with_closing(output: str, *figures: str) -> Reading:
@@ -178,6 +181,10 @@ def _growth(command: int, engine: int, command_later: int, engine_later: int) ->
 
 def _in_words(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {word}" for word, count in counts.items())
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _join(*parts: str) -> str:

@@ -50,7 +50,7 @@ STEPS: tuple[Step, ...] = (
         id="exit-codes",
         proves="Each command ends with the documented exit code for bad input, a refusal of the machine and a signal.",
         command=run_pytest("tests/e2e/test_exit_codes.py"),
-        minutes=5,
+        minutes=3,
     ),
     Step(
         id="budgets",
@@ -139,7 +139,7 @@ STEPS: tuple[Step, ...] = (
         command=run_module("e2e.planted"),
         env={"ASSAY_LAB": "1"},
         folder="tests",
-        minutes=50,
+        minutes=35,
         read=figures.read_lab,
         programs=(*FILE_SYSTEMS, "nbdkit"),
     ),
