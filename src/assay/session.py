@@ -1,8 +1,8 @@
 """What a measuring command does with its Plans: refuse what cannot be measured, then hand the rest to `execution`.
 
-Everything here is light to import. What measures, judges and prints is loaded when nothing is refused any more, and before
-the engine starts: it loads polars and numpy, which takes longer than any check, and which end the program in ways of their
-own where memory or threads are short.
+This module is light to import. It imports `execution` after the last check and before the engine starts: `execution` imports
+polars and numpy. That takes longer than any check, must not happen while the engine measures, and can end the program
+where memory or threads are short, which is better before a run than after it.
 """
 
 import contextlib
