@@ -22,8 +22,9 @@ from typing import Any
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
-WAIT_S = 60.0
-_ENDING_S = 20.0
+WAIT_S = 300.0
+"""Patience, for a machine of any speed."""
+_ENDING_S = 120.0
 _MARK = "ASSAY_TEST_BROWSER"
 """Variable by which its processes are known."""
 _FLAGS = (

@@ -137,12 +137,14 @@ def load_calls(command: list[str], directory: Path, trace: Path) -> Counter[str]
 
 
 @pytest.mark.skipif(not (shutil.which("bonnie++") and shutil.which("strace")), reason="needs bonnie++ and strace")
-def test_the_load_makes_the_calls_of_the_original_in_kind_and_number(assay: Assay, tmp_path: Path) -> None:
+def test_the_load_makes_the_calls_of_the_original_in_kind_and_number(
+    assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     theirs_in, ours_in = tmp_path / "theirs", tmp_path / "ours"
     theirs_in.mkdir()
     ours_in.mkdir()
     options = [option for option in SMALL if option != "--no-report"]
-    os.environ["ASSAY_RUNS"] = str(assay.runs)
+    monkeypatch.setenv("ASSAY_RUNS", str(assay.runs))
 
     theirs = load_calls(["bonnie++", "-d", str(theirs_in), *options, "-q"], theirs_in, tmp_path / "theirs.trace")
     ours = load_calls([str(COMMAND), "bonnie", "-d", str(ours_in), *SMALL], ours_in, tmp_path / "ours.trace")

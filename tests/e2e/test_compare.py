@@ -145,7 +145,7 @@ def test_a_stop_ends_the_round_and_compares_what_is_whole(assay: Assay, tmp_path
             if line.startswith("round 2:"):
                 break
         process.terminate()
-        printed, _ = process.communicate(timeout=60)
+        printed, _ = process.communicate(timeout=WAIT_S)
 
     assert process.returncode == 130
     found = json.loads(printed)

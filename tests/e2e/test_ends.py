@@ -404,12 +404,14 @@ def test_a_signal_at_any_moment_leaves_sealed_runs_and_no_data(assay: Assay, dir
 
     assert whole.returncode in {0, 1}
     assert len(begin) == len(BEGINNING)
+    sent = 0
     for moment in tried:
         number = rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
         done = at(moment, number)
         where = f"{number.name} at {moment}\n{done.stderr}"
-        # What is said of a number calls other functions for another number.
-        assert "SENT" in done.stderr or "/analysis/" in moment or "/report/" in moment, where
+        # Another number, or a slower machine, calls other functions: such a moment does not come.
+        assert "SENT" in done.stderr or moment not in begin, where
+        sent += "SENT" in done.stderr
         # One that comes when the exit code is settled changes nothing any more (`stopping.ending`).
         is_settled = moment.endswith(":_ignore") and done.returncode == whole.returncode
         assert done.returncode == 130 or is_settled or "SENT" not in done.stderr, where
@@ -419,6 +421,7 @@ def test_a_signal_at_any_moment_leaves_sealed_runs_and_no_data(assay: Assay, dir
         assert nothing_in(directory), where
         assert nothing_in(scratch), where
         shutil.rmtree(assay.runs, ignore_errors=True)
+    assert sent > len(tried) / 2
 
 
 @contextmanager
@@ -468,9 +471,10 @@ def findings(runs: Path) -> dict[str, str]:
 def frozen(engine: int) -> Iterator[None]:
     """Freeze the control group of an engine."""
     need_root()
-    group = Path("/sys/fs/cgroup/freezer/assay-test-frozen")
+    name = f"assay-test-frozen-{os.getpid()}"
+    group = Path("/sys/fs/cgroup/freezer") / name
     if not group.parent.is_dir():
-        group = Path("/sys/fs/cgroup/assay-test-frozen")
+        group = Path("/sys/fs/cgroup") / name
     group.mkdir()
     try:
         switch, on, off = group / "freezer.state", "FROZEN", "THAWED"

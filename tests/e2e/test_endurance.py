@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.bundle import RunBundle
 from e2e.command import Assay
-from e2e.processes import Running, engines_of, running
+from e2e.processes import Running, engines_of, running, state_of
 from testbed.devices import MIB
 
 SECONDS = float(os.environ.get("ASSAY_ENDURE_S", "40"))
@@ -116,12 +116,17 @@ def _samples(run: Running, runs: Path) -> list[Sample]:
     started = time.monotonic()
     (events,) = runs.glob("*/events/*.ndjson")
     samples = []
-    while (at_s := time.monotonic() - started) < SECONDS - 1:
-        (engine,) = engines_of(run.process.pid)
+    while (at_s := time.monotonic() - started) < SECONDS - 1 and (engine := _engine(run)) is not None:
         held = [_resident_bytes(pid) for pid in (run.process.pid, engine)]
         samples.append(Sample(at_s, held[0], held[1], events.stat().st_size))
         time.sleep(min(5.0, SECONDS / 200))
     return samples
+
+
+def _engine(run: Running) -> int | None:
+    """Pid of the engine; None: it is at its end, earlier than this slow a test looked again."""
+    found = engines_of(run.process.pid)
+    return found[0] if found and state_of(found[0]) != "Z" else None
 
 
 def _resident_bytes(pid: int) -> int:

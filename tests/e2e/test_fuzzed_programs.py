@@ -35,8 +35,8 @@ MEASURING = {b"quick", b"run", b"rerun", b"iozone", b"bonnie", b"postmark", b"vx
 INTERRUPTED_AFTER_S = 1.5
 MOST_CPU_S = 10.0
 """Of what answers, or ends after an interruption."""
-PATIENCE_S = 60.0
-"""With what uses no CPU time, on a machine that is busy with other things."""
+PATIENCE_S = 300.0
+"""With what uses no CPU time, and with processes that outlive a case, on a machine that is busy with other things."""
 MOST_MEMORY_BYTES = 1 << 30
 _MOST_ADDRESSES = 128 << 30
 """What draws pictures maps far more than it uses."""
@@ -58,7 +58,7 @@ class Ended:
     peak_bytes: int
     said: bytes
     left: list[str]
-    """Processes that were there a while after its end."""
+    """Processes that did not end after it."""
 
     def faults(self) -> Iterator[str]:
         """Say what none may do."""
@@ -282,7 +282,7 @@ def _cpu_s(pid: int) -> float:
 def _left(mark: str) -> list[str]:
     """Name processes of a case that do not end after it, and end them."""
     try:
-        wait_until(lambda: not processes_of(mark), "all have ended", MOST_CPU_S)
+        wait_until(lambda: not processes_of(mark), "all have ended", PATIENCE_S)
     except TimeoutError:
         left = processes_of(mark)
         for process in left:

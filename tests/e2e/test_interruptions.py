@@ -27,7 +27,8 @@ seconds = "1s"
 op = {{ op = "stat", set = "many" }}
 """
 
-PACED = 'limit = { bytes_per_s = "40MiB" }\n'
+PACED = 'limit = { bytes_per_s = "16MiB" }\n'
+"""So slow that the reserve lasts for seconds after a look that comes late."""
 FILLING = {
     "create": """
 [[file_set]]

@@ -19,7 +19,7 @@ from e2e.processes import WAIT_S, Running, is_alive, load_file, running
 from testbed.host import wait_until
 
 MEASURED = ("local-1", "local-2")
-ENDLESS, SHORT = "1h", "6s"
+ENDLESS, SHORT = "1h", "12s"
 
 
 @pytest.fixture

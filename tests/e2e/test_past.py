@@ -17,6 +17,8 @@ ONE_GROUP = (*NO_JOURNAL, "-N", "32768")
 SMALL_GROUPS = (*NO_JOURNAL, "-g", "8192")
 NO_FLEXIBLE_GROUPS = ("-b", "4096", "-O", "^has_journal,^flex_bg", "-g", "8192")
 FREED = 20_000
+FEW = 1000
+"""Up to so many that were passed by have no finding."""
 CREATE = """
 [[phase]]
 name = "create"
@@ -56,12 +58,31 @@ def inodes_per_group(device: Path) -> int:
     return int(told[1])
 
 
-def free_inodes_below(device: Path, inode: int) -> int:
-    """Count the free inodes of a mounted ext4 that lie below one of its inodes, by the bitmaps on the device."""
+def free_inodes_below(device: Path, inode: int, *, first: int = 1) -> int:
+    """Count the free inodes of a mounted ext4 from `first` to below another, by the bitmaps on the device."""
     command("sync")
     lines = re.findall(r"^ +Free inodes: (.*)$", command("dumpe2fs", device), re.MULTILINE)
     ranges = (part.split("-") for line in lines for part in line.split(", ") if part)
-    return sum(len(range(int(first), min(int(last[0] if last else first) + 1, inode))) for first, *last in ranges)
+    return sum(
+        len(range(max(int(begin), first), min(int(end[0] if end else begin) + 1, inode))) for begin, *end in ranges
+    )
+
+
+def check_passed_by(document: dict[str, Any], passed_by: int, freed: int) -> None:
+    """Hold the finding of a run to the number of inodes that ext4 passed by, of those that were freed.
+
+    How many these are is its own affair, by the second in which each was freed: after a minute it gives them out again, and
+    a machine that took so long has no finding.
+    """
+    findings = found(document, "freed-inodes")
+    if passed_by <= FEW:
+        assert findings == []
+        pytest.skip(f"this machine was so slow that ext4 passed by {passed_by} inodes only")
+    (finding,) = findings
+    said = re.search(r"at least (\d+) inodes", finding["text"])
+    assert said is not None
+    assert 0.95 * passed_by <= int(said[1]) <= min(passed_by, freed)
+    assert (finding["severity"], finding["brief"]) == ("weak", "inodes freed a moment before")
 
 
 def test_no_more_inodes_are_said_to_be_passed_by_than_were_freed_and_nearly_all(measure: Measure) -> None:
@@ -72,15 +93,11 @@ def test_no_more_inodes_are_said_to_be_passed_by_than_were_freed_and_nearly_all(
     ):
         assert inodes_per_group(device) == 32_768
         free_inodes(directory, FREED)
-        (finding,) = found(measure(FILES.format(files=3000, share=0.0, keys=KEPT) + CREATE, directory), "freed-inodes")
+        document = measure(FILES.format(files=3000, share=0.0, keys=KEPT) + CREATE, directory)
         last = max(path.stat().st_ino for path in (directory / "assay-data" / "files").iterdir())
         passed_by = free_inodes_below(device, last)
 
-    # How many ext4 still passes by is its own affair, by the second in which each was freed: its bitmap tells.
-    said = re.search(r"at least (\d+) inodes", finding["text"])
-    assert said is not None
-    assert 0.95 * passed_by <= int(said[1]) <= passed_by <= FREED
-    assert (finding["severity"], finding["brief"]) == ("weak", "inodes freed a moment before")
+    check_passed_by(document, passed_by, FREED)
 
 
 def test_in_any_group_no_more_are_said_to_be_passed_by_than_were_freed(measure: Measure) -> None:
@@ -98,11 +115,10 @@ def test_in_any_group_no_more_are_said_to_be_passed_by_than_were_freed(measure: 
         free_inodes(files, freed)
         document = measure(sets.replace("never", "trust") + CREATE.replace("3000", "1000"), directory)
         assert {(path.stat().st_ino - 1) // of_group for path in files.iterdir()} == groups
-        (finding,) = found(document, "freed-inodes")
+        last = max(path.stat().st_ino for path in files.iterdir())
+        passed_by = free_inodes_below(device, last, first=(last - 1) // of_group * of_group + 1)
 
-    said = re.search(r"at least (\d+) inodes", finding["text"])
-    assert said is not None
-    assert 0.95 * freed <= int(said[1]) <= freed
+    check_passed_by(document, passed_by, freed)
 
 
 @pytest.mark.parametrize(

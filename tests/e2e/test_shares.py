@@ -21,7 +21,7 @@ from assay.running.client_folders import folders_to_make, make_folders, remove_f
 from assay.running.engine import find_engine
 
 CLIENTS = ("one", "two", "three")
-WAIT_S = 120
+WAIT_S = 300
 LOAD = """
 name = "shared"
 sample_interval = 0.1

@@ -30,7 +30,7 @@ SEED = int(os.environ.get("ASSAY_FUZZ_SEED", "1"))
 LONGEST_CASE_S = 10.0
 _BEGIN_S = 300.0
 """Patience with the start of a process, which loads what the readers need."""
-_STARVED = 6
+_STARVED = 20
 """A case that waits, for whatever it is, may take so many times longer: the machine may be busy with other things."""
 _LOOK_S = 0.1
 _MOST_WORKERS = 4

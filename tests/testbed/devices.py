@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from testbed.host import command, need_filesystem, need_root, need_tools, wait_until
+from testbed.host import COMMAND_TIMEOUT_S, command, need_filesystem, need_root, need_tools, wait_until
 from testbed.leaks import loops_of_machine, made, mounts_of_machine, unmount
 
 MIB = 1024 * 1024
@@ -191,7 +191,7 @@ def fuse_passthrough(folder: Path) -> Iterator[Path]:
         finally:
             if mount_point in mounts_of_machine():
                 command("fusermount3", "-u", mount_point)
-            daemon.wait(5)
+            daemon.wait(COMMAND_TIMEOUT_S)
 
 
 def need_fuse() -> None:
