@@ -248,6 +248,7 @@ def test_with_json_the_tests_that_wait_for_a_line_are_named_on_standard_error(as
     assert json.loads(asked[1].stdout)["schema"] == "assay.results/1"
 
 
+@pytest.mark.xdist_group("bonnie semaphore")
 def test_runs_wait_for_each_other_and_for_the_original_s_processes(assay: Assay, tmp_path: Path) -> None:
     if shutil.which("bonnie++") is None:
         pytest.skip("needs bonnie++")

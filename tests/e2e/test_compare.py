@@ -270,6 +270,7 @@ def planted_sides(tmp_path: Path, *, is_lasting: bool) -> tuple[list[str], Path]
     return [f"iozone -n 64k -g 256k -y 4k -q 32k -a -i 0 -f {tmp_path}/side-{side}/file" for side in "ab"], engine
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize(("is_lasting", "state"), [(False, "not_confirmed"), (True, "confirmed")])
 def test_a_cell_that_stands_out_is_measured_again_by_itself_and_put_right_or_confirmed(
     is_lasting: bool, state: str, assay: Assay, tmp_path: Path

@@ -494,6 +494,7 @@ def frozen(engine: int) -> Iterator[None]:
         group.rmdir()
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("pause", [stopped, frozen])
 def test_a_client_that_stood_still_is_not_trusted(
     pause: Callable[[int], Any], assay: Assay, directory: Path, tmp_path: Path
@@ -530,6 +531,7 @@ def sealed_events(runs: Path) -> list[dict[str, Any]]:
     return events
 
 
+@pytest.mark.quiet
 def test_a_client_that_is_merely_busy_is_not_called_paused(assay: Assay, directory: Path, tmp_path: Path) -> None:
     load = load_file(tmp_path, seconds="4s")
     spin = "while True: pass"
