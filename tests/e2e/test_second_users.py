@@ -23,7 +23,7 @@ from testbed.host import need_root
 
 pytestmark = [pytest.mark.testbed, pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be attacked")]
 
-ATTACK_S = float(os.environ.get("ASSAY_HOSTILE_S", "8"))
+ATTACK_S = float(os.environ.get("ASSAY_HOSTILE_S", "4"))
 SOME = [
     ("tmpfs", "sticky"),
     ("tmpfs", "open"),

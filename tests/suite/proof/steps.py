@@ -99,6 +99,13 @@ STEPS: tuple[Step, ...] = (
         programs=FILE_SYSTEMS,
     ),
     Step(
+        id="lost-clients",
+        proves="A client that fails is noticed and named, and the others are kept, for each failure and policy.",
+        command=run_pytest("tests/e2e/test_many_clients_faults.py"),
+        env={"ASSAY_LOST": "all"},
+        minutes=5,
+    ),
+    Step(
         id="calls",
         proves="A run whose n-th system call fails is sealed or reports that it is not, with each error of each call.",
         command=run_pytest("-s", "tests/e2e/test_nth_system_call.py"),
