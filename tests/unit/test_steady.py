@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from assay.analysis.statistics.steady import Steadiness, _moves, judge, mser_cut
+from assay.analysis.statistics.steady import Steadiness, Stretch, _moves, judge, mser_cut
 from assay.verdicts import SteadyVerdict
 from unit.noise import FloatArray, correlated
 
@@ -59,6 +59,18 @@ def test_the_level_of_what_becomes_steady_is_found(shape: str, believed_share: f
     assert verdicts[SteadyVerdict.STEADY] >= believed_share * len(SEEDS)
     assert abs(errors.mean()) <= 0.015
     assert np.abs(errors).max() <= 0.07
+
+
+@pytest.mark.parametrize("cliff", [36, 37, 38, 39, 40, 41])
+@pytest.mark.parametrize("n", [60, 100, 200])
+def test_a_level_begins_at_the_value_at_which_it_does_however_values_are_gathered(n: int, cliff: int) -> None:
+    values = np.where(np.arange(n) < cliff, 3000.0, 1000.0)
+
+    found = judge(values)
+
+    assert found.verdict is SteadyVerdict.STEADY
+    assert found.last == Stretch(cliff, n, 1000.0)
+    assert found.before == (Stretch(0, cliff, 3000.0),)
 
 
 @pytest.mark.parametrize("n", [60, 120])
