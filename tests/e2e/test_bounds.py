@@ -5,6 +5,7 @@ machine with it.
 """
 
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.units import format_number
+from bench.terminal import Printed, printed
 from e2e.command import COMMAND, Assay
 from e2e.processes import load_file
 from testbed.host import need_tools
@@ -285,11 +288,30 @@ def measured(assay: Assay, directory: Path, tmp_path: Path) -> Assay:
 
 @pytest.mark.parametrize("columns", range(4))
 def test_a_run_is_shown_on_a_terminal_of_hardly_any_columns(columns: int, measured: Assay) -> None:
-    for command in ("show", "ls"):
-        done = bounded(measured, command, env={"COLUMNS": str(columns), "LINES": str(columns)})
+    need_tools("prlimit")
 
-        assert done.returncode in {0, 1}, done.stderr
-        assert done.stdout
+    def on_a_terminal(command: str, width: int) -> Printed:
+        words: list[str | Path] = ["prlimit", f"--as={MOST_BYTES}", COMMAND, command]
+        return printed(words, (width, 24), env={"ASSAY_RUNS": str(measured.runs)})
+
+    document = json.loads(measured("show", "last", "--json").stdout)
+    narrow, wide, listed = on_a_terminal("show", columns), on_a_terminal("show", 200), on_a_terminal("ls", columns)
+
+    assert (narrow.code, narrow.beside) == (wide.code, "")
+    # Wherever lines end, each result with its rate, and each finding but notes, is there.
+    shown = _characters(narrow.text)
+    assert document["run"]["id"] in shown
+    for result in document["results"]:
+        assert _characters(result["title"]) in shown
+        assert format_number(result["iops"]) in shown
+        named = {finding["id"] for finding in result["findings"] if finding["severity"] != "note"}
+        assert named <= set(narrow.text.split())
+    assert (listed.code, listed.beside) == (0, "")
+    assert document["run"]["id"] in listed.text.split()
+
+
+def _characters(text: str) -> str:
+    return "".join(text.split())
 
 
 @pytest.mark.parametrize("columns", range(4))

@@ -274,10 +274,15 @@ def test_what_cannot_be_meant_is_refused_and_nothing_is_touched(
     assert list(directory.iterdir()) == []
 
 
-def test_a_directory_that_may_not_be_written_is_said(unprivileged: Assay) -> None:
+def test_a_directory_that_may_not_be_written_is_refused_before_a_run_is_begun(unprivileged: Assay) -> None:
     done = unprivileged("vxbench", "-w", "read", "/usr/one", check=3)
 
-    assert "/usr" in done.stderr
+    assert done.stderr == (
+        "assay: /usr is not writable for this user; change its permissions or name another directory\n"
+    )
+    assert done.stdout == ""
+    assert not Path("/usr/one").exists()
+    assert not unprivileged.runs.exists()
 
 
 def test_help_lists_every_workload_and_sub_option(assay: Assay) -> None:

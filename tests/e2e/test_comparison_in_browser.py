@@ -1,12 +1,14 @@
 """The page of a comparison as a browser shows it, and the files that `assay compare` and `assay ab` write."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from assay.report.comparison.comparison_page import write_comparison
+from assay.units import format_number
 from e2e.browser import CHROMIUM, Page, browser
 from e2e.command import Assay
 from unit.compared_quick_runs import compared
@@ -134,5 +136,25 @@ def test_ab_writes_the_page_of_what_it_measured(assay: Assay, tmp_path: Path) ->
 
     assay("ab", *sides, "--rounds", "1", "--html", tmp_path / "ab.html", check=0)
 
+    # What each run says of itself: side A read blocks of 4 KiB, side B of 8 KiB.
+    runs = [json.loads(assay("show", name, "--json").stdout) for name in ("last~1", "last")]
+    measured = {run["run"]["id"]: run["results"][0] for run in runs}
+    block_bytes = {"A": 4096, "B": 8192}
     text = (tmp_path / "ab.html").read_text()
+    shown = [row[1:4] for row in _table(text, "Values of every run")]
+    assert sorted(side for side, _, _ in shown) == ["A", "B"]
+    assert {run for _, run, _ in shown} == set(measured)
+    for side, run, rate in shown:
+        result = measured[run]
+        assert result["bytes"] == block_bytes[side] * result["ops"]
+        assert rate == f"{format_number(result['iops'])} ops/s"
+    # One run of a side decides nothing, whatever it measured.
     assert "a single run of a side" in text or "Nothing can be said" in text
+
+
+def _table(page: str, title: str) -> list[list[str]]:
+    """Return the rows of the table after a title, without its heading."""
+    table = page.partition(title)[2].partition("</table>")[0]
+    rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)[1:]
+    cells = [re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[re.sub(r"<[^>]+>", "", cell).strip() for cell in row] for row in cells]

@@ -174,15 +174,29 @@ def test_of_an_interleaved_medium_a_sixth_is_read_back(assay: Assay, directory: 
 def test_frames_are_asked_for_at_their_rate_and_late_ones_are_counted(assay: Assay, directory: Path) -> None:
     words = ("--set=size=8MiB", "--set=frame=64KiB", "--set=rate=80", "--set=streams=4", "--set=phase_seconds=2s")
 
-    found = by_name(run(assay, "media-streaming", directory, *words))
+    document = run(assay, "media-streaming", directory, *words)
 
+    found = by_name(document)
     assert len(found) == 4
-    for one in found.values():
-        schedule = one["schedule"]
-        # 80 a second for 2 s; one at the end falls on either side.
-        assert abs(schedule["arrivals"] - 160) <= 1
-        assert schedule["rate_per_s"] == 80
-        assert 0 <= schedule["late"] <= schedule["arrivals"]
+    # All that the workers did: a row of the document is of the time in which all workers of its job ran.
+    intervals = RunBundle.open(Path(document["run"]["bundle"])).intervals()
+    for phase_index, phase in enumerate(("play", "record", "both")):
+        for (_, job, operation), one in ((key, one) for key, one in found.items() if key[0] == phase):
+            schedule = one["schedule"]
+            # 80 a second for 2 s; one at the end falls on either side.
+            assert abs(schedule["arrivals"] - 160) <= 1
+            assert schedule["rate_per_s"] == 80
+            done = intervals.filter(phase_index=phase_index, job=job, operation=operation).to_dict(as_series=False)
+            # Each stream has one frame at a time: what was due was served, is waiting, or is under way.
+            served = sum(done["ops"])
+            assert sum(done["bytes"]) == served * (64 << 10)
+            assert served + schedule["backlog"] <= schedule["arrivals"] <= served + schedule["backlog"] + 4
+            # Each of 4 streams has a frame every 50 ms, and one is late that was issued when the next was due. So the frames
+            # waited for 50 ms for each late one, at least; and none did that where none was late.
+            waited_ns = sum(done["response_sum_ns"]) - sum(done["latency_sum_ns"])
+            assert waited_ns >= 50e6 * (schedule["late"] - 4)
+            if schedule["late"] == 0:
+                assert max(done["response_max_ns"]) < max(done["latency_max_ns"]) + 50e6
 
 
 @pytest.mark.quiet
@@ -195,6 +209,9 @@ def test_frames_are_late_where_nothing_can_keep_up(assay: Assay, directory: Path
     assert document["results"]
     for one in document["results"]:
         assert one["schedule"]["verdict"] == "fell_behind"
+        issued = one["schedule"]["arrivals"] - one["schedule"]["backlog"]
+        # A frame takes far longer to move than the microseconds to the next: what was issued was late, the first apart.
+        assert 0.5 * issued < one["schedule"]["late"] <= issued
         assert one["schedule"]["late"] + one["schedule"]["backlog"] > 0.5 * one["schedule"]["arrivals"]
 
 

@@ -464,3 +464,27 @@ def test_a_run_without_marks_says_nothing_of_them() -> None:
 
     assert document.marks == marks_of_run(read(run), document.results) == ()
     assert marks_section(document) == ""
+
+
+@pytest.mark.parametrize(
+    ("off", "is_moved"),
+    [
+        # The band is 5 %: one sample has left the level beyond 10 %, and several do with three of them beyond 5 %.
+        ([0.099], False),
+        ([0.101], True),
+        ([0.06, 0.06], False),
+        ([0.06, 0.06, 0.06], True),
+        ([0.049, 0.049, 0.049], False),
+        # Three on both sides are not three on one.
+        ([0.06, -0.06, 0.06], False),
+    ],
+)
+def test_a_rate_has_left_its_level_with_one_sample_at_twice_the_band_or_three_outside_of_it(
+    off: list[float], is_moved: bool
+) -> None:
+    after = 1000 * (1 + np.array([0.0, *off, *[0.0] * 10]))
+
+    found = find_recovery(1000.0, 0.05, after)
+
+    assert found.verdict is (RecoveryVerdict.RECOVERED if is_moved else RecoveryVerdict.UNMOVED)
+    assert (found.left, found.back) == ((1, 1 + len(off)) if is_moved else (None, None))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from assay.analysis.statistics.steady import Steadiness, judge, mser_cut
+from assay.analysis.statistics.steady import Steadiness, Stretch, _moves, judge, mser_cut
 from assay.verdicts import SteadyVerdict
 from unit.noise import FloatArray, correlated
 
@@ -59,6 +59,18 @@ def test_the_level_of_what_becomes_steady_is_found(shape: str, believed_share: f
     assert verdicts[SteadyVerdict.STEADY] >= believed_share * len(SEEDS)
     assert abs(errors.mean()) <= 0.015
     assert np.abs(errors).max() <= 0.07
+
+
+@pytest.mark.parametrize("cliff", [36, 37, 38, 39, 40, 41])
+@pytest.mark.parametrize("n", [60, 100, 200])
+def test_a_level_begins_at_the_value_at_which_it_does_however_values_are_gathered(n: int, cliff: int) -> None:
+    values = np.where(np.arange(n) < cliff, 3000.0, 1000.0)
+
+    found = judge(values)
+
+    assert found.verdict is SteadyVerdict.STEADY
+    assert found.last == Stretch(cliff, n, 1000.0)
+    assert found.before == (Stretch(0, cliff, 3000.0),)
 
 
 @pytest.mark.parametrize("n", [60, 120])
@@ -141,3 +153,15 @@ def test_a_series_that_comes_to_nothing_has_no_number() -> None:
         values[n // 3 :] = 0
 
         assert judge(values).verdict is SteadyVerdict.LATE_SHIFT
+
+
+@pytest.mark.parametrize(("deviation", "is_moving"), [(0.24, True), (0.253, False)])
+def test_batch_means_move_beyond_four_times_the_variance_that_chance_leaves_them(
+    deviation: float, is_moving: bool
+) -> None:
+    # Batches of ten about 1 and 1.3: their means differ by more than 20 %, and have the variance 0.108 / 4 = 0.027.
+    means = np.repeat([1.0, 1.3, 1.0, 1.3, 1.0], 10)
+    noise = deviation * np.tile([1.0, -1.0], 25)
+
+    # The variance inside is deviation^2 * 10 / 9, a tenth of which is that of a mean: 4 times it is 0.0256 and 0.0284.
+    assert _moves(means + noise) is is_moving

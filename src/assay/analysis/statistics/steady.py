@@ -70,7 +70,7 @@ def judge(values: FloatArray, *, unit: float = 0.0) -> Steadiness:
     found, period, adjusted = _cut(z, max(thresholds.SAME_LEVEL, 2 * unit / float(values.mean())))
     edges = [level.begin for level in found.levels]
     drift_begin = _staircase(adjusted, found)
-    begin = edges[-1]
+    begin = edges[-1] = _last_edge(adjusted, found)
     if drift_begin is None:
         begin += _rest_of_start(np.exp(adjusted[begin:]))
     if period and len(values) - begin >= 2 * period:
@@ -113,6 +113,21 @@ def _cut(z: FloatArray, same: float) -> tuple[Levels, int | None, FloatArray]:
         return found, None, z
     adjusted = without_period(z, rest, period)
     return find_levels(np.exp(adjusted), same=same), period, adjusted
+
+
+def _last_edge(z: FloatArray, found: Levels) -> int:
+    """Place the begin of the last level among single values, where levels were found among medians of several.
+
+    A median of three values of which one is of the level before is of the last level: its first value is not. The place with
+    the least squares about the two levels is taken.
+    """
+    last, reach = found.levels[-1], found.gathered - 1
+    if reach == 0 or last.begin == 0:
+        return last.begin
+    first, end = last.begin - reach, min(last.begin + reach + 1, len(z))
+    to_before, to_last = ((z[first:end] - math.log(level.value)) ** 2 for level in found.levels[-2:])
+    squares = [to_before[:place].sum() + to_last[place:].sum() for place in range(end - first)]
+    return first + int(np.argmin(squares))
 
 
 def _rest(z: FloatArray, found: Levels) -> FloatArray:
