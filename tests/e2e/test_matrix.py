@@ -116,6 +116,7 @@ def check_whole(place: Path, assay: Assay) -> dict[str, Any]:
     shown = assay("matrix", place / "c.toml", "--show", "--json")
     assert shown.returncode in {0, 1}, shown.stderr
     found: dict[str, Any] = json.loads(shown.stdout)
+    assert [line for line in lines_of(place) if line["line"] == "slot_failed"] == []
     lines = measured(place)
     assert sorted(line["slot"] for line in lines) == list(range(1, SLOTS + 1))
     assert len({line["run_id"] for line in lines}) == SLOTS
