@@ -30,7 +30,7 @@ class Recorder:
     def __init__(self, lane: str, file: Path) -> None:
         """Go on with the file: another lane may have begun it."""
         self._lane = lane
-        self._file: IO[str] = file.open("a")
+        self._file: IO[str] = file.open("a", buffering=1)  # whole lines, whatever ends the session
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write one part of a test."""
