@@ -1,12 +1,21 @@
 """The eight shapes of short runs: where each is steady, at which level, and what is refused (docs/method.md)."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from assay.analysis.statistics.steady import Steadiness, Stretch, _moves, judge, mser_cut
+from assay.analysis.judgements import steady as steady_judgement
+from assay.analysis.rows import Span
+from assay.analysis.series import RateSeries, gathered_rates
+from assay.analysis.statistics.mean import MeanInterval
+from assay.analysis.statistics.period import _is_peak
+from assay.analysis.statistics.steady import Steadiness, Stretch, _moves, _rest_of_start, _trend, judge, mser_cut
+from assay.analysis.steadiness import JobSteadiness
+from assay.analysis.window import Window
 from assay.verdicts import SteadyVerdict
 from unit.noise import FloatArray, correlated
 
@@ -165,3 +174,130 @@ def test_batch_means_move_beyond_four_times_the_variance_that_chance_leaves_them
 
     # The variance inside is deviation^2 * 10 / 9, a tenth of which is that of a mean: 4 times it is 0.0256 and 0.0284.
     assert _moves(means + noise) is is_moving
+
+
+PATTERN = np.tile([1.0, -1.0, -1.0, 1.0], 10)
+"""Forty values without mean, trend or correlation of neighbours."""
+
+
+@pytest.mark.parametrize(
+    ("rise", "noise", "matters"),
+    [
+        (math.log(1.049), 0.0, False),
+        (math.log(1.051), 0.0, True),
+        # Over 40 values the standard error is 39 sqrt(40 / 38 noise^2 / 5330) = 0.548 noise; 2.6 of them are 1.425 noise.
+        (0.1, 0.0695, True),
+        (0.1, 0.0710, False),
+    ],
+)
+def test_a_line_matters_above_5_percent_and_26_tenths_of_its_standard_error(
+    rise: float, noise: float, matters: bool
+) -> None:
+    assert _trend(np.linspace(0.0, rise, 40) + noise * PATTERN).matters is matters
+
+
+@pytest.mark.parametrize(
+    ("above", "noise", "left_out"),
+    [
+        (0.0099, 0.0, 0),
+        (0.0101, 0.0, 5),
+        # Of 5 and 40 values the means have the standard error sqrt(40 / 39 (1 / 5 + 1 / 40)) = 0.480 noise; twice is 0.961.
+        (0.0475, 0.05, 0),
+        (0.0485, 0.05, 5),
+    ],
+)
+def test_a_start_is_left_out_that_is_one_percent_and_two_standard_errors_apart(
+    above: float, noise: float, left_out: int
+) -> None:
+    values = np.concatenate([np.full(5, 1 + above), 1 + noise * PATTERN])
+
+    assert _rest_of_start(values) == left_out
+
+
+@pytest.mark.parametrize(
+    ("n", "peak", "at_twice", "is_peak"),
+    [
+        (200, 0.29, 0.5, False),
+        (200, 0.31, 0.5, True),
+        # Of 40 values, 35 are a lag of 5 apart: 2.6 / sqrt(35) = 0.439.
+        (40, 0.43, 0.5, False),
+        (40, 0.45, 0.5, True),
+        (200, 0.5, 0.19, False),
+        (200, 0.5, 0.21, True),
+    ],
+)
+def test_a_lag_is_a_period_where_its_correlation_is_no_chance_and_returns(
+    n: int, peak: float, at_twice: float, is_peak: bool
+) -> None:
+    correlations = np.array([1.0, 0.0, -0.2, -0.2, 0.0, peak, 0.0, -0.2, -0.2, 0.0, at_twice, 0.0])
+
+    assert _is_peak(correlations, 5, n) is is_peak
+
+
+@pytest.mark.parametrize(("each", "count"), [(21, 100), (20, 100), (19, 50), (10, 50), (9, 33), (2, 20)])
+def test_intervals_are_put_together_to_hold_twenty_operations_each(each: int, count: int) -> None:
+    # 19 and 10 need two, 9 needs three; of 2 no more than five of a hundred, so that twenty intervals are left.
+    edges_ns = np.arange(101) * 1_000_000_000
+
+    assert len(gathered_rates(edges_ns, np.full(100, each))) == count
+
+
+def steadiness(*, half: float = 1.0, change: float = 0.0, mser_mean: float | None = None) -> JobSteadiness:
+    """A steady rate of 100 with half of its interval, whose halves differ and have intervals of 3 and 4."""
+    begin, end = MeanInterval(100.0 - change / 2, 3.0, 20.0), MeanInterval(100.0 + change / 2, 4.0, 20.0)
+    return JobSteadiness(
+        series=RateSeries(np.arange(41), np.full(40, 100)),
+        found=Steadiness(SteadyVerdict.STEADY, last=Stretch(0, 40, 100.0), mser_mean=mser_mean),
+        window=Window(Span(0, 40), Span(0, 40)),
+        rate=MeanInterval(100.0, half, 20.0),
+        halves=(begin, end),
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "id_"),
+    [
+        ({"half": 9.9}, None),
+        ({"half": 10.1}, "wide-interval"),
+        # 1.31 times sqrt(3^2 + 4^2) is 6.55.
+        ({"change": 6.5}, None),
+        ({"change": 6.6}, "halves-differ"),
+        ({"change": -6.6}, "halves-differ"),
+        ({"mser_mean": 104.9}, None),
+        ({"mser_mean": 105.1}, "methods-disagree"),
+        ({"mser_mean": 94.9}, "methods-disagree"),
+    ],
+)
+def test_what_makes_a_steady_rate_uncertain_is_named_beyond_its_threshold(
+    known: dict[str, float], id_: str | None
+) -> None:
+    case = SimpleNamespace(steadiness=steadiness(**known))
+
+    found = [*steady_judgement._uncertain(case), *steady_judgement._methods(case)]  # type: ignore[arg-type]
+
+    assert [finding.id for finding in found] == ([id_] if id_ else [])
+
+
+@pytest.mark.parametrize(
+    ("means", "is_moving"),
+    [
+        # A range of d about a mean of 1 + 0.4 d is 20 % of it at d = 0.217; no line goes through them.
+        ([1.0, 1.215, 1.0, 1.215, 1.0], False),
+        ([1.0, 1.220, 1.0, 1.220, 1.0], True),
+        # A line that rises by 9.9 and 10.1 % of the mean.
+        ([0.9505, 0.97525, 1.0, 1.02475, 1.0495], False),
+        ([0.9495, 0.97475, 1.0, 1.02525, 1.0505], True),
+    ],
+)
+def test_batch_means_move_beyond_a_fifth_of_their_mean_or_along_a_line_beyond_a_tenth(
+    means: list[float], is_moving: bool
+) -> None:
+    # Ten equal values each, so that nothing is left to chance.
+    assert _moves(np.repeat(means, 10)) is is_moving
+
+
+@pytest.mark.parametrize(
+    ("trend", "severity"), [(0.199, "weak"), (0.201, "warning"), (-0.199, "weak"), (-0.201, "warning")]
+)
+def test_a_drift_of_more_than_a_fifth_leaves_no_number(trend: float, severity: str) -> None:
+    assert steady_judgement._drifting(trend).severity == severity
