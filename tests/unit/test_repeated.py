@@ -126,3 +126,9 @@ def test_a_trend_is_told_where_it_matters_and_is_sure() -> None:
 def test_the_variation_is_the_deviation_by_the_mean() -> None:
     assert variation([90.0, 110.0]) == pytest.approx(math.sqrt(200) / 100)
     assert variation([90.0]) is None
+
+
+@pytest.mark.parametrize(("last", "found"), [(114.8, []), (114.9, [6])])
+def test_a_value_stands_out_beyond_14826_thousandths_of_the_median_distance(last: float, found: list[int]) -> None:
+    # The median is 100 and the median distance from it 1.
+    assert stands_out([98.0, 99.0, 99.0, 100.0, 101.0, 101.0, last]) == found

@@ -301,3 +301,9 @@ def test_batch_means_move_beyond_a_fifth_of_their_mean_or_along_a_line_beyond_a_
 )
 def test_a_drift_of_more_than_a_fifth_leaves_no_number(trend: float, severity: str) -> None:
     assert steady_judgement._drifting(trend).severity == severity
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(9, SteadyVerdict.LATE_SHIFT), (10, SteadyVerdict.STEADY)])
+def test_the_last_level_needs_ten_values(last: int, verdict: SteadyVerdict) -> None:
+    # Three tenths of 25 values would be 7.5.
+    assert judge(np.repeat([3000.0, 1000.0], [25 - last, last])).verdict is verdict

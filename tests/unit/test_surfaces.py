@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from assay.compare.surfaces.cell_differences import differences_of, never_worse
+from assay.compare.surfaces.landmarks import _cliffs, odd_cells
 from assay.compare.surfaces.region import parse_region, parse_weights
 from assay.compare.surfaces.surface import ClaimState, ComparedSurface, SurfaceCell
 from assay.results import Reason, Trust
@@ -286,3 +287,30 @@ def test_a_test_of_two_cells_is_no_surface() -> None:
 
     with pytest.raises(ValueError, match="not enough values"):
         compared(arm("a", rates), arm("b", rates, begin=30), rates)
+
+
+@pytest.mark.parametrize(("times", "is_cliff"), [(2.99, False), (3.01, True)])
+def test_a_cliff_is_between_neighbours_that_differ_threefold(times: float, is_cliff: bool) -> None:
+    found = [*_cliffs("A", {(1024, 4): times * 100.0, (1024, 8): 100.0})]
+
+    assert [(cliff.from_bytes, cliff.to_bytes) for cliff in found] == ([(4, 8)] if is_cliff else [])
+
+
+@pytest.mark.parametrize(
+    ("around", "value", "is_odd"),
+    [
+        # The neighbours' median is 0 and their median distance from it 0.01: five spreads are 5 * 1.4826 * 0.01 = 0.0741.
+        ([0.01, -0.01] * 4, 0.0735, False),
+        ([0.01, -0.01] * 4, 0.0748, True),
+        # Four neighbours are too few, however far away the cell is.
+        ([0.01, -0.01, 0.01, -0.01], 0.5, False),
+        ([0.01, -0.01, 0.01, -0.01, 0.0], 0.5, True),
+    ],
+)
+def test_a_cell_is_odd_beyond_five_spreads_of_five_neighbours_or_more(
+    around: list[float], value: float, is_odd: bool
+) -> None:
+    places = [(file, record) for file in (1, 2, 4) for record in (1, 2, 4) if (file, record) != (2, 2)]
+    ratios = dict(zip(places, around, strict=False))
+
+    assert odd_cells({**ratios, (2, 2): value}, 0.03) == ({(2, 2): 0.0} if is_odd else {})
