@@ -11,7 +11,7 @@ import pytest
 from assay import events, plan
 from assay.bundle import RunBundle
 from assay.results import Document, Result
-from assay.verdicts import Confidence, TrustLevel
+from assay.verdicts import Confidence, SteadyVerdict, TrustLevel
 from unit.bundle_streams import begun
 from unit.memory_run import hello, judged
 from unit.synthetic import (
@@ -130,6 +130,21 @@ def test_a_hung_operation_lasts_until_the_first_of_the_times_of_its_phase_and_it
     # Either rule ends it: nothing completes after 4 s, and the operation is given up at 6 s.
     assert (result.ops, result.seconds) == (4_000, 6.0)
     assert result.iops == pytest.approx(4_000 / 6)
+
+
+def test_the_wait_for_the_last_operation_is_no_change_of_a_steady_rate() -> None:
+    run = SyntheticRun(one_plan(phase(stop=plan.Stop(seconds=4.0)), sample_interval_s=0.1))
+    # A throttle that gives 40 tokens at each tenth of a second: the operation after the last one completes 97 ms later.
+    tokens = [round(tenth * 0.1 * NS) + 1_000 * (1 + number) for tenth in range(40) for number in range(40)]
+    done_ns = np.array([*tokens, round(4.0967 * NS)], dtype=np.int64)
+    run.phase([Stream(done_ns, np.full(len(done_ns), 1_000, dtype=np.int64))], seconds=4.0967)
+
+    result = only(run.end())
+
+    assert result.steady is not None
+    assert result.steady.verdict is SteadyVerdict.STEADY
+    assert result.steady.intervals == 40
+    assert (result.ops, result.seconds) == (1601, 4.0967)
 
 
 def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
