@@ -112,6 +112,7 @@ def test_a_clock_that_is_ahead_is_found_over_a_way_that_is_held_up(tmp_path: Pat
     assert error_ns(found, offset_ns) <= found.bound_ns
 
 
+@pytest.mark.xdist_group("mount namespaces")
 def test_a_clock_at_the_other_end_of_a_link_is_found_within_its_bound(tmp_path: Path) -> None:
     need_root()
     offset_ns = -300 * MS_NS

@@ -16,6 +16,8 @@ import pytest
 from assay.running.engine import find_engine
 from testbed.host import need_root, need_tools
 
+pytestmark = pytest.mark.xdist_group("mount namespaces")
+
 WAIT_S = 300.0
 BIND = 'mount --bind "$1" /proc/sys/kernel/task_delayacct && mount --bind "$2" /run && exec "$3"'
 

@@ -25,7 +25,7 @@ from testbed.devices import MIB
 from testbed.host import wait_until
 from testbed.netlab import LabHost, net_lab
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, pytest.mark.xdist_group("mount namespaces")]
 
 HOSTS = ("h1", "h2", "h3")
 HIT = "h2"

@@ -20,7 +20,7 @@ from testbed.devices import MIB, filesystem, loop_device
 from testbed.host import command, need_filesystem, need_root, need_tools, wait_until
 from testbed.leaks import loops_of_machine, mounts_of_machine
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.testbed, pytest.mark.xdist_group("mount namespaces")]
 
 CAMPAIGN = """\
 name = "try"
