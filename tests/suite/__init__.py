@@ -16,3 +16,8 @@ def kept(config: pytest.Config) -> Path:
     folder = config.rootpath / "build" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def without_group(node_id: str) -> str:
+    """Take away the group that xdist appends to a node id, behind the parameters."""
+    return node_id.rpartition("@")[0] if node_id.rfind("@") > node_id.rfind("]") else node_id

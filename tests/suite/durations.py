@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from suite import kept
+from suite import kept, without_group
 
 NAME = "durations.ndjson"
 """In `build/tests`."""
@@ -34,7 +34,7 @@ class Recorder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write one part of a test."""
-        line = {"lane": self._lane, "test": report.nodeid.partition("@")[0], "seconds": round(report.duration, 3)}
+        line = {"lane": self._lane, "test": without_group(report.nodeid), "seconds": round(report.duration, 3)}
         self._file.write(json.dumps(line) + "\n")
 
     def pytest_unconfigure(self) -> None:

@@ -22,7 +22,7 @@ from typing import Literal, cast
 
 import pytest
 
-from suite import kept
+from suite import kept, without_group
 from testbed.witness import OtherPrograms
 
 DISTURBED = "disturbed"
@@ -101,7 +101,7 @@ class Tally:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Count what was disturbed, and keep the evidence."""
-        name = report.nodeid.partition("@")[0]  # xdist appends the group
+        name = without_group(report.nodeid)
         if report.outcome == DISTURBED:
             self.times[name] += 1
             self.open.add(name)
