@@ -147,6 +147,21 @@ def test_the_wait_for_the_last_operation_is_no_change_of_a_steady_rate() -> None
     assert (result.ops, result.seconds) == (1601, 4.0967)
 
 
+def test_a_wait_for_the_last_operation_that_lowers_the_rate_is_not_trusted() -> None:
+    run = SyntheticRun(one_plan(phase(stop=plan.Stop(seconds=6.0)), sample_interval_s=0.1))
+    steady = steady_stream(per_s=1000, seconds=6, latency_ns=1_000_000)
+    done_ns, latency_ns = np.array([round(6.9 * NS)]), np.array([900_000_000])
+    run.phase([steady.then(Stream(done_ns, latency_ns))], seconds=6.9)
+
+    result = only(run.end())
+
+    # 6,001 operations in 6.9 s: 13 % less than the rate at which they were served.
+    assert result.iops == pytest.approx(6_001 / 6.9, rel=1e-3)
+    assert result.steady is not None
+    assert result.steady.verdict is SteadyVerdict.LATE_SHIFT
+    assert not result.trusted
+
+
 def test_an_interval_in_which_nothing_completed_still_counts_as_time() -> None:
     early = steady_stream(per_s=100, seconds=2, latency_ns=1_000_000)
     late = steady_stream(per_s=100, seconds=6, begin_s=4, latency_ns=1_000_000)

@@ -2,9 +2,9 @@
 
 The operations of a job, each counted once, in the intervals of a phase that lie in the time in which all its workers were
 at work. The first and the last interval are shorter than the others and hold start and end: one that lies outside by more
-than a tenth is not counted. Neither is one after the time of the phase, in which the last operations complete and none
-begins. Where an interval has few operations, chance alone makes the rates differ, so neighbours are gathered until each
-has 20 on average.
+than a tenth is not counted. Neither is the last one where it follows the time of the phase: the last operations complete in
+it, and none begins. Where an interval has few operations, chance alone makes the rates differ, so neighbours are gathered
+until each has 20 on average.
 """
 
 import dataclasses
@@ -65,23 +65,23 @@ def series_of(record: PhaseRecord, job: str, common: Span) -> RateSeries:
 
 def series_edges(record: PhaseRecord, common: Span) -> IntArray:
     """Give the intervals that a series is made of: begin of the first, then all ends; one edge where there are none."""
-    within = _until_its_time(record, common)
-    intervals = [interval for interval in record.grid if interval.share_of(within) >= thresholds.SERIES_INSIDE]
+    intervals = [interval for interval in record.grid if interval.share_of(common) >= thresholds.SERIES_INSIDE]
     lengths = [interval.end_ns - interval.begin_ns for interval in intervals]
-    if lengths and lengths[-1] < thresholds.SERIES_INSIDE * float(np.median(lengths)):
+    is_short = bool(lengths) and lengths[-1] < thresholds.SERIES_INSIDE * float(np.median(lengths))
+    # No more than one: a longer wait lowers the rate of the phase, and has to show.
+    if is_short or (intervals and _follows_its_time(intervals[-1], record)):
         intervals.pop()
     if not intervals:
         return np.zeros(1, dtype=np.int64)
     return np.array([intervals[0].begin_ns, *(interval.end_ns for interval in intervals)], dtype=np.int64)
 
 
-def _until_its_time(record: PhaseRecord, common: Span) -> Span:
-    """Leave out what follows the time of a phase that ended by it: no operation begins there."""
+def _follows_its_time(interval: Span, record: PhaseRecord) -> bool:
+    """Whether an interval begins once the time of its phase was over: no operation begins there."""
     finished, seconds = record.finished, record.phase.longest_s
     if finished is None or finished.stopped_by is not StoppedBy.TIME or seconds is None:
-        return common
-    over_ns = record.start_ns + int(seconds * NS_PER_S)
-    return Span(common.begin_ns, max(common.begin_ns, min(common.end_ns, over_ns)))
+        return False
+    return interval.begin_ns >= record.start_ns + int(seconds * NS_PER_S)
 
 
 def gathered_rates(edges_ns: IntArray, ops: IntArray) -> RateSeries:
