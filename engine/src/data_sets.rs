@@ -183,10 +183,11 @@ impl<'a> DataSets<'a> {
         let report = self.emitter.reporter(format!("laying out file set '{name}'"));
         let folder = self.folder_of(set);
         let state = &self.sets[set];
+        let is_of_another = folder.follows() && !state.is_joint();
         let prepared =
             lay_out::prepare(state, folder, self.plan.reserve_bytes, &report, self.stop).inspect_err(|_| {
-                // A complete set that was refused stays whose it was.
-                if lay_out::is_left(state) || lay_out::is_half_done(state) {
+                // A complete set that was refused stays whose it was; half a set may be one that another engine lays out.
+                if lay_out::is_left(state) || (lay_out::is_half_done(state) && !is_of_another) {
                     self.left[set] = Left::Half;
                 }
             })?;

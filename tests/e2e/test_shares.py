@@ -19,6 +19,7 @@ from assay.plan import Plan
 from assay.running.cleaning import clean
 from assay.running.client_folders import folders_to_make, make_folders, remove_folders
 from assay.running.engine import find_engine
+from testbed.host import wait_until
 
 CLIENTS = ("one", "two", "three")
 WAIT_S = 300
@@ -49,6 +50,25 @@ seconds = 60
 arrival = "closed"
 stop = { passes = 50 }
 loop = [{ op = "create", set = "data", size = "4KiB" }, { op = "unlink", set = "data" }]
+"""
+
+SLICES = """
+name = "slices"
+[[file_set]]
+name = "data"
+size = "1000KiB"
+[[phase]]
+name = "read"
+seconds = 60
+[[phase.job]]
+workers = 2
+arrival = "closed"
+[phase.job.op]
+op = "read"
+set = "data"
+pick = "own"
+size = "4KiB"
+access = { kind = "sequential", region = "slice", wrap = false }
 """
 
 
@@ -117,7 +137,7 @@ def carry_out(parts: Mapping[str, Plan]) -> dict[str, Sequence[events.Event]]:
     with engines(parts) as begun:
         for index in range(len(phases)):
             for client, engine in begun.items():
-                assert engine.ready.acquire(timeout=WAIT_S), (client, engine.events[-3:])
+                assert engine.ready.acquire(timeout=WAIT_S), (client, [each.events[-3:] for each in begun.values()])
             for engine in begun.values():
                 engine.say(msgspec.json.encode(events.Start(phase_index=index, at_monotonic_ns=0)))
         return {client: engine.end() for client, engine in begun.items()}
@@ -169,29 +189,7 @@ def test_each_client_does_the_whole_and_nothing_is_left(tmp_path: Path, share: S
 
 
 def test_all_clients_go_through_one_set_once_as_one_client_with_more_workers_does(tmp_path: Path) -> None:
-    whole = parse(
-        """
-        name = "slices"
-        [[file_set]]
-        name = "data"
-        size = "1000KiB"
-        [[phase]]
-        name = "read"
-        seconds = 60
-        [[phase.job]]
-        workers = 2
-        arrival = "closed"
-        [phase.job.op]
-        op = "read"
-        set = "data"
-        pick = "own"
-        size = "4KiB"
-        access = { kind = "sequential", region = "slice", wrap = false }
-        """,
-        tmp_path,
-    )
-
-    seen = carry_out(share_plan(whole, Share.ONE_SET, CLIENTS))
+    seen = carry_out(share_plan(parse(SLICES, tmp_path), Share.ONE_SET, CLIENTS))
 
     for each in seen.values():
         check_ended_well(each)
@@ -200,6 +198,23 @@ def test_all_clients_go_through_one_set_once_as_one_client_with_more_workers_doe
     assert sum(ops for ops, _ in counts) == 250
     assert sum(data for _, data in counts) == 1000 * 1024
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_client_that_is_stopped_while_the_first_lays_the_set_out_leaves_it_alone(tmp_path: Path) -> None:
+    parts = share_plan(parse(SLICES, tmp_path), Share.ONE_SET, CLIENTS[:2])
+    with engines({"one": parts["one"]}) as first:
+        assert first["one"].ready.acquire(timeout=WAIT_S)
+        (mark,) = tmp_path.rglob(".assay-set.json")
+        mark.write_bytes(mark.read_bytes().replace(b'"complete"', b'"laying_out"'))
+
+        with engines({"two": parts["two"]}) as second:
+            wait_until(lambda: any(isinstance(event, events.Progress) for event in second["two"].events), "a wait")
+            second["two"].say(msgspec.json.encode(events.StopRun()))
+            assert isinstance(ended := second["two"].end()[-1], events.Finished)
+            assert ended.outcome is events.Outcome.STOPPED
+        first["one"].say(msgspec.json.encode(events.Start(phase_index=0, at_monotonic_ns=0)))
+
+        check_ended_well(first["one"].end())
 
 
 @pytest.mark.parametrize("share", Share)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from suite import outcomes
+from suite import outcomes, without_group
 
 UNIT = "tests/unit/"
 
@@ -47,6 +47,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(_file(item)))
     # What waits most starts first, so that workers have enough to do until the end.
     items.sort(key=lambda item: item.nodeid.startswith(UNIT))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to run tests that share state side by side: xdist appends the group to a node id, or nothing groups them."""
+    if not session.config.getoption("loadgroup", False):
+        return
+    for item in session.items:
+        if item.get_closest_marker("xdist_group") is not None and without_group(item.nodeid) == item.nodeid:
+            raise pytest.UsageError(f"xdist does not group the tests: the node id {item.nodeid} has no group")
 
 
 def is_quiet(item: pytest.Item) -> bool:

@@ -95,7 +95,13 @@ pub fn prepare(
 
 /// Whether what is there may serve; what may not is cleared away.
 fn may_serve(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop: &AtomicBool) -> Result<bool> {
-    let Some(mark) = standing(state)? else { return Ok(false) };
+    let mark = match standing(state)? {
+        Standing::Nothing => return Ok(false),
+        Standing::Unmarked => {
+            return Err(refuse(state, "is there without Assay's mark, so Assay did not make it and does not touch it"));
+        }
+        Standing::Marked(mark) => *mark,
+    };
     if may_reuse(state, &mark)? {
         if target.is_among() {
             // The others wait for this run's.
@@ -115,7 +121,8 @@ fn may_serve(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop
 fn wait_for(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop: &AtomicBool) -> Result<()> {
     let mut turn = 0_u32;
     loop {
-        if let Some(mark) = standing(state).or_else(|error| if is_coming(state) { Ok(None) } else { Err(error) })?
+        // One look: without a mark, the folder is being made or taken away; a second look may find the mark.
+        if let Standing::Marked(mark) = standing(state)?
             && mark.run == target.run()
             && mark.state == State::Complete
         {
@@ -138,12 +145,6 @@ fn wait_for(state: &FileSetState, target: &DataFolder, report: Report<'_>, stop:
     }
 }
 
-/// Whether the folder is there without a mark for a moment: somebody is making it, or taking it away.
-fn is_coming(state: &FileSetState) -> bool {
-    let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
-    matches!(mark, Ok(Ok(None)) | Err(_))
-}
-
 /// Whether the set's folder is Assay's and holds a part of a set: laying out or removing was cut off.
 pub fn is_half_done(state: &FileSetState) -> bool {
     let mark = open_folder(state).map(|folder| Mark::read(folder.as_fd()));
@@ -162,12 +163,22 @@ pub fn is_left(state: &FileSetState) -> bool {
     state.is_begun() && !is_gone()
 }
 
-/// The mark of the folder that is already there; `None` if there is no folder.
-fn standing(state: &FileSetState) -> Result<Option<Mark>> {
+/// What is in the place of a set's folder.
+enum Standing {
+    /// No folder.
+    Nothing,
+    /// A folder of this user's without a mark.
+    Unmarked,
+    /// A folder with a mark.
+    Marked(Box<Mark>),
+}
+
+/// Look what is in the place of the set's folder.
+fn standing(state: &FileSetState) -> Result<Standing> {
     let folder = match open_folder(state) {
         Ok(folder) => folder,
         Err(error) => match error.errno() {
-            Some(libc::ENOENT) => return Ok(None),
+            Some(libc::ENOENT | libc::ESTALE) => return Ok(Standing::Nothing),
             Some(libc::ENOTDIR | libc::ELOOP) => return Err(refuse(state, "is there and is not a directory")),
             _ => return Err(error),
         },
@@ -178,8 +189,10 @@ fn standing(state: &FileSetState) -> Result<Option<Mark>> {
         return Err(refuse(state, &format!("{why}, so it is not touched")));
     }
     match Mark::read(folder.as_fd()) {
-        Ok(Some(mark)) => Ok(Some(mark)),
-        Ok(None) => Err(refuse(state, "is there without Assay's mark, so Assay did not make it and does not touch it")),
+        Ok(Some(mark)) => Ok(Standing::Marked(Box::new(mark))),
+        Ok(None) => Ok(Standing::Unmarked),
+        // NFS: another client replaced it while it was read.
+        Err(error) if error.raw_os_error() == Some(libc::ESTALE) => Ok(Standing::Unmarked),
         Err(error) => {
             Err(refuse(state, &format!("carries a mark that cannot be read ({error}), so it is not touched")))
         }
