@@ -244,7 +244,7 @@ def test_the_clock_of_this_very_machine_is_found_within_the_bound(scene: Scene) 
 
 def test_a_client_that_is_killed_is_gone_and_the_others_are_whole(scene: Scene) -> None:
     with crew_of(scene, *NAMES) as crew:
-        crew.begin(RUN, scene.plans(*NAMES, seconds="10s"))
+        crew.begin(RUN, scene.plans(*NAMES, seconds="4s"))
         crew.tell(dict.fromkeys(NAMES, events.StartWhenReady()))
         heard = hear_until(crew, is_started(*NAMES))
         engine = scene.engine("n2")

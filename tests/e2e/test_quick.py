@@ -22,7 +22,7 @@ ROWS = 11
 
 
 @contextmanager
-def _on_loop(kind: Literal["ext4", "xfs", "btrfs"]) -> Iterator[Path]:
+def _on_loop(kind: Literal["ext4", "btrfs"]) -> Iterator[Path]:
     with (
         tmpfs(SPACE_BYTES + 16 * MIB) as memory,
         loop_device(SPACE_BYTES, backing=memory) as device,
@@ -37,20 +37,15 @@ def _on_fuse() -> Iterator[Path]:
         yield directory
 
 
+# ext4 is below, as another user; ext4 and xfs are in `make prove` as well (e2e/repeats.py).
 PLACES: Mapping[str, Callable[[], AbstractContextManager[Path]]] = {
-    "ext4": lambda: _on_loop("ext4"),
-    "xfs": lambda: _on_loop("xfs"),
     "btrfs": lambda: _on_loop("btrfs"),
-    "tmpfs": lambda: tmpfs(SPACE_BYTES),
     "overlay": lambda: overlay(SPACE_BYTES),
     "fuse": _on_fuse,
 }
 
 SAID = {
-    "ext4": {"backing-file-cached"},
-    "xfs": {"backing-file-cached"},
     "btrfs": {"backing-file-cached"},
-    "tmpfs": {"memory-file-system", "not-cold"},
     "overlay": {"memory-file-system", "not-cold"},
     "fuse": {"hit-ratio-unknown", "device-unknown"},
 }
@@ -69,23 +64,13 @@ def test_quick_answers_on(place: str, assay: Assay) -> None:
     assert SAID[place] <= {found["id"] for found in _findings(document)}
 
 
-def test_quick_answers_without_privileges(unprivileged: Assay) -> None:
+def test_quick_answers_without_privileges_and_chooses_a_size_that_fits_a_small_file_system(unprivileged: Assay) -> None:
     with _on_loop("ext4") as mount_point:
         directory = mount_point / "own"
         directory.mkdir()
         os.chown(directory, NOBODY, NOBODY)
-        document = _quick(unprivileged, directory)
+        document = _quick(unprivileged, directory, "--time", "12s", "--json", "--no-report")
         left = _content(directory)
-
-    assert left == set()
-    _is_answered(document)
-
-
-def test_quick_chooses_a_size_that_fits_a_small_file_system(assay: Assay) -> None:
-    with _on_loop("ext4") as directory:
-        before = _content(directory)
-        document = _quick(assay, directory, "--time", "12s", "--json", "--no-report")
-        left = _content(directory) - before
 
     assert left == set()
     _is_answered(document)

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 DURATIONS = ROOT / "build" / "tests" / durations.NAME
 PYTEST = (sys.executable, "-m", "pytest")
 PARALLEL = ("-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
-"""One worker more than CPUs (`lanes.py`); groups in the order of the collection."""
+"""Two workers more than CPUs (`lanes.py`); groups in the order of the collection."""
 PARTS: dict[str, Sequence[str]] = {
     "cargo test": ("cargo", "test", "--locked"),
     "parallel lane": (*PYTEST, "--lane", "parallel", *PARALLEL),

@@ -28,8 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Start one worker more than there are CPUs (`-n auto`): half of the time of an end-to-end test is waiting."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Start two workers more than there are CPUs (`-n auto`): half of the time of an end-to-end test is waiting."""
+    return len(os.sched_getaffinity(0)) + 2
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist writes the groups into the node ids
