@@ -29,10 +29,9 @@ run: $(READY)
 	@mkdir -p "$(DEFAULT_DIR)"
 	$(BIN)/assay quick "$(DIR)"
 
-# What needs no device, no root and no other program: for every edit.
+# What needs no device, no root and no other program, and does not take long: for every edit.
 unit: $(READY)
-	cargo test --locked --quiet
-	$(BIN)/pytest -q -n auto --dist loadfile tests/unit
+	@cargo test --locked --quiet --lib & engine=$$!; $(BIN)/pytest -q -n logical --dist loadfile -m "not long" tests/unit && wait $$engine
 
 # All tests: cargo's, then most of pytest's in parallel, then those that need a quiet machine (tests/suite). Ends, red, after
 # MOST_S seconds where that is given.

@@ -213,6 +213,7 @@ def streams_of(workers: Sequence[tuple[int, int]]) -> list[Stream]:
 
 @given(workers_of_clients())
 @settings(max_examples=40, deadline=None)
+@pytest.mark.long
 def test_a_run_that_is_split_into_clients_adds_up_to_itself(
     split: tuple[list[tuple[int, int]], list[int], list[int]],
 ) -> None:

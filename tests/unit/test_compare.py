@@ -61,6 +61,7 @@ def rates(random: np.random.Generator, middle: float, runs: int = RUNS) -> list[
 
 
 @pytest.mark.parametrize(("runs", "begin"), [(3, 1), (5, 1), (10, 1), (3, 30), (5, 30), (10, 30)])
+@pytest.mark.long
 def test_of_a_thousand_comparisons_of_a_with_a_hardly_any_has_a_winner(
     runs: int, begin: int, measured: tuple[Document, Result]
 ) -> None:
@@ -97,6 +98,7 @@ def test_runs_in_turns_are_compared_within_their_round(measured: tuple[Document,
 
 
 @pytest.mark.parametrize(("runs", "begin"), [(3, 30), (5, 30), (10, 30), (3, 1), (5, 1), (10, 1)])
+@pytest.mark.long
 def test_the_interval_of_the_geometric_mean_goes_by_runs_and_not_by_results(
     runs: int, begin: int, measured: tuple[Document, Result]
 ) -> None:

@@ -162,6 +162,7 @@ def test_nothing_is_fetched_and_every_link_leads_to_a_place_of_the_page(seen: Re
     assert not any(attributes.get(name) for _, attributes in seen.elements for name in ("src", "srcset", "poster"))
 
 
+@pytest.mark.long
 def test_a_comparison_of_a_quick_run_five_times_each_stays_under_its_bound() -> None:
     text = comparison_page(*compared(LOADS))
 

@@ -116,6 +116,7 @@ def test_a_cell_without_a_run_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("shape", "left_out"), [((2, 2, 3), 0), ((3, 3, 3), 0), ((3, 2, 2, 3), 4), ((3, 3, 2), 0)])
+@pytest.mark.long
 def test_intervals_hold_the_truth_in_95_of_100_whatever_the_rounds_are(shape: tuple[int, ...], left_out: int) -> None:
     random = np.random.default_rng(sum(shape))
     levels = shape[:-1]
@@ -140,6 +141,7 @@ def test_intervals_hold_the_truth_in_95_of_100_whatever_the_rounds_are(shape: tu
     assert held / total == pytest.approx(0.95, abs=0.015)
 
 
+@pytest.mark.long
 def test_a_term_that_does_nothing_has_a_p_below_a_twentieth_in_a_twentieth() -> None:
     random = np.random.default_rng(8)
     below = [
@@ -153,6 +155,7 @@ def test_a_term_that_does_nothing_has_a_p_below_a_twentieth_in_a_twentieth() -> 
     assert np.mean(below) == pytest.approx(0.05, abs=0.012)
 
 
+@pytest.mark.long
 def test_a_cell_that_varies_much_more_is_named_and_alike_ones_are_hardly_ever() -> None:
     random = np.random.default_rng(4)
     named = 0

@@ -22,6 +22,7 @@ def fuzzer() -> Iterator[Fuzzer]:
 
 
 @pytest.mark.parametrize("name", READERS)
+@pytest.mark.long
 def test_a_changed_input_is_taken_or_refused_in_words(name: str, fuzzer: Fuzzer) -> None:
     tally = fuzzer.fuzz(name)
 

@@ -119,6 +119,7 @@ def test_a_disk_that_is_pulled_and_a_rebuild_that_ends_have_their_levels(seed: i
     assert steps == [pytest.approx(60, abs=3), pytest.approx(120, abs=3)]
 
 
+@pytest.mark.long
 def test_intervals_of_levels_hold_the_truth_as_often_as_they_say() -> None:
     held = 0
     tries = 60

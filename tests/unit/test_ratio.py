@@ -96,6 +96,7 @@ def test_how_many_runs_each_method_has() -> None:
 
 
 @pytest.mark.parametrize(("runs", "method"), [(3, RatioMethod.WELCH), (5, RatioMethod.RANKS), (10, RatioMethod.RANKS)])
+@pytest.mark.long
 def test_an_interval_holds_the_true_ratio_as_often_as_it_says(runs: int, method: RatioMethod) -> None:
     random = np.random.default_rng(runs)
     trials = TRIALS // runs

@@ -62,6 +62,7 @@ def judged(shape: str, n: int) -> tuple[Counter[SteadyVerdict], FloatArray, list
         ("periodic", 0.93),
     ],
 )
+@pytest.mark.long
 def test_the_level_of_what_becomes_steady_is_found(shape: str, believed_share: float, n: int) -> None:
     verdicts, errors, _ = judged(shape, n)
 
@@ -119,6 +120,7 @@ def test_a_window_is_whole_periods() -> None:
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
 @pytest.mark.parametrize("n", [30, 60, 120, 600])
+@pytest.mark.long
 def test_noise_has_no_period(n: int, correlation: float) -> None:
     found = sum(judge(1 + 0.04 * correlated(seed, n, correlation)).period is not None for seed in range(200))
 

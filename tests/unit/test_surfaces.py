@@ -136,6 +136,7 @@ TRIALS = 1_000
 @pytest.mark.parametrize("runs", [3, 5])
 @pytest.mark.parametrize("in_turns", [False, True])
 @pytest.mark.parametrize("cell_cv", [0.03, UNEVEN], ids=["even", "uneven"])
+@pytest.mark.long
 def test_of_a_thousand_surfaces_of_a_with_a_hardly_any_has_any_winner(
     runs: int, in_turns: bool, cell_cv: Mapping[Sizes, float] | float
 ) -> None:
@@ -159,6 +160,7 @@ def test_of_a_thousand_surfaces_of_a_with_a_hardly_any_has_any_winner(
     assert 0.945 <= inside / (TRIALS * len(PLACES)) <= 0.99
 
 
+@pytest.mark.long
 def test_never_worse_holds_wrongly_in_at_most_one_of_twenty() -> None:
     random = np.random.default_rng(11)
     # The one cell that is worse by a hair more than matters is what makes the claim false.
@@ -189,6 +191,7 @@ def test_a_planted_region_is_found_with_three_runs_and_what_is_marked_is_mostly_
 
 
 @pytest.mark.parametrize(("runs", "begin"), [(3, 60), (5, 60), (10, 60), (5, 1), (10, 1)])
+@pytest.mark.long
 def test_the_interval_of_the_mean_of_a_surface_holds_the_truth_as_often_as_it_says(runs: int, begin: int) -> None:
     random = np.random.default_rng(runs)
     places = grid(2, 3)
