@@ -918,6 +918,16 @@ def test_a_straggler_has_less_than_four_fifths_of_what_is_usual(slow_per_s: int,
     assert ("uneven-clients" in ids(sums(document)[0], "note")) is is_named
 
 
+@pytest.mark.parametrize(("slow_per_s", "severity"), [(520, "note"), (480, "weak")])
+def test_a_sum_of_two_clients_is_weak_where_one_did_less_than_half_of_the_other(slow_per_s: int, severity: str) -> None:
+    # Jain's index of 1 and 1 / 2 is (3 / 2)^2 / (2 * 5 / 4) = 0.9.
+    clients = [Client(f"h{per_s}", steady(per_s)) for per_s in (1000, slow_per_s)]
+
+    document = judged(MemorySet(ONE_PHASE, clients))
+
+    assert "uneven-clients" in ids(sums(document)[0], severity)
+
+
 def test_a_handful_of_operations_makes_nobody_uneven() -> None:
     few = [Client(f"h{i}", steady(per_s, seconds=10)) for i, per_s in enumerate((1, 1, 10))]
     enough = [Client(f"h{i}", steady(per_s, seconds=10)) for i, per_s in enumerate((10, 10, 100))]

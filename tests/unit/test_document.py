@@ -946,3 +946,38 @@ def test_a_percentile_needs_ten_values_beyond_it(ops: int, known: int) -> None:
 def test_a_wall_clock_was_stepped_from_two_seconds_on(ended_utc: str, is_named: bool) -> None:
     # A run of a minute that began at 03:04:05.
     assert bool(clock_findings(60.0, ended_utc)) is is_named
+
+
+@pytest.mark.parametrize(
+    ("ramp_s", "second_s", "window_s"),
+    [
+        # A tick may be 10 ms before the ramp ends, a hundredth of the interval.
+        (2.009, 30.0, (2.0, 30.0)),
+        (2.011, 30.0, (3.0, 30.0)),
+        # And as long after the second worker had finished, if that is what ends the window.
+        (0.0, 26.991, (0.0, 27.0)),
+        (0.0, 26.989, (0.0, 26.0)),
+    ],
+)
+def test_an_interval_is_in_the_window_up_to_a_hundredth_of_it_outside(
+    ramp_s: float, second_s: float, window_s: tuple[float, float]
+) -> None:
+    run = SyntheticRun(one_plan(phase(one_job(workers=2), ramp_s=ramp_s)))
+    streams = [
+        steady_stream(per_s=1000, seconds=seconds, latency_ns=1_000_000, worker=worker)
+        for worker, seconds in enumerate((30.0, second_s))
+    ]
+
+    assert only(run.phase(streams, seconds=30).end()).window_s == window_s
+
+
+@pytest.mark.parametrize(("seconds", "is_known"), [(8.9, False), (9.1, True)])
+def test_cpu_time_is_known_where_work_went_on_for_nine_tenths_of_what_was_sampled(
+    seconds: float, is_known: bool
+) -> None:
+    run = SyntheticRun(one_plan(phase()))
+    stream = steady_stream(per_s=1000, seconds=seconds, latency_ns=1_000_000)
+
+    result = only(run.phase([stream], seconds=10, counters=QUIET).end())
+
+    assert (result.cpu_ns_per_op is not None) is is_known

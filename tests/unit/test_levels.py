@@ -70,11 +70,18 @@ def test_a_change_that_drowns_in_the_noise_is_not_claimed() -> None:
     assert len(find_levels(values).levels) == 1
 
 
-def test_levels_a_hair_apart_are_one() -> None:
-    values = np.concatenate([np.full(20, 1.0), np.full(20, 1.04)])
+@pytest.mark.parametrize(
+    ("levels", "count"), [((1.0, 1.049), 1), ((1.0, 1.051), 2), ((1.051, 1.0), 2), ((1.0, 1.04, 1.2), 2)]
+)
+def test_levels_less_than_5_percent_apart_are_one(levels: tuple[float, ...], count: int) -> None:
+    assert len(find_levels(np.repeat(levels, 20)).levels) == count
 
-    assert len(find_levels(values).levels) == 1
-    assert len(find_levels(np.concatenate([values, np.full(20, 1.2)])).levels) == 2
+
+@pytest.mark.parametrize(("count", "gathered"), [(60, 1), (61, 3), (180, 3), (181, 5), (300, 5), (301, 7)])
+def test_an_odd_number_of_neighbours_is_gathered_so_that_at_most_sixty_medians_are_left(
+    count: int, gathered: int
+) -> None:
+    assert find_levels(np.ones(count)).gathered == gathered
 
 
 def test_a_long_series_is_cut_in_its_own_numbers() -> None:

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -34,7 +35,7 @@ from assay.report.kept_answers import KeptAnswer, keep_answer, kept_answer
 from assay.report.sections import marks as marks_section
 from assay.report.spreadsheets import MARKS as MARKS_TABLE
 from assay.report.spreadsheets import tables
-from assay.results import DETECTED, Document, MarkEffect, RunMark
+from assay.results import DETECTED, Document, EarlierLevel, MarkEffect, RunMark
 from assay.running.mark_watch import MarkWatch
 from assay.running.marking import take_words
 from assay.verdicts import RecoveryVerdict
@@ -225,6 +226,19 @@ def test_a_pause_of_the_client_is_a_mark_with_its_own_during() -> None:
     assert during is not None
     assert list(during.window_s) == pytest.approx([8.0, 9.5])
     assert during.iops == 0
+
+
+@pytest.mark.parametrize(("change", "is_marked"), [(0.049, False), (0.051, True), (-0.049, False), (-0.051, True)])
+def test_a_rate_that_changes_by_a_twentieth_is_a_mark(change: float, is_marked: bool) -> None:
+    run = one_phase(steady_stream(per_s=100, seconds=30, latency_ns=1_000_000), seconds=30, interval_s=1.0)
+    (result,) = judged(run).results
+    assert result.steady is not None
+    earlier = EarlierLevel(window_s=(0.0, 15.0), ratio=1 / (1 + change))
+    steady = msgspec.structs.replace(result.steady, before=(earlier,), window_s=(15.0, 30.0))
+
+    marks = marks_of_run(read(run), [msgspec.structs.replace(result, steady=steady)])
+
+    assert [mark.phase_s for mark in marks] == ([15.0] if is_marked else [])
 
 
 # -- the way of a rate -------------------------------------------------------------------------------------------------

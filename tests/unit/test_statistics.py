@@ -253,3 +253,12 @@ def classes(counts: dict[int, int]) -> tuple[FloatArray, IntArray]:
 )
 def test_two_peaks_are_two_modes_on_one_side_of_each_threshold(counts: dict[int, int], modes: int) -> None:
     assert len(find_modes(*classes(counts))) == modes
+
+
+@pytest.mark.parametrize(("share", "period"), [(0.89, 10), (0.91, 5)])
+def test_a_period_is_the_shorter_lag_where_it_has_nine_tenths_of_the_highest_peak(share: float, period: int) -> None:
+    # Every fifth value is 1 + d and 1 - d in turns. Their correlation is 1 at lag 10, and at lag 5 it is
+    # (0.8 - d^2) / (0.8 + d^2).
+    d = (0.8 * (1 - share) / (1 + share)) ** 0.5
+
+    assert find_period(np.tile([1 + d, 0, 0, 0, 0, 1 - d, 0, 0, 0, 0], 12)) == period

@@ -1,5 +1,6 @@
 """The eight shapes of short runs: where each is steady, at which level, and what is refused (docs/method.md)."""
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -10,10 +11,20 @@ import pytest
 
 from assay.analysis.judgements import steady as steady_judgement
 from assay.analysis.rows import Span
-from assay.analysis.series import RateSeries, gathered_rates
+from assay.analysis.series import RateSeries, gathered_rates, series_edges
+from assay.analysis.statistics.levels import Level, Levels
 from assay.analysis.statistics.mean import MeanInterval
 from assay.analysis.statistics.period import _is_peak
-from assay.analysis.statistics.steady import Steadiness, Stretch, _moves, _rest_of_start, _trend, judge, mser_cut
+from assay.analysis.statistics.steady import (
+    Steadiness,
+    Stretch,
+    _moves,
+    _rest_of_start,
+    _staircase,
+    _trend,
+    judge,
+    mser_cut,
+)
 from assay.analysis.steadiness import JobSteadiness
 from assay.analysis.window import Window
 from assay.verdicts import SteadyVerdict
@@ -244,9 +255,11 @@ def test_intervals_are_put_together_to_hold_twenty_operations_each(each: int, co
     assert len(gathered_rates(edges_ns, np.full(100, each))) == count
 
 
-def steadiness(*, half: float = 1.0, change: float = 0.0, mser_mean: float | None = None) -> JobSteadiness:
-    """A steady rate of 100 with half of its interval, whose halves differ and have intervals of 3 and 4."""
-    begin, end = MeanInterval(100.0 - change / 2, 3.0, 20.0), MeanInterval(100.0 + change / 2, 4.0, 20.0)
+def steadiness(
+    *, half: float = 1.0, change: float = 0.0, known: float = 1.0, mser_mean: float | None = None
+) -> JobSteadiness:
+    """A steady rate of 100 with half of its interval, whose halves differ and have intervals of 3 and 4 times `known`."""
+    begin, end = (MeanInterval(100.0 + side * change / 2, width * known, 20.0) for side, width in ((-1, 3.0), (1, 4.0)))
     return JobSteadiness(
         series=RateSeries(np.arange(41), np.full(40, 100)),
         found=Steadiness(SteadyVerdict.STEADY, last=Stretch(0, 40, 100.0), mser_mean=mser_mean),
@@ -265,6 +278,9 @@ def steadiness(*, half: float = 1.0, change: float = 0.0, mser_mean: float | Non
         ({"change": 6.5}, None),
         ({"change": 6.6}, "halves-differ"),
         ({"change": -6.6}, "halves-differ"),
+        # Where chance leaves 0.66 %, a change has to be one of level: of 5 %.
+        ({"change": 4.9, "known": 0.1}, None),
+        ({"change": 5.1, "known": 0.1}, "halves-differ"),
         ({"mser_mean": 104.9}, None),
         ({"mser_mean": 105.1}, "methods-disagree"),
         ({"mser_mean": 94.9}, "methods-disagree"),
@@ -309,3 +325,56 @@ def test_a_drift_of_more_than_a_fifth_leaves_no_number(trend: float, severity: s
 def test_the_last_level_needs_ten_values(last: int, verdict: SteadyVerdict) -> None:
     # Three tenths of 25 values would be 7.5.
     assert judge(np.repeat([3000.0, 1000.0], [25 - last, last])).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("times", "unit_share", "levels"), [(1.049, 0.0, 1), (1.051, 0.0, 2), (1.19, 0.1, 1), (1.21, 0.1, 2)]
+)
+def test_levels_of_rates_are_5_percent_and_two_operations_apart(times: float, unit_share: float, levels: int) -> None:
+    # The first level is more than half of the series: MSER-5 takes it for no start.
+    values = np.repeat([times, 1.0], [25, 15])
+
+    found = judge(values, unit=unit_share * float(values.mean()))
+
+    assert 1 + len(found.before) == levels
+
+
+@pytest.mark.parametrize(("half_step", "is_drift"), [(0.58, True), (0.605, False)])
+def test_a_step_is_a_drift_where_a_line_fits_as_well_at_seven_tenths_of_its_cost(
+    half_step: float, is_drift: bool
+) -> None:
+    # About the levels -h and h, forty values have the squares 40; about the line through them, 40 + 9.98 h^2. A step costs
+    # 3 ln(40) 40 / 38 = 11.65 and a line 0.7 of it: the line is as good up to h^2 = 0.3 * 11.65 / 9.98, so h = 0.592.
+    z = PATTERN + np.repeat([-half_step, half_step], 20)
+    levels = (Level(0, 20, math.exp(-half_step)), Level(20, 40, math.exp(half_step)))
+
+    begin = _staircase(z, Levels(levels=levels, noise=1.0, gathered=1, outliers=0))
+
+    assert begin == (0 if is_drift else None)
+
+
+@pytest.mark.parametrize(
+    ("common", "last", "counted"),
+    [
+        # The first of four intervals lies in the common time with 89 and 91 % of it.
+        ((11, 400), 100, (1, 4)),
+        ((9, 400), 100, (0, 4)),
+        # So does the last one.
+        ((0, 389), 100, (0, 3)),
+        ((0, 391), 100, (0, 4)),
+        # It is 89 and 91 % as long as the others.
+        ((0, 400), 89, (0, 3)),
+        ((0, 400), 91, (0, 4)),
+    ],
+)
+def test_an_interval_counts_with_nine_tenths_of_it_in_the_common_time_and_of_the_usual_length(
+    common: tuple[int, int], last: int, counted: tuple[int, int]
+) -> None:
+    edges = [0, 100, 200, 300, 300 + last]
+    grid = [Span(*ends) for ends in itertools.pairwise(edges)]
+    record = SimpleNamespace(grid=grid, finished=None, phase=SimpleNamespace(longest_s=None))
+    begin, end = counted
+
+    found = series_edges(record, Span(*common))  # type: ignore[arg-type]
+
+    assert found.tolist() == edges[begin : end + 1]

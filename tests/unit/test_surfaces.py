@@ -5,8 +5,12 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+import scipy.special
+import scipy.stats
 
-from assay.compare.surfaces.cell_differences import differences_of, never_worse
+from assay.analysis.statistics.moderated import common_variance
+from assay.compare.surfaces.cell_differences import CellDifference, differences_of, never_worse
+from assay.compare.surfaces.cell_means import SurveyedCells
 from assay.compare.surfaces.landmarks import _cliffs, odd_cells
 from assay.compare.surfaces.region import parse_region, parse_weights
 from assay.compare.surfaces.surface import ClaimState, ComparedSurface, SurfaceCell
@@ -317,3 +321,56 @@ def test_a_cell_is_odd_beyond_five_spreads_of_five_neighbours_or_more(
     ratios = dict(zip(places, around, strict=False))
 
     assert odd_cells({**ratios, (2, 2): value}, 0.03) == ({(2, 2): 0.0} if is_odd else {})
+
+
+@pytest.mark.parametrize(("t", "is_marked"), [(4.2, False), (4.4, True)])
+def test_cells_and_their_means_are_marked_where_chance_is_below_one_in_twenty(t: float, is_marked: bool) -> None:
+    # Three ratios leave two degrees of freedom, of which p is 1 - t / sqrt(2 + t^2): 0.052 and 0.048.
+    place, spread = (64 * KIB, 4 * KIB), 0.01
+    # Of the mean of three; the variance of their median is 1.346 times as large.
+    errors = {"mean": spread / math.sqrt(3), "cell": spread * math.sqrt(1.346 / 3)}
+    marked = {}
+    for name, error in errors.items():
+        ratios = [math.exp(t * error + step * spread) for step in (-1, 0, 1)]
+        cells = cell_runs({place: [1.0] * 3}, {place: ratios})
+        rounds = [(str(i), str(i)) for i in range(3)]
+        found, _ = differences_of(cells, rounds)
+        whole = SurveyedCells(cells, found, rounds, EFFECT).whole()
+        marked[name] = whole.is_significant if name == "mean" else next(iter(found.values())).is_significant
+
+    assert marked == {"mean": is_marked, "cell": is_marked}
+
+
+@pytest.mark.parametrize(
+    ("errors_above", "state"),
+    [
+        (7.0, ClaimState.HELD),
+        (6.9, ClaimState.OPEN),
+        (-6.9, ClaimState.OPEN),
+        (-7.0, ClaimState.CONTRADICTED),
+    ],
+)
+def test_never_worse_holds_at_a_twentieth_shared_by_all_cells(errors_above: float, state: ClaimState) -> None:
+    # 0.05 / 5 cells is 1 %: with two degrees of freedom, t is 0.98 / sqrt(2 * 0.99 * 0.01) = 6.96.
+    error = 0.001
+    sure = CellDifference(1.0, error, 2.0)
+    near = CellDifference(math.log(1 - EFFECT) + errors_above * error, error, 2.0)
+
+    found = never_worse({**{str(i): sure for i in range(4)}, "near": near}, EFFECT)
+
+    assert found.state is state
+
+
+@pytest.mark.parametrize(("freedom", "borrowed"), [(3.6, 3.6), (4.4, 4.0)])
+def test_a_cell_borrows_what_the_spread_of_the_variances_allows_and_at_most_four_degrees_of_freedom(
+    freedom: float, borrowed: float
+) -> None:
+    # The logarithms of the variances of cells of four degrees of freedom each are x apart, and so is their deviation.
+    x = math.sqrt(sum(float(scipy.special.polygamma(1, of / 2)) for of in (freedom, 4)))
+
+    found = common_variance([(math.exp(x * place), 4.0) for place in (-1, 0, 1)])
+
+    assert found.freedom == pytest.approx(borrowed, rel=1e-6)
+    # Smyth: s~^2 = (d0 s0^2 + d s^2) / (d0 + d), s0^2 the median by that of chi^2 (4) / 4.
+    s0 = 4 / float(scipy.stats.chi2.median(4))
+    assert found.moderated(0.0, 4.0) == pytest.approx((borrowed * s0 / (borrowed + 4), borrowed + 4), rel=0.01)

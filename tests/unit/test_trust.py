@@ -659,10 +659,10 @@ def two_workers(first_per_s: int, second_per_s: int) -> Result:
 
 
 def test_workers_of_the_same_time_that_do_not_get_the_same_are_named() -> None:
-    # Jain's index of 1000 and 500 is 1500^2 / (2 * 1250000) = 0.9, of 1000 and 400 it is 0.84.
+    # Jain's index of 1000 and 500 is 1500^2 / (2 * 1250000) = 0.9, of 520 it is 0.91, of 480 it is 0.89.
     assert "uneven-workers" not in ids(two_workers(1000, 520))
-    assert "uneven-workers" in ids(two_workers(1000, 400), "note")
-    assert two_workers(1000, 400).trust.level is TrustLevel.YES
+    assert "uneven-workers" in ids(two_workers(1000, 480), "note")
+    assert two_workers(1000, 480).trust.level is TrustLevel.YES
 
 
 def test_a_storage_that_stood_still_makes_a_number_weak_wherever_its_window_lies() -> None:
