@@ -29,12 +29,13 @@ title = "reading"
 before = [{before}]
 seconds = "{seconds}"
 [[phase.job]]
+limit = {{ ops_per_s = 1000 }}
 op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 
 
 def load_file(folder: Path, *, seconds: str = "1h", before: str = "", keep: str = "") -> Path:
-    """Write a load that reads a small file for a while."""
+    """Write a load that reads a small file for a while, and leaves the CPUs to others."""
     path = folder / "small.toml"
     path.write_text(LOAD.format(seconds=seconds, before=before, keep=keep))
     return path

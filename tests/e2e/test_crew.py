@@ -47,6 +47,7 @@ size = "4MiB"
 name = "read"
 seconds = "{seconds}"
 [[phase.job]]
+limit = {{ ops_per_s = 500 }}
 op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 

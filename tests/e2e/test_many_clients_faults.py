@@ -17,7 +17,7 @@ import pytest
 
 from assay.bundle import RunBundle
 from assay.cluster.roster import WATCH_S
-from e2e.faults.load import write_load
+from e2e.faults.load import USUAL, write_load
 from e2e.faults.space import CREATING
 from e2e.many_clients import ManyClients, client_set, shared_variables
 from e2e.processes import WAIT_S, Running
@@ -41,6 +41,8 @@ SILENT = r"it said nothing for (\d+\.\d) s: "
 
 Time in which the leader itself stood still is no silence, so the figure does not depend on how busy the machine is.
 """
+OPS_PER_S = 500
+"""What each client does while one fails: three that do what they can leave the leader no CPU."""
 SHORT_PHASE, ENDLESS = "12s", "1h"
 """The short one is long enough to be hit on a busy machine, and hardly longer than silence is."""
 
@@ -241,7 +243,7 @@ def test_a_stop_by_the_user_ends_all(many: ManyClients, tmp_path: Path) -> None:
 
 
 def _load(many: ManyClients, parts: dict[str, str]) -> Path:
-    write_load(many.lab.leader.folder, parts)
+    write_load(many.lab.leader.folder, {"job": f"limit = {{ ops_per_s = {OPS_PER_S} }}\n{USUAL['job']}"} | parts)
     return many.lab.place / "faulty.toml"
 
 

@@ -37,14 +37,17 @@ def test_the_load_file_that_it_prints_is_the_load_that_it_carries_out(
     plans = [_plan(assay, document) for document in (measured, carried_out)]
     assert plans[0].pop("origin")["sha256"] == plans[1].pop("origin")["sha256"]
     assert plans[0] == plans[1]
-    assert all(result["ops"] > 0 and not result["errors"] for result in measured["results"])
+    for result in measured["results"]:
+        # On a busy disk a flush takes longer than the phase.
+        assert result["ops"] > 0 or result["operation"] == "fdatasync", result
+        assert not result["errors"], result
     assert list(directory.iterdir()) == []
 
 
 def test_one_fsync_follows_each_so_many_writes_by_the_kernels_count(assay: Assay, tmp_path: Path) -> None:
     for depth, workers in ((1, 1), (4, 2)):
         words = ("--write", "--fsync-every", "16", "--depth", str(depth), "--workers", str(workers))
-        document = _document(assay, "measure", tmp_path, *words, *BRIEFLY)
+        document = _document(assay, "measure", tmp_path, *words, "--size", "4m", "--time", "2s")
 
         counts = {result["operation"]: result["ops"] for result in document["results"]}
         # Each worker may stand anywhere between two flushes, with some in flight.
