@@ -11,9 +11,6 @@ import pytest
 hypothesis.settings.register_profile(
     "any-speed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-hypothesis.settings.register_profile(
-    "brief", hypothesis.settings.get_profile("any-speed"), max_examples=20
-)  # `make unit`
 hypothesis.settings.load_profile("any-speed")
 
 pytest.register_assert_rewrite("goldens")
