@@ -228,8 +228,10 @@ def test_1_03_has_files_of_a_gibibyte_streams_and_no_flush() -> None:
 
     assert (old.file_sets[0].files, old.file_sets[0].size) == (3, plan.Fixed(value=float(1024 * MIB)))
     assert calls(phases["block_write"]) == {"unlink": 3, "open": 1, "next file": 2, "write": 327_680, "close": 1}
-    assert phases["putc_write"].backend == plan.Stdio(per_character=True)
-    assert calls(phases["putc_write"])["chunk"] == 327_680
+    for name, kind in (("putc_write", plan.OpKind.WRITE), ("getc_read", plan.OpKind.READ)):
+        assert calls(phases[name]) == {"open": 1, "next file": 2, "chunk": 327_680, "close": 1}
+        assert {op.op for op in job_ops(phases[name]) if op.name == "chunk"} == {kind}
+        assert phases[name].backend == plan.Stdio(per_character=True)
     # Nine looks, then one that writes: a tenth of each seeker's seeks, not a share by chance.
     assert calls(phases["random_seeks"]) == {"read": 10, "write": 1}
     assert (phases["random_seeks"].workers, phases["random_seeks"].kind) == (3, plan.WorkerKind.PROCESS)
