@@ -12,7 +12,7 @@ import pytest
 
 from assay import __version__
 from e2e.command import COMMAND, TIMEOUT_S, Assay
-from e2e.processes import load_file
+from e2e.processes import load_file, nothing_in
 from testbed.devices import MIB, read_only_mount, small_ext4, tmpfs
 from testbed.host import need_tools
 
@@ -28,19 +28,6 @@ prctl = ctypes.CDLL(None, use_errno=True).prctl
 assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
 os.execv(sys.argv[1], sys.argv[1:])
 """
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
-def nothing_in(directory: Path) -> bool:
-    """Whether no data is left."""
-    return list(directory.iterdir()) == []
 
 
 @pytest.mark.parametrize(
