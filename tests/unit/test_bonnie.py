@@ -5,6 +5,7 @@ import dataclasses
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay import events, plan
@@ -248,6 +249,12 @@ def test_the_last_file_of_1_03_is_met_as_often_as_its_share_of_the_chunks() -> N
     full, last = read.file.pick.distribution.rows
     assert (full[1:], last[1:]) == ((0.0, 2 / 3), (2 / 3, 1.0))
     assert full[0] / last[0] == 4  # 2 GiB to 512 MiB
+
+
+def test_with_x_every_test_is_done_again_and_again() -> None:
+    once, thrice = (made(f"-r 0 -s 16 -n 1 {times}").phases for times in ("", "-x 3"))
+
+    assert thrice == tuple(msgspec.structs.replace(phase, repeat=repeat) for repeat in range(3) for phase in once)
 
 
 def test_directories_hold_one_file_more_than_their_share() -> None:

@@ -24,12 +24,12 @@ HERE = Path("/mnt/storage")
 
 PLANS = {
     "all-patterns": "-s 20k -r 4k -j 2 -i 0 -i 2 -i 3 -i 4 -i 5 -I -e -c",
-    "left-from-before": "-s 404k -r 4k -j 1 -i 1 -i 5 -w -K -J 2",
-    "extensions": "-E -s 64 -r 16 -i 6 -i 7 -i 12",
-    "mapped": "-B -G -s 128 -r 32 -i 0 -i 3 -D -f data/file",
-    "in-flight": "-H 4 -I -s 1m -r 64 -i 0 -i 2",
+    "left-from-before": "-s 404k -r 4k -j 1 -i 1 -i 5 -w -K -J 2 -+n",
+    "extensions": "-E -s 64 -r 16 -i 6 -i 7 -i 12 -+n",
+    "mapped": "-B -G -s 128 -r 32 -i 0 -i 3 -D -f data/file -+n",
+    "in-flight": "-H 4 -I -s 1m -r 64 -i 0 -i 2 -+n",
     "children": "-t 3 -T -s 128 -r 32 -i 0 -i 8",
-    "own-files": "-t 2 -F a/one b/two -s 64 -r 4 -i 0 -x -w -o",
+    "own-files": "-t 2 -F a/one b/two -s 64 -r 4 -i 0 -x -w -o -+n",
 }
 
 
