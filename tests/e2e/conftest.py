@@ -28,6 +28,14 @@ def _prestarted() -> Iterator[None]:
 
 
 @pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """What is measured."""
+    path = tmp_path / "measured"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
 def assay(tmp_path: Path) -> Assay:
     """The command, run as the user who runs the tests."""
     need_command()

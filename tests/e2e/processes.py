@@ -34,6 +34,11 @@ op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 
 
+def nothing_in(directory: Path) -> bool:
+    """Whether no data is left."""
+    return list(directory.iterdir()) == []
+
+
 def load_file(folder: Path, *, seconds: str = "1h", before: str = "", keep: str = "") -> Path:
     """Write a load that reads a small file for a while, and leaves the CPUs to others."""
     path = folder / "small.toml"

@@ -12,8 +12,8 @@ import pytest
 
 from assay import __version__
 from e2e.command import COMMAND, TIMEOUT_S, Assay
-from e2e.processes import load_file
-from testbed.devices import MIB, read_only_mount, small_ext4, tmpfs
+from e2e.processes import load_file, nothing_in
+from testbed.devices import MIB, small_ext4, tmpfs
 from testbed.host import need_tools
 
 # prctl(PR_SET_SECCOMP): io_uring_setup is answered with EPERM, as containers do; everything else goes through.
@@ -28,19 +28,6 @@ prctl = ctypes.CDLL(None, use_errno=True).prctl
 assert prctl(38, 1, 0, 0, 0) == 0 and prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
 os.execv(sys.argv[1], sys.argv[1:])
 """
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
-def nothing_in(directory: Path) -> bool:
-    """Whether no data is left."""
-    return list(directory.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -179,17 +166,6 @@ def test_a_directory_that_is_not_ours_is_refused(unprivileged: Assay) -> None:
     assert f"{closed / 'below'} cannot be reached: Permission denied" in hidden.stderr
     assert f"{theirs} is not writable for this user" in unwritable.stderr
     assert nothing_in(theirs)
-
-
-@pytest.mark.testbed
-@pytest.mark.parametrize("command", ["quick", "run"])
-def test_a_read_only_file_system_is_refused(command: str, assay: Assay, tmp_path: Path) -> None:
-    with read_only_mount() as mount_point:
-        words = (load_file(tmp_path),) if command == "run" else ()
-
-        done = assay(command, *words, mount_point, check=3)
-
-    assert f"{mount_point} is on a read-only file system" in done.stderr
 
 
 def test_an_asked_size_that_does_not_fit_is_refused_with_the_largest_that_would(assay: Assay, directory: Path) -> None:

@@ -27,14 +27,6 @@ MOST_BYTES = 4 << 30
 """Of address space: the libraries that read tables map 2 GiB of it."""
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
 def bounded(
     assay: Assay,
     *words: str | bytes | Path,

@@ -18,14 +18,6 @@ from testbed.leaks import unmount
 HEADER = "Iterations, MkDirOpTime(ms), EnumerationTimeDOS(ms), EnumerationOpTimeDOS(ms)"
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
 def rows_of(text: str) -> list[list[float]]:
     lines = text.splitlines()
     assert lines[0] == HEADER

@@ -16,14 +16,6 @@ from testbed.host import command, need_root, need_tools, wait_until
 from testbed.leaks import unmount
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
 def rows_of(text: str) -> list[list[str]]:
     lines = text.splitlines()
     return [line.split(" | ") for line in lines[lines.index("") + 2 :]]

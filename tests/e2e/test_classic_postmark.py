@@ -26,14 +26,6 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "postmark"
 RECORDED = sorted(GOLDEN.glob("*.pm"))
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured, and the current directory."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
 def masked(text: str) -> str:
     """A text without what was measured: seconds, and all that was divided by them."""
     text = re.sub(r"\t[0-9]+ seconds", "\t# seconds", text)

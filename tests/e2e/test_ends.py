@@ -24,7 +24,7 @@ import pytest
 from assay.bundle.files import write_durably
 from assay.errors import RunError
 from e2e.command import COMMAND, NOBODY, TIMEOUT_S, Assay
-from e2e.processes import WAIT_S, engines_of, events_of, load_file, running
+from e2e.processes import WAIT_S, engines_of, events_of, load_file, nothing_in, running
 from testbed.devices import MIB, read_only_mount, tmpfs
 from testbed.host import command, need_root, need_tools, wait_until
 
@@ -32,19 +32,6 @@ KIB = 1 << 10
 Words = Sequence[str | os.PathLike[str]]
 MOMENTS = int(os.environ.get("ASSAY_MOMENTS", "12"))
 """Moments of a run at which a signal is tried; 0: all of them."""
-
-
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
-def nothing_in(directory: Path) -> bool:
-    """Whether no data is left."""
-    return list(directory.iterdir()) == []
 
 
 def states(runs: Path) -> list[tuple[str, int | None]]:

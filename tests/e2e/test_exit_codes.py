@@ -156,7 +156,7 @@ def test_a_directory_that_cannot_be_written_is_the_machines_no(command: str, ass
     with read_only_mount() as mount_point:
         done = assay(*words_of(command, MEASURING[command], **places(tmp_path, mount_point)), check=3)
 
-    assert "is on a read-only file system" in done.stdout + done.stderr
+    assert f"{mount_point} is on a read-only file system" in done.stdout + done.stderr
     assert "free" not in done.stderr
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from e2e.command import Assay
-from e2e.processes import is_alive, load_file, running
+from e2e.processes import is_alive, load_file, nothing_in, running
 from testbed.devices import MIB, small_ext4, tmpfs
 
 SLOW_LAYOUT = """
@@ -60,23 +60,10 @@ op = { op = "write", set = "data", access = "sequential", size = "1MiB" }
 }
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
 def shown(assay: Assay) -> dict[str, Any]:
     """The result document of the only run."""
     document: dict[str, Any] = json.loads(assay("show", "last", "--json", check=0).stdout)
     return document
-
-
-def nothing_in(directory: Path) -> bool:
-    """Whether no data is left."""
-    return list(directory.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -24,6 +24,7 @@ from testbed.first import going_first
 from testbed.host import need_filesystem
 from testbed.throttle import blkio_limits
 from testbed.truth import truth_disk
+from unit.test_scaling import TABLES
 
 MIB = 1 << 20
 Results = dict[tuple[str, str, str], dict[str, Any]]
@@ -228,18 +229,6 @@ def test_each_transaction_reads_ten_pages_and_has_its_commit_in_the_log(assay: A
     assert done["transaction"] <= done["commit"] <= done["transaction"] + users
     assert 10 * done["commit"] <= done["read page"] <= 10 * (done["commit"] + 2 * users)
     assert done["write page"] <= 2 * (done["commit"] + users)
-
-
-TABLES = {
-    "nfs-sfs2008": {
-        "LOOKUP": 24, "READ": 18, "WRITE": 10, "GETATTR": 26, "READDIR": 1, "CREATE": 1, "REMOVE": 1, "SETATTR": 4,
-        "READDIRPLUS": 2,
-    },
-    "nfs-sfs3": {
-        "LOOKUP": 27, "READ": 18, "WRITE": 9, "GETATTR": 11, "READDIR": 2, "CREATE": 1, "REMOVE": 1, "SETATTR": 1,
-        "READDIRPLUS": 9, "COMMIT": 5,
-    },
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("suite", TABLES)

@@ -23,14 +23,6 @@ op = {{ op = "read", set = "data", access = "random", size = "4KiB" }}
 """
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """What is measured."""
-    path = tmp_path / "measured"
-    path.mkdir()
-    return path
-
-
 def load_file(folder: Path, keep: str = "") -> Path:
     """A load of one small set."""
     path = folder / f"small{keep[:4]}.toml"

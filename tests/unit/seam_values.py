@@ -165,6 +165,17 @@ def leaves(base: type) -> Iterable[type]:
         yield from leaves(child)
 
 
+def parts(value: object) -> Iterable[object]:
+    """Yield a part of a Plan and, in turn, all that it holds."""
+    yield value
+    if isinstance(value, Value):
+        for name in value.__struct_fields__:
+            yield from parts(getattr(value, name))
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from parts(item)
+
+
 def members_of(kind: Any) -> tuple[Any, ...]:
     """The types of a union; none where the type is no union."""
     is_union = typing.get_origin(kind) in (typing.Union, types.UnionType)

@@ -111,6 +111,26 @@ def one_job(*actions: plan.Action, name: str = "job", **settings: object) -> pla
 DATA = plan.FileSet(name="data", target="target", path="data", files=1, size=plan.Fixed(value=1e9))
 
 
+def interval_of(number: int, ops: int, *, dt_ns: int) -> events.Interval:
+    """Give interval `number` of a phase that reads, the first of them without an operation."""
+    empty = events.Buckets(index=(), count=(), max_ns=0, sum_ns=0)
+    done = events.OperationInterval(
+        job="job", operation="read", ops=ops, bytes=0, errors=0, latency=empty, response=None
+    )
+    return events.Interval(
+        t_ns=number * dt_ns,
+        dt_ns=dt_ns if number else 0,
+        phase_index=0,
+        operations=(done,) if number else (),
+        workers=(),
+        process_cpu_ns=0,
+        observer_cpu_ns=0,
+        process_read_bytes=0,
+        process_write_bytes=0,
+        host=(),
+    )
+
+
 def one_plan(*phases: plan.Phase, sample_interval_s: float = 1.0, data: plan.FileSet = DATA) -> plan.Plan:
     """Make a Plan over one set on one target."""
     return plan.Plan(

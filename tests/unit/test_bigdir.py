@@ -124,8 +124,8 @@ def count_operations(actions: Sequence[plan.Action], times: int, done: dict[str,
 
 @pytest.mark.parametrize(
     "argv",
-    [("3000", "500"), ("1050", "500", "--files", "--readdir-only", "--clients", "2"), ("3",)],
-    ids=["directories", "files", "step-of-one"],
+    [("3000", "500"), ("1050", "500", "--files", "--readdir-only", "--clients", "2")],
+    ids=["directories", "files"],
 )
 def test_a_command_line_becomes_the_plan_beside_it(
     argv: tuple[str, ...], goldens: Goldens, request: pytest.FixtureRequest
@@ -172,6 +172,7 @@ def test_a_plan_holds_the_request_that_it_was_made_from() -> None:
     assert FRONT_END.settings_of(plan.Plan.from_json(made.to_json())) == FRONT_END.parse(argv)
     assert FRONT_END.parse(argv).kind == "file"
     assert FRONT_END.parse(argv).directory == "/mnt/a b"
+    assert FRONT_END.parse(("3",)).step == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import dataclasses
 import shlex
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay import events, plan
@@ -228,8 +229,10 @@ def test_1_03_has_files_of_a_gibibyte_streams_and_no_flush() -> None:
 
     assert (old.file_sets[0].files, old.file_sets[0].size) == (3, plan.Fixed(value=float(1024 * MIB)))
     assert calls(phases["block_write"]) == {"unlink": 3, "open": 1, "next file": 2, "write": 327_680, "close": 1}
-    assert phases["putc_write"].backend == plan.Stdio(per_character=True)
-    assert calls(phases["putc_write"])["chunk"] == 327_680
+    for name, kind in (("putc_write", plan.OpKind.WRITE), ("getc_read", plan.OpKind.READ)):
+        assert calls(phases[name]) == {"open": 1, "next file": 2, "chunk": 327_680, "close": 1}
+        assert {op.op for op in job_ops(phases[name]) if op.name == "chunk"} == {kind}
+        assert phases[name].backend == plan.Stdio(per_character=True)
     # Nine looks, then one that writes: a tenth of each seeker's seeks, not a share by chance.
     assert calls(phases["random_seeks"]) == {"read": 10, "write": 1}
     assert (phases["random_seeks"].workers, phases["random_seeks"].kind) == (3, plan.WorkerKind.PROCESS)
@@ -246,6 +249,12 @@ def test_the_last_file_of_1_03_is_met_as_often_as_its_share_of_the_chunks() -> N
     full, last = read.file.pick.distribution.rows
     assert (full[1:], last[1:]) == ((0.0, 2 / 3), (2 / 3, 1.0))
     assert full[0] / last[0] == 4  # 2 GiB to 512 MiB
+
+
+def test_with_x_every_test_is_done_again_and_again() -> None:
+    once, thrice = (made(f"-r 0 -s 16 -n 1 {times}").phases for times in ("", "-x 3"))
+
+    assert thrice == tuple(msgspec.structs.replace(phase, repeat=repeat) for repeat in range(3) for phase in once)
 
 
 def test_directories_hold_one_file_more_than_their_share() -> None:

@@ -208,14 +208,6 @@ def late_worker(begin_s: float, seconds: float) -> SyntheticRun:
     return run.phase(streams, seconds=seconds).end()
 
 
-def test_a_worker_that_starts_30_s_late_of_60_makes_the_sum_invalid() -> None:
-    doc = judged(late_worker(30, 60))
-
-    assert "sum-invalid" in ids(doc.results[0], "invalid")
-    assert not doc.results[0].trusted
-    assert doc.run.exit_code == 1
-
-
 def test_the_cure_of_an_invalid_sum_is_one_for_what_kept_the_workers_apart() -> None:
     streams = [
         steady_stream(per_s=100, seconds=60, latency_ns=1_000_000),
@@ -224,8 +216,10 @@ def test_the_cure_of_an_invalid_sum_is_one_for_what_kept_the_workers_apart() -> 
     early = SyntheticRun(one_plan(phase(one_job(workers=2)))).phase(streams, seconds=60).end()
 
     for run, cure in ((early, "stop.of = first"), (late_worker(30, 60), "Run longer")):
-        (found,) = (found for found in judged(run).results[0].findings if found.id == "sum-invalid")
+        document = judged(run)
+        (found,) = (found for found in document.results[0].findings if found.id == "sum-invalid")
         assert cure in found.cure
+        assert (document.results[0].trusted, document.run.exit_code) == (False, 1)
 
 
 def test_a_worker_that_starts_6_s_late_of_60_trims_the_window_to_the_time_of_both() -> None:
@@ -409,13 +403,6 @@ def run_with(counters: Counters, **machine: object) -> Result:
     return only(
         run.phase([steady_stream(per_s=100, seconds=5, latency_ns=1_000_000)], seconds=5, counters=counters).end()
     )
-
-
-def test_waiting_for_a_cpu_that_others_use_is_contention() -> None:
-    result = run_with(Counters(run_delay=0.15, process_cpu_ns=NS), cpus=2)
-
-    assert "cpu-contention" in ids(result, "warning")
-    assert not result.trusted
 
 
 def test_contention_says_what_else_was_at_work_on_the_machine() -> None:
@@ -753,7 +740,6 @@ def clock_findings(took_s: float, ended_utc: str) -> list[str]:
 
 def test_a_wall_clock_that_was_stepped_is_told_and_nothing_is_judged_by_it() -> None:
     assert clock_findings(60.0, "2026-01-02T03:05:05Z") == []
-    assert clock_findings(60.0, "2026-01-02T03:05:06.9Z") == []
     (ahead,) = clock_findings(60.0, "2026-01-02T04:05:05Z")
     (back,) = clock_findings(60.0, "2026-01-02T02:05:05Z")
 
@@ -877,6 +863,7 @@ def test_a_worker_that_waits_for_a_cpu_for_a_tenth_of_its_time_measures_the_neig
     result = run_with(Counters(run_delay=run_delay, process_cpu_ns=NS), cpus=2)
 
     assert ("cpu-contention" in ids(result, "warning")) is is_named
+    assert result.trusted is not is_named
 
 
 @pytest.mark.parametrize(("run_delay", "limit"), [(0.975, "client_cpu_single"), (0.985, "operation_latency")])

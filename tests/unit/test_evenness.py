@@ -5,7 +5,7 @@ import pytest
 from assay import events, plan
 from assay.analysis.evenness import Evenness
 from assay.analysis.settling import Settling
-from unit.synthetic import NS, one_job, one_plan
+from unit.synthetic import NS, interval_of, one_job, one_plan
 
 Part = tuple[int, int, int]
 
@@ -79,25 +79,6 @@ def test_a_phase_is_told_once_to_end_when_it_is_even() -> None:
     settling = Settling(one_plan(phase, sample_interval_s=1.0))
     settling.hear(events.Started(t_ns=0, phase_index=0, start_ns=0))
 
-    said = [settling.hear(interval(number)) for number in range(8)]
+    said = [settling.hear(interval_of(number, 100, dt_ns=NS)) for number in range(8)]
 
     assert said == [None] * 4 + [events.EndPhase(phase_index=0)] + [None] * 3
-
-
-def interval(number: int) -> events.Interval:
-    latency = events.Buckets(index=(), count=(), max_ns=0, sum_ns=1000)
-    done = events.OperationInterval(
-        job="job", operation="read", ops=100, bytes=0, errors=0, latency=latency, response=None
-    )
-    return events.Interval(
-        t_ns=number * NS,
-        dt_ns=NS if number else 0,
-        phase_index=0,
-        operations=(done,) if number else (),
-        workers=(),
-        process_cpu_ns=0,
-        observer_cpu_ns=0,
-        process_read_bytes=0,
-        process_write_bytes=0,
-        host=(),
-    )

@@ -23,14 +23,13 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "classic" / "iozone"
 HERE = Path("/mnt/storage")
 
 PLANS = {
-    "write-and-read": "-s 1m -r 64 -i 0 -i 1 -f data/file",
-    "all-patterns": "-s 256k -r 4k -i 0 -i 2 -i 3 -i 4 -i 5 -I -e -c",
-    "left-from-before": "-s 1m -r 16 -i 1 -i 5 -w -K -J 2",
-    "extensions": "-E -s 64 -r 16 -i 0 -i 6 -i 7 -i 9 -i 10 -i 11 -i 12",
-    "mapped": "-B -G -s 128 -r 32 -i 0 -i 1 -D",
-    "in-flight": "-H 4 -I -s 1m -r 64 -i 0 -i 2",
-    "children": "-t 3 -T -s 128 -r 32 -i 0 -i 1 -i 8",
-    "own-files": "-t 2 -F a/one b/two -s 64 -r 4 -i 0 -x -w -o",
+    "all-patterns": "-s 20k -r 4k -j 2 -i 0 -i 2 -i 3 -i 4 -i 5 -I -e -c",
+    "left-from-before": "-s 404k -r 4k -j 1 -i 1 -i 5 -w -K -J 2 -+n",
+    "extensions": "-E -s 64 -r 16 -i 6 -i 7 -i 12 -+n",
+    "mapped": "-B -G -s 128 -r 32 -i 0 -i 3 -D -f data/file -+n",
+    "in-flight": "-H 4 -I -s 1m -r 64 -i 0 -i 2 -+n",
+    "children": "-t 3 -T -s 128 -r 32 -i 0 -i 8",
+    "own-files": "-t 2 -F a/one b/two -s 64 -r 4 -i 0 -x -w -o -+n",
 }
 
 
@@ -132,6 +131,7 @@ def test_a_file_of_no_more_records_than_the_stride_is_read_at_its_first(records:
     phase = made(f"-s {4 * records} -r 4 -i 0 -i 5").phases[-1]
     reads = [op for op in job_ops(phase.jobs[0]) if op.name == "stride-read"]
 
+    assert parse([]).stride == 17
     assert stride_rounds(records, 17) == [(0, records)]
     assert [op.access.region for op in reads if isinstance(op.access, plan.Stride)] == [
         plan.Range(from_bytes=0, length_bytes=4096)
@@ -168,6 +168,18 @@ def test_all_tests_are_done_when_none_is_named() -> None:
     keys = [column.key for column in parse(["-s", "64"]).measured()]
 
     assert keys == [column.key for column in COLUMNS if column.test <= 8]
+    assert [column.key for column in parse(["-s", "64", "-E"]).measured()][-4:] == [
+        "pwrite", "repwrite", "pread", "repread"
+    ]  # fmt: skip
+
+
+def test_each_test_is_a_phase_and_most_are_done_twice() -> None:
+    def phases(arguments: str) -> str:
+        return " ".join(phase.name for phase in made(arguments).phases)
+
+    assert phases("-E -s 64 -r 16 -i 9 -i 10") == "pwrite-64-16 repwrite-64-16 pread-64-16 repread-64-16"
+    assert phases("-E -s 64 -r 16 -i 11 -i 12") == "pwritev-64-16 repwritev-64-16 preadv-64-16 repreadv-64-16"
+    assert phases("-t 2 -s 64 -r 16 -i 0 -i 1") == "write-2 rewrite-2 read-2 reread-2"
 
 
 def test_the_first_child_that_is_done_stops_the_others_but_for_x() -> None:
@@ -176,10 +188,14 @@ def test_the_first_child_that_is_done_stops_the_others_but_for_x() -> None:
 
 
 def test_files_cut_short_by_the_stonewall_are_laid_out_whole_before_they_are_read() -> None:
-    write, rewrite, *_ = made("-t 2 -i 0 -i 1").phases
+    write, rewrite, read, reread = made("-t 2 -i 0 -i 1").phases
 
     assert write.before == (plan.Prepare(set="children-2-first"),)
     assert rewrite.before == (plan.Remove(set="children-2-first"), plan.Prepare(set="children-2"))
+    assert [(phase.title, phase.before) for phase in (read, reread)] == [
+        ("read, 2 children", ()),
+        ("re-read, 2 children", ()),
+    ]
 
 
 def test_in_the_mix_even_children_read_and_odd_ones_write() -> None:

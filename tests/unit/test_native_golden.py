@@ -1,7 +1,6 @@
 """Load files against the Plans and the messages that they must become."""
 
 import enum
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,7 +11,7 @@ from assay import plan
 from assay.errors import FrontEndError
 from assay.loads import native
 from goldens import Goldens, default_of, shown
-from unit.seam_values import leaves
+from unit.seam_values import leaves, parts
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "native"
 LOADS = sorted(GOLDEN.glob("*.toml"))
@@ -61,16 +60,6 @@ def test_a_faulty_load_file_is_refused_with_file_line_and_cure(path: Path, golde
         parse(path)
 
     goldens.check(path.with_suffix(".txt"), f"{caught.value}\n")
-
-
-def parts(value: object) -> Iterator[object]:
-    yield value
-    if isinstance(value, plan.Value):
-        for name in value.__struct_fields__:
-            yield from parts(getattr(value, name))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from parts(item)
 
 
 def test_every_kind_and_choice_of_the_plan_can_be_written() -> None:

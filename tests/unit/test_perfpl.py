@@ -80,12 +80,11 @@ def test_published_rows_are_printed_as_they_stand() -> None:
 @pytest.mark.parametrize(
     "argv",
     [
-        EXAMPLE,
         ("4096", "3", "10", "4", "2", "--fsync", "--sync"),
         ("1", "1", "3", "100", "1", "--mode", "native"),
         FORKED,
     ],
-    ids=["example", "flushed", "one-directory", "forked"],
+    ids=["flushed", "one-directory", "forked"],
 )
 def test_a_command_line_becomes_the_plan_beside_it(
     argv: tuple[str, ...], goldens: Goldens, request: pytest.FixtureRequest

@@ -260,10 +260,10 @@ def test_settings_are_shown_with_their_directories() -> None:
 # -- the Plan ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["small", "unbuffered", "only-reads", "locations"])
+@pytest.mark.parametrize("name", ["small", "locations"])
 def test_commands_become_the_plan_beside_them(name: str, goldens: Goldens, tmp_path: Path) -> None:
     path = GOLDEN / f"{name}.pm"
-    settings = settings_of(path) if path.exists() else dataclasses.replace(LOCATIONS, transactions=60)
+    settings = settings_of(path) if path.exists() else dataclasses.replace(LOCATIONS, transactions=60, bias_create=-1)
     places = [Path(place.directory) for place in settings.locations] or [Path("/mnt/a directory")]
 
     made = prepare(settings, places, tmp_path)
@@ -271,7 +271,14 @@ def test_commands_become_the_plan_beside_them(name: str, goldens: Goldens, tmp_p
     goldens.check_plan(GOLDEN / f"{name}.json", made, leave_out=f"{tmp_path}/")
 
 
-LOCATIONS = Settings(files=6, locations=(Location("/a", 2), Location("/b"), Location("/a")), subdirectories=3)
+LOCATIONS = Settings(
+    files=6,
+    locations=(Location("/a", 2), Location("/b"), Location("/a")),
+    subdirectories=3,
+    is_buffered=False,
+    read_block_bytes=2048,
+    write_block_bytes=1024,
+)
 
 
 def test_the_lists_of_operations_are_those_beside_the_commands(goldens: Goldens, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from assay import events, plan
 from assay.analysis.settling import Settling
 from unit.noise import FloatArray, correlated
-from unit.synthetic import NS, one_job, one_plan
+from unit.synthetic import NS, interval_of, one_job, one_plan
 
 INTERVAL_NS = NS // 10
 
@@ -17,22 +17,7 @@ def phase(extend_to_s: float | None = 30.0) -> plan.Phase:
 
 
 def interval(number: int, ops: int) -> events.Interval:
-    empty = events.Buckets(index=(), count=(), max_ns=0, sum_ns=0)
-    done = events.OperationInterval(
-        job="job", operation="read", ops=ops, bytes=0, errors=0, latency=empty, response=None
-    )
-    return events.Interval(
-        t_ns=number * INTERVAL_NS,
-        dt_ns=INTERVAL_NS if number else 0,
-        phase_index=0,
-        operations=(done,) if number else (),
-        workers=(),
-        process_cpu_ns=0,
-        observer_cpu_ns=0,
-        process_read_bytes=0,
-        process_write_bytes=0,
-        host=(),
-    )
+    return interval_of(number, ops, dt_ns=INTERVAL_NS)
 
 
 def noisy(levels: FloatArray, seed: int, *, cv: float, phi: float) -> FloatArray:

@@ -1,6 +1,5 @@
 """Is each snippet of the reference page a load file's, and of what it stands beside?"""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -10,18 +9,9 @@ from assay import plan
 from assay.loads import native, snippets
 from assay.loads.load_file import SHAPES, tag_of
 from assay.loads.reference import TABLES, UNIONS
+from unit.seam_values import parts
 
 OF_KINDS = [(union, tag) for union, by_tag in snippets.KINDS.items() for tag in by_tag]
-
-
-def parts(value: object) -> Iterator[object]:
-    yield value
-    if isinstance(value, plan.Value):
-        for name in value.__struct_fields__:
-            yield from parts(getattr(value, name))
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from parts(item)
 
 
 def read(text: str) -> set[type]:

@@ -351,6 +351,7 @@ def test_what_is_in_order_is_one_stream_for_all_threads(tmp_path: Path) -> None:
         {plan.RandomAccess(region=half)},
     ]
     assert phases[0].jobs[0].workers == 4
+    assert [phase.name for phase in phases] == ["r seekpct=0", "r seekpct=eof", "r seekpct=20", "r seekpct=100"]
 
 
 def test_skew_as_fast_as_it_goes_draws_the_sd_too(tmp_path: Path) -> None:
@@ -360,6 +361,8 @@ def test_skew_as_fast_as_it_goes_draws_the_sd_too(tmp_path: Path) -> None:
 
     assert weights(job) == pytest.approx({"a read 4096": 0.3, "b read 4096": 0.7})
     assert (job.workers, job.arrival) == (16, plan.Closed())
+    without_skew = made(text.replace(",skew=30", ""), tmp_path)
+    assert [other.name for other in without_skew.phases[0].jobs] == ["sd1", "sd2"]
 
 
 def test_the_points_of_a_curve_are_shares_of_the_run_at_most(tmp_path: Path) -> None:
@@ -399,8 +402,10 @@ def test_at_a_rate_only_what_was_asked_for_counts(tmp_path: Path) -> None:
         "format=yes", "format=yes,fwdrate=(50,max)"
     )
 
-    at_rate, at_most = (phase.jobs[0] for phase in made(text, tmp_path).phases)
+    phases = made(text, tmp_path).phases
 
+    assert [phase.name for phase in phases] == ["rd1 fwdrate=50", "rd1 fwdrate=max"]
+    at_rate, at_most = (phase.jobs[0] for phase in phases)
     assert (at_rate.timed, at_most.timed) == (("read", "write"), ())
     assert at_rate.arrival == plan.Open(rate_per_s=50.0, spacing=plan.Spacing.POISSON)
     assert weights(at_rate) == pytest.approx({"read 4096": 0.3, "write 4096": 0.7})
