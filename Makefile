@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := run
 .NOTPARALLEL:
-.PHONY: run unit test repeats prove hostile cuts calls fuzz endure faults lab goldens check fix bench lock pictures wheels clean
+.PHONY: run unit test repeats prove mutants hostile cuts calls fuzz endure faults lab goldens check fix bench lock pictures wheels clean
 
 # The directory that `make run` looks at: `make run DIR=/mnt/scratch`. Only the default is made where it is missing:
 # a mistyped one would be measured on whatever disk it lands.
@@ -45,6 +45,10 @@ test:
 PROVE := cd tests && PYTHONPATH=.. ../$(BIN)/python -m suite.prove
 prove: $(READY)
 	$(PROVE) $(STEPS)
+
+# Which small changes of the code that computes results does no test notice? ASSAY_MUTANTS: how many are tried; 0: all.
+mutants: $(READY)
+	cd tests && PYTHONPATH=.. ../$(BIN)/python -m suite.mutation
 
 # Another user attacks what root measures, for MINUTES with each kind of directory and file system: needs root.
 MINUTES ?= 10

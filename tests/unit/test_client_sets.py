@@ -362,6 +362,22 @@ def test_the_straggler_is_named_with_what_its_own_machine_shows(cause: str | Non
     assert words in pieces.straggler.cause
 
 
+@pytest.mark.parametrize(("busy_others", "words"), [(0, "its own CPU"), (1, "its own CPU"), (2, "unknown")])
+def test_a_limit_of_most_other_clients_is_no_cause_of_the_straggler(busy_others: int, words: str) -> None:
+    def client(name: str, per_s: int, *, is_busy: bool) -> Client:
+        run = SyntheticRun(ONE_PHASE)
+        counters = Counters(on_cpu=0.99, block_delay=0.0) if is_busy else QUIET
+        run.phase([steady_stream(per_s=per_s, seconds=10, latency_ns=500_000)], seconds=10, counters=counters)
+        return Client(name, run.end())
+
+    others = [client(f"h{number}", 1000, is_busy=number <= busy_others) for number in (1, 2, 3)]
+
+    (pieces,) = judged(MemorySet(ONE_PHASE, [*others, client("slow", 200, is_busy=True)])).sums
+
+    assert pieces.straggler is not None
+    assert words in pieces.straggler.cause
+
+
 def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     short = SyntheticRun(ONE_PHASE)
     short.phase([steady_stream(per_s=100, seconds=6, latency_ns=500_000)], seconds=6, stopped_by=events.StoppedBy.OPS)
@@ -677,6 +693,7 @@ def test_the_full_link_of_an_observed_server_limits_the_sum() -> None:
     assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.NETWORK_BANDWIDTH, Confidence.HIGH)
     assert "server1's link" in sum_.limiter.evidence[0]
     assert "97 %" in sum_.limiter.evidence[0]
+    assert sum_.limiter.headroom == pytest.approx(1 / 0.97, rel=0.001)
     assert [result.client for result in document.results] == [None, "h1", "h2"]
     assert [(one.name, one.role) for one in document.clients][-1] == ("server1", "observer")
 
@@ -718,6 +735,8 @@ def test_disks_give_all_near_what_they_can_and_others_are_meant_far_above(share:
     if is_device:
         assert sum_.limiter.confidence is Confidence.MEDIUM
         assert "if s1's disks are those that --device means" in sum_.limiter.evidence[0]
+        # A faster disk helps by what is left of this one; above it, nothing is left.
+        assert sum_.limiter.headroom == pytest.approx(max(1.0, 1 / share), rel=0.01)
 
 
 def test_what_the_server_moved_stands_beside_what_the_clients_asked_for() -> None:

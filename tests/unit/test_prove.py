@@ -1,3 +1,5 @@
+import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -12,6 +14,8 @@ import pytest
 from e2e import repeats
 from e2e.processes import WAIT_S, is_alive
 from suite import prove
+from suite.mutation.survivors import Change
+from suite.mutation.tally import KILLED, SURVIVED, TIMED_OUT, Tally
 from suite.proof import figures, page
 from suite.proof.figures import Reading
 from suite.proof.machine import PAGE, read_work_tree
@@ -113,6 +117,42 @@ ROOT = Path(__file__).parents[2]
 def test_figures_are_read_from_the_output(read: object, output: str, expected: Reading) -> None:
     assert callable(read)
     assert read(output) == expected
+
+
+def mutants_output(killed: int, timed_out: int, excused: int, survived: int, seed: int | None) -> str:
+    tally = Tally(
+        {Change("src/a.py", "x = 1", "x = 2"): "the value is never used"}, killed + timed_out + excused + survived
+    )
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        for number in range(killed + timed_out):
+            tally.add(KILLED if number < killed else TIMED_OUT, Change("src/b.py", "y < 1", "y <= 1"), "7")
+        for _ in range(excused):
+            tally.add(SURVIVED, Change("src/a.py", "x = 1", "x = 2"), "1")
+        for number in range(survived):
+            tally.add(SURVIVED, Change("engine/src/c.rs", "z > 1", "replace > with >="), str(10 + number))
+        code = tally.close(12000, seed)
+    return f"{shown.getvalue()}exit code {code}\n"
+
+
+def test_a_mutant_that_survives_with_a_reason_is_in_no_share() -> None:
+    # 18 of the 20 that have no reason are killed: 90 %.
+    output = mutants_output(killed=17, timed_out=1, excused=5, survived=2, seed=4)
+
+    assert output.endswith("exit code 0\n")
+    assert figures.read_mutants(output) == Reading(
+        "25 of 12,000 mutants, seed 4: 17 killed, 1 timed out, 5 survived with a reason, 2 without: 90.0 % killed;"
+        " c.rs:10 c.rs:11"
+    )
+
+
+def test_a_share_of_killed_mutants_below_90_percent_is_a_flaw() -> None:
+    output = mutants_output(killed=17, timed_out=0, excused=5, survived=2, seed=None)
+
+    assert output.endswith("exit code 1\n")
+    reading = figures.read_mutants(output)
+    assert reading.figures.startswith("24 of 12,000 mutants: 17 killed, ")
+    assert reading.flaw == "less than 90 % killed"
 
 
 def test_the_summary_of_repeats_is_read_as_it_is_written() -> None:

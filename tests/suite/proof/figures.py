@@ -12,12 +12,20 @@ NO_FIGURES = "no figures in the output"
 LEAST_RIGHT = 0.95
 """Share of the planted causes that must be named, as in `e2e/test_planted.py`."""
 
+LEAST_KILLED = 0.90
+"""Share of the mutants that must be killed, of those that are not in `suite/mutation/survivors.toml`."""
+
 _CLOSING = re.compile(r"^(?:=+ )?(\d+ \w+(?:, \d+ \w+)*) in [\d.]+s", re.MULTILINE)
 _CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed", re.MULTILINE)
 _TRIED = re.compile(r": (\d+) tried, (\d+) taken, (\d+) MiB$", re.MULTILINE)
 _TRIED_BY_CARGO = re.compile(r"\w+: (\d+) tried$", re.MULTILINE)
 _TRIAL = re.compile(r"^(right|unsure|wrong|not planted|skipped|broken) +(\S.*)$", re.MULTILINE)
 _LEFT = re.compile(r"^left behind: ", re.MULTILINE)
+_MUTANTS = re.compile(
+    r"^(\d+) of (\d+) mutants(?:, seed (\d+))?: (\d+) killed, (\d+) timed out, (\d+) survived with a reason, (\d+) without$",
+    re.MULTILINE,
+)
+_SURVIVOR = re.compile(r"^survived +\d+/\d+ (?:\S*/)?(\S+:\d+): ", re.MULTILINE)
 
 
 class Reading(NamedTuple):
@@ -154,6 +162,25 @@ def read_repeats(output: str) -> Reading:
     trusted, held, rows, repeating = found.groups()
     return Reading(
         f"{trusted} trusted numbers, {held} % of the intervals hold the median, {repeating} of {rows} rows repeat"
+    )
+
+
+def read_mutants(output: str) -> Reading:
+    """Read how many mutants were killed, and which survived without a reason."""
+    found = _MUTANTS.findall(output)
+    if not found:
+        return Reading(NO_FIGURES, "no summary in the output")
+    tested, of, seed, *counts = found[-1]
+    killed, timed_out, with_reason, without = map(int, counts)
+    share = (killed + timed_out) / max(1, killed + timed_out + without)
+    chosen = f"{int(tested):,} of {_count(int(of), 'mutant')}{f', seed {seed}' if seed else ''}"
+    outcomes = (
+        f"{killed:,} killed, {timed_out:,} timed out, {with_reason:,} survived with a reason, {without:,} without"
+    )
+    survivors = sorted({*_SURVIVOR.findall(output)})
+    return Reading(
+        _join(f"{chosen}: {outcomes}: {100 * share:.1f} % killed", *([" ".join(survivors)] if survivors else [])),
+        "" if share >= LEAST_KILLED else f"less than {100 * LEAST_KILLED:.0f} % killed",
     )
 
 

@@ -176,5 +176,24 @@ STEPS: tuple[Step, ...] = (
         read=figures.read_hostile,
         programs=FILE_SYSTEMS,
     ),
-    # Mutation testing goes here: a step whose reader counts the mutants that were found and those that survived.
+    Step(
+        id="mutants",
+        proves="Unit tests fail for 90 % of small changes to the code that computes and compares results (300, sampled).",
+        command=run_module("suite.mutation"),
+        env={"ASSAY_MUTANTS": "300"},
+        folder="tests",
+        minutes=90,
+        read=figures.read_mutants,
+        needs_root=False,
+    ),
+    Step(
+        id="mutants-engine",
+        proves="The engine's tests fail for 90 % of small changes to its histogram and meter.",
+        command=run_module("suite.mutation.engine"),
+        folder="tests",
+        minutes=60,
+        read=figures.read_mutants,
+        needs_root=False,
+        programs=("cargo", "cargo-mutants"),
+    ),
 )
