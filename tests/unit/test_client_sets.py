@@ -676,6 +676,7 @@ def test_the_full_link_of_an_observed_server_limits_the_sum() -> None:
     assert (sum_.limiter.verdict, sum_.limiter.confidence) == (Bottleneck.NETWORK_BANDWIDTH, Confidence.HIGH)
     assert "server1's link" in sum_.limiter.evidence[0]
     assert "97 %" in sum_.limiter.evidence[0]
+    assert sum_.limiter.headroom == pytest.approx(1 / 0.97, rel=0.001)
     assert [result.client for result in document.results] == [None, "h1", "h2"]
     assert [(one.name, one.role) for one in document.clients][-1] == ("server1", "observer")
 
@@ -717,6 +718,8 @@ def test_disks_give_all_near_what_they_can_and_others_are_meant_far_above(share:
     if is_device:
         assert sum_.limiter.confidence is Confidence.MEDIUM
         assert "if s1's disks are those that --device means" in sum_.limiter.evidence[0]
+        # A faster disk helps by what is left of this one; above it, nothing is left.
+        assert sum_.limiter.headroom == pytest.approx(max(1.0, 1 / share), rel=0.01)
 
 
 def test_what_the_server_moved_stands_beside_what_the_clients_asked_for() -> None:

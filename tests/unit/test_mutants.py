@@ -24,8 +24,8 @@ CODE = """
             )
 
 
-    def other(case: Case) -> float:
-        return 1 / case.is_large()
+    def other(case: Case, *, rest: tuple[float, ...] = ()) -> float:
+        return 1 / max(*rest, case.is_large())
 """
 
 
@@ -48,6 +48,8 @@ def test_constants_and_conditions_are_changed_and_type_hints_are_not(tree: Path)
     assert "if value is None or value <= LEAST:" in changes(tree, found)
     assert "if value is None and value < LEAST:" in changes(tree, found)
     assert not any(mutant.code.startswith(("name:", "def ")) for mutant in found)
+    assert {"return 1 * max(*rest, case.is_large())"} <= changes(tree, found)
+    assert all(compile(mutant.apply((tree / "code.py").read_text()), mutant.file, "exec") for mutant in found)
     assert not any("1.5" in change or " << " in change or "value is LEAST" in change for change in changes(tree, found))
 
 

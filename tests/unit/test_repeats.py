@@ -57,6 +57,13 @@ def summed(one: Result, rates: Sequence[float], changed: dict[int, dict[str, obj
     return summary
 
 
+def test_rates_below_one_operation_a_second_are_rates(one: Result) -> None:
+    slow = summed(one, [0.5, 0.4, 0.625])
+
+    assert slow.iops.value == pytest.approx(0.5)  # the geometric mean
+    assert slow.iops.range == (0.4, 0.625)
+
+
 def test_what_was_measured_once_has_no_summary(one: Result) -> None:
     assert summaries([one]) == ()
     assert summaries([]) == ()

@@ -15,7 +15,7 @@ from pathlib import Path
 from suite.mutation.coverage_map import CoverageMap
 from suite.mutation.mutants import Mutant, list_mutants, sample
 from suite.mutation.survivors import read_reasons
-from suite.mutation.tally import Tally
+from suite.mutation.tally import SURVIVED, Tally
 from suite.mutation.trial import test_mutant
 from suite.mutation.workplace import Workplace
 from testbed.killed import unwind_when_ended
@@ -38,9 +38,13 @@ def main(root: Path = ROOT) -> int:
     results = _Results(place.folder / "results.ndjson")
     tally = Tally(reasons, len(chosen))
     for mutant in chosen:
-        outcome = results.of(mutant) or test_mutant(mutant, place.clone, tests, environment)
-        results.keep(mutant, outcome)
-        tally.add(outcome, mutant.describe(place.clone), str(mutant.line))
+        change = mutant.describe(place.clone)
+        # A survivor takes longest: all of its tests run. One that has a reason is not tested again.
+        outcome = SURVIVED if change in reasons else results.of(mutant)
+        if outcome is None:
+            outcome = test_mutant(mutant, place.clone, tests, environment)
+            results.keep(mutant, outcome)
+        tally.add(outcome, change, str(mutant.line))
     return tally.close(len(mutants), seed)
 
 
@@ -58,10 +62,8 @@ class _Results:
 
     def keep(self, mutant: Mutant, outcome: str) -> None:
         """Keep an outcome."""
-        if self.of(mutant) is None:
-            self._outcomes[_key(mutant)] = outcome
-            with self._path.open("a") as output:
-                output.write(json.dumps([_key(mutant), outcome]) + "\n")
+        with self._path.open("a") as output:
+            output.write(json.dumps([_key(mutant), outcome]) + "\n")
 
 
 def _whole(lines: list[str]) -> Iterator[tuple[list[object], str]]:

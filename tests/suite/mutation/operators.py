@@ -15,6 +15,8 @@ from cosmic_ray.operators.operator import Operator
 
 FACTORS = (0.8, 1.25)
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"})
+_BINARY = frozenset({"arith_expr", "term", "power", "shift_expr", "and_expr", "xor_expr", "expr"})
+"""Nodes of parso whose children are joined by binary operators."""
 _IDENTITY = frozenset({"Is", "IsNot"})
 
 
@@ -50,8 +52,12 @@ def operators() -> Iterator[tuple[str, Operator]]:
 
 
 def makes_sense(name: str, node: Any) -> bool:
-    """Whether an operator is applied to a node: floats are moved, all other numbers get Cosmic Ray's changes."""
-    return not (name == "core/NumberReplacer" and _is_moved(node.value))
+    """Whether an operator is applied to a node: floats are moved, and a `*` of arguments is no arithmetic."""
+    if name == "core/NumberReplacer":
+        return not _is_moved(node.value)
+    if name.startswith("core/ReplaceBinaryOperator"):
+        return node.parent is not None and node.parent.type in _BINARY
+    return True
 
 
 def _is_of_use(name: str) -> bool:

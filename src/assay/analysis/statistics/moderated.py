@@ -69,7 +69,7 @@ def adjusted(p: Sequence[float]) -> list[float]:
     return found
 
 
-_MEDIAN_VARIANCES = (1.0, 1.0, 1.3460, 1.1930, 1.4341, 1.2882, 1.4728, 1.3454, 1.4937, 1.3833)
+_MEDIAN_VARIANCES = (1.0, 1.0, 1.3460, 1.1928, 1.4342, 1.2885, 1.4731, 1.3454, 1.4949, 1.3833)
 """Variance of the median of n normal values by that of their mean, n from 1 to 10 (order statistics of the normal)."""
 
 
