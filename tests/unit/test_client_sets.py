@@ -361,6 +361,22 @@ def test_the_straggler_is_named_with_what_its_own_machine_shows(cause: str | Non
     assert words in pieces.straggler.cause
 
 
+@pytest.mark.parametrize(("busy_others", "words"), [(0, "its own CPU"), (1, "its own CPU"), (2, "unknown")])
+def test_a_limit_of_most_other_clients_is_no_cause_of_the_straggler(busy_others: int, words: str) -> None:
+    def client(name: str, per_s: int, *, is_busy: bool) -> Client:
+        run = SyntheticRun(ONE_PHASE)
+        counters = Counters(on_cpu=0.99, block_delay=0.0) if is_busy else QUIET
+        run.phase([steady_stream(per_s=per_s, seconds=10, latency_ns=500_000)], seconds=10, counters=counters)
+        return Client(name, run.end())
+
+    others = [client(f"h{number}", 1000, is_busy=number <= busy_others) for number in (1, 2, 3)]
+
+    (pieces,) = judged(MemorySet(ONE_PHASE, [*others, client("slow", 200, is_busy=True)])).sums
+
+    assert pieces.straggler is not None
+    assert words in pieces.straggler.cause
+
+
 def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     short = SyntheticRun(ONE_PHASE)
     short.phase([steady_stream(per_s=100, seconds=6, latency_ns=500_000)], seconds=6, stopped_by=events.StoppedBy.OPS)

@@ -57,7 +57,7 @@ def _run(root: Path, place: Path) -> int:
     process = subprocess.Popen(
         [
             *(*_command(root), "--iterate", "--no-shuffle", "--caught", "--unviable", "--output", str(place)),
-            *(["--shard", shard] if shard else []),
+            *(["--shard", shard, "--sharding", "round-robin"] if shard else []),
         ],
         cwd=root,
         stdin=subprocess.DEVNULL,
