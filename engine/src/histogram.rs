@@ -232,6 +232,17 @@ mod tests {
     }
 
     #[test]
+    fn the_bucket_of_a_value_is_that_of_the_formula_around_each_power_of_two() {
+        assert_eq!(index_of(0), 0);
+        for power in (1..42).map(|exponent| 1_u64 << exponent) {
+            for value in [power - 1, power, power + 1, power + power / 2] {
+                let k = value.ilog2().saturating_sub(10) as usize;
+                assert_eq!(index_of(value), 1024 * k + (value / (1 << k)) as usize, "{value}");
+            }
+        }
+    }
+
+    #[test]
     fn a_bucket_that_begins_anew_loses_nothing() {
         let recorder = SharedBox::<Recorder>::zeroed().unwrap();
         let mut reader = Reader::default();

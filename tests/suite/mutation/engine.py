@@ -60,6 +60,7 @@ def _run(root: Path, place: Path) -> int:
             *(["--shard", shard, "--sharding", "round-robin"] if shard else []),
         ],
         cwd=root,
+        env={**os.environ, "CARGO_PROFILE_DEV_DEBUG": "0"},  # each mutant is linked anew
         stdin=subprocess.DEVNULL,
     )
     try:
