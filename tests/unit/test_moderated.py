@@ -36,13 +36,15 @@ def density_of_median(n: int, x: FloatArray) -> FloatArray:
     half = n // 2
     if n % 2:
         factor = math.factorial(n) / math.factorial(half) ** 2
-        return np.asarray(factor * (stats.norm.cdf(x) * stats.norm.sf(x)) ** half * stats.norm.pdf(x))
+        odd: FloatArray = factor * (stats.norm.cdf(x) * stats.norm.sf(x)) ** half * stats.norm.pdf(x)
+        return odd
     # The two in the middle are equally far from their mean: up to nine deviations.
     at, weights = GAUSS
     low, high = (x[:, None] + sign * 4.5 * (at + 1) for sign in (-1, 1))
     outside = (stats.norm.cdf(low) * stats.norm.sf(high)) ** (half - 1)
     factor = 2 * math.factorial(n) / math.factorial(half - 1) ** 2
-    return np.asarray(factor * (outside * stats.norm.pdf(low) * stats.norm.pdf(high)) @ (4.5 * weights))
+    even: FloatArray = factor * (outside * stats.norm.pdf(low) * stats.norm.pdf(high)) @ (4.5 * weights)
+    return even
 
 
 @pytest.mark.parametrize("n", range(1, 11))
