@@ -31,7 +31,8 @@ run: $(READY)
 
 # What needs no device, no root and no other program, and does not take long: for every edit.
 unit: $(READY)
-	@cargo test --locked --quiet --lib & engine=$$!; $(BIN)/pytest -q -n logical --dist loadfile -m "not long" tests/unit && wait $$engine
+	@cargo test --locked --quiet --lib & engine=$$!; failed=0; \
+	$(BIN)/pytest -q -n logical --dist loadfile -m "not long" tests/unit || failed=1; wait $$engine && exit $$failed
 
 # All tests: cargo's, then most of pytest's in parallel, then those that need a quiet machine (tests/suite). Ends, red, after
 # MOST_S seconds where that is given.

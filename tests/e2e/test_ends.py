@@ -520,11 +520,11 @@ def sealed_events(runs: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.quiet
 def test_a_client_that_is_merely_busy_is_not_called_paused(assay: Assay, directory: Path, tmp_path: Path) -> None:
-    load = load_file(tmp_path, seconds="2s")
+    load = load_file(tmp_path, seconds="4s")
     spin = "while True: pass"
-    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(os.cpu_count() or 1)]
+    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(3 * (os.cpu_count() or 1))]
     try:
-        # Nicer than they are: it has a CPU for a tenth of the time.
+        # Nicer than they are, so that it waits for a CPU most of the time.
         done = assay("run", load, directory, "--no-report", prefix=("nice", "-n", "10"))
     finally:
         for spinner in spinners:

@@ -20,7 +20,7 @@ from suite.mutation.tally import KILLED, SURVIVED, TIMED_OUT
 START_S = 60.0
 """Patience with the start of pytest and its collection."""
 TIMES_AS_LONG = 10.0
-"""A mutant that takes so many times as long as its tests took is timed out: a loop that does not end."""
+"""How many times the usual duration of its tests a mutant may take; then it has timed out: a loop does not end."""
 FIRST_FILES = 2
 """Files of tests that are run before all others."""
 _NO_TESTS_RAN = 5
