@@ -25,6 +25,17 @@ UNDOING_S = 120
 """Patience with devices, mounts and servers that are being undone."""
 
 
+LONGEST_ID = 100
+"""Letters of a parameter in the name of a test."""
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name tests with a long text as a parameter by its length: such names are in every log."""
+    if isinstance(val, str | bytes) and len(val) > LONGEST_ID:
+        return f"{argname}-of-{len(val)}"
+    return None
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Take the option of `make goldens`."""
     text = "write the kept documents anew, by running the tests that compare with them and no others"

@@ -32,8 +32,7 @@ def report(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     return write_html(*many, folder / "report.html")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1400, 420])
+@pytest.mark.parametrize(("width", "dark"), [(1400, False), (420, True)])
 def test_the_figures_of_clients_are_drawn_without_a_request_and_fit(
     tab: Page, report: Path, width: int, *, dark: bool
 ) -> None:

@@ -32,8 +32,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_browser
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1400, 420])
+@pytest.mark.parametrize(("width", "dark"), [(1400, False), (420, True)])
 def test_everything_is_drawn_silent_named_and_inside_the_window(
     tab: Page, document: Path, width: int, *, dark: bool
 ) -> None:

@@ -519,17 +519,21 @@ def sealed_events(runs: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.quiet
-def test_a_client_that_is_merely_busy_is_not_called_paused(assay: Assay, directory: Path, tmp_path: Path) -> None:
+def test_a_client_that_is_merely_busy_is_not_called_paused(directory: Path, tmp_path: Path) -> None:
     load = load_file(tmp_path, seconds="4s")
-    spin = "while True: pass"
-    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(3 * (os.cpu_count() or 1))]
-    try:
-        # Nicer than they are, so that it waits for a CPU most of the time.
-        done = assay("run", load, directory, "--no-report", prefix=("nice", "-n", "10"))
-    finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()
+    words = ("run", load, directory, "--no-report")
+    # Nicer than what spins, so that it waits for a CPU most of the time.
+    with running(*words, folder=tmp_path, started_by='exec nice -n 10 "$@"') as run:
+        run.wait_until_measured()
+        spinners = [
+            subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * (os.cpu_count() or 1))
+        ]
+        try:
+            wait_until(lambda: not engines_of(run.process.pid), "the engine ends", WAIT_S)
+        finally:
+            for spinner in spinners:
+                spinner.kill()
+                spinner.wait()
+        assert run.exit_code() in {0, 1}, run.said()
 
-    assert done.returncode in {0, 1}, done.stderr
-    assert "client-paused" not in findings(assay.runs)
+    assert "client-paused" not in findings(tmp_path / "runs")

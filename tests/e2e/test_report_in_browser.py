@@ -46,8 +46,7 @@ def column(tab: Page, number: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1400, 420])
+@pytest.mark.parametrize(("width", "dark"), [(1400, False), (420, True)])
 def test_everything_is_drawn_without_a_request_or_a_word_on_the_console(
     tab: Page, report: Path, width: int, *, dark: bool
 ) -> None:

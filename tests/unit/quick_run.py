@@ -4,6 +4,7 @@ Latencies are drawn per interval from known mixtures, so what figures must show 
 for 0.8 s, one is bimodal, one is not to be trusted, one has hostile text in every name.
 """
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,6 +97,7 @@ LOADS = (
 )
 
 
+@functools.cache
 def quick_run(loads: tuple[Load, ...] = LOADS) -> tuple[MemoryRun, results.Document]:
     """Make the run and its result document."""
     rng = np.random.default_rng(20260101)

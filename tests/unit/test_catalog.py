@@ -288,6 +288,7 @@ for number in range(12):
 """
 
 
+@pytest.mark.long
 def test_two_processes_write_at_once_and_lose_nothing(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     commands = ([sys.executable, "-c", _WRITER, tmp_path, name] for name in ("left", "right"))

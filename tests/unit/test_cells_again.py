@@ -298,8 +298,7 @@ WINNERS = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
 EFFECT = 0.03
 
 
-@pytest.mark.parametrize("runs", [3, 5])
-@pytest.mark.parametrize("disturbed", [0.0, 0.02], ids=["even", "disturbed"])
+@pytest.mark.parametrize(("runs", "disturbed"), [(5, 0.0), (3, 0.02)], ids=["5-even", "3-disturbed"])
 @pytest.mark.long
 def test_of_a_thousand_surfaces_of_a_with_a_hardly_any_has_a_winner_after_cells_were_measured_again(
     runs: int, disturbed: float

@@ -176,6 +176,7 @@ def late_ticks(run: SyntheticRun, late_ns: Sequence[int]) -> SyntheticRun:
     return run
 
 
+@pytest.mark.long
 @given(st.lists(st.lists(st.integers(0, 850_000_000), min_size=9, max_size=9), min_size=1, max_size=4))
 @settings(max_examples=30, deadline=None)
 def test_nothing_is_lost_however_late_ticks_are(late_ns: list[list[int]]) -> None:

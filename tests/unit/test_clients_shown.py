@@ -354,6 +354,7 @@ starts: skew p50 60.0 µs, max 60.0 µs ± 10.0 µs in p0, last h4; 2 phases\
 """)
 
 
+@pytest.mark.long
 def test_of_a_thousand_clients_the_ends_are_shown_and_how_many_lie_between(many: tuple[RunRecord, Document]) -> None:
     lines = clients_printed(many[1], 80)
     begin = next(i for i, line in enumerate(lines) if line.startswith("row 1"))

@@ -317,6 +317,7 @@ def bomb(folder: Path, rows: int) -> bytes:
     return data
 
 
+@pytest.mark.long
 def test_a_table_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     folder = sealed(tmp_path)
     data = bomb(folder, 4_000_000)
@@ -353,6 +354,7 @@ def test_a_table_of_an_older_version_reads_with_what_it_did_not_have_as_null(tmp
         read_table(lesser.read_bytes(), "workers")
 
 
+@pytest.mark.long
 def test_a_table_of_any_bytes_is_a_table_or_refused_as_one(tmp_path: Path) -> None:
     data = (sealed(tmp_path) / "intervals.parquet").read_bytes()
     (length,) = struct.unpack("<I", data[-8:-4])

@@ -50,6 +50,7 @@ def planted() -> Iterator[Fuzzer]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -106,6 +106,7 @@ def test_the_report_of_eleven_results_stays_under_its_bound(text: str) -> None:
     assert len(text.encode()) <= MOST_BYTES
 
 
+@pytest.mark.long
 def test_a_page_of_thousands_of_results_tells_each_in_a_row_and_some_in_full(run: tuple[RunRecord, Document]) -> None:
     record, document = run
     good = msgspec.structs.replace(document.results[0], findings=())
@@ -175,6 +176,7 @@ def test_the_vega_program_is_in_the_page_once(text: str) -> None:
     assert 800_000 < max(len(script) for script in re.findall(r"<script>(.*?)</script>", text, re.DOTALL)) < 1_000_000
 
 
+@pytest.mark.long
 def test_the_vega_program_is_kept_for_the_next_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     first = vega.javascript()

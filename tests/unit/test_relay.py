@@ -70,6 +70,7 @@ def intervals(draw: st.DrawFn) -> events.Interval:
     return msgspec.structs.replace(interval(1), phase_index=phase, operations=operations)
 
 
+@pytest.mark.long
 @given(st.lists(intervals() | st.just(ready()), max_size=12), st.sampled_from([1, MERGED_ABOVE_CLIENTS + 1]))
 def test_no_operation_is_lost_or_counted_twice(seen: list[events.Event], clients: int) -> None:
     relay = Relay(clients)

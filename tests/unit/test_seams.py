@@ -119,6 +119,7 @@ def test_the_examples_hold_every_type_and_every_enum_value(base: type, made: tup
 # -- Python alone ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @FEW
 @given(plans())
 def test_a_plan_survives_its_own_json(plan: Plan) -> None:
@@ -149,6 +150,7 @@ def test_every_variant_of_a_plan_survives_rust(check: Check) -> None:
         assert json.loads(written) == json.loads(plan.to_json())
 
 
+@pytest.mark.long
 @FEW
 @given(plan=plans())
 def test_a_plan_survives_rust(check: Check, plan: Plan) -> None:
@@ -164,6 +166,7 @@ def test_every_event_and_control_line_survives_rust(check: Check) -> None:
     assert [json.loads(line) for line in written] == [json.loads(line) for line in lines_of(sent).splitlines()]
 
 
+@pytest.mark.long
 @FEW
 @given(messages=st.lists(values(Event) | values(Control), min_size=1, max_size=8))
 def test_events_and_control_lines_survive_rust(check: Check, messages: list[Any]) -> None:

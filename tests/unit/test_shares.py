@@ -138,6 +138,7 @@ def test_a_number_is_divided_as_evenly_as_can_be(total: int, clients: int) -> No
     assert parts == sorted(parts, reverse=True)
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(plans(), NAMES)
 def test_parts_add_up_to_the_whole(whole: Plan, clients: list[str]) -> None:
@@ -206,6 +207,7 @@ def test_a_bound_that_is_a_rate_is_one_of_all_clients() -> None:
 # -- all of it ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(plans(), NAMES)
 def test_clients_of_their_own_do_the_whole_in_folders_that_do_not_meet(whole: Plan, clients: list[str]) -> None:
@@ -218,6 +220,7 @@ def test_clients_of_their_own_do_the_whole_in_folders_that_do_not_meet(whole: Pl
         assert part.seed == seed_of(whole.seed, number)
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(plans(), NAMES)
 def test_clients_together_do_the_whole_with_names_of_their_own(whole: Plan, clients: list[str]) -> None:
@@ -229,6 +232,7 @@ def test_clients_together_do_the_whole_with_names_of_their_own(whole: Plan, clie
         assert replace(part, among=None, seed=whole.seed) == whole
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(plans(), NAMES)
 def test_clients_on_one_set_differ_in_their_part_alone(whole: Plan, clients: list[str]) -> None:
@@ -239,6 +243,7 @@ def test_clients_on_one_set_differ_in_their_part_alone(whole: Plan, clients: lis
         assert replace(part, among=None) == whole
 
 
+@pytest.mark.long
 @given(plans(), NAMES, st.sampled_from(Share))
 @settings(max_examples=100, deadline=None)
 def test_a_share_is_a_function_of_what_it_is_given(whole: Plan, clients: list[str], share: Share) -> None:

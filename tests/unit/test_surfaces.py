@@ -137,9 +137,12 @@ UNEVEN: Mapping[Sizes, float] = {place: 0.15 / (1 << (place[0] // (64 * KIB)).bi
 TRIALS = 1_000
 
 
-@pytest.mark.parametrize("runs", [3, 5])
-@pytest.mark.parametrize("in_turns", [False, True])
-@pytest.mark.parametrize("cell_cv", [0.03, UNEVEN], ids=["even", "uneven"])
+# Half of the eight combinations, each two values of two factors among them.
+@pytest.mark.parametrize(
+    ("runs", "in_turns", "cell_cv"),
+    [(3, False, 0.03), (5, True, 0.03), (3, True, UNEVEN), (5, False, UNEVEN)],
+    ids=["3-in-blocks-even", "5-in-turns-even", "3-in-turns-uneven", "5-in-blocks-uneven"],
+)
 @pytest.mark.long
 def test_of_a_thousand_surfaces_of_a_with_a_hardly_any_has_any_winner(
     runs: int, in_turns: bool, cell_cv: Mapping[Sizes, float] | float
@@ -194,7 +197,7 @@ def test_a_planted_region_is_found_with_three_runs_and_what_is_marked_is_mostly_
     assert wrong <= 0.06 * (right + wrong)
 
 
-@pytest.mark.parametrize(("runs", "begin"), [(3, 60), (5, 60), (10, 60), (5, 1), (10, 1)])
+@pytest.mark.parametrize(("runs", "begin"), [(3, 60), (10, 60), (5, 1)])
 @pytest.mark.long
 def test_the_interval_of_the_mean_of_a_surface_holds_the_truth_as_often_as_it_says(runs: int, begin: int) -> None:
     random = np.random.default_rng(runs)

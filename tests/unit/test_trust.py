@@ -76,6 +76,7 @@ def reasons(result: Result) -> list[str]:
     return [reason.id for reason in result.trust.reasons]
 
 
+@pytest.mark.long
 def test_a_steady_rate_is_trusted_and_its_interval_holds_the_true_one() -> None:
     held = 0
     for seed in range(40):
