@@ -114,8 +114,9 @@ def _goes_on(words: str) -> None:
     """Say on a terminal what goes on, on one line; with no words the line is gone."""
     import sys
 
-    if sys.stderr.isatty():
-        say(f"\r\033[K{words}", err=True, end="")
+    from assay.live.progress_line import ProgressLine
+
+    ProgressLine(sys.stderr).show(words)
 
 
 Regions = Annotated[

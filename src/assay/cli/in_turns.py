@@ -1,11 +1,13 @@
 """What `assay ab` measures: its sides in turns, round after round, each measurement a run of its own."""
 
 import contextlib
+import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay.cli.pipes import say
+from assay.live.progress_line import ProgressLine
 
 if TYPE_CHECKING:
     from assay.compare.comparison import Comparison
@@ -32,6 +34,7 @@ class MeasuredInTurns:
         self.names, self._commands = names, commands
         self._rounds, self.effect, self._budget_s, self.seed = rounds, effect, budget_s, seed
         self._begun_s = time.monotonic()
+        self._line = ProgressLine(sys.stderr)
         self.found: list[list[Document]] = [[] for _ in commands]
         """What was measured, by side; as many of each."""
 
@@ -92,7 +95,6 @@ class MeasuredInTurns:
         """
         import signal
         import subprocess
-        import sys
         import tempfile
 
         import msgspec
@@ -116,6 +118,7 @@ class MeasuredInTurns:
                 while handed_on < stops.count:
                     process.send_signal(signal.SIGTERM)
                     handed_on += 1
+            self._line.clear()
             if stops.count:
                 return None
             out.seek(0)
@@ -130,10 +133,8 @@ class MeasuredInTurns:
 
     def _tick(self, side: int, place: str, since_s: float) -> None:
         """Say what goes on: on a terminal once a second on one line, elsewhere once a measurement."""
-        import sys
-
         letter = chr(ord("A") + side)
-        if sys.stderr.isatty():
-            say(f"\r{place}, {letter}, {since_s:.0f} s ", err=True, end="")
+        if self._line.is_terminal:
+            self._line.show(f"{place}, {letter}, {since_s:.0f} s")
         elif since_s < _TICK_S:
             say(f"{place}, {letter}: {self.names[side]}", err=True)

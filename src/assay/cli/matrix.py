@@ -176,15 +176,14 @@ class _Progress:
     def __init__(self) -> None:
         import sys
 
-        self._is_terminal = sys.stderr.isatty()
-        self._width = 0
+        from assay.live.progress_line import ProgressLine
+
+        self._line = ProgressLine(sys.stderr)
 
     def tick(self, words: str, since_s: float | None, left: str) -> None:
         rest = f", {left}" if left else ""
-        if self._is_terminal:
-            line = f"{words}, {'mkfs' if since_s is None else f'{since_s:.0f} s'}{rest}"
-            say(f"\r{line:<{self._width}}", err=True, end="")
-            self._width = len(line)
+        if self._line.is_terminal:
+            self._line.show(f"{words}, {'mkfs' if since_s is None else f'{since_s:.0f} s'}{rest}")
         elif since_s is None:
             say(f"{words}{rest}", err=True)
 
@@ -193,9 +192,7 @@ class _Progress:
         say(words, err=True)
 
     def end(self) -> None:
-        if self._width:
-            say("", err=True)
-        self._width = 0
+        self._line.clear()
 
 
 def _outcome(lines: "Sequence[AnyLine]", runs: Path) -> "CampaignOutcome":

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from assay.analysis.document import document
 from assay.analysis.record import RunRecord
+from assay.live.progress_line import ProgressLine
 from assay.results import Document
 
 _FIRST_S = 2.0
@@ -22,26 +23,26 @@ class JudgingTold:
     def __init__(self, out: TextIO, now_s: Callable[[], float] = time.monotonic) -> None:
         """Begin to count the time."""
         self._out, self._now_s = out, now_s
-        self._is_terminal = out.isatty()
+        self._line = ProgressLine(out)
         self._due_s = now_s() + _FIRST_S
-        self._is_shown = False
 
     def tell(self, done: int, total: int) -> None:
         """So many of the clients have been judged."""
         now_s = self._now_s()
         if now_s < self._due_s:
             return
-        self._is_shown = self._is_terminal
-        self._due_s = now_s + (_AGAIN_S if self._is_terminal else _AGAIN_LINE_S)
         words = f"judging clients: {done:,} of {total:,}"
-        self._out.write(f"\r\033[K{words}" if self._is_terminal else f"{words}\n")
-        self._out.flush()
+        if self._line.is_terminal:
+            self._due_s = now_s + _AGAIN_S
+            self._line.show(words)
+        else:
+            self._due_s = now_s + _AGAIN_LINE_S
+            self._out.write(f"{words}\n")
+            self._out.flush()
 
     def end(self) -> None:
         """Take the line away."""
-        if self._is_shown:
-            self._out.write("\r\033[K")
-            self._out.flush()
+        self._line.clear()
 
 
 def document_told(run: RunRecord) -> Document:

@@ -68,14 +68,17 @@ def under_way(folder: Path) -> UnderWay | None:
 
 
 def started_ns() -> int:
-    """Say when this process was started, on CLOCK_MONOTONIC; to a hundredth of a second, as the kernel keeps it.
+    """Say when this program was started, on CLOCK_MONOTONIC.
 
-    Loading Python takes a while, the longer the busier the machine: what the user meant was then.
+    Loading Python takes a while, the longer the busier the machine: what the user meant was then. It is so long ago as this
+    process ran or waited for a CPU (/proc/self/schedstat), but not before the process was made. That time alone would not do: a
+    shell that has `assay mark` for its last command becomes it, and may have waited for long before.
     """
     now_ns, since_boot_ns = time.monotonic_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
-        begun_ns = int(fields[_START_FIELD]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        made_ns = int(fields[_START_FIELD]) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+        ran_ns, waited_ns, *_ = map(int, Path("/proc/self/schedstat").read_text().split())
     except (OSError, ValueError, IndexError):
         return now_ns
-    return min(now_ns, now_ns - (since_boot_ns - begun_ns))
+    return now_ns - max(0, min(since_boot_ns - made_ns, ran_ns + waited_ns))
