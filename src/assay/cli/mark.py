@@ -32,8 +32,8 @@ def mark(
 ) -> None:
     """Mark the moment in every run of yours that is under way, or with --at a moment of one run.
 
-    The moment is that at which the command was started, also as the last one of a script. Timelines show it, and say what was
-    before, during and after it.
+    The moment is that at which the command was started, also as the last one of a script. Timelines show it, and say what
+    was before, during and after it.
     """
     from assay.running.marking import mark_at, mark_now, take_words
 

@@ -70,9 +70,9 @@ def under_way(folder: Path) -> UnderWay | None:
 def started_ns() -> int:
     """Say when this program was started, on CLOCK_MONOTONIC.
 
-    Loading Python takes a while, the longer the busier the machine: what the user meant was then. It is so long ago as this
-    process ran or waited for a CPU (/proc/self/schedstat), but not before the process was made. That time alone would not do: a
-    shell that has `assay mark` for its last command becomes it, and may have waited for long before.
+    Loading Python takes a while, the longer the busier the machine: what the user meant was then. It is as long ago as this
+    process ran or waited for a CPU (/proc/self/schedstat), but not before it was made. That time alone would not do:
+    a shell that has `assay mark` for its last command becomes it, and may have waited for long before.
     """
     now_ns, since_boot_ns = time.monotonic_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     try:
