@@ -459,6 +459,16 @@ def test_snapshots_add_up_or_begin_anew() -> None:
     assert shown("-2") == ["3198", "3198", "7995"]
 
 
+def test_a_snapshot_that_begins_anew_has_the_slowest_since_then() -> None:
+    def slowest(period: str) -> list[str]:
+        script = MAILBOX.replace("run 5", f"psrun {period} 5")
+        return re.findall(r"^flush .* - (\S+)ms\]$", classic.text(run_of(script, DONE)), re.MULTILINE)
+
+    # One of 4000 ns in the first second, the others take 2000 ns.
+    assert slowest("2") == ["0.004", "0.004", "0.004"]
+    assert slowest("-2") == ["0.004", "0.002", "0.004"]
+
+
 def test_a_histogram_counts_by_powers_of_two() -> None:
     text = classic.text(run_of(MAILBOX.replace("run 5", "enable lathist\nrun 5"), DONE))
     (line,) = re.findall(r"^fetch.*\[ (.*) \]$", text, re.MULTILINE)

@@ -20,8 +20,18 @@ LATENCIES_NS = (100, 200, 300, 400, 500, 600, 700, 800, 900, 1000)
 """Of ten I/Os of an interval: below 2048 ns each value has a bucket of its own."""
 
 
-def run_of(*words: str, intervals: int, step_ms: int = 100, by_time: bool = False) -> RunRecord:
-    """Make a run whose jobs did ten blocks of 4 KiB in each interval of `step_ms`, in each operation."""
+def run_of(
+    *words: str, intervals: int, step_ms: int = 100, by_time: bool = False, first_slowest_ns: int = 1000
+) -> RunRecord:
+    """Make a run whose jobs did ten blocks of 4 KiB in each interval of `step_ms`, in each operation.
+
+    Args:
+        words: Of fio.
+        intervals: How many.
+        step_ms: The length of each.
+        by_time: Whether its time ended each job.
+        first_slowest_ns: The slowest block of the first interval, instead of 1000 ns.
+    """
     made = plan_anywhere(FRONT_END.parse(words), words)
     rows, buckets, samples = [], [], []
     lines: list[events.Event] = []
@@ -32,14 +42,17 @@ def run_of(*words: str, intervals: int, step_ms: int = 100, by_time: bool = Fals
             names = [op.name for op in job_ops(job)]
             for tick in range(1, intervals + 1):
                 t_s = (START_MS + tick * step_ms) / 1000
+                done = (*LATENCIES_NS[:-1], first_slowest_ns) if tick == 1 else LATENCIES_NS
                 for name in names:
-                    total = sum(LATENCIES_NS)
-                    rows.append((index, job.name, name, t_s, step_ms / 1000, 10, 10 * 4096, 0, 1000, total, None, None))
-                    buckets += [(index, job.name, name, "latency", t_s, bucket_of(value), 1) for value in LATENCIES_NS]
+                    # Maxima run since the phase began.
+                    told = (first_slowest_ns, sum(done), None, None)
+                    rows.append((index, job.name, name, t_s, step_ms / 1000, 10, 10 * 4096, 0, *told))
+                    buckets += [(index, job.name, name, "latency", t_s, bucket_of(value), 1) for value in done]
+                for worker in range(job.workers):
+                    # A tenth of the time in user mode, two tenths in the kernel.
+                    cpu = (tick * step_ms * MS // 10, tick * step_ms * MS // 5)
+                    samples.append((index, t_s, job.name, worker, 10, 40960, None, 0, 0, *cpu, 10, 0, 0))
             for worker in range(job.workers):
-                # A tenth of the time in user mode, two tenths in the kernel.
-                cpu = (intervals * step_ms * MS // 10, intervals * step_ms * MS // 5)
-                samples.append((index, end_ms / 1000, job.name, worker, 10, 40960, None, 0, 0, *cpu, 10, 0, 0))
                 windows.append(_window(job.name, worker, end_ms - (7 if by_time else 0), by_time=by_time))
         lines.append(
             events.PhaseFinished(
@@ -125,10 +138,17 @@ def test_a_job_that_its_time_ends_was_there_until_then() -> None:
 def test_a_ramp_is_in_no_number() -> None:
     words = ("--name=x", "--size=1m", "--ramp_time=1", "--runtime=1", "--time_based")
 
-    (job,) = jobs(*words, intervals=20, by_time=True)
+    (job,) = jobs(*words, intervals=20, by_time=True, first_slowest_ns=30 * MS)
 
     assert (job["read"]["total_ios"], job["read"]["runtime"], job["read"]["iops"]) == (100, 1000, 100.0)
-    assert job["read"]["clat_ns"]["N"] == 100
+    assert (job["read"]["clat_ns"]["N"], job["read"]["clat_ns"]["max"]) == (100, 1000)
+    assert (job["usr_cpu"], job["sys_cpu"]) == (10.0, 20.0)
+
+
+def test_without_a_ramp_the_slowest_of_all_is_the_maximum() -> None:
+    (job,) = jobs("--name=x", "--size=1m", intervals=10, first_slowest_ns=30 * MS)
+
+    assert job["read"]["clat_ns"]["max"] == 30 * MS
 
 
 def test_json_plus_has_each_latency_with_its_count() -> None:

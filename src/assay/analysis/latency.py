@@ -53,10 +53,10 @@ class OperationLatency:
         samples = int(count.sum())
         if samples == 0:
             return _NONE
-        percentiles = histogram.percentiles_ns(index, count, histogram.QUANTILES.values(), self._largest_ns)
+        percentiles = histogram.percentiles_ns(index, count, histogram.QUANTILES.values(), self.largest_ns)
         return LatencyNs(
             mean=float(self._rows.total(f"{self.series}_sum_ns", self.span)) / samples,
-            max=self._largest_ns,
+            max=self.largest_ns,
             **dict(zip(histogram.QUANTILES, percentiles, strict=True)),
         )
 
@@ -80,16 +80,18 @@ class OperationLatency:
             if shares is None or shares[1] is None:
                 continue
             places = np.searchsorted(ranks, np.ceil(np.array(shares, dtype=np.float64) * ranks[-1]))
-            low_ns, high_ns = (min(float(values_ns[place]), self._largest_ns) for place in places)
+            low_ns, high_ns = (min(float(values_ns[place]), self.largest_ns) for place in places)
             found[name] = (low_ns, high_ns)
         return LatencyEstimatesNs(**found)
 
     @functools.cached_property
-    def _largest_ns(self) -> float:
-        """Largest value inside the span, from maxima that run since the phase began.
+    def largest_ns(self) -> float:
+        """Largest value inside the span, from maxima that run since the phase began; 0 where there is no operation in it.
 
         If the maximum grew inside the span, that is its largest value. If not, the largest value is in the highest bucket.
         """
+        if not len(self._buckets[0]):
+            return 0.0
         column = f"{self.series}_max_ns"
         at_end, at_begin = (self._rows.latest(column, t_ns) for t_ns in (self.span.end_ns, self.span.begin_ns))
         last = float("inf") if at_end is None else float(at_end)

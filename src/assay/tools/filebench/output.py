@@ -12,6 +12,7 @@ import numpy as np
 
 from assay import events
 from assay.analysis.histogram import bucket_lowest_ns
+from assay.analysis.latency import OperationLatency
 from assay.analysis.record import PhaseRecord
 from assay.analysis.rows import NS_PER_S, Span
 from assay.events import StoppedBy
@@ -169,7 +170,7 @@ class FilebenchOutput(Output[Settings]):
         pairs = [(source.job, operation) for source in sources for operation in source.operations]
         rows = [phase.rows(job, operation) for job, operation in pairs]
         least, histogram = self._latencies(phase, pairs, span)
-        peaks = [part.column("latency_max_ns")[part.within(span)] for part in rows]
+        peaks = [OperationLatency(phase, job, operation, "latency", span).largest_ns for job, operation in pairs]
         return FlowopLine(
             name=name,
             kind=kind,
@@ -177,7 +178,7 @@ class FilebenchOutput(Output[Settings]):
             bytes=sum(part.total("bytes", span) for part in rows),
             latency_ns=sum(part.total("latency_sum_ns", span) for part in rows),
             least_ns=least,
-            most_ns=max((int(peak.max()) for peak in peaks if len(peak)), default=0),
+            most_ns=round(max(peaks, default=0.0)),
             histogram=histogram,
         )
 

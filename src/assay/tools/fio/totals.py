@@ -16,6 +16,7 @@ import numpy as np
 from assay import events
 from assay.analysis import histogram
 from assay.analysis.arrays import FloatArray, IntArray
+from assay.analysis.latency import OperationLatency
 from assay.analysis.record import PhaseRecord, RunRecord
 from assay.analysis.rows import Rows, Span
 from assay.tools.fio.clones import Clone, clones, groups
@@ -123,7 +124,7 @@ def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
         for name in (READ, WRITE, TRIM)
         if (made := _direction(name, list(zip(found, windows, strict=True)), runtime_ns, job.percentiles)) is not None
     )
-    cpu = [_cpu_ns(phase, member) for member, phase in found]
+    cpu = [_cpu_ns(phase, member, span) for (member, phase), span in zip(found, windows, strict=True)]
     whole = sum(member.workers * round(span.seconds * 1e9) for (member, _), span in zip(found, windows, strict=True))
     user, system = (sum(part[i] for part in cpu) * _PERCENT / whole if whole else 0.0 for i in (0, 1))
     errors = sum(
@@ -157,9 +158,15 @@ def _window(phase: PhaseRecord, member: Clone) -> Span:
     return Span(min(begin, end), end)
 
 
-def _cpu_ns(phase: PhaseRecord, member: Clone) -> tuple[int, int]:
-    samples = phase.workers_at(member.name).values()
-    return sum(one["user_cpu_ns"] or 0 for one in samples), sum(one["system_cpu_ns"] or 0 for one in samples)
+def _cpu_ns(phase: PhaseRecord, member: Clone, window: Span) -> tuple[int, int]:
+    """Give the CPU time of the workers, user and system, that of a ramp left out."""
+    at_end = phase.workers_at(member.name).values()
+    before = phase.workers_at(member.name, window.begin_ns).values() if member.settings.size.ramp_s else ()
+    user_ns, system_ns = (
+        sum(one[name] or 0 for one in at_end) - sum(one[name] or 0 for one in before)
+        for name in ("user_cpu_ns", "system_cpu_ns")
+    )
+    return user_ns, system_ns
 
 
 def operations_of(job: JobSettings, direction: str) -> dict[str, int | None]:
@@ -196,7 +203,8 @@ def _direction(
             ops += done
             moved += rows.total("bytes", span) if bytes_each is None else done * bytes_each
             latency_ns += rows.total("latency_sum_ns", span)
-            largest = max(largest, rows.latest("latency_max_ns", phase.whole.end_ns) or 0)
+            inside_ns = OperationLatency(phase, member.name, operation, "latency", span or phase.whole).largest_ns
+            largest = max(largest, round(inside_ns))
             sampled = _sampled(rows, "ops", window)
             done_in = _added(done_in, sampled)
             moved_in = _added(moved_in, _sampled(rows, "bytes", window) if bytes_each is None else sampled * bytes_each)
