@@ -52,8 +52,8 @@ def run_of(
                     # A tenth of the time in user mode, two tenths in the kernel.
                     cpu = (tick * step_ms * MS // 10, tick * step_ms * MS // 5)
                     samples.append((index, t_s, job.name, worker, 10, 40960, None, 0, 0, *cpu, 10, 0, 0))
-            for worker in range(job.workers):
-                windows.append(_window(job.name, worker, end_ms - (7 if by_time else 0), by_time=by_time))
+            last_ms = end_ms - (7 if by_time else 0)
+            windows += [_window(job.name, worker, last_ms, by_time=by_time) for worker in range(job.workers)]
         lines.append(
             events.PhaseFinished(
                 t_ns=end_ms * MS, phase_index=index, start_ns=START_MS * MS, stopped_by=events.StoppedBy.BYTES,
