@@ -570,6 +570,17 @@ def test_the_flatfile_has_the_same_numbers_by_name() -> None:
     assert [line[3] for line in lines[1:]] == ["1", "2", "avg_2-2"]
 
 
+def test_a_name_is_text_in_the_files_of_html() -> None:
+    text = RAW.replace("rd=rd1,wd=wd1\n", "rd=<b>rd1</b>,wd=wd1,iorate=max,elapsed=2,interval=1\n")
+    done = [Done("wd1 read", 200, 4096, 5)]
+
+    summary, flat = classic.files(run_of(text, [[done, done]], "-o", "out"))
+
+    for file in (summary, flat):
+        assert b"<b>" not in file.content
+        assert b"&lt;b&gt;rd1" in file.content
+
+
 def test_the_curve_is_drawn_from_the_means_of_its_points() -> None:
     text = RAW.replace("wd=wd1\n", "wd=wd1,iorate=curve,curve=(50,80),elapsed=2,interval=1\n")
     phases = [

@@ -39,7 +39,9 @@ _ULIMITS = {
     "address_space_bytes": resource.RLIMIT_AS,
 }
 
-_SECRET = re.compile(r"^([^=]*(?:passw|secret|token|key|auth)[^=]*)=.*$", re.IGNORECASE)
+_NAMED_SECRET = re.compile(r"^([^=]*(?:passw|secret|token|key|auth)[^=]*)=.*$", re.IGNORECASE)
+_BEFORE_HOST = re.compile(r"(^|=)[^@=]*:.*@")
+"""User and password in front of a host: `netroot=iscsi:me:secret@10.0.0.1`, `root=cifs://me:secret@server/share`."""
 
 
 def identity_hash(identity: str) -> str:
@@ -150,7 +152,8 @@ def _memory_facts(tree: SystemTree) -> list[Fact]:
 
 def _without_secrets(cmdline: str) -> tuple[str, ...]:
     """Boot parameters; values of those that may be secrets (iSCSI passwords, keys) are taken out."""
-    return tuple(_SECRET.sub(r"\1=(not kept)", word) for word in words(cmdline))
+    named = (_NAMED_SECRET.sub(r"\1=(not kept)", word) for word in words(cmdline))
+    return tuple(_BEFORE_HOST.sub(r"\1(not kept)@", word) for word in named)
 
 
 def _system_facts(tree: SystemTree) -> list[Fact]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay import events
+from assay.outward import markup
 from assay.tools.front_end import Output
 from assay.tools.output_files import OutputFile
 from assay.tools.vdbench.columns import columns_of
@@ -78,8 +79,8 @@ class VdbenchOutput(Output[Settings]):
         if self.settings.output is None:
             return ()
         folder = Path(self.settings.output)
-        summary = f"<pre>\n{self.text()}</pre>\n"
-        flat = f"<pre>\n{flatfile(self._measured, self._at)}</pre>\n"
+        summary = f"<pre>\n{markup(self.text())}</pre>\n"
+        flat = f"<pre>\n{markup(flatfile(self._measured, self._at))}</pre>\n"
         return (
             OutputFile(folder / "summary.html", summary.encode()),
             OutputFile(folder / "flatfile.html", flat.encode()),
