@@ -54,7 +54,7 @@ _REFUSED = {
     "trigger": "no command is run",
     "trigger-remote": "no command is run",
     "trigger-timeout": "no command is run",
-    "cpuclock-test": "see assay ceilings of a run",
+    "cpuclock-test": "each run has what reading the clock takes, clock_read: assay show RUN --json",
     "crctest": "nothing is measured by it but the processor",
     "memcpytest": "nothing is measured by it but memory",
     "dedupetest": "nothing is measured by it but the processor",

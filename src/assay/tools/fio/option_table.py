@@ -122,7 +122,7 @@ _REPLAY = "no list of operations of fio's is read; a load file has scripts (docs
 _FLOW = "jobs are held at their shares by flow alone; leave it out"
 _TRIM = "what is written is not trimmed; leave it out"
 _HOST = "start Assay itself that way"
-_TARGET = "no rate is searched for a latency; assay measure --confirm looks at half and twice the depth"
+_TARGET = "no rate is searched for a latency; run it at several rates"
 
 REFUSED: dict[str, tuple[frozenset[str], str]] = {
     name: (frozenset(usual.split()), why)

@@ -32,7 +32,7 @@ rd=rd1,fwd=fwd1,fwdrate=100,format=yes,elapsed=5,interval=1
 """
 _TESTS = {"-t": _RAW_TEST, "-tf": _FILES_TEST}
 _REFUSED = {
-    "-s": "nothing is simulated; the Plan is in every run ('assay show RUN --plan')",
+    "-s": "nothing is simulated; the Plan is in every run, in resolved.json",
     "-v": "data validation has no equal; content = { stamped = true } of a load file verifies every read",
     "-j": "journals have no equal; content = { stamped = true } of a load file verifies every read",
     "-m": "there are no Java machines here; threads= says how many are at work",
