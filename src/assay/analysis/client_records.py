@@ -7,8 +7,14 @@ import msgspec
 from assay.analysis.ceilings import ceilings_of
 from assay.analysis.record import RunRecord
 from assay.analysis.set_views import of_client
+from assay.bundle.client_set import Role
 from assay.errors import InputError
 from assay.results import Document
+
+
+def load_clients(run: RunRecord) -> tuple[str, ...]:
+    """Name the clients of a run that made load; none of a run of one client."""
+    return tuple(one.member.name for one in run.members if one.member.role is Role.LOAD)
 
 
 def record_of_client(run: RunRecord, name: str) -> RunRecord:

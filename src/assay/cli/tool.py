@@ -68,6 +68,8 @@ class ToolCommand(LightCommand):
         if tool.help_words & set(asked.tool):
             say(ctx.get_help())
             return
+        if tool.not_for_clients and asked.said_of_clients:
+            raise InputError(f"{tool.name}: {tool.not_for_clients}")
         raise typer.Exit(tool.follow(asked.tool, AssayDoor(tool, asked)))
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 from assay.errors import InputError
 from assay.plan import Origin, Plan
 from assay.targets import Need, check_room
-from assay.tools.output_files import OutputFile, check_writable
+from assay.tools.output_files import OutputFile, check_folder, check_writable
 
 if TYPE_CHECKING:
     from assay.analysis.record import RunRecord
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     # Text is printed where the libraries that draw are not installed.
     from assay.report.figure import Figure
     from assay.report.verdict import Doubts
+    from assay.results import Document
 
 S = TypeVar("S")
 """Settings of a tool: a frozen value."""
@@ -65,6 +66,8 @@ class FrontEnd(abc.ABC, Generic[S]):
     """Words that ask for help wherever they stand."""
     own_options: ClassVar[frozenset[str]] = frozenset()
     """Options of the tool that have the name of one of Assay's: they are the tool's."""
+    not_for_clients: ClassVar[str] = ""
+    """Why no run of the tool can be one of several clients, and what to do instead; empty: it can."""
     room_cure: ClassVar[str] = "ask for fewer or smaller files"
     """What to do where the room does not suffice."""
 
@@ -94,6 +97,10 @@ class FrontEnd(abc.ABC, Generic[S]):
     def hosts(self, settings: S) -> HostsAsked | None:
         """Name the clients that the words ask for, where the tool has a form for several; None: they say nothing of them."""
         return None
+
+    def adds_clients_up(self, settings: S) -> bool:
+        """Whether the tool itself prints sums of several clients; else its output is that of each (`each_client.py`)."""
+        return self.hosts(settings) is not None
 
     def with_user(self, words: Sequence[str], user: str) -> Sequence[str]:
         """Have words say who does the work, where the tool has an option for that; of others the Plan alone says it."""
@@ -159,8 +166,12 @@ class FrontEnd(abc.ABC, Generic[S]):
             named = ", ".join(asked.names[:5]) + (" ..." if len(asked.names) > 5 else "")
             raise InputError(f"{self.name}: {asked.by} names {named}, and this run is one of this machine alone")
         self.check(settings, plan)
-        if has_outputs:
+        if has_outputs and (not has_clients or self.adds_clients_up(settings)):
             self.check_outputs(settings)
+        elif has_outputs:
+            # Each client's files have its name in theirs.
+            for name in self.output_names(settings):
+                check_folder(Path(name).parent)
         check_room(self.needs(settings, plan), reserve_bytes=plan.reserve_bytes, cure=self.room_cure)
 
     # -- after it ------------------------------------------------------------------------------------------------------
@@ -202,6 +213,12 @@ class Output(abc.ABC, Generic[S]):
     def figures(self) -> Sequence["Figure"]:
         """Draw what the readers of the tool look at."""
         return ()
+
+    def figures_of(self, document: "Document") -> Sequence["Figure"]:
+        """Draw it for a report, with what is less than trusted marked."""
+        from assay.report.verdict import doubts_of  # noqa: PLC0415 - only what is drawn has to know
+
+        return self.marked_figures(doubts_of(document))
 
     def marked_figures(self, doubts: "Doubts") -> Sequence["Figure"]:
         """Draw it with those numbers marked that are less than trusted."""

@@ -1,6 +1,7 @@
 """Files that a classic tool leaves beside its output: spreadsheets, tables, traces."""
 
 import dataclasses
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def write_into(files: Iterable[OutputFile], folder: Path) -> list[Path]:
         name = file.path.name.lstrip(".") or "output"
         found[name] = found.get(name, b"") + file.content
     return [write_whole(folder / name, content) for name, content in found.items()]
+
+
+def check_folder(folder: Path) -> None:
+    """Look whether files can be made in a folder.
+
+    Raises:
+        InputError: there is no such folder.
+        RunError: the machine does not let them be made.
+    """
+    if not folder.is_dir():
+        raise InputError(f"the folder {folder} does not exist; make it, or name another")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise RunError(f"in {folder} you can make no files; name another folder")
 
 
 def check_writable(path: Path) -> None:

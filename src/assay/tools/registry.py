@@ -43,15 +43,17 @@ def maker(plan: "Plan") -> "FrontEnd[Any] | None":
 def output(run: "RunRecord") -> "Output[Any] | None":
     """Give the output of the tool whose run it is; None where it is none of a tool."""
     tool = maker(run.plan)
-    return tool.output(run) if tool else None
+    if tool is None or not run.members or tool.adds_clients_up(tool.settings_of(run.plan)):
+        return tool.output(run) if tool else None
+    from assay.tools.each_client import EachClient  # noqa: PLC0415 - a run of one client does without
+
+    return EachClient(run, tool)
 
 
 def figures(run: "RunRecord", document: "Document") -> "Sequence[Figure]":
     """Draw what the readers of a tool look at; nothing where the run is none of a tool."""
-    from assay.report.verdict import doubts_of  # noqa: PLC0415 - only what is drawn has to know
-
     found = output(run)
-    return found.marked_figures(doubts_of(document)) if found else ()
+    return found.figures_of(document) if found else ()
 
 
 def output_of(run: "RunRecord") -> "Output[Any]":

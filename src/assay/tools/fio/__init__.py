@@ -82,6 +82,10 @@ class Fio(FrontEnd[Settings]):
             raise InputError("fio: the words of this run are not those that Assay writes")
         return found
 
+    def adds_clients_up(self, settings: Settings) -> bool:
+        """Add them up: the JSON is one document, whose readers know of no clients."""
+        return True
+
     def output_names(self, settings: Settings) -> Sequence[str]:
         """Name the file of --output."""
         return [settings.output] if settings.output else []

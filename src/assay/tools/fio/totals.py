@@ -125,7 +125,9 @@ def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
         if (made := _direction(name, list(zip(found, windows, strict=True)), runtime_ns, job.percentiles)) is not None
     )
     cpu = [_cpu_ns(phase, member, span) for (member, phase), span in zip(found, windows, strict=True)]
-    whole = sum(member.workers * round(span.seconds * 1e9) for (member, _), span in zip(found, windows, strict=True))
+    # Of several clients, each has the workers of the job.
+    counts = [len(phase.workers_at(member.name)) or member.workers for member, phase in found]
+    whole = sum(count * round(span.seconds * 1e9) for count, span in zip(counts, windows, strict=True))
     user, system = (sum(part[i] for part in cpu) * _PERCENT / whole if whole else 0.0 for i in (0, 1))
     errors = sum(
         rows.total("errors")

@@ -30,6 +30,10 @@ class PostMark(FrontEnd[Settings]):
 
     name = "postmark"
     shims = ("postmark",)
+    not_for_clients = (
+        "its transactions are a list in a file of this machine, and lists are not handed to clients; run it on each, or use"
+        " a load that says its operations by rules, such as mail-server"
+    )
     room_cure = "set fewer or smaller files ('set number', 'set size'), or another location"
 
     def follow(self, words: Sequence[str], door: Door) -> int:

@@ -65,6 +65,10 @@ class Vdbench(FrontEnd[Settings]):
         """Name the hosts of hd= that are other machines."""
         return HostsAsked(by="hd=", names=settings.load.hosts) if settings.load.hosts else None
 
+    def adds_clients_up(self, settings: Settings) -> bool:
+        """Add them up, as vdbench does."""
+        return True
+
     def output_names(self, settings: Settings) -> Sequence[str]:
         """Name the files of the folder that is asked for."""
         return (

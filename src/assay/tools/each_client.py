@@ -1,0 +1,66 @@
+"""What a tool says of a run of several clients: of each client what it would say there, one after another.
+
+A tool's own numbers are of one machine. Sums, where they mean something, are Assay's, beside the text and in `assay show`.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.client_records import load_clients, record_of_client
+from assay.analysis.set_views import of_client
+from assay.tools.front_end import FrontEnd, Output
+from assay.tools.output_files import OutputFile
+
+if TYPE_CHECKING:
+    from assay.analysis.record import RunRecord
+    from assay.report.figure import Figure
+    from assay.results import Document
+
+MOST_DRAWN = 8
+"""Clients whose figures are in the report; those of the others are in `assay report --client`."""
+
+
+class EachClient(Output[Any]):
+    """The outputs of a tool, by client."""
+
+    def __init__(self, run: "RunRecord", tool: FrontEnd[Any]) -> None:
+        """Of a run of several clients."""
+        super().__init__(run, tool.settings_of(run.plan))
+        self._outputs: Mapping[str, Output[Any]] = {
+            name: tool.output(record_of_client(run, name)) for name in load_clients(run)
+        }
+
+    def text(self) -> str:
+        """Give the texts, each below its client's name."""
+        return _below_names({name: output.text() for name, output in self._outputs.items()})
+
+    def beside(self) -> str:
+        """Give what is said of each client below its name; once, where that is the same."""
+        said = {name: output.beside() for name, output in self._outputs.items()}
+        return _below_names(said) if len(set(said.values())) > 1 else next(iter(said.values()), "")
+
+    def files(self) -> Sequence[OutputFile]:
+        """Give the files of each client, with its name in theirs: `x-local-1.xls`."""
+        return [
+            OutputFile(_named(file.path, name), file.content, appends=file.appends)
+            for name, output in self._outputs.items()
+            for file in output.files()
+        ]
+
+    def figures_of(self, document: "Document") -> Sequence["Figure"]:
+        """Draw what the readers of the tool look at, of each client, with what is less than trusted marked."""
+        return [
+            dataclasses.replace(figure, slug=f"{figure.slug}-{name}", title=f"{figure.title} ({name})")
+            for name, output in [*self._outputs.items()][:MOST_DRAWN]
+            for figure in output.figures_of(of_client(document, name))
+        ]
+
+
+def _below_names(texts: Mapping[str, str]) -> str:
+    return "\n".join(f"==== client {name}\n{text}" for name, text in texts.items())
+
+
+def _named(path: Path, client: str) -> Path:
+    return path.with_name(f"{path.stem}-{client}{path.suffix}")
