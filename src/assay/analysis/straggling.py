@@ -1,14 +1,22 @@
-"""Why was one client slower than the others? By what its own result says, where the others' do not say the same."""
+"""Why was one client slower than the others?
 
+By what its own result says and the others' do not. Where all say the same, by size: what an operation took of each kind of
+time (its workers' time budget by its rate), and which kind makes up most of what it took longer than the others' median.
+"""
+
+import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 from assay.analysis import thresholds
 from assay.analysis.limiter.conclusion import CLIENT_CPU
-from assay.results import Finding, Result
+from assay.analysis.rows import NS_PER_S
+from assay.results import Finding, Result, TimeBudget
+from assay.units import format_ns
 from assay.verdicts import Bottleneck, ServedBy
 
-UNKNOWN = "unknown: its own counters show nothing that the others do not have"
+UNKNOWN = "unknown: its own counters show nothing that the others do not have, nor more of it"
 _STOOD_STILL = "client-paused"
 _OWN_CPU = ("cpu-contention", "cpu-oversubscribed", "workers-share-cpu", "kernel-shares-cpu", "cpus-busy")
 _OF_LIMIT = {
@@ -19,6 +27,19 @@ _OF_LIMIT = {
     Bottleneck.DEVICE_SATURATED: "its device was full",
     Bottleneck.WRITEBACK_DEVICE: "its memory was full of what its device had still to write",
 }
+
+
+_KINDS: Final[Mapping[str, tuple[Callable[[TimeBudget], float | None], str]]] = {
+    "its own CPU": (lambda budget: budget.on_cpu, "takes {own} of CPU time"),
+    "its CPUs": (lambda budget: budget.run_delay, "waits {own} for a CPU"),
+    # Where the kernel does not count block delay, it is part of the other waits.
+    "what it waits for": (
+        lambda budget: _sum(budget.block_delay, budget.other_wait),
+        "waits {own} for storage, a link or a lock",
+    ),
+    "its own schedule": (lambda budget: budget.idle, "rests {own} by the load's own rules"),
+}
+"""Kinds of time: whose it is, its share of the workers' time, and words for it."""
 
 
 def cause_of(own: Result, others: Sequence[Result]) -> str:
@@ -48,6 +69,40 @@ def _causes(own: Result, others: Sequence[Result]) -> Iterator[str]:
     is_told_apart = usual is not own.measures and ServedBy.UNKNOWN not in {usual, own.measures}
     if is_told_apart and count >= thresholds.MOST_OF_IT * len(others):
         yield f"its cache: it measured {own.measures.words}, and most others {usual.words}"
+    yield from _by_size(own, others)
+
+
+def _by_size(own: Result, others: Sequence[Result]) -> Iterator[str]:
+    """Name the kind of time that makes up most of what an operation took longer."""
+    more: dict[str, tuple[float, float, float]] = {}
+    for name, (share_of, _) in _KINDS.items():
+        mine = _per_operation_ns(own, share_of)
+        theirs = [time for other in others if (time := _per_operation_ns(other, share_of)) is not None]
+        if mine is not None and theirs:
+            usual = statistics.median(theirs)
+            more[name] = (mine - usual, mine, usual)
+    whole = sum(excess for excess, _, _ in more.values())
+    if not more or whole <= 0:
+        return
+    name, (excess, mine, usual) = max(more.items(), key=lambda item: item[1][0])
+    if excess >= thresholds.MOST_OF_IT * whole:
+        limit = own.limiter.verdict if own.limiter else None
+        limited = f"{_OF_LIMIT[limit]}: " if limit in _OF_LIMIT else ""
+        words = _KINDS[name][1].format(own=format_ns(mine))
+        yield f"{name}: {limited}an operation {words}, {format_ns(usual)} on most others"
+
+
+def _per_operation_ns(result: Result, share_of: Callable[[TimeBudget], float | None]) -> float | None:
+    """Give what an operation took of a kind of time; None: not known."""
+    share = share_of(result.time_budget)
+    if share is None or not result.iops or result.workers is None:
+        return None
+    return share * result.workers / result.iops * NS_PER_S
+
+
+def _sum(*shares: float | None) -> float | None:
+    known = [share for share in shares if share is not None]
+    return sum(known) if known else None
 
 
 def _found(result: Result, id_: str) -> Finding | None:
