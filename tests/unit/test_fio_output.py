@@ -1,6 +1,8 @@
 """Runs of fio jobs with known times against fio's text and JSON: each number is a closed form of what was done."""
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -12,7 +14,7 @@ from assay.bundle.tables import HISTOGRAMS, INTERVALS, OF_STREAM, WORKERS
 from assay.plan.walk import job_ops
 from assay.tools.fio import FRONT_END, plan_anywhere
 from unit import classic_runs as classic
-from unit.memory_run import MemoryRun, bucket_of
+from unit.memory_run import MemoryRun, bucket_of, hello
 
 MS = 1_000_000
 START_MS = 5000
@@ -21,7 +23,12 @@ LATENCIES_NS = (100, 200, 300, 400, 500, 600, 700, 800, 900, 1000)
 
 
 def run_of(
-    *words: str, intervals: int, step_ms: int = 100, by_time: bool = False, first_slowest_ns: int = 1000
+    *words: str,
+    intervals: int,
+    step_ms: int = 100,
+    by_time: bool = False,
+    first_slowest_ns: int = 1000,
+    failed: Sequence[events.ErrorCount] = (),
 ) -> RunRecord:
     """Make a run whose jobs did ten blocks of 4 KiB in each interval of `step_ms`, in each operation.
 
@@ -31,6 +38,7 @@ def run_of(
         step_ms: The length of each.
         by_time: Whether its time ended each job.
         first_slowest_ns: The slowest block of the first interval, instead of 1000 ns.
+        failed: What failed, and how often.
     """
     made = plan_anywhere(FRONT_END.parse(words), words)
     rows, buckets, samples = [], [], []
@@ -57,7 +65,7 @@ def run_of(
         lines.append(
             events.PhaseFinished(
                 t_ns=end_ms * MS, phase_index=index, start_ns=START_MS * MS, stopped_by=events.StoppedBy.BYTES,
-                workers=tuple(windows), jobs=(), errors=(),
+                workers=tuple(windows), jobs=(), errors=tuple(failed),
             )
         )  # fmt: skip
     tables = {
@@ -149,6 +157,27 @@ def test_without_a_ramp_the_slowest_of_all_is_the_maximum() -> None:
     (job,) = jobs("--name=x", "--size=1m", intervals=10, first_slowest_ns=30 * MS)
 
     assert job["read"]["clat_ns"]["max"] == 30 * MS
+
+
+def test_a_job_that_an_error_ended_has_its_number() -> None:
+    words = ("--name=x", "--size=1m", "--name=y", "--size=1m", "--stonewall", "--output-format=json,normal")
+    made = plan_anywhere(FRONT_END.parse(words), words)
+    ended = events.Error(
+        t_ns=1, phase_index=None, class_=events.ErrorClass.ENVIRONMENT, text="no room", path="/x", errno=28
+    )
+
+    text = classic.text(read(MemoryRun(plan=made, lines=[hello(), ended])))
+
+    assert re.findall('"error": (.*),', text) == ["28", "28"]
+    assert text.count("err=28") == 2
+
+
+def test_the_error_of_a_job_is_what_failed_most_often() -> None:
+    failed = [events.ErrorCount(job="x", operation="read", errno=number, count=n) for number, n in ((5, 1), (28, 9))]
+
+    (job,) = jobs("--name=x", "--size=1m", intervals=10, failed=failed)
+
+    assert job["error"] == 28
 
 
 def test_json_plus_has_each_latency_with_its_count() -> None:

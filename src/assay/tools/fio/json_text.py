@@ -51,7 +51,7 @@ def _job(one: Reported, settings: Settings, *, with_bins: bool) -> dict[str, Any
     return {
         "jobname": job.name,
         "groupid": one.group,
-        "error": 5 if one.errors else 0,
+        "error": one.error,
         "eta": 0,
         "elapsed": -(-whole // 1000),
         "job options": {"name": job.name, **own},

@@ -7,6 +7,7 @@ follows (`clat`), which Assay does not.
 Percentiles are the value of rank `ceil(p n)` of all I/Os, to half a bucket of Assay's histogram, 0.05 %.
 """
 
+import errno
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -85,7 +86,8 @@ class Reported:
     group: int
     workers: int
     directions: tuple[Direction, ...]
-    errors: int
+    error: int
+    """errno of what failed most often, or ended the run before the job was done; 0: nothing."""
     user_percent: float
     system_percent: float
 
@@ -129,13 +131,32 @@ def _sum(run: RunRecord, group: int, members: Sequence[Clone]) -> Reported:
     counts = [len(phase.workers_at(member.name)) or member.workers for member, phase in found]
     whole = sum(count * round(span.seconds * 1e9) for count, span in zip(counts, windows, strict=True))
     user, system = (sum(part[i] for part in cpu) * _PERCENT / whole if whole else 0.0 for i in (0, 1))
-    errors = sum(
+    return Reported(
+        job, group, sum(member.workers for member in members), directions, _error(run, members, found), user, system
+    )
+
+
+def _error(run: RunRecord, members: Sequence[Clone], found: Sequence[tuple[Clone, PhaseRecord]]) -> int:
+    """Give the errno that fio would call a job's error."""
+    counts = [
+        (error.count, error.errno)
+        for member, phase in found
+        for error in (phase.finished.errors if phase.finished else ())
+        if error.job == member.name
+    ]
+    if counts:
+        return max(counts)[1]
+    ended = run.first(events.Error)
+    is_whole = len(found) == len(members) and all(phase.finished for _, phase in found)
+    if ended is not None and not is_whole:
+        return ended.errno or errno.EIO
+    is_any = any(
         rows.total("errors")
         for member, phase in found
         for (of, _), rows in phase.operation_rows.items()
         if of == member.name
     )
-    return Reported(job, group, sum(member.workers for member in members), directions, errors, user, system)
+    return errno.EIO if is_any else 0
 
 
 def _phase_of(run: RunRecord, member: Clone) -> PhaseRecord | None:
