@@ -3,7 +3,8 @@
 Whoever unpacks a stranger's bundle into the own library owns its files: place and owner prove little. So each run keeps, in
 `maker.hmac`, an HMAC-SHA256 over what a rerun carries out (the Plan, the load file's text and the scripts), made with a key
 that only this user can read (`key` in Assay's folder of the XDG data folder). Who does not have the key cannot make one, nor
-change what it stands for. Owner and mode are looked at besides: what others may write may change after it was looked at.
+change what it stands for. Owner and mode are looked at besides, of the run and of all folders above: what others may write,
+or exchange, may change after it was looked at.
 """
 
 import hashlib
@@ -13,9 +14,9 @@ import secrets
 import stat
 from pathlib import Path
 
-from assay import xdg
+from assay import own_files, xdg
 from assay.bundle import files
-from assay.bundle.durable import close, make_folders, sync_folder, write_synced
+from assay.bundle.durable import close, sync_folder, write_synced
 from assay.bundle.inside import NotRegularError, open_below, open_inside, read_inside
 from assay.bundle.scripts import script_names
 from assay.errors import BundleError, InputError
@@ -53,10 +54,11 @@ def is_own(folder: Path, plan: Plan, library: Path) -> bool:
     if key is None or folder.parent.resolve() != library.resolve():
         return False
     try:
+        own_files.safe_folder(folder)
         there = [folder.stat(), *(_stat(folder, name) for name in _carried_out(folder, plan))]
         kept = read_inside(folder, MAKER).strip()
         proof = _proof(key, folder, plan).encode()
-    except (OSError, BundleError):
+    except (OSError, BundleError, own_files.NotOwnError):
         return False
     is_mine = all(found.st_uid == os.geteuid() and not found.st_mode & 0o022 for found in there)
     return is_mine and hmac.compare_digest(kept, proof)
@@ -95,14 +97,14 @@ def _key() -> bytes | None:
     if folder is None:
         return None
     try:
-        place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        place = os.open(own_files.safe_folder(folder), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with open_below(place, _KEY) as file:
                 found = os.fstat(file.fileno())
                 key = file.read(_KEY_BYTES + 1)
         finally:
             close(place)
-    except (OSError, NotRegularError):
+    except (OSError, NotRegularError, own_files.NotOwnError):
         return None
     is_mine = found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
     return key if is_mine and len(key) == _KEY_BYTES else None
@@ -113,9 +115,12 @@ def _new_key() -> bytes | None:
     folder, key = _folder(), secrets.token_bytes(_KEY_BYTES)
     if folder is None:
         return None
+    try:
+        folder = own_files.make_safe_folder(folder)
+    except (OSError, own_files.NotOwnError):
+        return None
     temporary = folder / f".{_KEY}-{secrets.token_hex(8)}"
     try:
-        make_folders(folder, mode=0o700)
         write_synced(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, key)
         try:
             # Whole at once, and never in the place of one that another run has made meanwhile.
@@ -123,6 +128,7 @@ def _new_key() -> bytes | None:
         finally:
             temporary.unlink(missing_ok=True)
         sync_folder(folder)
+        sync_folder(folder.parent)
     except OSError:
         return _key()
     return key
