@@ -5,10 +5,10 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
 
 from assay.errors import COULD_NOT_RUN, MEASURED, AssayError, FrontEndError, InputError, Interrupted, RunError
 from assay.input_text import MOST_BYTES, read_text
+from assay.outputs import output
 from assay.tools.front_end import Door
 from assay.tools.postmark import commands
 from assay.tools.postmark.settings import Settings
@@ -122,13 +122,15 @@ class Conversation:
         if not file:
             self._say(text)
             return
-        with opened(file) as end:
-            end.write(text)
+        append(file, text)
 
 
-def opened(file: str) -> TextIO:
-    """Open a file to write at its end; raises InputError with PostMark's words where that cannot be."""
+def append(file: str, text: str = "") -> None:
+    """Write at the end of a file; raises InputError with PostMark's words where that cannot be."""
     try:
-        return Path(file).open("a")
+        with output(Path(file), appends=True) as end:
+            end.write(text.encode())
+    except InputError as error:
+        raise InputError(f"Error: Cannot direct output to file '{file}': {error}") from error
     except OSError as error:
         raise InputError(f"Error: Cannot direct output to file '{file}': {error.strerror}") from error
