@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 32 << 20
 """Of a file: a day of vdbench's flatfile has less."""
-MOST_FIGURES: Final = 10_000
 MOST_MACHINES: Final = 100
+MOST_KEPT_BYTES: Final = 512 << 20
+"""Of all runs of a file, each of which keeps the whole of it."""
 
 
 def originals(file: str, tool: str | None = None, timezone: str | None = None) -> list[Original]:
@@ -39,10 +40,14 @@ def originals(file: str, tool: str | None = None, timezone: str | None = None) -
         raise InputError(f"there is no file '{file}'") from None
     found, figures = read(text, file, tool)
     machines = list(dict.fromkeys(figure.during.machine for figure in figures))
-    if len(figures) > MOST_FIGURES or len(machines) > MOST_MACHINES:
+    if len(machines) > MOST_MACHINES:
         raise InputError(
-            f"{file}: has {len(figures)} figures of {len(machines)} machines; {MOST_FIGURES} of {MOST_MACHINES} are the"
-            " most. Take it apart"
+            f"{file}: has figures of {len(machines)} machines; {MOST_MACHINES} are the most. Take it apart"
+        )
+    if len(machines) * len(text) > MOST_KEPT_BYTES:
+        raise InputError(
+            f"{file}: each of its {len(machines)} machines becomes a run that keeps the file, and these would have more than"
+            f" {MOST_KEPT_BYTES >> 20} MiB. Take it apart"
         )
     return [
         Original(tool=found, machine=machine, file_name=Path(file).name, text=text, timezone=timezone)
