@@ -46,6 +46,7 @@ from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
 from unit.bundle_streams import begun, encoded, stream
 from unit.forged_bundles import write_manifest
+from unit.fuzz_further_readers import READERS as FURTHER
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -553,5 +554,6 @@ READERS = {
         ),
         Reader("fio job file", files_of("classic/fio/*.fio"), fio_job_file, FIO_WORDS),
         *bundle_readers(),
+        *FURTHER,
     ]
 }

@@ -11,11 +11,13 @@ import pytest
 
 from assay.bundle import RunBundle
 from assay.bundle.catalog import list_runs, take_name
-from assay.bundle.files import read_head
+from assay.bundle.files import read_head, write_durably
 from assay.bundle.kept_list import CATALOG, CameTo, HeadRate
 from assay.bundle.remarks import REMARKS, Remarks, change_remarks, remarks_of, write_remarks
-from assay.errors import InputError
+from assay.bundle.run_place import open_in_run, remove_in_run
+from assay.errors import BundleError, InputError, RunError
 from assay.report.kept_answers import keep_answer, kept_answer
+from assay.running.engine import EngineProcess
 from unit.bundle_streams import begun
 from unit.test_kept_answers import answer_of
 
@@ -252,3 +254,60 @@ def test_a_name_is_taken_from_no_run_behind_a_link(runs: Path, tmp_path: Path) -
 
     assert take_name("baseline", mine.path) == []
     assert (theirs.path / REMARKS).read_bytes() == before
+
+
+# -- while a run is made -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["the run's folder", "the folder of its streams"])
+def test_a_run_whose_folder_is_exchanged_for_a_link_writes_and_removes_nothing_there(
+    runs: Path, tmp_path: Path, which: str
+) -> None:
+    bundle = begun(runs)
+    etc = tmp_path / "etc"
+    (etc / "events").mkdir(parents=True)
+    theirs = dict.fromkeys(("run.json", "manifest.json", "engine.log", "events/0.ndjson", "events/0.json"), b"theirs")
+    for name, data in theirs.items():
+        (etc / name).write_bytes(data)
+    if which == "the run's folder":
+        bundle.path.rename(tmp_path / "away")
+        bundle.path.symlink_to(etc)
+    else:
+        (bundle.path / "events").rename(tmp_path / "away")
+        (bundle.path / "events").symlink_to(etc / "events")
+
+    with pytest.raises((RunError, BundleError)):
+        bundle.seal()
+    for name in theirs:
+        path = bundle.path / name
+        if which == "the run's folder" or "events" in name:
+            with pytest.raises(RunError, match="could not be written"):
+                write_durably(path, b"mine")
+            with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+                remove_in_run(path)
+            with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+                open_in_run(path, os.O_WRONLY | os.O_CREAT)
+
+    found = {path.relative_to(etc).as_posix(): path.read_bytes() for path in etc.rglob("*") if path.is_file()}
+    assert found == theirs
+
+
+def test_a_link_in_the_place_of_a_stream_is_not_written_through(runs: Path, tmp_path: Path) -> None:
+    bundle = begun(runs)
+    bundle.events_path.unlink()
+    bundle.events_path.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(RunError, match="cannot be written"):
+        EngineProcess(bundle.plan, bundle.events_path, bundle.path / "engine.log")
+
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_folder_of_streams_is_its_makers_alone_whatever_the_umask(runs: Path) -> None:
+    before = os.umask(0)
+    try:
+        bundle = begun(runs)
+    finally:
+        os.umask(before)
+
+    assert (bundle.path / "events").stat().st_mode & 0o777 == 0o755

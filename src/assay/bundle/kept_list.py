@@ -141,7 +141,9 @@ class KeptList:
             folders: Names of the folders in it.
             read: Reads one run; None where the folder holds none.
         """
-        stamps = dict(self._database.execute("SELECT run_id, stamp FROM runs"))
+        stamps: dict[str, str] = dict(self._database.execute("SELECT run_id, stamp FROM runs"))
+        if not all(isinstance(name, str) for name in stamps):
+            raise sqlite3.DatabaseError("a run's name is no text")
         # Looked at again: another process may have begun a run since the folders were listed.
         gone = {name for name in stamps.keys() - folders if not (runs / name).is_dir()}
         now = {name: _stamp(runs / name) for name in folders}

@@ -22,9 +22,11 @@ from assay.bundle.files import ClientEntry, Manifest, RunFile, RunInfo
 from assay.bundle.inside import DAMAGED_CURE, is_inside, read_inside
 from assay.bundle.kept_marks import MARKS, KeptMark, marks_of
 from assay.bundle.maker import is_own, sign
+from assay.bundle.opened_folder import open_folder
 from assay.bundle.original import ABOUT, FOREIGN, ORIGINAL, Original, original_of, write_original
 from assay.bundle.remarks import NOTHING, REMARKS, Remarks, remarks_of, write_remarks
 from assay.bundle.run_folder import cannot_be_kept, make_run_folder
+from assay.bundle.run_place import STREAM_FOLDER, remove_in_run
 from assay.bundle.scripts import find_scripts, keep_scripts, opened_scripts
 from assay.bundle.tables import COLUMNS, HISTOGRAMS, HOST, INTERVALS, WORKERS, Stream, join, read_stream
 from assay.errors import BundleError, RunError
@@ -113,7 +115,8 @@ class RunBundle:
             exit_code=None,
             assay_version=__version__,
         )
-        files.of_client(path, files.STREAMS, files.ALONE).parent.mkdir()
+        with open_folder(path) as opened:
+            (opened.place / STREAM_FOLDER).mkdir(mode=0o755)
         bundle = cls(path, find_scripts(kept, path), RunFile(schema=files.RUN_SCHEMA, info=info, facts=()))
         bundle._began_s = began_s
         files.write_durably(path / files.PLAN, kept.to_json())
@@ -267,7 +270,7 @@ class RunBundle:
         self._head, self._read, self._sealed_from = manifest, None, streams
         with contextlib.suppress(OSError):  # it is sealed: what stays is not looked at any more
             for path in replaced:
-                path.unlink(missing_ok=True)
+                remove_in_run(path)
 
     def verify(self) -> None:
         """Check every file of a sealed run against the manifest; an unsealed run has nothing to check against.

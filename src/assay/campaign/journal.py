@@ -265,7 +265,7 @@ def _read(descriptor: int, path: Path, *, is_own: bool = True) -> list[AnyLine]:
     for number, text in enumerate(whole.splitlines(), start=1):
         try:
             lines.append(decoder.decode(text))
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BundleError(f"{path}:{number}: this is not what 'assay matrix' writes: {error}") from error
     if lines and not (isinstance(lines[0], CampaignBegun) and lines[0].schema == SCHEMA):
         raise BundleError(f"{path}: it does not begin as a campaign does that this Assay reads ({SCHEMA})")

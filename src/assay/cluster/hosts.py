@@ -12,9 +12,9 @@ side. `local`, `localhost` and `local:3` (three of them) are workers on this mac
 
 import dataclasses
 import itertools
+import os
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 from assay.bundle.client_set import LONGEST_NAME, MOST_CLIENTS, is_client_name
@@ -64,7 +64,8 @@ def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
         InputError: the file cannot be read, or a host cannot be meant; with the file's line.
     """
     is_one_word = not any(letter in text for letter in ",[=\0 ")
-    if "/" not in text.partition(" ")[0] and not (is_one_word and Path(text).is_file()):
+    # os.path: a name that is too long is none of a file.
+    if "/" not in text.partition(" ")[0] and not (is_one_word and os.path.isfile(text)):  # noqa: PTH113
         return _unique(((None, word) for word in _between_commas(text)), option)
     try:
         content = read_text(text, "hosts file", _MOST_BYTES)

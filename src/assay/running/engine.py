@@ -27,6 +27,7 @@ import msgspec
 
 from assay import __version__, events
 from assay.bundle.durable import OnlyRead, close
+from assay.bundle.run_place import open_in_run
 from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError, reason_of
 from assay.plan import Origin, Plan, Target, User
 from assay.running.growing_file import GrowingFile
@@ -103,7 +104,7 @@ class EngineProcess:
         self._cure = f". What was measured is kept; {', '.join(cleans)} removes data that was left" if cleans else ""
         try:
             # Open for reading from the start: a folder that somebody removes is noticed, and no reason not to read on.
-            self._lines = OnlyRead(io.FileIO(os.open(stream, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, _NEW)))
+            self._lines = OnlyRead(io.FileIO(open_in_run(stream, os.O_RDONLY | os.O_CREAT, _NEW)))
         except OSError as error:
             raise RunError(f"{stream}: cannot be written: {error.strerror}. Nothing was measured") from error
         try:
@@ -211,11 +212,14 @@ class EngineProcess:
 
     def _set_aside(self, offset: int) -> None:
         """Move what is no event from the stream to the log, so that what came before can be read."""
-        with contextlib.suppress(OSError):
-            with self._stream.open("rb") as stream, self._log.open("ab") as log:
-                stream.seek(offset)
-                log.write(stream.read(1 << 20))
-            os.truncate(self._stream, offset)
+        with (
+            contextlib.suppress(OSError),
+            os.fdopen(open_in_run(self._stream, os.O_RDWR), "r+b") as stream,
+            os.fdopen(open_in_run(self._log, os.O_WRONLY | os.O_APPEND), "ab") as log,
+        ):
+            stream.seek(offset)
+            log.write(stream.read(1 << 20))
+            stream.truncate(offset)
 
     def _obituary(self) -> str:
         said = " ".join(_last_lines(self._log))
@@ -281,7 +285,7 @@ class EngineProcess:
 @contextlib.contextmanager
 def _appended(path: Path) -> Iterator[int]:
     """Open a file for another process to write at its end."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _NEW)
+    descriptor = open_in_run(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _NEW)
     try:
         yield descriptor
     finally:
