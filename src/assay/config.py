@@ -62,7 +62,10 @@ def read(text: str, where: str) -> Config:
         if type(table.get("time")) in {int, float}:
             table["time"] = str(table["time"])
         config = msgspec.convert(table, Config)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # TOMLDecodeError, ValidationError, and numbers that Python does not take
         keys = ", ".join(Config.__struct_fields__)
         raise InputError(f"{where}: {error}; its keys are {keys}") from error
     if config.runs is not None and not config.runs.startswith(("/", "~")):

@@ -13,6 +13,7 @@ import grp
 import os
 import pwd
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ _ENTER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _WRITE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PARTIAL = ".part"
+_SCRATCH = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - with the sticky bit, and a name of its own
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -105,6 +107,28 @@ def replace_own(folder: Path, name: str, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.replace(partial, name, src_dir_fd=place, dst_dir_fd=place)
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Make a folder for as long as this is entered, where nobody else can exchange it: $TMPDIR may be another user's.
+
+    Raises:
+        OSError: none can be made.
+    """
+    for place in (Path(tempfile.gettempdir()), *_SCRATCH):
+        with contextlib.suppress(OSError, NotOwnError):
+            _check_scratch(place)
+            break
+    else:
+        raise NotOwnError("there is no folder for temporary files that others cannot change; name one with TMPDIR")
+    with tempfile.TemporaryDirectory(prefix="assay-", dir=place) as folder:
+        yield Path(folder).resolve()
+
+
+def _check_scratch(place: Path) -> None:
+    with _opened(place, is_above=True) as (descriptor, resolved):
+        _check(os.fstat(descriptor), resolved, is_above=True)
 
 
 def check_own(path: Path) -> None:

@@ -3,6 +3,7 @@
 import grp
 import os
 import pwd
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -118,6 +119,25 @@ def test_a_link_in_the_place_of_the_new_file_is_not_followed(folder: Path, tmp_p
         own_files.replace_own(folder, "file", b"new")
 
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("spoil", [belong_to_others, writable_to_others])
+def test_a_folder_for_temporary_files_is_not_made_where_others_can_exchange_it(
+    folder: Path, spoil: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with own_files.scratch_folder() as made:
+        assert made.parent == folder
+    assert not made.exists()
+    spoil(folder)
+
+    with own_files.scratch_folder() as made:
+        assert made.parent != folder
+        assert made.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o1777)
+    os.chown(folder, os.geteuid(), os.getegid())
+    with own_files.scratch_folder() as made:
+        assert made.parent == folder, "as in /tmp"
 
 
 # -- what is kept in the user's folders --------------------------------------------------------------------------------

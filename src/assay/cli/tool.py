@@ -6,7 +6,6 @@ ones that no tool knows; they are taken out wherever they stand.
 
 import dataclasses
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from assay.cli.light_command import LightCommand, false_by_default
 from assay.cli.options import argv
 from assay.cli.pipes import say
 from assay.errors import InputError
+from assay.own_files import scratch_folder
 from assay.tools import registry
 
 if TYPE_CHECKING:
@@ -215,8 +215,8 @@ class AssayDoor:
             live_json=asked.live_json,
             clients=over,
         )
-        with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-            plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
+        with scratch_folder() as folder:
+            plan = self._tool.to_plan(settings, self._tool.origin(words), folder)
             return session.measure(as_user(plan, asked.user))
 
     def say(self, text: str) -> None:

@@ -16,7 +16,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,6 +28,7 @@ from assay import __version__, events
 from assay.bundle.durable import OnlyRead, close
 from assay.bundle.run_place import open_in_run
 from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError, reason_of
+from assay.own_files import scratch_folder
 from assay.plan import Origin, Plan, Target, User
 from assay.running.growing_file import GrowingFile
 from assay.running.handed_over import scripts_by_descriptor
@@ -389,9 +389,9 @@ def run_quietly(plan: Plan) -> list[events.Event]:
         PlanError: The engine refuses the Plan.
         Interrupted: The user stopped it.
     """
-    with Stops() as stops, tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        stream = Path(folder) / "events.ndjson"
-        with EngineProcess(plan, stream, Path(folder) / "engine.log") as engine:
+    with Stops() as stops, scratch_folder() as folder:
+        stream = folder / "events.ndjson"
+        with EngineProcess(plan, stream, folder / "engine.log") as engine:
             seen = []
             for event in engine.follow(stops):
                 if isinstance(event, events.Warning) and event.id == STOPPING:
