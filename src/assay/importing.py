@@ -1,6 +1,7 @@
 """What another tool printed becomes runs that are marked as foreign: one for each machine that the text tells apart."""
 
 import hashlib
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -83,11 +84,12 @@ def keep(original: Original, runs: Path, argv: Sequence[str], remarks: Remarks =
         phases=(),
     )
     from assay.bundle import RunBundle  # noqa: PLC0415 - only now: a file that is refused needs no tables
+    from assay.bundle.run_place import open_in_run  # noqa: PLC0415
 
     bundle = RunBundle.create(runs, f"foreign {name} {original.machine or ''}", plan=plan, argv=argv, remarks=remarks)
     try:
         bundle.keep_original(original)
-        bundle.events_path.touch()
+        os.close(open_in_run(bundle.events_path, os.O_WRONLY | os.O_CREAT))
         bundle.seal()
     except BaseException:
         if not bundle.is_sealed:

@@ -157,6 +157,16 @@ def is_own_folder(facts: os.stat_result) -> bool:
     return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid() and not can_others_write(facts)
 
 
+def stranger(uid: int) -> str | None:
+    """Name a user who is not this one; None: it is this one."""
+    if uid == os.geteuid():
+        return None
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
 def can_others_write(facts: os.stat_result) -> bool:
     """Whether somebody but the owner may write, other than by the owner's own group of one."""
     writers = stat.S_IMODE(facts.st_mode) & _OTHERS_WRITE

@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"events", "host", "targets"},
     "live": {"analysis", "console", "errors", "events", "outputs", "outward", "plan", "results", "units"},
     "config": {"errors", "input_text", "own_files", "units", "xdg"},
-    "bundle": {"assay", "clocks", "config", "errors", "events", "host", "own_files", "plan", "units", "xdg"},
+    "bundle": {"assay", "clocks", "config", "errors", "events", "host", "outputs", "own_files", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "own_files", "plan", "targets", "units", "xdg"},
     "cluster": {
         "assay",

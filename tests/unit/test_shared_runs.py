@@ -1,5 +1,6 @@
 """Several users keep runs in one folder: what another put there makes no run of this user's anything that it is not."""
 
+import datetime as dt
 import os
 import shutil
 import sqlite3
@@ -15,13 +16,16 @@ from assay.bundle.files import read_head, write_durably
 from assay.bundle.kept_list import CATALOG, CameTo, HeadRate
 from assay.bundle.remarks import REMARKS, Remarks, change_remarks, remarks_of, write_remarks
 from assay.bundle.run_place import open_in_run, remove_in_run
+from assay.cli.answers import answer_of as answer_shown
 from assay.errors import BundleError, InputError, RunError
+from assay.report import run_list
 from assay.report.kept_answers import keep_answer, kept_answer
-from assay.running.engine import EngineProcess
+from assay.running.engine import EngineProcess, find_engine
 from unit.bundle_streams import begun
 from unit.test_kept_answers import answer_of
 
 OTHER = 12345
+NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 LIE = 1_410_000_000.0
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -311,3 +315,47 @@ def test_the_folder_of_streams_is_its_makers_alone_whatever_the_umask(runs: Path
         os.umask(before)
 
     assert (bundle.path / "events").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("runs_of", ["link", "link/new", "link/a/b"])
+def test_no_run_is_begun_behind_a_link_of_others(runs: Path, tmp_path: Path, runs_of: str) -> None:
+    runs.chmod(0o777)
+    (tmp_path / "etc").mkdir()
+    (runs / "link").symlink_to(tmp_path / "etc")
+
+    with pytest.raises(InputError, match="'link' is a link that others can have put there"):
+        begun(runs / runs_of)
+
+    assert list((tmp_path / "etc").iterdir()) == []
+
+
+@needs_root
+def test_a_run_of_another_user_is_shown_as_that_users(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine, theirs = sealed(runs), sealed(runs)
+    give_away(theirs.path)
+
+    found = {run.run_id: run for run in list_runs(runs)}
+    lines = {words[0]: words for line in run_list.lines(list(found.values()), None, NOW) if (words := line.split())}
+
+    assert (found[mine.run_id].owner, found[theirs.run_id].owner) == (None, str(OTHER))
+    assert lines[theirs.run_id][-3:] == ["of", "user", str(OTHER)]
+    assert "user" not in lines[mine.run_id]
+    answer_shown(mine.run_id, runs)
+    assert capsys.readouterr().err == ""
+    answer_shown(theirs.run_id, runs)
+    assert f"{theirs.run_id}: belongs to user {OTHER}, not to you" in capsys.readouterr().err
+
+
+@needs_root
+def test_an_engine_that_another_user_can_have_changed_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "assay-engine"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("ASSAY_ENGINE", str(program))
+    assert find_engine() == program
+    os.chown(program, OTHER, OTHER)
+
+    with pytest.raises(RunError, match=r"is not started: .* belongs to user 12345"):
+        find_engine()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from assay import config, xdg
+from assay import config, own_files, xdg
 from assay.bundle import files
 from assay.bundle.kept_list import CameTo, Entry, HeadRate, KeptList, catalog_of, seal_of
 from assay.bundle.opened_folder import OpenedFolder, open_folder
@@ -75,6 +75,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Results by their level of trust: `yes`, `weak`, `no`."""
     is_foreign: bool = False
     """Whether another tool measured it, and it was imported."""
+    owner: str | None = None
+    """User to whom its folder belongs; None: who lists it."""
 
 
 def runs_directory(override: Path | None) -> Path:
@@ -222,6 +224,7 @@ def _summary(entry: Entry, said: Remarks) -> RunSummary:
         head=None,
         trust=None,
         is_foreign=entry.is_foreign,
+        owner=own_files.stranger(entry.owner),
     )
 
 

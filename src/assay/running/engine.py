@@ -28,7 +28,7 @@ from assay import __version__, events
 from assay.bundle.durable import OnlyRead, close
 from assay.bundle.run_place import open_in_run
 from assay.errors import AssayError, InputError, Interrupted, PlanError, RunError, reason_of
-from assay.own_files import scratch_folder
+from assay.own_files import NotOwnError, check_own, scratch_folder
 from assay.plan import Origin, Plan, Target, User
 from assay.running.growing_file import GrowingFile
 from assay.running.handed_over import scripts_by_descriptor
@@ -61,6 +61,8 @@ def find_engine() -> Path:
     if named:
         if not Path(named).is_file():
             raise RunError(f"$ASSAY_ENGINE is '{named}', and there is no such file; unset it or name assay-engine")
+        if why := _is_of_others(Path(named).resolve()):
+            raise RunError(f"$ASSAY_ENGINE is '{named}', and is not started: {why}; unset it or name assay-engine")
         return Path(named)
     beside = Path(sys.executable).with_name("assay-engine")
     if beside.is_file():
@@ -69,6 +71,18 @@ def find_engine() -> Path:
     if found is None:
         raise RunError("assay-engine was not found beside this Python or on PATH; install the wheel 'assay-engine'")
     return Path(found)
+
+
+def _is_of_others(program: Path) -> str:
+    """Say whether somebody can have changed a program who cannot change Assay itself; empty: nobody can."""
+    for file in (Path(__file__).resolve(), program):
+        try:
+            check_own(file)
+        except NotOwnError as error:
+            return str(error) if file == program else ""
+        except OSError:
+            return ""
+    return ""
 
 
 def _other_user(plan: Plan) -> User | None:
