@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.shims import remove_shims, write_shims
 from assay.errors import InputError, RunError
 from assay.live.line_sink import line_sink
 from assay.outputs import output, way_to
@@ -159,6 +160,21 @@ def test_vdbench_writes_nothing_behind_a_planted_link(shared: Path, tmp_path: Pa
 
     assert victim.read_bytes() == b"root"
     assert [path.name for path in victim.parent.iterdir()] == ["passwd"]
+
+
+def test_scripts_that_stand_for_tools_are_written_and_removed_behind_no_link_of_others(shared: Path) -> None:
+    bin_folder = shared.parent / "etc" / "bin"
+    kept = list(write_shims(bin_folder, Path("/usr/bin/assay")))
+    (shared / "link").symlink_to(shared.parent / "etc")
+
+    for folder in (shared / "link" / "bin", shared / "link" / "new"):
+        with pytest.raises(InputError, match="others can have put there"):
+            list(write_shims(folder, Path("/usr/bin/assay")))
+    with pytest.raises(InputError, match="others can have put there"):
+        remove_shims(shared / "link" / "bin")
+
+    assert sorted(path.name for path in (shared.parent / "etc").iterdir()) == ["bin", "passwd"]
+    assert all(path.exists() for path in kept)
 
 
 def test_an_archive_is_made_behind_no_link_of_others(shared: Path) -> None:
