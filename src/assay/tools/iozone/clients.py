@@ -16,6 +16,7 @@ from assay.tools.arguments import cut
 
 OPTION = "-+m"
 _MOST_LINES = 20_000
+_LONGEST_LINE = 5000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,8 +85,10 @@ def _is_said(line: str) -> bool:
 
 
 def _line(name: str, number: int, line: str) -> Line:
-    words = line.split()
     where = f"iozone: {cut(name)}:{number}"
+    if len(line) > _LONGEST_LINE:
+        raise InputError(f"{where}: the line has more than {_LONGEST_LINE} letters")
+    words = line.split()
     if len(words) == 4:
         raise InputError(
             f"{where}: '{cut(words[3])}' names a test file; files lie in Assay's folder in the directory. Leave it out"
