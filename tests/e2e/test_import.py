@@ -50,7 +50,7 @@ LARGE: dict[str, Callable[[], str]] = {
     "lists in lists": lambda: '{"fio version": "fio-3.33", "jobs": [' + "[]," * (10 * _MIB),
     "elements": lambda: "<PhoronixTestSuite>" + "<a/>" * (7 * _MIB),
     "blanks": lambda: (
-        "Command line used: iozone\nOutput is in kBytes/sec\nChildren see throughput for 1 " + " " * (30 * _MIB)
+        "Command line used: iozone\nOutput is in kBytes/sec\nChildren see throughput for 1 " + " " * (8 * _MIB)
     ),
 }
 

@@ -346,7 +346,7 @@ READERS = [
     Reader(
         "catalog", [_taken(whole_catalog)], catalog, [b"SQLite format 3", b"CREATE VIEW runs", b"sealed"], share=0.2
     ),
-    Reader("kept answer", [_taken(whole_answer)], answer, [b'"document"', b"null", b"1e999"], share=0.2),
+    Reader("kept answer", [_taken(whole_answer)], answer, [b'"document"', b"null", b"1e999"], share=0.05),
     Reader("ceilings", [_taken(whole_ceilings)], ceilings, [b"null", b"1e999", b"cached_pread"]),
     Reader("configuration", [b'runs = "/srv"\ntime = "2min"\n', b'runs = "~/x"\ntime = 3\n'], configuration),
     Reader("set mark", [b'{"set": ' + msgspec.json.encode(plan().file_sets[0]) + b"}"], set_mark, [b'"keep"', b"null"]),

@@ -3,8 +3,8 @@
 Whoever unpacks a stranger's bundle into the own library owns its files: place and owner prove little. So each run keeps, in
 `maker.hmac`, an HMAC-SHA256 over what a rerun carries out (the Plan, the load file's text and the scripts), made with a key
 that only this user can read (`key` in Assay's folder of the XDG data folder). Who does not have the key cannot make one, nor
-change what it stands for. Owner and mode are looked at besides, of the run and of all folders above: what others may write,
-or exchange, may change after it was looked at.
+change what it stands for. Owner and mode are looked at besides: what others may write may change after it was looked at. The
+folder that is looked at is open, and has the Plan that is asked about, whoever exchanges folders meanwhile.
 """
 
 import hashlib
@@ -18,7 +18,8 @@ from assay import own_files, xdg
 from assay.bundle import files
 from assay.bundle.durable import close, sync_folder, write_synced
 from assay.bundle.inside import NotRegularError, open_below, open_inside, read_inside
-from assay.bundle.scripts import script_names
+from assay.bundle.opened_folder import open_folder
+from assay.bundle.scripts import name_scripts, script_names
 from assay.errors import BundleError, InputError
 from assay.plan import Plan
 
@@ -54,14 +55,18 @@ def is_own(folder: Path, plan: Plan, library: Path) -> bool:
     if key is None or folder.parent.resolve() != library.resolve():
         return False
     try:
-        own_files.safe_folder(folder)
-        there = [folder.stat(), *(_stat(folder, name) for name in _carried_out(folder, plan))]
-        kept = read_inside(folder, MAKER).strip()
-        proof = _proof(key, folder, plan).encode()
+        with open_folder(folder) as opened:
+            there = [opened.facts, *(_stat(opened.place, name) for name in _carried_out(opened.place, plan))]
+            kept = read_inside(opened.place, MAKER).strip()
+            proof = _proof(key, opened.place, plan).encode()
+            is_same = name_scripts(files.read_plan(opened.place)) == name_scripts(plan)
+        if script_names(plan):
+            # They are read again when they are carried out.
+            own_files.check_above(folder)
     except (OSError, BundleError, own_files.NotOwnError):
         return False
     is_mine = all(found.st_uid == os.geteuid() and not found.st_mode & 0o022 for found in there)
-    return is_mine and hmac.compare_digest(kept, proof)
+    return is_mine and is_same and hmac.compare_digest(kept, proof)
 
 
 def _carried_out(folder: Path, plan: Plan) -> tuple[str, ...]:
