@@ -160,3 +160,8 @@ def test_that_the_first_of_all_does_not_end_the_others_is_said() -> None:
 def test_a_line_that_is_longer_than_any_is_refused_at_once() -> None:
     with pytest.raises(InputError, match=r"clients:1: the line has more than 5000 letters"):
         FRONT_END.parse(words("h" * 1_000_000 + " /mnt/a\n"))
+
+
+def test_more_lines_than_there_are_clients_are_refused_whatever_is_in_them() -> None:
+    with pytest.raises(InputError, match=r"clients: has more than 20000 lines"):
+        FRONT_END.parse(words("one /mnt/a\n" + "#\n" * 20_000))

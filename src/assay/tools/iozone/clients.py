@@ -72,6 +72,8 @@ def clients_in(value: str) -> Clients:
         raise InputError(
             f"iozone: {OPTION} {cut(value)}: its content is not among the words; write it as {OPTION} FILE"
         )
+    if text.count("\n") > _MOST_LINES:
+        raise InputError(f"iozone: {OPTION} {cut(name)}: has more than {_MOST_LINES} lines, those without a client too")
     lines = [_line(name, number, line) for number, line in enumerate(text.splitlines(), start=1) if _is_said(line)]
     if not lines:
         raise InputError(f"iozone: {OPTION} {cut(name)}: it names no client; a line is 'host directory program'")
