@@ -81,10 +81,11 @@ def clients_of(said: dict[str, Any], by_tool: "HostsAsked | None" = None) -> "Cl
 
     number = said.pop("clients", None)
     if by_tool is not None:
-        if said.get("hosts") or said.get("join"):
-            raise InputError(f"{by_tool.by} names clients already; leave --hosts and --join out")
-        said["hosts"] = ",".join(by_tool.names)
-        said["directories"] = by_tool.directories
+        from assay.cluster.hosts import hosts_of_names
+
+        if number is not None or said.get("hosts") is not None or said.get("join") is not None:
+            raise InputError(f"{by_tool.by} names clients already; leave --hosts, --join and --clients out")
+        said |= {"by_tool": hosts_of_names(by_tool.names, by_tool.by), "directories": by_tool.directories}
     if number is not None and not number.isdecimal():
         raise InputError(f"--clients {number}: is no number")
     return clients_asked(**said, clients=None if number is None else int(number))

@@ -44,12 +44,12 @@ class Door(Protocol):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HostsAsked:
-    """Clients that a tool's own words name, as if `--hosts` had been given. Each does the Plan in a folder of its own."""
+    """Clients that a tool's own words name. Each does the Plan in a folder of its own."""
 
     by: str
     """What of the words names them, for messages: `-+m clients`."""
     names: tuple[str, ...]
-    """Hosts by which they are reached, each once, in order."""
+    """Names or addresses of hosts, each once, in order. They are values: nothing in them is read as `--hosts` is."""
     directories: Mapping[str, Path] | None = None
     """The directory that each works in, absolute; None: those of the Plan."""
 
