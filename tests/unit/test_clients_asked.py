@@ -23,7 +23,11 @@ from assay.tools.registry import front_end
         ({"hosts": "a", "join": "j", "clients": 1}, "give one of them"),
         ({"join": "run7.json", "clients": 2}, "the file is called join.json"),
         ({"join": "j"}, "--join FILE and --clients N go together"),
-        ({"hosts": "a", "insecure": True}, "--insecure is for this machine alone, and a is another"),
+        (
+            {"hosts": "a", "insecure": True, "insecure_as_root": True},
+            "--insecure is for this machine alone, and a is another",
+        ),
+        ({"hosts": "local", "insecure_as_root": True}, "give both, or none"),
         ({"echo": True}, "--echo: says something of clients"),
         ({"hosts": "a,b", "observe": "b"}, "b makes load already"),
         ({"hosts": "a", "share": "half"}, "--share half: is one of own, together, files, one-set"),
@@ -107,6 +111,17 @@ def test_the_folder_to_join_by_may_be_named_with_its_file(monkeypatch: pytest.Mo
         asked = clients_asked(join=words, clients=3)
         assert asked
         assert asked.join == tmp_path / "here"
+
+
+def test_root_goes_without_keys_only_where_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    with pytest.raises(InputError, match=r"--insecure as root: .* or add --insecure-as-root"):
+        clients_asked(hosts="local:2", insecure=True)
+    asked = clients_asked(hosts="local:2", insecure=True, insecure_as_root=True)
+    assert asked is not None
+    assert asked.is_insecure
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert clients_asked(hosts="local:2", insecure=True) is not None
 
 
 def test_what_is_not_said_is_left_open() -> None:

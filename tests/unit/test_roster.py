@@ -46,6 +46,7 @@ class Server:
         self.stream_comms: dict[str, Comm] = {}
         self.workers: dict[str, State] = {}
         self.removed: list[str] = []
+        self.faults: dict[str, str] = {}
 
     async def remove_worker(self, worker: str, **_: object) -> None:
         """Note it."""

@@ -31,6 +31,7 @@ WORDS = {
 FLAGS = {
     "echo": "Read clocks by datagrams (UDP) from engine to engine as well: for bounds of a few microseconds.",
     "insecure": "Without keys and encryption, on this machine alone: each of its users can then do anything as you.",
+    "insecure_as_root": "With --insecure as root, which is refused otherwise: each user can then do anything as root.",
 }
 """Options without a value, in the same way."""
 
@@ -46,7 +47,7 @@ def _parameters() -> list[inspect.Parameter]:
     }
     made = [inspect.Parameter(name, kind, default=None, annotation=option) for name, option in options.items()]
     flags = {
-        name: Annotated[bool, typer.Option("--" + name, help=text, rich_help_panel=PANEL)]
+        name: Annotated[bool, typer.Option("--" + name.replace("_", "-"), help=text, rich_help_panel=PANEL)]
         for name, text in FLAGS.items()
     }
     made += [inspect.Parameter(name, kind, default=False, annotation=flag) for name, flag in flags.items()]

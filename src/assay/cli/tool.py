@@ -135,7 +135,7 @@ _VALUES = {
 }
 """Options that have a value, and what is said where it is missing."""
 _OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.WORDS}
-_FLAGS_OF_CLIENTS = {"--" + name: name for name in clients.FLAGS}
+_FLAGS_OF_CLIENTS = {"--" + name.replace("_", "-"): name for name in clients.FLAGS}
 
 
 def take_apart(words: Sequence[str], own: frozenset[str] = frozenset()) -> CommandWords:

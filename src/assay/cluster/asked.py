@@ -1,6 +1,7 @@
 """Which clients a command line asks for."""
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -49,6 +50,7 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
     interface: str | None = None,
     ssh_user: str | None = None,
     insecure: bool = False,
+    insecure_as_root: bool = False,
     echo: bool = False,
     by_tool: tuple[HostSpec, ...] = (),
     directories: Mapping[str, Path] | None = None,
@@ -71,6 +73,7 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
             "--interface": interface,
             "--ssh-user": ssh_user,
             "--insecure": insecure or None,
+            "--insecure-as-root": insecure_as_root or None,
             "--echo": echo or None,
         }
         if alone := [name for name, value in given.items() if value is not None]:
@@ -83,6 +86,10 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
     observers = parse_hosts(observe, option="--observe") if observe else ()
     if twice := {host.name for host in named} & {host.name for host in observers}:
         raise InputError(f"--observe: {', '.join(sorted(twice))} makes load already, and has counters of its own")
+    if insecure_as_root and not insecure:
+        raise InputError("--insecure-as-root says that --insecure is meant as root; give both, or none")
+    if insecure and not insecure_as_root:
+        refuse_root("--insecure")
     if insecure and (far := [host.name for host in (*named, *observers) if host.address is not None]):
         raise InputError(f"--insecure is for this machine alone, and {far[0]} is another")
     return ClientsAsked(
@@ -98,6 +105,15 @@ def clients_asked(  # noqa: D417 - the rest are the options of these names
         is_insecure=insecure,
         has_echo=echo,
     )
+
+
+def refuse_root(what: str) -> None:
+    """Raise InputError as root, who has more to lose by what is not encrypted."""
+    if os.geteuid() == 0:
+        raise InputError(
+            f"{what} as root: without keys each user of this machine can do anything as root. Leave it out, be another "
+            "user, or add --insecure-as-root"
+        )
 
 
 def _check_together(hosts: str | None, join: str | None, clients: int | None) -> None:

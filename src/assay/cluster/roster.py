@@ -29,6 +29,7 @@ WATCH_S: Final = 0.5
 _WATCH_NS = round(WATCH_S * 1e9)
 LEADER_BEAT_S: Final = 5.0
 """How often clients hear that their leader is there."""
+_CLOSED: Final = "its connection closed: its process or machine ended, or the network did"
 _SILENT = "assay-silent"
 """Dask's name for why a client is removed, where this module does it."""
 
@@ -157,7 +158,8 @@ class Roster(SchedulerPlugin):
         if name is None:
             return
         one = self.by_name.pop(name)
-        reason = self._reasons.pop(worker, "its connection closed: its process or machine ended, or the network did")
+        fault = self._scheduler.faults.pop(worker, _CLOSED)
+        reason = self._reasons.pop(worker, fault)
         if not self._is_closing:
             self.heard.put(Gone(client=name, reason=reason, heard_ns=one.heard_ns, noticed_ns=time.monotonic_ns()))
 

@@ -35,11 +35,14 @@ class WorkerOrder:
     """With `join.json` and the files that it names, on this machine."""
     files: Mapping[str, bytes]
     """What the worker needs of that folder, by name."""
+    is_insecure_as_root: bool = False
+    """Whether the user has said that it may be, where this run has no keys."""
 
     def arguments(self, folder: str) -> tuple[str, ...]:
         """Give the words after `assay`, for a machine on which the files are in a folder."""
         observer = ("--observer",) if self.role is Role.OBSERVER else ()
-        return ("worker", "--join", f"{folder}/{JOIN}", "--name", self.name, *observer)
+        insecure = ("--insecure-as-root",) if self.is_insecure_as_root else ()
+        return ("worker", "--join", f"{folder}/{JOIN}", "--name", self.name, *observer, *insecure)
 
 
 class _Named(msgspec.Struct, frozen=True):
