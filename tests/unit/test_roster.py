@@ -11,7 +11,7 @@ from assay import __version__, events
 from assay.bundle.client_set import Role
 from assay.cluster.crew import Ended, Gone, Heard, Said, Station
 from assay.cluster.join_file import new_join
-from assay.cluster.roster import LOST_BEATS, WATCH_S, Connected, Roster, expected_by
+from assay.cluster.roster import FIRST_WORD_BYTES, FIRST_WORDS, LOST_BEATS, WATCH_S, Connected, Roster, expected_by
 from assay.cluster.wire import CARD, Card, ClientWord, Told, card_of
 from unit.memory_run import hello
 
@@ -279,6 +279,48 @@ def test_who_says_what_is_no_event_is_given_up() -> None:
     (gone,) = heard(roster)
     assert isinstance(gone, Gone)
     assert "no event" in gone.reason
+    assert gone.is_lie
+
+
+def _is_lost_by(*lines: bytes, times: int = 1) -> str:
+    """Say why the leader gives a client up that says these lines so often; nothing where it does not."""
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+    roster.by_name["n1"].begin("")
+
+    async def say_it() -> None:
+        for number in range(times):
+            say(server, worker, number, *lines)
+        await asyncio.sleep(0)
+
+    asyncio.run(say_it())
+    if not server.removed:
+        return ""
+    roster.remove_worker(server, worker)  # type: ignore[arg-type]
+    gone = heard(roster)[-1]
+    assert isinstance(gone, Gone)
+    assert gone.is_lie
+    return gone.reason
+
+
+def test_who_says_more_than_a_client_says_is_given_up_before_it_fills_memory() -> None:
+    warning = msgspec.json.encode(events.Warning(t_ns=1, phase_index=None, id="x", text="w"))
+
+    assert _is_lost_by(warning, times=FIRST_WORDS // 2) == ""
+    assert "10001 events in" in _is_lost_by(*[warning] * (FIRST_WORDS + 1))
+    assert "bytes in" in _is_lost_by(*[b" " * (FIRST_WORD_BYTES // 8)] * 9)
+
+
+def test_a_reason_is_as_long_as_a_reason_is() -> None:
+    roster, server = attached()
+    worker = join(roster, server, card(roster))
+
+    say(server, worker, 0, is_over=True, error="e" * 10**6)
+    ended = heard(roster)[-1]
+
+    assert isinstance(ended, Ended)
+    assert ended.error is not None
+    assert len(ended.error) == 500
 
 
 def test_who_is_gone_is_said_once_with_its_own_reason_where_it_gave_one() -> None:

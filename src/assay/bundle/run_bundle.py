@@ -49,6 +49,7 @@ class RunBundle:
         self._head = head
         self._read: tuple[dict[str, int], Streams] | None = None
         self._sealed_from: Streams | None = None
+        self._taken: dict[str, tuple[int, Stream]] = {}
         self._began_s: float | None = None
 
     @classmethod
@@ -293,6 +294,10 @@ class RunBundle:
         """Where the stream of a client of several goes."""
         return files.of_client(self.path, files.STREAMS, client)
 
+    def take_stream(self, client: str, stream: Stream) -> None:
+        """Hold what the stream of a client says, as it was just read: while the file has this size it is not read again."""
+        self._taken[client] = (self.stream_path(client).lstat().st_size, stream)
+
     def keep_client_set(self, found: ClientSet) -> None:
         """Write down who measures; raises RunError, and BundleError where the run is sealed."""
         self._refuse_if_sealed()
@@ -440,9 +445,15 @@ class RunBundle:
         if self._read is None or self._read[0] != sizes_bytes:
             self._read = (
                 sizes_bytes,
-                {client: read_stream(self.path, self._in_folder(path)) for client, path in found.items()},
+                {client: self._stream_of(client, path, sizes_bytes[client]) for client, path in found.items()},
             )
         return self._read[1]
+
+    def _stream_of(self, client: str, path: Path, size_bytes: int) -> Stream:
+        taken_bytes, stream = self._taken.get(client, (-1, None))
+        if stream is not None and taken_bytes == size_bytes:
+            return stream
+        return read_stream(self.path, self._in_folder(path))
 
     def _write_record(self, facts: tuple[Fact, ...]) -> None:
         self._refuse_if_sealed()
