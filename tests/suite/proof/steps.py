@@ -101,7 +101,11 @@ STEPS: tuple[Step, ...] = (
     Step(
         id="lost-clients",
         proves="A client that fails or lies is named and the others are kept, for each failure, policy and lie.",
-        command=run_pytest("tests/e2e/test_many_clients_faults.py", "tests/unit/test_lying_clients.py"),
+        command=run_pytest(
+            "tests/e2e/test_many_clients_faults.py",
+            "tests/e2e/test_local_clients.py",
+            "tests/unit/test_lying_clients.py",
+        ),
         env={"ASSAY_LOST": "all"},
         minutes=5,
     ),
