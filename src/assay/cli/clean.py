@@ -24,7 +24,7 @@ def clean(
     ] = None,
     runs: Runs = None,
 ) -> None:
-    """Remove the data sets that Assay left in a directory; nothing else is touched."""
+    """Remove the data sets that Assay left in a directory, and keys of runs whose leader was killed; nothing else."""
     from assay.cluster.kept_runs import clients_folder
     from assay.cluster.kept_streams import told_of
     from assay.errors import InputError
@@ -34,8 +34,13 @@ def clean(
     if kept is not None:
         _remove_kept(kept)
         return
-    for directory in directories_of(place, runs):
-        for line in remove_sets(directory, keep_kept=keep_kept):
+    found = directories_of(place, runs)
+    from assay.cluster.left_folders import remove_left, temporary_folder
+
+    for line in remove_left(temporary_folder()):
+        say(line)
+    for directory in found:
+        for line in (*remove_left(directory.parent, directory.name), *remove_sets(directory, keep_kept=keep_kept)):
             say(line)
     with contextlib.suppress(InputError):  # nobody knows a home: nothing is kept in it
         if told := told_of(clients_folder()):

@@ -4,13 +4,12 @@ import contextlib
 import os
 import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from assay.bundle.client_set import Role
 from assay.cluster.asked import ClientsAsked
 from assay.cluster.crew import Crew
+from assay.cluster.left_folders import LEADERS, temporary_folder
 from assay.errors import RunError
 
 LOOPBACK = "127.0.0.1"
@@ -43,7 +42,7 @@ def gathered(asked: ClientsAsked, told: Callable[[str], None]) -> Iterator[Crew]
         sys.stderr.write(f"{_INSECURE}\n")
     with contextlib.ExitStack() as opened:
         # The leader makes it, and removes it once all have joined: a leader that is killed later leaves none behind.
-        folder = asked.join or Path(tempfile.gettempdir()) / f"assay-join-{secrets.token_hex(8)}"
+        folder = asked.join or temporary_folder() / f"{LEADERS}{secrets.token_hex(8)}"
         lead = opened.enter_context(Lead(address, folder, asked.is_insecure))
         launched = opened.enter_context(
             launch(
