@@ -5,8 +5,8 @@ whole stream that goes into the run, because it is read by everything afterwards
 here knows, but what a run of this Plan, which began when it did, cannot have come to.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 import msgspec
 import polars as pl
@@ -14,6 +14,7 @@ import polars as pl
 from assay import events
 from assay.bundle.contents import BUCKETS, check_events, check_rows
 from assay.bundle.tables import CLIENT, HISTOGRAMS, INTERVALS, WORKERS, Stream
+from assay.cluster.said_values import MOST, check_values
 from assay.plan import Plan
 from assay.units import MIB, format_bytes
 
@@ -22,17 +23,17 @@ SLACK_NS: Final = 10_000_000_000
 MOST_WARNINGS: Final = 1000
 """And `WARNINGS_A_PHASE` for each phase. An engine says a thing once a phase, or once."""
 WARNINGS_A_PHASE: Final = 20
+MOST_OTHERS: Final = 20_000
+OTHERS_A_PHASE: Final = 1000
+"""The same of steps, sets and what is in caches."""
 MOST_TEXT_BYTES: Final = 4 * MIB
 """Of all warnings and errors of a client."""
-LONGEST_TEXT: Final = 16_384
-"""Of one text: a path and a sentence."""
 MOST_OPS_PER_S: Final = 10**10
 MOST_BYTES_PER_S: Final = 10**14
 """What no machine does: ten operations a nanosecond, and 100 TB a second."""
 _FIRST_BYTES: Final = 64 * MIB
 _WORKER_BYTES: Final = 4096
 """Of one worker in one interval, with its laps: about a tenth of it is usual."""
-_MOST: Final = 1 << 62
 _NS_PER_S: Final = 1e9
 
 
@@ -58,7 +59,7 @@ class ClientRules:
         self._last: dict[type, int] = {}
         self.is_over = False
         """Whether it has said its last line."""
-        self._warnings = self._text_bytes = 0
+        self._warnings = self._text_bytes = self._others = 0
 
     def take(self, event: events.Event) -> None:
         """Hold the next event against the rules; raises RuleBrokenError."""
@@ -81,6 +82,7 @@ class ClientRules:
             case _:
                 _check_values(event)
                 self._check_order(event)
+                self._count(event)
         if not isinstance(event, events.Hello):
             self._check_time(event.t_ns)
 
@@ -105,15 +107,24 @@ class ClientRules:
                     self.finished[event.phase_index] = event
             case events.Finished():
                 self.is_over = True
-            case events.Warning() | events.Error():
-                self._warnings += 1
-                self._text_bytes += len(event.text)
-                if (most := MOST_WARNINGS + WARNINGS_A_PHASE * self._phases) < self._warnings:
-                    raise RuleBrokenError(f"it gave more than {most} warnings")
-                if self._text_bytes > MOST_TEXT_BYTES:
-                    raise RuleBrokenError(f"its warnings have more than {format_bytes(MOST_TEXT_BYTES)}")
             case _:
                 pass
+
+    def _count(self, event: events.Event) -> None:
+        """Hold to the limits how often something is said that is no interval."""
+        if isinstance(event, events.Progress | events.Paused):
+            return
+        if not isinstance(event, events.Warning | events.Error):
+            self._others += 1
+            if (most := MOST_OTHERS + OTHERS_A_PHASE * self._phases) < self._others:
+                raise RuleBrokenError(f"it said more than {most} things that are no interval")
+            return
+        self._warnings += 1
+        self._text_bytes += len(event.text)
+        if (most := MOST_WARNINGS + WARNINGS_A_PHASE * self._phases) < self._warnings:
+            raise RuleBrokenError(f"it gave more than {most} warnings")
+        if self._text_bytes > MOST_TEXT_BYTES:
+            raise RuleBrokenError(f"its warnings have more than {format_bytes(MOST_TEXT_BYTES)}")
 
     def _check_interval(self, event: events.Interval) -> None:
         jobs = self._jobs[event.phase_index]
@@ -206,7 +217,7 @@ def _check_rate(ops: int, size_bytes: int, dt_s: float) -> None:
 
 
 def _check_counts(*counts: int) -> None:
-    if not all(0 <= count < _MOST for count in counts):
+    if not all(0 <= count < MOST for count in counts):
         raise RuleBrokenError(f"it counted {min(counts)} to {max(counts)}")
 
 
@@ -223,33 +234,18 @@ def _check_laps(laps: events.Laps) -> None:
     """Look at the many numbers of laps as the few that they lie between."""
     latencies = [one for one in laps.latency_ns if one is not None]
     for numbers in (laps.number, laps.end_ns, latencies):
-        if numbers and not 0 <= min(numbers) <= max(numbers) < _MOST:
+        if numbers and not 0 <= min(numbers) <= max(numbers) < MOST:
             raise RuleBrokenError(f"a lap has {min(numbers)} to {max(numbers)}")
     if not len(laps.number) == len(laps.end_ns) == len(laps.latency_ns):
         raise RuleBrokenError("laps have not as many numbers as ends and latencies")
     _check_values(msgspec.structs.replace(laps, number=(), end_ns=(), latency_ns=()))
 
 
-def _check_values(part: events.StreamPart) -> None:
-    """Look whether numbers and texts are of a size that tables and people can take."""
-    for value in _values(msgspec.to_builtins(part)):
-        if isinstance(value, str):
-            if len(value) > LONGEST_TEXT:
-                raise RuleBrokenError(f"a text has {len(value)} characters")
-        elif not -_MOST < value < _MOST:
-            raise RuleBrokenError("a number is beyond all that is counted")
-
-
-def _values(data: Any) -> Iterator[int | float | str]:
-    match data:
-        case dict():
-            for name, value in data.items():
-                yield from (name, *_values(value))
-        case list() | tuple():
-            for value in data:
-                yield from _values(value)
-        case int() | float() | str():
-            yield data
+def _check_values(said: events.StreamPart) -> None:
+    try:
+        check_values(said)
+    except ValueError as error:
+        raise RuleBrokenError(str(error)) from error
 
 
 def most_bytes(plan: Plan, seconds: float) -> int:

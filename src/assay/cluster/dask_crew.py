@@ -29,7 +29,7 @@ from assay.cluster.kept_runs import LARGEST_PIECE_BYTES, NothingKept, StreamDige
 from assay.cluster.leader_loop import LeaderLoop
 from assay.cluster.relay import period_s
 from assay.cluster.roster import Connected, Roster
-from assay.cluster.wire import EchoAt, Facts, Question, RefusedByClient, Told
+from assay.cluster.wire import LARGEST_ANSWER_BYTES, EchoAt, Facts, Question, RefusedByClient, Told
 from assay.errors import RunError, reason_of
 from assay.host.facts import Fact
 from assay.plan import Plan
@@ -51,6 +51,7 @@ _ANSWER_S: Final = 60.0
 _LEAVING_S: Final = 20.0
 _LOOK_S: Final = 0.05
 _MOST_HEARD: Final = 10_000
+_LONGEST_REFUSAL: Final = 4000
 _PARTIAL = ".part"
 _STREAM_IN_A_BUNDLE = "events/client.ndjson"
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -136,12 +137,14 @@ class DaskCrew:
         """Ask a client something; raises RunError with what it could not do, or that it did not answer."""
         data = await self._call(one, what, **words)
         both: Any = RefusedByClient | kind
+        if len(data) > LARGEST_ANSWER_BYTES:
+            raise RunError(f"client '{one.station.name}' gave an answer of {len(data)} bytes, which is none")
         try:
             answer = decode(data, both)
         except ValueError as error:
             raise RunError(f"client '{one.station.name}' gave an answer that is none ({error})") from error
         if isinstance(answer, RefusedByClient):
-            raise RunError(f"client '{one.station.name}': {answer.text}")
+            raise RunError(f"client '{one.station.name}': {answer.text[:_LONGEST_REFUSAL]}")
         return cast("T", answer)
 
     async def _call(self, one: Connected, what: Question, **words: object) -> bytes:

@@ -93,7 +93,7 @@
         [ "$1" = "$(id -g)" ] && [ "$(id -gn)" = "$(id -un)" ] && members=$(getent group "$1") || return 1
         case ${members##*:} in '' | "$(id -un)") ;; *) return 1 ;; esac
     }
-    # Where a program lies on PATH, in whole paths alone: of the folder in which this happens to run nothing is started.
+    # Where a program lies on PATH.
     on_path() {
         rest=$PATH:
         while [ -n "$rest" ]; do
@@ -102,6 +102,14 @@
         done
         return 1
     }
+
+    # Whole paths alone: of the folder in which this happens to run nothing is started.
+    rest=$PATH: PATH=
+    while [ -n "$rest" ]; do
+        case ${rest%%:*} in /*) PATH=${PATH:+$PATH:}${rest%%:*} ;; esac
+        rest=${rest#*:}
+    done
+    PATH=${PATH:-/usr/bin:/bin}
 
     say ready
     IFS= read -r python || exit

@@ -53,7 +53,7 @@ class Connected:
     """Time since then in which the leader itself stood still."""
     batches: int = 0
     run_id: str = ""
-    begun_ns: int = 0
+    begun_ns: int = dataclasses.field(default_factory=time.monotonic_ns)
     """When the run began of which it speaks, as are the next two."""
     words: int = 0
     word_bytes: int = 0
