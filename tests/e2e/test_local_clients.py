@@ -252,3 +252,25 @@ def test_clients_whose_engines_lie_are_lost_and_the_others_are_right(assay: Assa
     assert {path.parent.name for path in home.rglob("events.ndjson")} == set(LIES), (
         "what liars recorded stays with them"
     )
+
+
+@pytest.mark.parametrize("tool", ["vdbench", "iozone"])
+def test_a_strangers_words_for_a_tool_start_no_program(assay: Assay, home: Path, tmp_path: Path, tool: str) -> None:
+    evil, file = tmp_path / "evil", tmp_path / "hosts"
+    evil.write_text(f"#!/bin/sh\n: >{tmp_path}/was-run\n")
+    evil.chmod(0o755)
+    if tool == "vdbench":
+        file.write_text(
+            f'hd=h1,system="h1=local python={evil}"\nsd=sd1,lun={tmp_path}/f,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1\n'
+        )
+        words = ["-f", str(file)]
+    else:
+        (tmp_path / "more").write_text(f"local python={evil}\n")
+        file.write_text(f"{tmp_path}/more {tmp_path} /usr/bin/iozone\n")
+        words = ["-+m", str(file), "-t", "1", "-s", "64", "-r", "16", "-i", "0"]
+
+    refused = assay(tool, *words, check=2)
+
+    assert "is no name or IPv4 address of a host" in refused.stderr
+    assert not (tmp_path / "was-run").exists()
+    assert not home.exists()
