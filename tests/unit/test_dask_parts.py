@@ -13,8 +13,14 @@ pytest.importorskip("distributed", reason="runs of many clients need the extra '
 
 from distributed import core
 
+from assay.bundle.client_set import Role
 from assay.cluster.dask_parts import LeaderServer, WorkerServer
+from assay.cluster.join_file import new_join
 from assay.cluster.plain_transport import _NoPickle
+from assay.cluster.security import open_security
+from assay.cluster.wire import Card, Question
+from assay.cluster.worker import ClientSettings, ClientWorker
+from unit.memory_run import hello
 
 
 def test_neither_side_runs_a_function_that_somebody_sends(tmp_path: Path) -> None:
@@ -139,3 +145,22 @@ async def _with_both(work: Callable[[LeaderServer, WorkerServer], Awaitable[None
             await work(leader, worker)
         finally:
             await worker.close(timeout=5, executor_wait=False)
+
+
+@pytest.mark.parametrize("token", [{}, {"token": "0" * 32}, {"token": None}, {"token": b"x"}, {"token": ["x"]}])
+def test_a_client_answers_its_leader_alone(tmp_path: Path, token: dict[str, object]) -> None:
+    """Without keys anybody on the machine can connect, and a Plan is as good as a program."""
+    join = new_join("tcp://127.0.0.1:1", is_encrypted=False)
+
+    async def ask() -> None:
+        card = Card(name="a", role=Role.LOAD, assay_version="0", token=join.token, hello=hello())
+        settings = ClientSettings(card=card, host="127.0.0.1", root=tmp_path, idle_s=1.0)
+        asked = ClientWorker(join, open_security(), settings)._asked()
+        for question in Question:
+            words = {"comm": None, "exchanges": 1} if question is Question.CLOCK else {"run_id": "r", "plan": b"{}"}
+            with pytest.raises((TypeError, ValueError), match=r"not the leader|'token'"):
+                await asked[question.value](**words, **token)
+        assert await asked[Question.DIGEST.value](token=join.token, run_id="r") == b'{"type":"NothingKept"}'
+
+    asyncio.run(ask())
+    assert list(tmp_path.iterdir()) == []

@@ -149,7 +149,8 @@ class DaskCrew:
 
     async def _call(self, one: Connected, what: Question, **words: object) -> bytes:
         try:
-            answer = await asyncio.wait_for(getattr(self._server.rpc(one.worker), what.value)(**words), _ANSWER_S)
+            ask = getattr(self._server.rpc(one.worker), what.value)
+            answer = await asyncio.wait_for(ask(token=self._roster.token, **words), _ANSWER_S)
         except TimeoutError as error:
             raise RunError(f"client '{one.station.name}' did not answer for {_ANSWER_S:g} s") from error
         except Exception as error:
@@ -267,7 +268,8 @@ class DaskCrew:
         exchanges = []
         comm: Any = await self._server.rpc.connect(one.worker)
         try:
-            await comm.write({"op": Question.CLOCK.value, "exchanges": EXCHANGES, "reply": False})
+            question = {"op": Question.CLOCK.value, "token": self._roster.token, "exchanges": EXCHANGES}
+            await comm.write({**question, "reply": False})
             for _ in range(EXCHANGES):
                 sent_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
                 await comm.write(None)

@@ -50,7 +50,7 @@ class JoinFile(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     assay_version: str
     token: str
-    """What a client shows, so that the leader knows that it was meant; without encryption that is all there is."""
+    """What client and leader show each other, so that each knows it was meant; without encryption that is all there is."""
 
     def __post_init__(self) -> None:
         """Hold to the limits what anybody may have written."""

@@ -109,6 +109,11 @@ class Roster(SchedulerPlugin):
         scheduler.stream_handlers[ClientWord.SAID.value] = self._said
         scheduler.stream_handlers[ClientWord.LEAVES.value] = self._leaves
 
+    @property
+    def token(self) -> str:
+        """By which clients know their leader, as it knows them."""
+        return self._join.token
+
     # -- joining and leaving ---------------------------------------------------------------------------------------------
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
