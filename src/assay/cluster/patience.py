@@ -1,7 +1,8 @@
 """For whom is not waited any longer, by how far the others are: no client can hold a run without end.
 
-Who is behind at least half of the other clients has to show work, and is not waited for much longer than these took. Who has
-said its last line has nothing left to do. Times are of the leader's own loop: that in which it stood still is nobody's.
+A client is waited for while it is behind at least half of the others. All the time that a run waits for it counts together,
+over all phases, against the time that the run took otherwise. Who has said its last line has nothing left to do. Times are
+of the leader's own loop: that in which it stood still is nobody's.
 """
 
 import dataclasses
@@ -11,9 +12,11 @@ from typing import Final
 from assay.units import format_seconds
 
 IDLE_S: Final = 600.0
-"""So long may a client that is behind show no work."""
+"""So long in all, or as long as the run took otherwise, may a client show no work while it is waited for."""
+SHOWS_S: Final = 60.0
+"""So long it shows work after it has said something of it."""
 BEHIND_S: Final = 3600.0
-"""So long may it be behind in any case, and `TIMES` as long as the others took for the same."""
+"""So long in all it is waited for, or `TIMES` as long as the run took otherwise."""
 TIMES: Final = 6
 OVER_S: Final = 60.0
 """From the last line of a client to its word that its engine has ended; from the end of all loads to that of observers."""
@@ -43,11 +46,12 @@ class Standing:
 class _Seen:
     place: int
     work: int
-    place_s: float
     work_s: float
-    behind_s: float | None = None
-    """Since when it is behind, and since when it has said all."""
+    waited_s: float = 0.0
+    """For how long it was waited for, and for how long of it without work."""
+    idle_s: float = 0.0
     over_s: float | None = None
+    """Since when it has said all."""
 
 
 class Patience:
@@ -56,15 +60,15 @@ class Patience:
     def __init__(self) -> None:
         """Nobody was seen yet."""
         self._seen: dict[str, _Seen] = {}
-        self._now_s = 0.0
+        self._now_s = self._since_s = 0.0
         self._looked_s: float | None = None
         self._stop_s: float | None = None
         self._kill_s: float | None = None
 
     def look(self, monotonic_s: float) -> None:
         """Let the time pass that has gone by since the last look, and no more than a look takes."""
-        if self._looked_s is not None:
-            self._now_s += min(monotonic_s - self._looked_s, _LONGEST_LOOK_S)
+        self._since_s = 0.0 if self._looked_s is None else min(monotonic_s - self._looked_s, _LONGEST_LOOK_S)
+        self._now_s += self._since_s
         self._looked_s = monotonic_s
 
     def ends_stop(self, *, is_stopping: bool, is_ended: bool) -> bool:
@@ -86,15 +90,14 @@ class Patience:
 
     def _note(self, name: str, one: Standing, clients: Mapping[str, Standing]) -> None:
         now_s = self._now_s
-        seen = self._seen.setdefault(name, _Seen(one.place, one.work, now_s, now_s))
-        if one.place != seen.place:
-            seen.place, seen.place_s, seen.behind_s = one.place, now_s, None
-        if one.work != seen.work:
-            seen.work, seen.work_s = one.work, now_s
+        seen = self._seen.setdefault(name, _Seen(one.place, one.work, now_s))
+        if (one.place, one.work) != (seen.place, seen.work):
+            seen.place, seen.work, seen.work_s = one.place, one.work, now_s
         others = [each for other, each in clients.items() if other != name and each.is_load]
         ahead = sum(each.place > one.place for each in others)
-        is_behind = one.is_load and bool(others) and 2 * ahead >= len(others)
-        seen.behind_s = (seen.behind_s if seen.behind_s is not None else now_s) if is_behind else None
+        if one.is_load and others and 2 * ahead >= len(others):
+            seen.waited_s += self._since_s
+            seen.idle_s += self._since_s if now_s - seen.work_s > SHOWS_S else 0.0
         is_over = one.is_over or (not one.is_load and not any(each.is_there for each in others))
         seen.over_s = (seen.over_s if seen.over_s is not None else now_s) if is_over else None
 
@@ -106,14 +109,12 @@ class Patience:
             return (
                 f"it did not say for {format_seconds(OVER_S)} that its engine has ended, which had nothing left to do"
             )
-        if seen.behind_s is None:
-            return ""
-        idle_s, behind_s = now_s - max(seen.behind_s, seen.work_s), now_s - seen.behind_s
-        most_s = max(BEHIND_S, TIMES * (seen.behind_s - seen.place_s))
-        if idle_s > IDLE_S:
+        others_s = now_s - seen.waited_s
+        if seen.idle_s > max(IDLE_S, others_s):
+            waited, idle = format_seconds(seen.waited_s), format_seconds(seen.idle_s)
+            return f"the others waited {waited} for it, {idle} without any work"
+        if seen.waited_s > max(BEHIND_S, TIMES * others_s):
             return (
-                f"the others went on {format_seconds(behind_s)} ago; it has shown no work for {format_seconds(IDLE_S)}"
+                f"the others waited {format_seconds(seen.waited_s)} for it, and {format_seconds(others_s)} for all else"
             )
-        if behind_s > most_s:
-            return f"the others went on {format_seconds(behind_s)} ago; it is not waited for any longer"
         return ""

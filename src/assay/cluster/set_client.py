@@ -33,6 +33,8 @@ class SetClient:
     """Whether it said so of its engine, without an error."""
     lost: Lost | None = None
     is_believed: bool = True
+    clock_ns: int = 0
+    """What its way has cost the others at starts."""
     work: int = 0
     """What it has said that shows work."""
 

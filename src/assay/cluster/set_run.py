@@ -38,6 +38,7 @@ from assay.running.kept_run import keep_run
 from assay.running.stopping import Stops
 from assay.targets import directories as directories_of
 
+_NS_PER_S = 1e9
 LONGEST_REASON = 500
 """Of why a client was lost: it can be the client's own words."""
 HEAR_S = 0.2
@@ -49,6 +50,10 @@ LEAD_ROUND_TRIPS = 20
 """A start is agreed so many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
 MOST_LEAD_NS = 60_000_000_000
 """But no more than this, however slow its way is."""
+CLOCKS_NS = 600_000_000_000
+"""In all starts together, or a quarter of the run; a client whose way costs more is not waited for."""
+LEAST_CHARGE_NS = 1_000_000_000
+"""Of one start: what costs less is not counted."""
 LEAD_EACH_NS = 1_000_000
 """Nor less than this for each client that is to be told."""
 
@@ -340,6 +345,7 @@ class _Leading:
         for name in unread:
             self._lose(name, "its clock could not be read", self._clients[name].heard_ns, has_stream=True)
         self._crew.end_engines(unread)
+        self._charge_clocks(read)
         there = {name: client for name, client in self._there().items() if name in read}
         if not there or self._is_stopping:
             return
@@ -350,6 +356,19 @@ class _Leading:
             {name: events.Start(phase_index=index, at_monotonic_ns=at_ns + read[name].offset_ns) for name in there}
         )
         self._starts.append(PhaseStart(phase_index=index, at_ns=at_ns, members=tuple(there)))
+
+    def _charge_clocks(self, read: Mapping[str, ClockReading]) -> None:
+        """Count what each client's way costs the others at a start; who costs too much in all is lost."""
+        allowed_ns = max(CLOCKS_NS, self._since_begun_ns() // 4)
+        for name in self._there():
+            cost_ns = 2 * read[name].bound_ns * LEAD_ROUND_TRIPS
+            client = self._clients[name]
+            client.clock_ns += cost_ns if cost_ns > LEAST_CHARGE_NS else 0
+            if client.clock_ns > allowed_ns:
+                waited_s, bound_s = client.clock_ns / _NS_PER_S, read[name].bound_ns / _NS_PER_S
+                why = f"the others waited {waited_s:.0f} s in all for its clock, which is read within {bound_s:.3g} s"
+                self._lose(name, why, client.heard_ns)
+                self._crew.end_engines([name])
 
     def _let_observers_go(self) -> None:
         """An observer's phase ends with that of the last that makes load, and its run with theirs."""
