@@ -325,7 +325,7 @@ def test_honest_clients_break_no_rule(tmp_path: Path) -> None:
 def test_a_clock_that_is_slow_at_each_start_is_not_waited_for_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.cluster.set_run.CLOCKS_NS", 5 * S)
+    monkeypatch.setattr("assay.cluster.set_clocks.CLOCKS_NS", 5 * S)
     slow = Script(shows=lambda reading, _: msgspec.structs.replace(reading, bound_ns=S // 10))
 
     _lies_together(tmp_path, {LIAR: (slow, "the others waited 8 s in all for its clock, which is read within 0.1 s")})

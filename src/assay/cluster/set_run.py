@@ -21,13 +21,14 @@ from assay.bundle.client_set import ClientSet, Lost, Member, OnLost, PhaseStart,
 from assay.bundle.remarks import NOTHING, Remarks
 from assay.clocks import ClockReading
 from assay.cluster.client_rules import ClientRules, RuleBrokenError
-from assay.cluster.clock_rules import MOST_BOUND_NS, check_reading, check_zero
+from assay.cluster.clock_rules import check_zero
 from assay.cluster.crew import Crew, Ended, Gone, Heard, Said
 from assay.cluster.forgetting import forgotten
 from assay.cluster.observing import observers_plan
 from assay.cluster.patience import Patience
 from assay.cluster.relayed import RelayedStreams
 from assay.cluster.set_client import SetClient, now
+from assay.cluster.set_clocks import SetClocks, lead_ns
 from assay.cluster.set_streams import SetStreams, without_place
 from assay.cluster.shares import lays_out_for_all, share_plan
 from assay.cluster.unfetched import with_unfetched
@@ -38,24 +39,12 @@ from assay.running.kept_run import keep_run
 from assay.running.stopping import Stops
 from assay.targets import directories as directories_of
 
-_NS_PER_S = 1e9
 LONGEST_REASON = 500
 """Of why a client was lost: it can be the client's own words."""
 HEAR_S = 0.2
 """How long the leader waits for a word before it looks at what else there is to do."""
 WRITE_S = 1.0
 """Time between two times that the leader writes down who measures and when phases began."""
-LEAST_LEAD_NS = 200_000_000
-LEAD_ROUND_TRIPS = 20
-"""A start is agreed so many round trips of the slowest client ahead, and no less than `LEAST_LEAD_NS`."""
-MOST_LEAD_NS = 60_000_000_000
-"""But no more than this, however slow its way is."""
-CLOCKS_NS = 600_000_000_000
-"""In all starts together, or a quarter of the run; a client whose way costs more is not waited for."""
-LEAST_CHARGE_NS = 1_000_000_000
-"""Of one start: what costs less is not counted."""
-LEAD_EACH_NS = 1_000_000
-"""Nor less than this for each client that is to be told."""
 
 
 class Listener(Protocol):
@@ -170,6 +159,7 @@ class _Leading:
         }
         self._begun = now()
         self._patience = Patience()
+        self._clocks = SetClocks(crew, self._clients)
         self._starts: list[PhaseStart] = []
         self._reached = reached
         self._streams = SetStreams(
@@ -345,30 +335,19 @@ class _Leading:
         for name in unread:
             self._lose(name, "its clock could not be read", self._clients[name].heard_ns, has_stream=True)
         self._crew.end_engines(unread)
-        self._charge_clocks(read)
+        for name, why in list(
+            self._clocks.too_dear({name: read[name] for name in self._there()}, self._since_begun_ns())
+        ):
+            self._lose(name, why, self._clients[name].heard_ns)
+            self._crew.end_engines([name])
         there = {name: client for name, client in self._there().items() if name in read}
         if not there or self._is_stopping:
             return
-        worst_ns = max(2 * read[name].bound_ns for name in there)
-        lead_ns = max(LEAST_LEAD_NS, min(LEAD_ROUND_TRIPS * worst_ns, MOST_LEAD_NS), LEAD_EACH_NS * len(there))
-        at_ns = time.monotonic_ns() + lead_ns
+        at_ns = time.monotonic_ns() + lead_ns([read[name] for name in there])
         self._crew.tell(
             {name: events.Start(phase_index=index, at_monotonic_ns=at_ns + read[name].offset_ns) for name in there}
         )
         self._starts.append(PhaseStart(phase_index=index, at_ns=at_ns, members=tuple(there)))
-
-    def _charge_clocks(self, read: Mapping[str, ClockReading]) -> None:
-        """Count what each client's way costs the others at a start; who costs too much in all is lost."""
-        allowed_ns = max(CLOCKS_NS, self._since_begun_ns() // 4)
-        for name in self._there():
-            cost_ns = 2 * read[name].bound_ns * LEAD_ROUND_TRIPS
-            client = self._clients[name]
-            client.clock_ns += cost_ns if cost_ns > LEAST_CHARGE_NS else 0
-            if client.clock_ns > allowed_ns:
-                waited_s, bound_s = client.clock_ns / _NS_PER_S, read[name].bound_ns / _NS_PER_S
-                why = f"the others waited {waited_s:.0f} s in all for its clock, which is read within {bound_s:.3g} s"
-                self._lose(name, why, client.heard_ns)
-                self._crew.end_engines([name])
 
     def _let_observers_go(self) -> None:
         """An observer's phase ends with that of the last that makes load, and its run with theirs."""
@@ -397,17 +376,9 @@ class _Leading:
 
     def _read_clocks(self) -> Mapping[str, ClockReading]:
         """Read all clocks, and give those that can be true and are sure enough to start by."""
-        read: dict[str, ClockReading] = {}
-        for name, found in self._crew.read_clocks().items():
-            client = self._clients[name]
-            try:
-                check_reading(client.readings[-1] if client.readings else None, found)
-            except RuleBrokenError as lie:
-                self._disbelieve(name, str(lie))
-                continue
-            client.readings.append(found)
-            if found.bound_ns <= MOST_BOUND_NS:
-                read[name] = found
+        read, lies = self._clocks.read()
+        for name, lie in lies.items():
+            self._disbelieve(name, lie)
         return read
 
     # -- the end -------------------------------------------------------------------------------------------------------
