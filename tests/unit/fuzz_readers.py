@@ -16,16 +16,21 @@ from assay.analysis.document import document
 from assay.analysis.record import read
 from assay.bundle import RunBundle
 from assay.bundle.chosen import moment
+from assay.bundle.client_set import Role
 from assay.bundle.damage import damage_told
 from assay.bundle.kept_marks import MARKS, MOST_MARKS, MarkGiven, add_mark, kept_mark, marks_of, read_marks
 from assay.bundle.remarks import REMARKS, read_remarks, remarks_of, write_remarks
-from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS, read_stream
 from assay.claims.against_tables import Meant
 from assay.claims.claims_file import parse_json, parse_text, parse_toml
 from assay.claims.fact_tables import parse_csv
 from assay.claims.judged import to_json as claims_json
 from assay.claims.judging import judge_claims
+from assay.cluster import plain_messages
+from assay.cluster.client_rules import ClientRules
+from assay.cluster.hosts import parse_hosts
 from assay.cluster.join_file import CERTIFICATE, JOIN, KEY, new_join, read_join
+from assay.cluster.wire import CARD, Card, card_of
 from assay.compare.arms import Arm
 from assay.decode.decodings import decodings, to_json
 from assay.decode.given import read_given
@@ -44,8 +49,9 @@ from assay.tools.fio.option_table import KNOWN
 from assay.tools.vdbench.keywords import FSD, FWD, GENERAL, HD, RD, SD, WD
 from assay.units import parse_bytes, parse_seconds
 from fuzzing.reader import Reader
-from unit.bundle_streams import begun, encoded, stream
+from unit.bundle_streams import begun, encoded, plan, stream
 from unit.forged_bundles import write_manifest
+from unit.memory_run import hello
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -126,6 +132,7 @@ MARKED = [
     b'{"schema": "assay.marks/1", "marks": [{"t_ns": 0, "label": "x", "given": "afterwards"}]}',
 ]
 LINES = encoded(stream(3)).splitlines()
+CARD_OF_CLIENT = msgspec.json.encode(Card(name="a", role=Role.LOAD, assay_version="1", token="0" * 32, hello=hello()))
 POSTMARK = (
     b"set size number seed transactions location subdirectories read write buffering bias create report verbose terse true "
     b"false run load show help quit"
@@ -478,6 +485,54 @@ def join_file(data: bytes) -> object:
         return None
 
 
+def hosts_file(data: bytes) -> object:
+    """Read a file of hosts, of the user's own and of somebody who may name hosts alone."""
+    found = []
+    for mode in (0o600, 0o666):
+        Path("hosts").write_bytes(data)
+        Path("hosts").chmod(mode)
+        try:
+            found.append(parse_hosts("./hosts"))
+        except InputError:
+            if mode == 0o600:
+                raise
+    assert not any(host.python or host.user or host.port for hosts in found[1:] for host in hosts)
+    return found
+
+
+def message(data: bytes) -> object:
+    """Read what a client or a leader sends, and what of it would be who joins."""
+    try:
+        said = plain_messages.decode(data)
+        return card_of(said["extra"][CARD]) if isinstance(said, dict) and "extra" in said else said
+    except (LookupError, TypeError, ValueError) as error:
+        raise InputError(str(error)) from error
+
+
+def client_stream(data: bytes) -> object:
+    """Read a stream that a client gives, and hold it against what a run of its Plan can have come to."""
+    Path("events").mkdir(exist_ok=True)
+    Path("events/a.ndjson").write_bytes(data)
+    found = read_stream(Path(), "events/a.ndjson")
+    rules, meanwhile = (ClientRules(plan(), lambda: 10**10) for _ in range(2))
+    try:
+        for event in found.events:
+            meanwhile.take(event)
+        rules.check_whole(found, is_complete=True, relayed=meanwhile)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return found
+
+
+HOSTS = [
+    b"# lab\nnode[01-16,20] user=me\nb=10.0.0.7 port=22 python=/opt/a/python\nlocal\n",
+    b"a\nb=2001:db8::1\nlocal:3\n",
+]
+MESSAGES = [
+    msgspec.msgpack.encode({"op": "assay-said", "run_id": "r", "lines": LINES, "number": 1, "is_over": False}),
+    msgspec.msgpack.encode([{"op": "assay-alive"}, {"op": "x", "n": [1, -1, 2**40, 1.5, None], "t": {"a": "b"}}, 7]),
+    msgspec.msgpack.encode({"op": "register-worker", "extra": {CARD: CARD_OF_CLIENT}}),
+]
 SCALED = """name = "scaled"
 [parameters]
 size = "1GiB"
@@ -543,6 +598,17 @@ READERS = {
         Reader(
             "join file", JOINS, join_file, [b"tls://", b"[::1]", b"127.0.0.1", b"null", b":0", b"..", b"/etc/passwd"]
         ),
+        Reader(
+            "hosts file",
+            HOSTS,
+            hosts_file,
+            [b"user=", b"port=", b"python=", b"[1-9]", b"local:", b"=", b"#"],
+            share=0.2,
+        ),
+        Reader(
+            "message", MESSAGES, message, [b"\xdd", b"\xdf", b"\xc9", b"__Pickled__", b"\xff\xff\xff\xff"], share=0.2
+        ),
+        Reader("client's stream", [encoded(stream(3))], client_stream, words_of_page("events.md"), share=0.2),
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),

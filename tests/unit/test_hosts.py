@@ -114,6 +114,21 @@ def test_a_word_without_a_slash_is_a_file_where_there_is_one(tmp_path: Path, mon
     assert _names("lab2") == ["lab2"]
 
 
+def test_a_file_that_others_put_in_the_way_does_not_stand_for_a_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "node1").write_text("node1=192.0.2.66\n")
+    (tmp_path / "node1").chmod(0o666)
+
+    with pytest.raises(
+        InputError, match=r"^--hosts node1: a file of that name.* can be written by every user: write \./node1"
+    ):
+        parse_hosts("node1")
+    assert parse_hosts("./node1") == (HostSpec(name="node1", address="192.0.2.66"),)
+    assert parse_hosts("node1=node1") == (HostSpec(name="node1", address="node1"),)
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -25,7 +25,8 @@ import msgpack  # type: ignore[import-untyped]
 from distributed import core, protocol, scheduler, worker
 
 from assay.cluster.dask_parts import LeaderServer, WorkerServer
-from assay.cluster.plain_transport import FIRST_BYTES, LARGEST_BYTES, MOST_OBJECTS, PickleRefusedError, decode
+from assay.cluster.plain_messages import MOST_OBJECTS, decode
+from assay.cluster.plain_transport import FIRST_BYTES, LARGEST_BYTES, PickleRefusedError
 
 # Dask's worker that is not let in leaves connections to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

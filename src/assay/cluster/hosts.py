@@ -58,7 +58,8 @@ class HostSpec:
 def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
     """Read what stands after `--hosts`: the path of a file, or the hosts themselves.
 
-    A word with a slash is a path; one without is a path where a file of that name is in the working directory.
+    A word with a slash is a path; one without is a path where a file of that name is in the working directory, unless it is
+    one that others could have put there: then the user is to say which is meant.
 
     Args:
         text: What stands there.
@@ -74,8 +75,14 @@ def parse_hosts(text: str, *, option: str = OPTION) -> tuple[HostSpec, ...]:
         content, facts = read_text_and_facts(text, "hosts file", _MOST_BYTES)
     except FileNotFoundError:
         raise InputError(f"{option} {text}: there is no such file") from None
+    stranger = stranger_of(facts)
+    if stranger is not None and "/" not in text:
+        raise InputError(
+            f"{option} {text}: a file of that name is in this directory, and it {stranger}: write ./{text} for its hosts, "
+            f"or {text}={text} for the host"
+        )
     lines = ((number, line) for number, line in enumerate(content.splitlines(), start=1))
-    return _unique(lines, text, stranger_of(facts))
+    return _unique(lines, text, stranger)
 
 
 def hosts_of_names(names: Sequence[str], by: str) -> tuple[HostSpec, ...]:

@@ -1,8 +1,8 @@
 """What travels between Dask's two servers: one frame a message, of plain data, whose size is looked at before it is read.
 
 Dask sends Python objects as pickles, and takes them from whoever is at the other end, who can have any code run by that. An
-honest run needs none. So in this process messages are read by a decoder that knows numbers, text, bytes, lists and maps and
-nothing else; what Dask would call with a pickle raises; and there are no ways to connect but TCP and TLS.
+honest run needs none. So in this process messages are read by a decoder of plain data (`plain_messages.py`) and by nothing
+else; what Dask would call with a pickle raises; and there are no ways to connect but TCP and TLS.
 """
 
 import importlib
@@ -10,7 +10,6 @@ import ssl
 import struct
 from typing import Any, Final, cast
 
-import msgspec
 from distributed import core, protocol, scheduler, worker
 from distributed.comm import registry, tcp
 from distributed.comm.core import CommClosedError
@@ -18,72 +17,18 @@ from distributed.protocol import core as protocol_core
 from distributed.protocol import pickle
 from tornado.iostream import StreamClosedError
 
+from assay.cluster.plain_messages import decode
+
 LARGEST_BYTES: Final = 32 << 20
 """Of a message: a Plan, a piece of a stream, or what a client had to say while the network stood still."""
 FIRST_BYTES: Final = 1 << 20
 """The same of whoever connects, before it is known who that is."""
 _LENGTH: Final = struct.Struct("Q")
 _ONE_FRAME: Final = struct.Struct("QQ")
-MOST_OBJECTS: Final = 1 << 17
-"""In one message: a byte each would make seventy of memory."""
-_CONTAINERS: Final = {0xDC: (2, 1), 0xDD: (4, 1), 0xDE: (2, 2), 0xDF: (4, 2)}
-"""Bytes of the count, and objects for each that is counted, by the first byte of a list or map (of MessagePack)."""
-_VARIABLE: Final = {0xC4: (1, 0), 0xC5: (2, 0), 0xC6: (4, 0), 0xC7: (1, 1), 0xC8: (2, 1), 0xC9: (4, 1)} | {
-    0xD9: (1, 0),
-    0xDA: (2, 0),
-    0xDB: (4, 0),
-}
-"""Bytes of the length, and bytes beside it, of text, bytes and extensions."""
-_FIXED: Final = {0xC0: 0, 0xC1: 0, 0xC2: 0, 0xC3: 0, 0xCA: 4, 0xCB: 8, 0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8} | {
-    0xD0: 1,
-    0xD1: 2,
-    0xD2: 4,
-    0xD3: 8,
-    0xD4: 2,
-    0xD5: 3,
-    0xD6: 5,
-    0xD7: 9,
-    0xD8: 17,
-}
-"""Bytes after the first of all else that has more than one."""
 
 
 class PickleRefusedError(TypeError):
     """Something asked for a pickle to be made or read."""
-
-
-def decode(frame: bytes | memoryview) -> Any:
-    """Read a message; raises ValueError for what is none."""
-    _check_objects(frame)
-    try:
-        return msgspec.msgpack.decode(frame)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-
-
-def _check_objects(frame: bytes | memoryview) -> None:
-    """Raise ValueError for more objects than a message has; what ends too soon is for the decoder to find."""
-    at, to_come, found = 0, 1, 0
-    while to_come and at < len(frame):
-        first = frame[at]
-        at, to_come, found = at + 1, to_come - 1, found + 1
-        if first <= 0x7F or first >= 0xE0:
-            continue
-        if first <= 0x9F:
-            to_come += (first & 0x0F) * (2 if first <= 0x8F else 1)
-        elif first <= 0xBF:
-            at += first & 0x1F
-        elif first in _CONTAINERS:
-            width, each = _CONTAINERS[first]
-            to_come += int.from_bytes(frame[at : at + width], "big") * each
-            at += width
-        elif first in _VARIABLE:
-            width, beside = _VARIABLE[first]
-            at += width + beside + int.from_bytes(frame[at : at + width], "big")
-        else:
-            at += _FIXED[first]
-        if found + to_come > MOST_OBJECTS:
-            raise ValueError(f"more than {MOST_OBJECTS} values in one message")
 
 
 class _Plain:
