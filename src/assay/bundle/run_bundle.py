@@ -445,12 +445,13 @@ class RunBundle:
         if self._read is None or self._read[0] != sizes_bytes:
             self._read = (
                 sizes_bytes,
-                {client: self._stream_of(client, path, sizes_bytes[client]) for client, path in found.items()},
+                {client: self._stream_of(client, path, sizes_bytes.get(client)) for client, path in found.items()},
             )
         return self._read[1]
 
-    def _stream_of(self, client: str, path: Path, size_bytes: int) -> Stream:
-        taken_bytes, stream = self._taken.get(client, (-1, None))
+    def _stream_of(self, client: str, path: Path, size_bytes: int | None) -> Stream:
+        """Give what was read of this size, else read it; None: it is not there any more."""
+        taken_bytes, stream = self._taken.get(client, (None, None))
         if stream is not None and taken_bytes == size_bytes:
             return stream
         return read_stream(self.path, self._in_folder(path))
