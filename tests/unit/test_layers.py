@@ -14,6 +14,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "tags": set(),
     "xdg": {"errors"},
+    "own_folder": {"errors"},
     "outward": set(),
     "clocks": set(),
     "verdicts": set(),
@@ -30,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"events", "host", "targets"},
     "live": {"analysis", "console", "errors", "events", "outward", "plan", "results", "units"},
     "config": {"errors", "input_text", "units", "xdg"},
-    "bundle": {"assay", "clocks", "config", "errors", "events", "host", "plan", "units", "xdg"},
+    "bundle": {"assay", "clocks", "config", "errors", "events", "host", "own_folder", "plan", "units", "xdg"},
     "running": {"assay", "bundle", "errors", "events", "host", "plan", "targets", "units", "xdg"},
     "cluster": {
         "assay",
