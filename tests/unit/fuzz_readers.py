@@ -20,11 +20,28 @@ from assay.bundle.damage import damage_told
 from assay.bundle.kept_marks import MARKS, MOST_MARKS, MarkGiven, add_mark, kept_mark, marks_of, read_marks
 from assay.bundle.remarks import REMARKS, read_remarks, remarks_of, write_remarks
 from assay.bundle.tables import HISTOGRAMS, HOST, INTERVALS, WORKERS
+from assay.campaign.campaign_file import parse as campaign_parse
+from assay.campaign.design import design
+from assay.campaign.journal import (
+    JOURNAL,
+    CampaignBegun,
+    Effective,
+    ImageNamed,
+    MeasurementStarted,
+    SchedulerFound,
+    SlotBegun,
+    SlotFailed,
+    SlotMade,
+    SlotMeasured,
+    read_only,
+)
+from assay.campaign.journal import SCHEMA as CAMPAIGN_SCHEMA
 from assay.claims.against_tables import Meant
 from assay.claims.claims_file import parse_json, parse_text, parse_toml
 from assay.claims.fact_tables import parse_csv
 from assay.claims.judged import to_json as claims_json
 from assay.claims.judging import judge_claims
+from assay.cli.matrix import _outcome as campaign_outcome
 from assay.cluster.join_file import CERTIFICATE, JOIN, KEY, new_join, read_join
 from assay.compare.arms import Arm
 from assay.decode.decodings import decodings, to_json
@@ -34,8 +51,10 @@ from assay.errors import AssayError, FrontEndError, InputError
 from assay.importing import keep, originals
 from assay.loads import native
 from assay.loads.settings import settings
+from assay.outward import json_text
 from assay.plan import Plan
 from assay.power_meter import parse_power_meter
+from assay.report import matrix_text
 from assay.tools import registry
 from assay.tools.filebench.flowops import ATTRIBUTES, TYPES
 from assay.tools.filebench.settings import SCRIPT
@@ -278,7 +297,82 @@ def postmark(data: bytes) -> object:
         def say(self, text: str) -> None:
             assert isinstance(text, str)
 
+        def may_write(self, name: str) -> bool:
+            return "/" not in name
+
+        def check_action(self, what: str) -> None:
+            raise AssertionError(what)
+
     return front_end.follow(["commands"], Door())
+
+
+CAMPAIGN = """
+name = "c"
+repeats = 2
+scheduler = ["none", "bfq"]
+[loop]
+folder = "/var/tmp"
+size = "1GiB"
+direct_io = true
+[[file_system]]
+kind = "ext4"
+mkfs = "-O ^has_journal -b 4096"
+mount = { plain = "noatime", journal = "noatime,data=journal" }
+[[file_system]]
+kind = "xfs"
+mount = ["noatime", "noatime,logbsize=256k"]
+[[load]]
+name = "read"
+command = "measure {dir} --read"
+[[load]]
+name = "fio"
+command = "fio --name=a --directory={dir} --rw=read --size=1m --output={dir}/out"
+[[load]]
+name = "post"
+command = "postmark {input}"
+input = '''
+set location {dir}
+run {dir}/report
+quit
+'''
+"""
+
+
+def campaign_file(data: bytes) -> object:
+    """Read the file of a campaign, as far as what its loads ask for."""
+    return campaign_parse(data.decode(errors="replace"), "c.toml")
+
+
+def _journal() -> bytes:
+    """Write a journal as somebody does who has no key."""
+    campaign = campaign_parse(CAMPAIGN, "c.toml")
+    effective = Effective(
+        mount_options=("rw",), scheduler="none", direct_io=None, super_block={"a": "b"}, not_taken=("x",)
+    )
+    lines = (
+        CampaignBegun(schema=CAMPAIGN_SCHEMA, campaign=campaign, design=design(campaign), key="ab", device=None),
+        ImageNamed(name="assay-c-0123456789abcdef.img"),
+        SchedulerFound(disk="loop0", scheduler="none", diskseq=3, boot_id="x"),
+        SlotBegun(slot=1, mark="c.ab.1.abcdef"),
+        SlotMade(slot=1, effective=effective),
+        MeasurementStarted(slot=1, process=3, started_ticks=4, boot_id="x"),
+        SlotMeasured(slot=1, run_id="run", exit_code=0, seconds=2.5),
+        SlotFailed(slot=2, why="no"),
+    )
+    texts = (msgspec.json.encode(line).decode() for line in lines)
+    return "".join(f'{{"of":{text},"mac":"{"0" * 64}"}}\n' for text in texts).encode()
+
+
+def campaign_journal(data: bytes) -> object:
+    """Read a stranger's journal as `assay matrix --show` does."""
+    folder = Path("campaign")
+    folder.mkdir(exist_ok=True)
+    (folder / JOURNAL).write_bytes(data)
+    shown = read_only(folder)
+    if shown.lines and shown.is_own:
+        raise AssertionError("nobody has the key")
+    outcome = campaign_outcome(shown.lines, Path("runs"))
+    return json_text(msgspec.json.encode(outcome).decode()), matrix_text.lines(outcome, outcome.rows)
 
 
 def parameter_file(data: bytes) -> object:
@@ -546,6 +640,10 @@ READERS = {
         Reader("Plan", [*files_of("native/*.json"), *files_of("classic/*/*plan.json")], plan_json),
         Reader("event", LINES, event_line, words_of_page("events.md")),
         *(tool(name) for name in ARGUMENTS),
+        Reader("campaign", [CAMPAIGN.encode()], campaign_file, words_of_page("commands.md")),
+        Reader(
+            "journal", [_journal()], campaign_journal, [b'"slot"', b'"mac"', b"slot_measured", b"../", b"null", b"-1"]
+        ),
         Reader("postmark", files_of("classic/postmark/*.pm"), postmark, POSTMARK),
         Reader("vdbench file", files_of("classic/vdbench/*.vdb"), parameter_file, PARAMETERS),
         Reader(

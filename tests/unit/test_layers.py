@@ -95,7 +95,20 @@ MAY_IMPORT: dict[str, set[str]] = {
         "targets",
         "units",
     },
-    "campaign": {"bundle", "errors", "host", "loads", "results", "running", "targets", "tools", "units"},
+    "confinement": {"errors", "plan", "targets"},
+    "campaign": {
+        "bundle",
+        "confinement",
+        "errors",
+        "host",
+        "loads",
+        "own_folder",
+        "results",
+        "running",
+        "targets",
+        "tools",
+        "units",
+    },
     "__main__": {"start"},
     "start": {"cli", "errors", "running"},
     "execution": {
@@ -112,7 +125,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "running",
         "tools",
     },
-    "session": {"bundle", "cluster", "errors", "execution", "host", "live", "plan", "running", "tools"},
+    "session": {"bundle", "cluster", "confinement", "errors", "execution", "host", "live", "plan", "running", "tools"},
 }
 """What each part of `assay` imports beside itself; `assay` is what the package itself defines. The commands (`cli`) put the
 parts together and may import all."""

@@ -45,7 +45,11 @@ def matrix(
     ] = False,
     state: Annotated[
         Path | None,
-        typer.Option("--state", metavar="DIR", help="Where the campaign is kept [default: FILE with .campaign]."),
+        typer.Option(
+            "--state",
+            metavar="DIR",
+            help="Where the campaign is kept: only root may be able to write on the way [default: FILE with .campaign].",
+        ),
     ] = None,
     result: Annotated[
         list[str] | None,
@@ -91,7 +95,13 @@ def matrix(
     is_whole = True
     if not show:
         is_whole = _measured(campaign, folder, place, destroy_data, tuple(over or ()), resume=resume, retry=retry)
-    lines = read_only(folder)
+    shown = read_only(folder)
+    if not shown.is_own:
+        say(
+            f"{folder}: this journal was not written with your key: it is shown, and nothing is ever done by it",
+            err=True,
+        )
+    lines = shown.lines
     _need_runs(lines, place)
     outcome = _outcome(lines, place)
     _print(outcome, json=json, csv=csv, patterns=["*"] if all_ and outcome.rows else result or [])

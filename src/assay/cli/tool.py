@@ -219,6 +219,19 @@ class AssayDoor:
             plan = self._tool.to_plan(settings, self._tool.origin(words), Path(folder).resolve())
             return session.measure(as_user(plan, asked.user))
 
+    def may_write(self, name: str) -> bool:
+        """Raise InputError for a file outside of the folder that this command is confined to, if it is."""
+        from assay.confinement import check_output
+
+        check_output(name)
+        return True
+
+    def check_action(self, what: str) -> None:
+        """Raise InputError for what is no measurement where this command is confined to a folder."""
+        from assay.confinement import check_action
+
+        check_action(what)
+
     def say(self, text: str) -> None:
         """Print on standard output; with `--json` or `--live-json -` that is for JSON alone."""
         stream = sys.stderr if self._asked.json or self._asked.live_json == "-" else sys.stdout

@@ -41,6 +41,12 @@ class Door(Protocol):
     def say(self, text: str) -> None:
         """Print on standard output, or where the result document goes there, on standard error."""
 
+    def may_write(self, name: str) -> bool:
+        """Whether a file is written that the words name, beside those of a run; raises InputError where it may not be."""
+
+    def check_action(self, what: str) -> None:
+        """Raise InputError where nothing but a measurement may be done to the machine; `what` is what the words ask for."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HostsAsked:
@@ -65,6 +71,8 @@ class FrontEnd(abc.ABC, Generic[S]):
     """Words that ask for help wherever they stand."""
     own_options: ClassVar[frozenset[str]] = frozenset()
     """Options of the tool that have the name of one of Assay's: they are the tool's."""
+    own_programs: ClassVar[frozenset[str]] = frozenset()
+    """Programs that the tool itself runs as a part of its load; those of a script are none."""
     room_cure: ClassVar[str] = "ask for fewer or smaller files"
     """What to do where the room does not suffice."""
 

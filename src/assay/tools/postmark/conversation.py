@@ -122,8 +122,9 @@ class Conversation:
         if not file:
             self._say(text)
             return
-        with opened(file) as end:
-            end.write(text)
+        if self._door.may_write(file):
+            with opened(file) as end:
+                end.write(text)
 
 
 def opened(file: str) -> TextIO:
