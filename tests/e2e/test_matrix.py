@@ -361,9 +361,11 @@ def test_what_is_no_device_is_refused_in_a_line(place: Path, assay: Assay) -> No
         (("--over", "ext4"), "--destroy-data names the device"),
         (("--json", "--csv"), "choose one"),
         (("--show",), "there is no campaign"),
+        (("--state", place / "x/.."), "name the folder itself"),
     ):
         assert told in assay("matrix", file, *words, check=2).stderr
     assert "does not exist" in assay("matrix", place / "no.toml", check=2).stderr
+    assert "is no name of a file" in assay("matrix", "/", check=2).stderr
 
 
 def test_who_is_not_root_is_told_so(unprivileged: Assay) -> None:

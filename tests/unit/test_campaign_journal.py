@@ -163,6 +163,7 @@ def test_a_journal_that_no_campaign_writes_is_refused_with_its_place(tmp_path: P
         begun(),
         msgspec.structs.replace(begun(), design=msgspec.structs.replace(begun().design, cells=())),
         msgspec.structs.replace(begun(), campaign=msgspec.structs.replace(begun().campaign, loads=())),
+        msgspec.structs.replace(begun(), campaign=msgspec.structs.replace(begun().campaign, name="../x")),
     ],
 )
 def test_a_line_that_speaks_of_what_is_not_there_is_refused_also_to_be_shown(tmp_path: Path, line: AnyLine) -> None:

@@ -143,6 +143,11 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     loads: tuple[CampaignLoad, ...]
 
 
+def is_name(text: str) -> bool:
+    """Whether a campaign, or a part of one, can have this name."""
+    return bool(_NAME.fullmatch(text))
+
+
 def parse(text: str, source: str) -> Campaign:
     """Read a campaign's file.
 
@@ -220,7 +225,7 @@ class _Reading:
             raise self.refuse(path, f"{value} is not from {least} to {most}")
 
     def _name(self, path: Path, name: str) -> None:
-        if not _NAME.fullmatch(name):
+        if not is_name(name):
             raise self.refuse(
                 path,
                 f"'{name[:_LONGEST_NAME]}' is no name: up to {_LONGEST_NAME} letters, digits, '.', '_' and '-', beginning"

@@ -21,7 +21,7 @@ import msgspec
 
 from assay.bundle.inside import is_plain
 from assay.bundle.user_key import safe_user_key, user_key
-from assay.campaign.campaign_file import Campaign
+from assay.campaign.campaign_file import Campaign, is_name
 from assay.campaign.design import Design
 from assay.campaign.device_identity import DeviceIdentity
 from assay.errors import BundleError, InputError, RunError
@@ -30,7 +30,8 @@ from assay.own_folder import open_own_folder
 JOURNAL: Final = "journal.jsonl"
 MOUNT_POINT: Final = "mnt"
 SCHEMA: Final = "assay.campaign/2"
-_MOST_BYTES: Final = 256 << 20
+_MOST_BYTES: Final = 64 << 20
+"""A campaign of 10,000 measurements has 30 MiB."""
 _CURE: Final = (
     "name another with --state, such as one in /root or /var/lib: who can exchange it could have root do anything"
 )
@@ -375,7 +376,8 @@ def _inconsistent(lines: list[AnyLine]) -> int | None:
                     for slot in laid_out.slots
                 )
                 are_whole = all(len(cell.levels) == len(laid_out.factors) for cell in laid_out.cells)
-                is_right = number == 1 and are_there and are_whole and len(slots) == len(laid_out.slots)
+                is_named = is_name(campaign.name) and all(is_name(load.name) for load in campaign.loads)
+                is_right = number == 1 and is_named and are_there and are_whole and len(slots) == len(laid_out.slots)
             case SlotMeasured(slot=slot, run_id=run_id):
                 is_right = slot in slots and is_plain(run_id)
             case SlotBegun(slot=slot) | SlotMade(slot=slot) | SlotFailed(slot=slot) | MeasurementStarted(slot=slot):
