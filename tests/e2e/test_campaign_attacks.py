@@ -231,7 +231,7 @@ class Stack:
         self._stack.callback(file.close)
 
     def swap(self, device: Path) -> None:
-        """Swap to a device."""
+        """Swap to a device, or to a file without holes."""
         command("mkswap", device)
         done = subprocess.run(["swapon", device], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -329,6 +329,15 @@ def same_file_open_by_another_loop(stack: Stack) -> Path:
     image = stack.image()
     target = stack.loop(image)
     stack.open(stack.loop(image))
+    return target
+
+
+def file_swapped_to(stack: Stack) -> Path:
+    image = stack.image(has_ext4=False)
+    image.write_bytes(bytes(16 * MIB))
+    image.chmod(0o600)
+    target = stack.loop(image)
+    stack.swap(image)
     return target
 
 
@@ -455,6 +464,7 @@ STACKINGS: dict[str, Callable[[Stack], Path]] = {
         same_file_mounted_as_btrfs,
         same_file_swapped_to,
         same_file_open_by_another_loop,
+        file_swapped_to,
         file_open,
         same_file_behind_a_loop_over_another,
         loop_over_a_mounted_loop,
