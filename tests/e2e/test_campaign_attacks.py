@@ -19,7 +19,7 @@ import pytest
 from assay.campaign.campaign_file import parse
 from assay.campaign.design import design
 from assay.campaign.device_identity import block_node
-from assay.campaign.free_device import check_free
+from assay.campaign.free_device import free_device
 from assay.campaign.held_device import held
 from assay.campaign.journal import CampaignBegun
 from assay.campaign.mounted_file_system import WIPE
@@ -497,8 +497,8 @@ def test_a_device_whose_bytes_somebody_uses_is_refused_however_they_are_stacked(
         os.mknod(node, 0o600 | stat.S_IFBLK, target.stat().st_rdev)
         over = over_of(target)
         refused = assay("matrix", campaign(tmp_path), "--destroy-data", target, *over, check=2).stderr
-        with pytest.raises(InputError) as by_node:
-            check_free(block_node(str(node)), over=over[1::2], own=())
+        with pytest.raises(InputError) as by_node, free_device(block_node(str(node)), over=over[1::2], own=()):
+            pass
         sys.stdout.write(f"{stacking}: {refused}{by_node.value}\n")
         for told in (refused, str(by_node.value)):
             assert "Nothing is written to it" in told
@@ -506,6 +506,24 @@ def test_a_device_whose_bytes_somebody_uses_is_refused_however_they_are_stacked(
 
         command("sync")
         assert [hashlib.sha256(image.read_bytes()).hexdigest() for image in stack.images] == before
+
+
+def test_nobody_begins_to_use_what_has_the_same_bytes_while_they_are_written(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as undone:
+        stack = Stack(tmp_path, undone)
+        image = stack.image()
+        below = stack.loop(image)
+        target, twin = stack.loop(below), stack.loop(image)
+        folder = tmp_path / "mnt"
+        folder.mkdir()
+
+        for device in (below, twin):
+            with free_device(block_node(str(target)), over=("ext4",), own=()):
+                tried = subprocess.run(["mount", device, folder], capture_output=True, text=True, check=False)
+                assert tried.returncode, f"{device} could be mounted"
+                assert "busy" in tried.stderr or "already mounted" in tried.stderr
+            command("mount", device, folder)
+            command("umount", folder)
 
 
 # -- the medium -----------------------------------------------------------------------------------------------------------

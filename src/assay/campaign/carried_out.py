@@ -23,7 +23,7 @@ from assay.campaign import loop_image
 from assay.campaign.campaign_file import Campaign
 from assay.campaign.design import CampaignCell, CampaignSlot, Design, design
 from assay.campaign.device_identity import BlockNode, block_node
-from assay.campaign.free_device import check_free
+from assay.campaign.free_device import free_device
 from assay.campaign.held_device import HeldDevice, held
 from assay.campaign.journal import (
     SCHEMA,
@@ -201,7 +201,6 @@ class MeasuredCampaign:
         """Have a device; undo what was changed of it."""
         if self._overwritten is not None:
             with held(self._overwritten.node) as device:
-                check_free(device.node, over=self._overwritten.over, own=self._own())
                 try:
                     yield device
                 finally:
@@ -233,19 +232,24 @@ class MeasuredCampaign:
     def _measure(self, slots: list[CampaignSlot], device: HeldDevice, stops: Stops) -> bool:
         if (found := scheduler_found(device.node.disk)) is not None:
             self._journal.append(found)
-        is_first = True
+        over = () if self._overwritten is None else self._overwritten.over
         for done, slot in enumerate(slots):
             if stops.count:
                 return False
-            if self._overwritten is not None and not is_first:
-                check_free(self._overwritten.node, over=(), own=self._own())
-            is_first = False
-            if not self._one(slot, slots[done:], device, stops):
-                return False
+            with self._free(over):
+                if not self._one(slot, slots[done:], device, stops):
+                    return False
+            over = ()
         if self._overwritten is not None:
-            check_free(self._overwritten.node, over=(), own=self._own())
-            device.carry_out(WIPE)
+            with self._free(()):
+                device.carry_out(WIPE)
         return True
+
+    def _free(self, over: tuple[str, ...]) -> contextlib.AbstractContextManager[None]:
+        """Have the device that was given up for this campaign alone; a loop file is its own."""
+        if self._overwritten is None:
+            return contextlib.nullcontext()
+        return free_device(self._overwritten.node, over=over, own=self._own())
 
     def _one(self, slot: CampaignSlot, left: list[CampaignSlot], device: HeldDevice, stops: Stops) -> bool:
         """Measure one. False: a signal ended it."""

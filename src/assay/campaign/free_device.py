@@ -1,10 +1,12 @@
 """May a campaign overwrite this device? Only where nobody uses it and it carries nothing that the user did not name.
 
 Who uses it says `device_uses`. In the end the kernel is asked: an exclusive open of a block device fails where anybody holds
-it (open(2), O_EXCL). What it carries is what wipefs(8) sees: file systems, RAID and LVM members, partition tables. What
-another device carries that is in use is not overwritten either, by whatever way both come to have it.
+it (open(2), O_EXCL); what else has the same bytes is kept so while it is written, so that nobody begins to use it meanwhile.
+What it carries is what wipefs(8) sees: file systems, RAID and LVM members, partition tables. What another device in use
+carries is not overwritten either, by whatever way both come to have it.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -32,8 +34,9 @@ class Signature(msgspec.Struct, frozen=True):
     uuid: str = ""
 
 
-def check_free(node: BlockNode, *, over: Collection[str], own: Collection[str]) -> None:
-    """Refuse a device that is used, or that carries what was not named.
+@contextlib.contextmanager
+def free_device(node: BlockNode, *, over: Collection[str], own: Collection[str]) -> Iterator[None]:
+    """Refuse a device that is used, or that carries what was not named; while this is entered, nobody else begins to use it.
 
     Args:
         node: The device.
@@ -43,6 +46,12 @@ def check_free(node: BlockNode, *, over: Collection[str], own: Collection[str]) 
     Raises:
         InputError: with who uses it, or what it carries.
     """
+    with contextlib.ExitStack() as claims:
+        _check(node, over, own, claims)
+        yield
+
+
+def _check(node: BlockNode, over: Collection[str], own: Collection[str], claims: contextlib.ExitStack) -> None:
     tree = SystemTree()
     blocks = BlockMap(tree)
     if why := next(uses(tree, blocks, node.name), None):
@@ -51,7 +60,12 @@ def check_free(node: BlockNode, *, over: Collection[str], own: Collection[str]) 
     for sharer in sharers:
         # The layer above has a claimed one for itself, and the parts of a disk may be used by others.
         if sharer.has_parts and not sharer.is_claimed:
-            _open_alone(node, sharer, blocks.number(sharer.name))
+            claim = _open_alone(node, sharer, blocks.number(sharer.name))
+            if sharer.name == node.name:
+                # Who writes to it claims it by himself: mkfs, and then the mount.
+                os.close(claim)
+            else:
+                claims.callback(os.close, claim)
     carried = _signatures(tree, node.name)
     others = [each for each in carried if each.uuid not in own or not each.uuid]
     unnamed = sorted({each.type for each in others if each.type not in over})
@@ -122,13 +136,13 @@ def _opened(name: str, flags: int) -> int:
     return descriptor
 
 
-def _open_alone(node: BlockNode, sharer: Sharer, number: str) -> None:
-    """Have the kernel say whether anybody holds a device that has the same bytes, or itself."""
+def _open_alone(node: BlockNode, sharer: Sharer, number: str) -> int:
+    """Open a device that has the same bytes, or itself, so that nobody else holds it; gives the descriptor."""
     deadline_s = time.monotonic() + _PATIENCE_S
     why = f" ({sharer.why})" if sharer.why else ""
     while True:
         try:
-            os.close(_opened(sharer.name, os.O_RDONLY | os.O_EXCL))
+            return _opened(sharer.name, os.O_RDONLY | os.O_EXCL)
         except OSError as error:
             if error.errno != errno.EBUSY:
                 raise RunError(f"{node_path(sharer.name)} ({number}): {error.strerror}. Nothing is written") from error
@@ -137,5 +151,3 @@ def _open_alone(node: BlockNode, sharer: Sharer, number: str) -> None:
                     f"{node.path}: the kernel says that {sharer.name}{why} is in use. Nothing is written to it"
                 ) from error
             time.sleep(_PAUSE_S)
-        else:
-            return
