@@ -9,6 +9,9 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -529,7 +532,9 @@ def test_nobody_begins_to_use_what_has_the_same_bytes_while_they_are_written(tmp
 # -- the medium -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_node_that_leads_to_another_device_between_two_measurements_is_refused(assay: Assay, tmp_path: Path) -> None:
+def test_a_node_that_leads_to_another_device_between_two_measurements_changes_nothing(
+    assay: Assay, tmp_path: Path
+) -> None:
     with contextlib.ExitStack() as undone:
         stack = Stack(tmp_path, undone)
         given, other = (stack.loop(stack.image(mib=320, has_ext4=False)) for _ in range(2))
@@ -554,11 +559,119 @@ def test_a_node_that_leads_to_another_device_between_two_measurements_is_refused
             os.mknod(node, 0o600 | stat.S_IFBLK, other.stat().st_rdev)
             _, told = process.communicate(timeout=WAIT_S)
 
-        assert process.returncode == 2, told
-        assert f"{node} was exchanged for another since it was looked at" in told
+        assert process.returncode in {0, 1}, told
+        measured = [line for line in journal.read_text().splitlines() if '"line":"slot_measured"' in line]
+        assert len(measured) == 2
         command("sync")
         assert hashlib.sha256(stack.images[1].read_bytes()).hexdigest() == loved
         assert [mount for mount in mounts_of_machine() if mount.is_relative_to(tmp_path)] == []
+
+
+# -- races ----------------------------------------------------------------------------------------------------------------
+
+RACE_S = float(os.environ.get("ASSAY_HOSTILE_S", "0"))
+"""At least one start is attacked; `make hostile` gives each race minutes."""
+
+
+class Racer:
+    """Does something again and again until it is stopped, in a thread of its own."""
+
+    def __init__(self, attack: Callable[[], object]) -> None:
+        self._attack = attack
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._go_on)
+        self.failed: Exception | None = None
+
+    def _go_on(self) -> None:
+        try:
+            while not self._is_over.is_set():
+                self._attack()
+        except Exception as error:  # noqa: BLE001 - given on to the test
+            self.failed = error
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        """End, and raise what went wrong."""
+        self._is_over.set()
+        self._thread.join()
+        if self.failed is not None:
+            raise self.failed
+
+
+def started_in_turns(assay: Assay, place: Path, device: Path) -> Counter[int]:
+    """Start campaigns on a device until the time is over, each in a folder of its own."""
+    ends: Counter[int] = Counter()
+    end_s = time.monotonic() + RACE_S
+    while not ends or time.monotonic() < end_s:
+        state = place / f"state{sum(ends.values())}"
+        words = ("matrix", campaign(place), "--state", state, "--destroy-data", device, "--over", "ext4")
+        ends[assay(*words).returncode] += 1
+    return ends
+
+
+def test_nothing_done_outside_while_what_has_the_same_bytes_is_mounted_in_a_loop(assay: Assay, tmp_path: Path) -> None:
+    uuid = "11111111-2222-3333-4444-555555555555"
+    with contextlib.ExitStack() as undone:
+        stack = Stack(tmp_path, undone)
+        image = stack.image()
+        target, twin = stack.loop(image), stack.loop(image)
+        folder = tmp_path / "mnt"
+        folder.mkdir()
+        counts: Counter[str] = Counter()
+
+        def is_theirs() -> bool:
+            with image.open("rb") as file:
+                file.seek(1024 + 0x68)  # s_uuid of the super block
+                return file.read(16).hex() == uuid.replace("-", "")
+
+        def attack() -> None:
+            subprocess.run(["mkfs.ext4", "-q", "-F", "-U", uuid, twin], capture_output=True, check=False)
+            os.sync()
+            if subprocess.run(["mount", twin, folder], capture_output=True, check=False).returncode:
+                counts["kept out"] += 1
+                return
+            counts["mounted"] += 1
+            if is_theirs():  # else an old page of the twin's own cache was mounted
+                for _ in range(20):
+                    time.sleep(0.005)
+                    counts["destroyed"] += not is_theirs()
+            command("umount", folder)
+
+        with Racer(attack):
+            ends = started_in_turns(assay, tmp_path, target)
+
+        sys.stdout.write(f"same bytes: {dict(counts)}; exits of runs: {dict(ends)}\n")
+        assert counts["destroyed"] == 0
+        assert counts["mounted"] + counts["kept out"] > 0
+
+
+def test_nothing_done_outside_while_the_node_leads_to_another_device_in_a_loop(assay: Assay, tmp_path: Path) -> None:
+    with contextlib.ExitStack() as undone:
+        stack = Stack(tmp_path, undone)
+        given, other = (stack.loop(stack.image()) for _ in range(2))
+        nodes = [tmp_path / name for name in ("node", "next")]
+        swaps: Counter[str] = Counter()
+
+        def attack() -> None:
+            os.mknod(nodes[1], 0o600 | stat.S_IFBLK, (given, other)[swaps["all"] % 2].stat().st_rdev)
+            nodes[1].rename(nodes[0])
+            swaps["all"] += 1
+            time.sleep(0.001)
+
+        attack()
+        # Which of both it is at the first look is the attacker's to say: the other is refused, because it is mounted.
+        stack.mount(other)
+        command("sync")
+        loved = hashlib.sha256(stack.images[1].read_bytes()).hexdigest()
+        with Racer(attack):
+            ends = started_in_turns(assay, tmp_path, nodes[0])
+
+        sys.stdout.write(f"nodes: {swaps['all']} swaps; exits of runs: {dict(ends)}\n")
+        command("sync")
+        assert hashlib.sha256(stack.images[1].read_bytes()).hexdigest() == loved
 
 
 # -- loads ----------------------------------------------------------------------------------------------------------------
@@ -604,7 +717,7 @@ def test_a_medium_that_was_exchanged_is_seen_before_each_step(tmp_path: Path) ->
         node = tmp_path / "node"
         other = stack.loop(second)
         os.mknod(node, 0o600 | stat.S_IFBLK, device.stat().st_rdev)
-        with held(block_node(str(node))) as known:
+        with held(msgspec.structs.replace(block_node(str(node)), path=str(node))) as known:
             node.unlink()
             os.mknod(node, 0o600 | stat.S_IFBLK, other.stat().st_rdev)
             with pytest.raises(InputError, match="the name is not that of the device"):
@@ -625,7 +738,7 @@ def test_a_medium_that_was_exchanged_is_seen_before_each_step(tmp_path: Path) ->
         os.mknod(tmp_path / "open/node", 0o600 | stat.S_IFBLK, other.stat().st_rdev)
         with (
             pytest.raises(InputError, match="name the device by the node that the kernel made"),
-            held(block_node(str(tmp_path / "open/node"))),
+            held(msgspec.structs.replace(block_node(str(other)), path=str(tmp_path / "open/node"))),
         ):
             pass
 

@@ -57,7 +57,7 @@ class BlockNode(msgspec.Struct, frozen=True, kw_only=True):
     """A block device that the user named."""
 
     path: str
-    """Without symbolic links."""
+    """Of its node: the one that the kernel made for it, if there is one."""
     name: str
     """In /sys/class/block."""
     identity: DeviceIdentity
@@ -118,7 +118,9 @@ def node_of_open(descriptor: int, path: str) -> BlockNode:
         diskseq=_asked(descriptor, _BLKGETDISKSEQ),
         boot_id=boot_id(),
     )
-    return BlockNode(path=path, name=name, identity=identity)
+    # The kernel's own node, where it is there: what another path leads to can change.
+    own = Path(node_path(name))
+    return BlockNode(path=str(own) if same_name(own, descriptor) else path, name=name, identity=identity)
 
 
 def node_of(identity: DeviceIdentity) -> BlockNode | None:
