@@ -10,6 +10,7 @@ import pytest
 
 from assay import events, plan
 from assay.bundle import RunBundle
+from assay.bundle.tables import OF_STREAM, WORKERS
 from assay.results import Document, Result
 from assay.verdicts import Confidence, SteadyVerdict, TrustLevel
 from unit.bundle_streams import begun
@@ -362,6 +363,48 @@ def test_a_lost_histogram_row_breaks_conservation() -> None:
     assert "conservation" not in ids(whole.results[0])
     assert "conservation" in ids(damaged.results[0], "invalid")
     assert (whole.run.exit_code, damaged.run.exit_code) == (0, 1)
+
+
+@pytest.mark.parametrize("lost", ["a", "b", "c"])
+def test_operations_that_a_worker_never_ended_break_the_results_of_its_job_alone(lost: str) -> None:
+    run = SyntheticRun(one_plan(phase(*(one_job(name=name) for name in "abc"))))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=NS // 100, job=name) for name in "abc"], seconds=5)
+    finished = run.lines[-1]
+    assert isinstance(finished, events.PhaseFinished)
+    workers = [
+        msgspec.structs.replace(worker, started=worker.started + (worker.job == lost)) for worker in finished.workers
+    ]
+    run.lines[-1] = msgspec.structs.replace(finished, workers=tuple(workers))
+
+    broken = {result.job: "conservation" in ids(result, "invalid") for result in judged(run.end()).results}
+
+    assert broken == {name: name == lost for name in "abc"}
+
+
+@pytest.mark.parametrize(
+    ("actions", "more_bytes", "is_broken"),
+    [
+        ((plan.Do(op=read_op()),), 0, False),
+        ((plan.Do(op=read_op()),), 1, True),
+        ((plan.Do(op=read_op()),), -1, True),
+        # A stop breaks a group off, whose members are recorded before the worker counts it.
+        ((plan.Group(name="g", actions=(plan.Do(op=read_op()),)),), -1, False),
+        ((plan.Group(name="g", actions=(plan.Do(op=read_op()),)),), 1, True),
+    ],
+)
+def test_workers_moved_what_their_operations_moved_but_for_groups_broken_off(
+    actions: tuple[plan.Action, ...], more_bytes: int, *, is_broken: bool
+) -> None:
+    run = SyntheticRun(one_plan(phase(one_job(*actions))))
+    run.phase([steady_stream(per_s=100, seconds=5, latency_ns=NS // 100, bytes_each=4096)], seconds=5)
+    *head, last = run._rows[WORKERS]
+    moved = list(OF_STREAM[WORKERS]).index("bytes")
+    run._rows[WORKERS] = [*head, (*last[:moved], last[moved] + more_bytes, *last[moved + 1 :])]  # type: ignore[operator]
+
+    results = judged(run.end()).results
+
+    assert results
+    assert all(("conservation" in ids(result, "invalid")) is is_broken for result in results)
 
 
 def test_a_planned_operation_that_never_completed_is_a_result_of_nothing() -> None:

@@ -435,6 +435,8 @@ QUEUED = load(outstanding=8, ops_per_s=8000, latency_s=1e-3, on_cpu=0.1, device=
         ),
         # Operations wait for each other where one takes 1.6 times as long as with fewer in flight: here 1 ms.
         (QUEUED, "fewer", (fewer(1e-3 / 1.55), fewer(1e-3 / 1.65)), (LATENCY, Bottleneck.DEVICE_SATURATED)),
+        # Of two, one can wait for the other; one alone cannot.
+        (QUEUED, "outstanding", (1, 2), (UNKNOWN, Bottleneck.DEVICE_SATURATED)),
     ],
 )
 def test_a_limiter_is_named_on_one_side_of_its_threshold(

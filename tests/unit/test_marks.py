@@ -286,6 +286,15 @@ def test_the_interval_of_a_ratio_holds_it_as_often_as_it_says() -> None:
 def test_a_ratio_to_what_may_be_nothing_has_no_interval() -> None:
     assert ratio_interval(1.0, (0.0, 2.0), 1.0, (0.5, 1.5)) is None
     assert ratio_interval(2.0, (1.0, 4.0), 0.0, (0.0, 1.0)) == (0.0, 1.0)
+    assert ratio_interval(2.0, (1.0, 4.0), 0.5, (-0.5, 1.0)) == (0.0, 1.0)
+
+
+def test_the_interval_of_a_ratio_is_the_same_in_every_unit() -> None:
+    in_seconds = ratio_interval(100.0, (90.0, 115.0), 75.0, (70.0, 82.0))
+    in_hours = ratio_interval(100 / 3600, (90 / 3600, 115 / 3600), 75 / 3600, (70 / 3600, 82 / 3600))
+
+    assert in_seconds is not None
+    assert in_hours == pytest.approx(in_seconds, rel=1e-12)
 
 
 # -- the file ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """May a number be used, and of which part of the phase is it? Runs whose rates are known at every moment."""
 
 import itertools
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -147,6 +148,8 @@ def test_a_fixed_amount_of_work_has_the_number_of_all_of_it() -> None:
 
     assert result.iops == pytest.approx(2200, rel=0.02)
     assert (result.trust.level, reasons(result)[0]) == (TrustLevel.WEAK, "start-included")
+    (said,) = [finding for finding in result.findings if finding.id == "start-included"]
+    assert said.effect == pytest.approx(5 - 1, rel=0.01)
 
 
 @pytest.mark.parametrize(("fall", "level"), [(0.12, TrustLevel.WEAK), (0.6, TrustLevel.NO)])
@@ -720,41 +723,42 @@ def direct_write(name: str = "write") -> plan.Job:
     return one_job(plan.Do(op=op), open=plan.OpenFlags(direct=plan.Direct.ON))
 
 
-def test_random_writes_far_above_random_reads_are_named() -> None:
-    write = direct_write()
-    read = one_job(
-        plan.Do(
-            op=plan.Op(
-                op=plan.OpKind.READ,
-                name="read",
-                file=plan.FromSet(set="data", pick=plan.Next()),
-                access=plan.RandomAccess(),
-                size=plan.Fixed(value=float(BLOCK)),
-            )
-        ),
-        open=plan.OpenFlags(direct=plan.Direct.ON),
-    )
-    phases = [plan.Phase(name=name, title=name, jobs=(job,)) for name, job in (("r", read), ("w", write))]
+@pytest.mark.parametrize(
+    ("write_per_s", "access", "size_bytes", "settings", "is_named"),
+    [
+        # Five times 200 a second.
+        (960, plan.RandomAccess(), BLOCK, {}, False),
+        (1040, plan.RandomAccess(), BLOCK, {}, True),
+        # Reads that are not as the writes are no measure of them.
+        (1040, plan.Sequential(), BLOCK, {}, False),
+        (1040, plan.RandomAccess(), 2 * BLOCK, {}, False),
+        (1040, plan.RandomAccess(), BLOCK, {"queue_depth": 2}, False),
+        (1040, plan.RandomAccess(), BLOCK, {"workers": 2}, False),
+        (1040, plan.RandomAccess(), BLOCK, {"open": plan.OpenFlags(direct=plan.Direct.OFF)}, False),
+    ],
+)
+def test_random_writes_far_above_random_reads_of_their_kind_are_named(
+    write_per_s: int, access: plan.Access, size_bytes: int, settings: dict[str, Any], *, is_named: bool
+) -> None:
+    look = msgspec.structs.replace(read_op(size_bytes=size_bytes), access=access)
+    read = one_job(plan.Do(op=look), **{"open": plan.OpenFlags(direct=plan.Direct.ON), **settings})
+    phases = [plan.Phase(name=name, title=name, jobs=(job,)) for name, job in (("r", read), ("w", direct_write()))]
+    run = SyntheticRun(one_plan(*phases, sample_interval_s=INTERVAL_S))
+    for index, (operation, per_s) in enumerate((("read", 200), ("write", write_per_s))):
+        stream = steady_stream(per_s=per_s, seconds=5, latency_ns=NS // per_s, bytes_each=BLOCK, operation=operation)
+        moved = per_s * 5 * BLOCK
+        counters = Counters(process_cpu_ns=NS // 10, process_read_bytes=moved, devices={"vda": (moved, moved)})
+        run.phase([stream], seconds=5, index=index, counters=counters, direct=True)
 
-    def said(write_per_s: int) -> set[str]:
-        run = SyntheticRun(one_plan(*phases, sample_interval_s=INTERVAL_S))
-        for index, (operation, per_s) in enumerate((("read", 200), ("write", write_per_s))):
-            stream = steady_stream(
-                per_s=per_s, seconds=5, latency_ns=NS // per_s, bytes_each=BLOCK, operation=operation
-            )
-            moved = per_s * 5 * BLOCK
-            counters = Counters(process_cpu_ns=NS // 10, process_read_bytes=moved, devices={"vda": (moved, moved)})
-            run.phase([stream], seconds=5, index=index, counters=counters, direct=True)
-        return ids(judged(run.end()).results[1], "note")
-
-    assert "writes-beat-reads" not in said(960)
-    assert "writes-beat-reads" in said(1040)
+    assert ("writes-beat-reads" in ids(judged(run.end()).results[1], "note")) is is_named
 
 
-def durable_writes_after_reads(read_ns: int, write_ns: int, *, reads: int = 200, queue_depth: int = 1) -> Result:
-    """Return the result of durable writes in a run whose random reads have a known latency."""
-    look = msgspec.structs.replace(read_op(), access=plan.RandomAccess())
-    read = one_job(plan.Do(op=look), open=plan.OpenFlags(direct=plan.Direct.ON), queue_depth=queue_depth)
+def durable_writes_after_reads(
+    read_ns: int, write_ns: int, *, reads: int = 200, access: plan.Access | None = None, **settings: Any
+) -> Result:
+    """Return the result of durable writes in a run whose reads, random by default, have a known latency."""
+    look = msgspec.structs.replace(read_op(), access=access or plan.RandomAccess())
+    read = one_job(plan.Do(op=look), **{"open": plan.OpenFlags(direct=plan.Direct.ON), **settings})
     write = one_job(
         plan.Do(op=read_op("write", kind=plan.OpKind.WRITE)), open=plan.OpenFlags(direct=plan.Direct.ON, dsync=True)
     )
@@ -778,13 +782,17 @@ def durable_writes_after_reads(read_ns: int, write_ns: int, *, reads: int = 200,
         (1_900_000, 20_000, {}, False),
         # A read that waits behind another takes longer than the medium needs.
         (5_000_000, 480_000, {"queue_depth": 2}, False),
+        (5_000_000, 480_000, {"workers": 2}, False),
+        # Reads in order, and those of the page cache, tell nothing of the medium.
+        (5_000_000, 480_000, {"access": plan.Sequential()}, False),
+        (5_000_000, 480_000, {"open": plan.OpenFlags(direct=plan.Direct.OFF)}, False),
         # Fewer than a hundred reads are no sample.
         (5_000_000, 480_000, {"reads": 100}, True),
         (5_000_000, 480_000, {"reads": 95}, False),
     ],
 )
 def test_a_durable_write_in_a_tenth_of_a_slow_read_went_into_a_cache(
-    read_ns: int, write_ns: int, settings: dict[str, int], *, is_too_fast: bool
+    read_ns: int, write_ns: int, settings: dict[str, Any], *, is_too_fast: bool
 ) -> None:
     result = durable_writes_after_reads(read_ns, write_ns, **settings)
 
