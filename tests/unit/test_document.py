@@ -881,6 +881,30 @@ def test_calls_and_operations_that_are_a_twentieth_and_a_hundred_apart_are_named
 
 
 @pytest.mark.parametrize(
+    ("flags", "settings", "facts", "is_named"),
+    [
+        ({}, {}, {}, True),
+        # One operation is several calls, or none, or a call serves several.
+        ({"chunk_bytes": 1024}, {}, {}, False),
+        ({"nowait": True}, {}, {}, False),
+        ({"cached_first": True}, {}, {}, False),
+        ({}, {"queue_depth": 2}, {}, False),
+        ({}, {}, {"backend": "io_uring"}, False),
+        ({}, {}, {"short_transfers": 1}, False),
+    ],
+)
+def test_calls_are_held_against_operations_where_each_is_one_call(
+    flags: dict[str, Any], settings: dict[str, Any], facts: dict[str, Any], *, is_named: bool
+) -> None:
+    op = msgspec.structs.replace(read_op(), flags=plan.OpFlags(**flags))
+    run = SyntheticRun(one_plan(phase(one_job(plan.Do(op=op), **settings))))
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000)
+    run.phase([stream], seconds=5, counters=Counters(io_calls=10_000), **facts)
+
+    assert ("calls-mismatch" in ids(only(run.end()), "warning")) is is_named
+
+
+@pytest.mark.parametrize(
     ("kernel_cpus", "idle_cpus", "is_busy"),
     [
         # Of two CPUs, other programs had 0.19 and 0.21: what the load's 0.5 and the kernel's threads leave of 1.9.

@@ -9,7 +9,7 @@ from scipy import stats
 
 from assay.analysis.arrays import IntArray
 from assay.analysis.statistics import rank_sum
-from assay.analysis.statistics.ratio import RatioMethod, ratio_between, runs_needed, spread
+from assay.analysis.statistics.ratio import RatioMethod, p_by_t, p_of_pairs_by_t, ratio_between, runs_needed, spread
 
 TRIALS = 20_000
 CV = 0.05
@@ -123,6 +123,24 @@ def test_outliers_among_the_runs_do_not_make_an_interval_wrong() -> None:
         inside += (found.low or 0) <= TRUE <= (found.high or 0)
 
     assert inside / trials >= 0.93
+
+
+def test_p_by_t_is_that_of_scipy() -> None:
+    a, b = [99.0, 100.0, 103.0, 98.0], [104.0, 101.0, 106.0]
+    pairs = list(zip(a, b, strict=False))
+
+    welch = stats.ttest_ind(np.log(b), np.log(a), equal_var=False).pvalue
+    paired = stats.ttest_1samp(np.log(b) - np.log(a[:3]), 0.0).pvalue
+
+    assert p_by_t(a, b) == pytest.approx(welch, rel=1e-9)
+    assert p_of_pairs_by_t(pairs) == pytest.approx(paired, rel=1e-9)
+    assert (p_by_t([1.0], b), p_of_pairs_by_t(pairs[:1])) == (None, None)
+
+
+@pytest.mark.parametrize(("ratio", "p"), [(1.0, 1.0), (2.0, 0.0)])
+def test_values_that_do_not_vary_are_alike_or_differ_for_sure(ratio: float, p: float) -> None:
+    assert p_by_t([3.0] * 3, [3.0 * ratio] * 3) == p
+    assert p_of_pairs_by_t([(3.0, 3.0 * ratio)] * 3) == p
 
 
 def test_runs_needed_are_those_of_the_formula() -> None:
