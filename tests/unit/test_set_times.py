@@ -1,13 +1,15 @@
-"""Where do the ticks of one client lie in the time of all, and when were workers at work?"""
+"""Where do the ticks of one client lie in the time of all, and which workers were at work, and when?"""
 
 import numpy as np
 import pytest
 
-from assay import events
+from assay import events, plan
 from assay.analysis.rows import Span
 from assay.analysis.set_times import ClientPhase
 from assay.analysis.work_times import workers_at_work
+from assay.analysis.workers_of_plan import with_workers
 from assay.clocks import Shift
+from unit.synthetic import one_job, one_plan
 
 
 def client(own_ns: list[int], set_ns: list[int]) -> ClientPhase:
@@ -28,7 +30,9 @@ def test_ticks_of_a_client_lie_on_the_grid_and_times_between_belong_to_the_tick_
     assert one.to_set(np.array([201, 202, 310, 405, 999])).tolist() == [1200, 1300, 1300, 1400, 1400]
 
 
-@pytest.mark.parametrize(("set_ns", "own_ns"), [(0, 201), (1200, 201), (1299, 201), (1300, 310), (1400, 405), (9999, 405)])
+@pytest.mark.parametrize(
+    ("set_ns", "own_ns"), [(0, 201), (1200, 201), (1299, 201), (1300, 310), (1400, 405), (9999, 405)]
+)
 def test_a_time_of_the_grid_is_that_of_the_last_tick_before_it(set_ns: int, own_ns: int) -> None:
     assert client([201, 310, 405], [1200, 1300, 1400]).to_own(set_ns) == own_ns
 
@@ -67,3 +71,21 @@ def test_workers_that_completed_nothing_were_not_at_work() -> None:
     )
 
     assert workers_at_work(finished) == [Span(10, 90)]
+
+
+@pytest.mark.parametrize("there", [(1, 1), (3, 1), (5, 3), (5, 5)])
+def test_a_plan_has_as_many_workers_as_were_there(there: tuple[int, int]) -> None:
+    planned = one_plan(*(plan.Phase(name=name, title=name, jobs=(one_job(workers=3),)) for name in "pq"))
+
+    found = with_workers(planned, {(index, "job"): count for index, count in enumerate(there)})
+
+    assert tuple(job.workers for phase in found.phases for job in phase.jobs) == there
+    assert [job.workers for phase in planned.phases for job in phase.jobs] == [3, 3]
+
+
+def test_jobs_of_which_no_other_number_is_known_keep_their_workers() -> None:
+    planned = one_plan(plan.Phase(name="p", title="p", jobs=(one_job(name="a"), one_job(name="b"))))
+
+    (phase,) = with_workers(planned, {(0, "a"): 2, (1, "b"): 7}).phases
+
+    assert {job.name: job.workers for job in phase.jobs} == {"a": 2, "b": 1}
