@@ -140,6 +140,19 @@ def test_a_rate_that_stood_elsewhere_for_a_fifth_of_the_phase_is_weak(
     assert result.trust.level is (TrustLevel.YES if is_start else TrustLevel.WEAK)
 
 
+def test_a_rate_that_repeats_itself_says_how_often() -> None:
+    # 1.25 times as fast for 0.2 s of each second.
+    rates = np.where(np.arange(100) % 10 < 2, 2500.0, 2000.0)
+
+    result = only(run_of(stream_of(rates), seconds=10))
+
+    assert result.steady
+    assert result.steady.period_s == pytest.approx(1.0)
+    (said,) = [finding for finding in result.findings if finding.id == "periodic"]
+    assert said.text.startswith("The rate repeats itself every 1.00 s:")
+    assert result.iops == pytest.approx(2100, rel=0.01)
+
+
 def test_a_fixed_amount_of_work_has_the_number_of_all_of_it() -> None:
     rates = np.full(100, 1000.0)
     rates[:30] = 5000
