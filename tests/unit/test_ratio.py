@@ -68,6 +68,34 @@ def test_values_that_are_all_equal_show_no_difference() -> None:
     assert rank_sum.p_value([5.0] * 6, [5.0] * 7) == rank_sum.p_normal([5.0] * 6, [5.0] * 7) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("n", "ends"),
+    [
+        # P(U <= 0) of 4 and 4 is 1 / 70, P(U <= 1) is 2 / 70: one value at each end is left, and so all are inside.
+        (4, (-30, 3)),
+        # P(U <= 2) of 5 and 5 is 4 / 252, P(U <= 3) is 7 / 252: the ends are the third of each side.
+        (5, (-38, 2)),
+    ],
+)
+def test_the_ends_of_a_shift_are_the_differences_that_the_distribution_leaves(
+    n: int, ends: tuple[float, float]
+) -> None:
+    # Their differences are 0 to n - 1, less 0, 10, 20, ..: all of them differ.
+    a, b = [10.0 * i for i in range(n)], [float(i) for i in range(n)]
+
+    middle, low, high = rank_sum.shift(a, b, 0.95)
+
+    assert (low, high) == ends
+    assert rank_sum.shift(b, a, 0.95) == (-middle, -high, -low)
+
+
+def test_three_and_three_values_have_no_interval_at_95_percent() -> None:
+    # The smallest P is 1 / 20.
+    assert rank_sum.shift([1, 2, 3], [4, 5, 6], 0.89) == (3, 1, 5)
+    with pytest.raises(ValueError, match="3 and 3"):
+        rank_sum.shift([1, 2, 3], [4, 5, 6], 0.95)
+
+
 def test_the_smallest_p_are_those_of_so_few_runs() -> None:
     smallest = {n: rank_sum.p_value(range(n), range(n, 2 * n)) for n in (3, 4, 5, 6)}
 
