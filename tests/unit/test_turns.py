@@ -28,7 +28,7 @@ def row(interval: tuple[float, float] | None, metric: str = "iops") -> Row:
     side = Side(values=(1.0,), median=1.0, measures=("storage",), left_out=())
     return Row(
         label="a", title="a", metric=metric, unit="ops/s", a=side, b=side, ratio=1.0, interval=interval, range=None,
-        p=None, verdict=ComparisonVerdict.INCONCLUSIVE, reason="", runs_needed=None,
+        p=None, verdict=ComparisonVerdict.INCONCLUSIVE, reason="", runs_needed=None, pairs=0,
     )  # fmt: skip
 
 

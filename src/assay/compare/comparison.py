@@ -78,7 +78,7 @@ class Row(Part, frozen=True, kw_only=True):
     """Why it is no more than that; empty: nothing to add."""
     runs_needed: int | None
     """Of each side, to tell a difference that matters; null: enough, or nobody can say."""
-    pairs: int = 0
+    pairs: int
     """Rounds whose two runs were compared with each other; 0: the runs of a side were compared with all of the other."""
 
 
