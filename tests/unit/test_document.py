@@ -796,8 +796,13 @@ def test_a_pause_is_judged_by_its_length_its_share_and_its_place() -> None:
     # 1 s of 109 s is less than a hundredth: the number has moved, but little.
     assert "client-paused" in ids(paused(1.0, window_s=110.0), "warning")
     assert "client-paused" in ids(paused(1.2, window_s=110.0), "invalid")
-    # In the ramp, which is not counted.
+    # In the ramp, which is not counted, up to its end; from the end of the phase on.
     assert "client-paused" in ids(paused(1.0, at_s=-0.5), "note")
+    assert "client-paused" in ids(paused(1.0, at_s=0.0), "note")
+    assert "client-paused" in ids(paused(1.0, at_s=0.001), "invalid")
+    assert "client-paused" in ids(paused(1.0, at_s=9.999), "invalid")
+    assert "client-paused" in ids(paused(1.0, at_s=10.0), "note")
+    assert "client-paused" in ids(paused(1.0, at_s=10.5), "note")
 
 
 def test_a_pause_in_the_ramp_adds_nothing_to_those_of_the_window() -> None:
