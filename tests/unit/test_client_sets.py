@@ -319,7 +319,9 @@ def test_fairness_and_the_straggler_have_their_closed_forms() -> None:
     assert [rate.share for rate in pieces.rates] == pytest.approx([4 / 9, 4 / 9, 1 / 9], rel=1e-3)
     assert [rate.label for rate in pieces.rates] == [of_client(document, name)[0].label for name in rates]
     assert ids(sum_, "weak") >= {"uneven-clients"}
-    assert "h3 had 25 %" in text_of(sum_, "uneven-clients")
+    text = text_of(sum_, "uneven-clients")
+    assert "h3 had 25 %" in text
+    assert text.endswith(f" Why: {pieces.straggler.cause.removesuffix('.')}.")
 
 
 def test_the_rates_of_clients_are_those_of_the_window_of_the_sum() -> None:
@@ -396,6 +398,7 @@ def test_the_window_is_the_time_in_which_all_clients_were_at_work() -> None:
     assert pieces.all_at_work_s == pytest.approx((0.0, 6.0), abs=1e-2)
     # Each by itself, over all of its own time.
     assert [rate.iops for rate in pieces.rates] == pytest.approx([1000, 100], rel=1e-2)
+    assert [rate.throughput_bytes_per_s for rate in pieces.rates] == pytest.approx([1000 * 4096, 0.0], rel=1e-2)
     assert [rate.share for rate in pieces.rates] == [None, None]
     assert of_client(document, "h1")[0].ops == 10_000
 

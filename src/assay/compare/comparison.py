@@ -325,7 +325,7 @@ def _verdict(
 
 
 def judge_ratio(
-    found: Ratio, a: Sequence[float], b: Sequence[float], effect: float, *, higher_is_better: bool = True
+    found: Ratio, a: Sequence[float], b: Sequence[float], effect: float, *, higher_is_better: bool
 ) -> ComparisonVerdict:
     """Judge a ratio of plain values that are of no run's result document."""
     return _verdict(found, min(len(a), len(b)), None, effect, IOPS if higher_is_better else P99)[0]
