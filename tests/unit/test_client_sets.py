@@ -300,6 +300,17 @@ def test_the_sum_holds_no_counters_of_machines() -> None:
     assert run.members[0].run.phases[0].counters.instances("diskstats") == ("vda",)
 
 
+def test_counters_of_all_engines_begin_at_nothing_and_grow_by_what_each_grew() -> None:
+    run = read(MemorySet(ONE_PHASE, [Client("h1", steady(1000)), Client("h2", steady(500))]))
+
+    (record,) = run.phases
+    times = (record.whole.begin_ns, record.whole.end_ns)
+    begin, end = (record.counters.at(t_ns, "process", "", "process_cpu_ns") for t_ns in times)
+    grown = [member.run.phases[0].process_delta(member.run.phases[0].whole, "process_cpu_ns") for member in run.members]
+    assert (begin, end) == (0.0, sum(one or 0.0 for one in grown))
+    assert end
+
+
 # -- who got what ------------------------------------------------------------------------------------------------------
 
 

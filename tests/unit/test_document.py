@@ -267,6 +267,27 @@ def test_percentiles_without_enough_samples_are_null_and_a_finding_says_so() -> 
     assert finding.text.startswith("p99, p99.9: too few")
 
 
+@pytest.mark.parametrize(
+    ("ramp_s", "seconds", "window_s"),
+    [
+        (0.0, 6.0, (0.0, 6.0)),
+        (2.0, 6.0, (2.0, 6.0)),
+        # Cut within the ramp: all that there is stands for it.
+        (8.0, 6.0, (0.0, 6.0)),
+    ],
+)
+def test_a_phase_that_was_cut_has_its_ramp_in_no_number(
+    ramp_s: float, seconds: float, window_s: tuple[float, float]
+) -> None:
+    run = SyntheticRun(one_plan(phase(ramp_s=ramp_s)))
+    run.phase([steady_stream(per_s=1000, seconds=seconds, latency_ns=1_000_000)], seconds=seconds, is_cut=True)
+
+    result = only(run)
+
+    assert result.window_s == window_s
+    assert result.ops == 1000 * (window_s[1] - window_s[0])
+
+
 def test_time_shares_sum_to_one_exactly_and_coarse_block_delay_is_cut_to_what_is_left() -> None:
     counters = Counters(on_cpu=0.123456789, run_delay=0.03, block_delay=0.9)
     run = SyntheticRun(one_plan(phase()))

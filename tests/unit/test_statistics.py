@@ -210,9 +210,14 @@ def bucketed(*parts: tuple[float, float, int], seed: int = 1) -> tuple[FloatArra
         ({0: 500, 15: 400, 16: 100}, [1.0]),
         ({-1: 100, 0: 500, 15: 400}, [1.0]),
         ({-1: 100, 0: 400, 16: 400, 17: 100}, [0.5, 0.5]),
+        # A valley lies between two peaks: the end of the second, however steep, is none.
+        ({0: 2000, **dict.fromkeys(range(1, 20), 400), 20: 900, 21: 60}, [1.0]),
+        ({-1: 60, 0: 2000, **dict.fromkeys(range(1, 20), 400), 20: 900}, [1.0]),
     ],
 )
-def test_two_modes_have_peaks_that_lie_four_times_apart(counts: dict[int, int], shares: list[float]) -> None:
+def test_two_modes_have_a_valley_between_peaks_that_lie_four_times_apart(
+    counts: dict[int, int], shares: list[float]
+) -> None:
     values = np.array([2 ** (10 + (place + 0.5) / 8) for place in counts])
 
     modes = find_modes(values, np.array(list(counts.values())))
