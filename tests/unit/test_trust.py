@@ -408,7 +408,12 @@ def test_nothing_is_committed_that_nobody_counted() -> None:
 
 
 def beside_a_limit(
-    limit: str, *, group: tuple[float, float] | None, device_per_s: float = 1000, size_bytes: int = BLOCK
+    limit: str,
+    *,
+    group: tuple[float, float] | None,
+    device_per_s: float = 1000,
+    size_bytes: int = BLOCK,
+    is_own_known: bool = True,
 ) -> Result:
     """520 direct reads a second for 30 s on a device that is idle for most of it, by a control group with a limit.
 
@@ -417,6 +422,7 @@ def beside_a_limit(
         group: Bytes and requests a second that the group read; None: its counters were not recorded.
         device_per_s: Reads a second of the device, of 4 KiB.
         size_bytes: Of one operation.
+        is_own_known: Whether the kernel says what it fetched for the load.
     """
     facts: dict[str, FactValue] = {
         **BLOCK_BACKED,
@@ -437,7 +443,7 @@ def beside_a_limit(
             others["cgroup_io", instance, name] = (7.0, 7.0 + 30 * per_s)
     counters = Counters(
         process_cpu_ns=NS,
-        process_read_bytes=520 * 30 * size_bytes,
+        process_read_bytes=520 * 30 * size_bytes if is_own_known else None,
         devices={"vda": (int(device_per_s) * 30 * BLOCK, 0)},
         device_ns=NS,  # A request for 1 s of the 30.
         others=others,
@@ -479,6 +485,14 @@ def test_a_limit_is_not_full_of_what_others_do_outside_of_it() -> None:
     assert unknown.limiter is not None
     assert (unknown.limiter.verdict, unknown.limiter.confidence) == ("throttle_io", "medium")
     assert "foreign-io" in ids(unknown, "weak")
+
+
+def test_where_nobody_knows_what_the_load_had_of_a_full_limit_nobody_is_blamed() -> None:
+    result = beside_a_limit("riops=1000", group=(1000 * BLOCK, 1000), is_own_known=False)
+
+    assert result.limiter is not None
+    assert (result.limiter.verdict, result.limiter.confidence) == ("throttle_io", "high")
+    assert "foreign-io" not in ids(result)
 
 
 def direct_writes(
