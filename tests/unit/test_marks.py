@@ -228,6 +228,20 @@ def test_a_pause_of_the_client_is_a_mark_with_its_own_during() -> None:
     assert during.iops == 0
 
 
+def test_the_first_fifty_of_what_was_detected_are_marks_beside_all_that_were_given() -> None:
+    run = one_phase(steady_stream(per_s=50, seconds=10, latency_ns=1000), seconds=10, interval_s=1.0, last=9.9)
+    begins_ns = [PHASE_NS + round(0.1 * number * NS) for number in range(60)]
+    run.lines[-2:-2] = [
+        events.Paused(t_ns=begun_ns + 1, phase_index=0, begun_ns=begun_ns, paused_ns=NS) for begun_ns in begins_ns
+    ]
+
+    document = judged(run)
+
+    detected = [mark.phase_s for mark in document.marks if mark.source == DETECTED]
+    assert detected == pytest.approx([0.1 * number for number in range(50)])
+    assert [mark.label for mark in given(document)] == ["last"]
+
+
 @pytest.mark.parametrize(("change", "is_marked"), [(0.049, False), (0.051, True), (-0.049, False), (-0.051, True)])
 def test_a_rate_that_changes_by_a_twentieth_is_a_mark(change: float, is_marked: bool) -> None:
     run = one_phase(steady_stream(per_s=100, seconds=30, latency_ns=1_000_000), seconds=30, interval_s=1.0)

@@ -168,6 +168,17 @@ def test_a_region_weights_and_a_ceiling_each_take_a_surface(
     assert asked_of_surfaces(*asked).is_any is is_any
 
 
+def test_a_region_has_so_many_letters_and_weights_so_many_sizes() -> None:
+    bounds, sizes = ": file<=2M", [f"{size}K:1" for size in range(1, 202)]
+
+    assert len(parse_region("r" * (200 - len(bounds)) + bounds).name) == 200 - len(bounds)
+    with pytest.raises(InputError):
+        parse_region("r" * (201 - len(bounds)) + bounds)
+    assert len(parse_weights(",".join(sizes[:200]), "--weights").shares) == 200
+    with pytest.raises(InputError, match="more than 200 sizes"):
+        parse_weights(",".join(sizes), "--weights")
+
+
 @pytest.mark.parametrize("text", ["", "# nothing", "64K", "64K:x", "64K:0", "0:1", "many:1", "64K:-1"])
 def test_what_are_no_weights_is_refused(text: str) -> None:
     with pytest.raises(InputError):
