@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay import events, plan
+from assay.analysis.observed import Observed
 from assay.analysis.record import RunRecord, read
+from assay.analysis.rows import Span
 from assay.bundle import RunBundle
 from assay.bundle.client_set import Lost, Role, Share
 from assay.bundle.facts_of_set import facts_of_set
@@ -309,6 +311,32 @@ def test_counters_of_all_engines_begin_at_nothing_and_grow_by_what_each_grew() -
     grown = [member.run.phases[0].process_delta(member.run.phases[0].whole, "process_cpu_ns") for member in run.members]
     assert (begin, end) == (0.0, sum(one or 0.0 for one in grown))
     assert end
+
+
+def test_counters_that_are_missing_are_said_of_clients_that_made_load_and_not_of_observers() -> None:
+    def blind() -> SyntheticRun:
+        run = SyntheticRun(ONE_PHASE)
+        counters = Counters(on_cpu=None, run_delay=None, block_delay=None)
+        return run.phase([steady_stream(per_s=100, seconds=10, latency_ns=1000)], seconds=10, counters=counters).end()
+
+    clients = [Client("h1", blind()), Client("srv", blind(), role=Role.OBSERVER)]
+
+    said = [finding.text for finding in judged(MemorySet(ONE_PHASE, clients)).findings if "budget" in finding.id]
+
+    assert len(said) == 1
+    assert "h1" in said[0]
+
+
+def test_what_an_observer_saw_in_less_than_a_second_is_a_rate_too() -> None:
+    run = SyntheticRun(one_plan(plan.Phase(name="p", title="p", jobs=(one_job(),)), sample_interval_s=0.25))
+    counters = Counters(
+        others={("net", "eth0", name): (5.0, 5.0 + sent) for name, sent in (("rx_bytes", 1e6), ("tx_bytes", 4e6))}
+    )
+    run.phase([steady_stream(per_s=100, seconds=1, latency_ns=1000)], seconds=1, counters=counters)
+    (record,) = read(run.end()).phases
+    half = Span(record.whole.begin_ns, record.whole.begin_ns + NS // 2)
+
+    assert Observed(None, record, half).wire_bytes_per_s == pytest.approx(4e6)  # type: ignore[arg-type]
 
 
 # -- who got what ------------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def test_what_comes_before_a_steady_rate_is_in_no_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "times", "is_start"), [(0.15, 2.0, True), (0.25, 2.0, False), (0.25, 1.5, False), (0.4, 1.08, True)]
+    ("share", "times", "is_start"), [(0.19, 2.0, True), (0.21, 2.0, False), (0.25, 1.5, False), (0.4, 1.08, True)]
 )
 def test_a_rate_that_stood_elsewhere_for_a_fifth_of_the_phase_is_weak(
     share: float, times: float, is_start: bool
