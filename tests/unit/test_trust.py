@@ -9,6 +9,7 @@ import pytest
 
 from assay import events, plan
 from assay.analysis import findings
+from assay.analysis.judgements.said import from_engine
 from assay.host.facts import LINK_FACT, FactValue
 from assay.results import Document, Result
 from assay.verdicts import ServedBy, SteadyVerdict, TrustLevel
@@ -138,6 +139,13 @@ def test_a_rate_that_stood_elsewhere_for_a_fifth_of_the_phase_is_weak(
     assert result.iops == pytest.approx(1000, rel=0.02)
     assert reasons(result) == ([] if is_start else ["other-levels"])
     assert result.trust.level is (TrustLevel.YES if is_start else TrustLevel.WEAK)
+
+
+@pytest.mark.parametrize(("id_", "severity"), [("stalled", "weak"), ("a", "note"), ("z", "note")])
+def test_storage_that_stood_still_is_weak_and_other_notes_of_the_engine_are_notes(id_: str, severity: str) -> None:
+    said = events.Warning(t_ns=1, phase_index=0, id=id_, severity=events.Severity.NOTE, text="What was seen.", cure="")
+
+    assert from_engine(said).severity == severity
 
 
 def test_a_rate_that_repeats_itself_says_how_often() -> None:
