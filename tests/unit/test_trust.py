@@ -334,6 +334,46 @@ def flushed_writes(
     return only(judged(run.end()))
 
 
+@pytest.mark.parametrize(
+    ("dirty", "before", "stored_share"),
+    [
+        # Half of what was written became dirty; what was dirty already is stored by the flush, too.
+        (0, (), 0.5),
+        (500, (), 0.75),
+        (1000, (), 1.0),
+        # Nobody looked: it is not known, but for a flush before.
+        (None, (), None),
+        (None, (plan.Sync(),), 0.5),
+    ],
+)
+def test_what_was_dirty_before_counts_as_stored_or_there_is_no_committed_rate(
+    dirty: int | None, before: tuple[plan.Sync, ...], stored_share: float | None
+) -> None:
+    write = msgspec.structs.replace(read_op("write", kind=plan.OpKind.WRITE), access=plan.RandomAccess())
+    first, second = (plan.Phase(name=name, title=name, jobs=(one_job(plan.Do(op=write)),)) for name in "ab")
+    second = msgspec.structs.replace(second, before=before, after=(plan.Sync(),))
+    # 5,000 writes to a set of half as many blocks.
+    run = SyntheticRun(one_plan(first, second, sample_interval_s=INTERVAL_S), set_bytes=2500 * BLOCK)
+    stream = steady_stream(per_s=1000, seconds=5, latency_ns=1_000_000, bytes_each=BLOCK, operation="write")
+    counters = Counters(process_write_bytes=2500 * BLOCK)
+    run.phase([stream], seconds=5, counters=counters)
+    for t_s in (15.5, 22.0) if before else (22.0,):
+        run.say(
+            events.StepDone(
+                t_ns=round(t_s * NS), phase_index=1, step="sync", subject=None, achieved=True, detail="", seconds=0.1
+            )
+        )
+    run.phase([stream], seconds=5, index=1, resident=None if dirty is None else (1.0, 1.0), counters=counters)
+    run.lines[:] = [
+        msgspec.structs.replace(line, dirty_pages=dirty or 0) if isinstance(line, events.Residency) else line
+        for line in run.lines
+    ]
+
+    _, result = judged(run.end()).results
+
+    assert (result.committed and result.committed.stored_share) == stored_share
+
+
 ANYWHERE = plan.RandomAccess()
 
 
